@@ -1,0 +1,344 @@
+//! One instruction: from the raw tree to the validated AST.
+
+use super::modifiers::{self, Modifiers};
+use super::operands::{self, Negated, Operands, Value};
+use super::{CheckOptions, Dialect, structure, suggest};
+use crate::ast::{
+    Arithmetic, ArithmeticOp, Guard, Instruction, MadMode, MultiplyAdd, MultiplyAddParts,
+    Operation, Register, Set, Shift, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail, Tail,
+};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
+use crate::isa::{
+    Compare, Destination, Family, LaneWidth, Mask, Mnemonic, Modifier, Part, RegisterType, Role,
+    Scale, SecondaryOp, Selector, ShiftMode, Type,
+};
+use crate::lint::Code;
+use crate::source::Span;
+use crate::syntax::{Context, RawOperand, Statement};
+use crate::video;
+
+/// An instruction being checked.
+pub(super) struct Checked<'a, 's> {
+    pub(super) source: &'a str,
+    pub(super) context: &'a Context<'s>,
+    options: &'a CheckOptions,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    errors: bool,
+}
+
+impl Checked<'_, '_> {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.errors |= diagnostic.severity == Severity::Error;
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// A finding about what ptxas accepts, and the manual does not have.
+    pub(super) fn portability(&mut self, diagnostic: Diagnostic) {
+        if self.options.dialect == Dialect::Documented {
+            self.push(diagnostic);
+        }
+    }
+
+    /// What ptxas accepts although the manual rules it out.
+    pub(super) fn beyond_manual(&mut self, diagnostic: Diagnostic) {
+        self.portability(diagnostic);
+    }
+}
+
+/// Checks a statement; the instruction comes back only if it has no errors.
+pub(super) fn check(
+    source: &str,
+    statement: &Statement<'_>,
+    context: &Context<'_>,
+    options: &CheckOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Instruction> {
+    let mut checked = Checked { source, context, options, diagnostics, errors: false };
+    let raw = match &statement.parsed {
+        Ok(raw) => raw,
+        Err(failure) => {
+            let diagnostic = structure::failure(source, statement, *failure);
+            checked.push(diagnostic);
+            return None;
+        }
+    };
+    let opcode = raw.mnemonic.text(source);
+    let Some(mnemonic) = Mnemonic::from_text(opcode) else {
+        unknown_instruction(&mut checked, opcode, raw.mnemonic);
+        return None;
+    };
+    let guard = raw.guard.map(|guard| self::guard(&mut checked, guard));
+    let modifiers = modifiers::read(&mut checked, mnemonic, raw);
+    gates(&mut checked, mnemonic, raw.mnemonic);
+    let operands = operands::assign(&mut checked, mnemonic, &modifiers, raw)?;
+    let values = Values::read(&mut checked, mnemonic, &operands);
+    let negated = operands::negation(&mut checked, mnemonic, &modifiers, &operands, raw);
+    if checked.errors {
+        return None;
+    }
+    modifiers::order(&mut checked, &modifiers, operands.form.slots);
+    let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
+    // A guard that is no predicate is an error, and has returned above.
+    Some(Instruction { guard: guard.flatten(), operation })
+}
+
+fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) {
+    let mut diagnostic =
+        Diagnostic::new(Code::V101, span, format!("there is no instruction `{opcode}`"))
+            .label("unknown instruction");
+    if let Some(meant) = suggest::mnemonic(opcode) {
+        diagnostic = diagnostic.help(format!("did you mean `{meant}`?")).fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(span, meant.text())],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<Guard> {
+    let text = guard.name.text(checked.source);
+    let symbol = checked.context.resolve(text);
+    let register = symbol.and_then(|symbol| symbol.kind.register_type());
+    let what = match (symbol, register) {
+        (Some(_), Some(RegisterType::Predicate)) => None,
+        (None, _) if !checked.context.is_module => None,
+        (None, _) => Some("is not declared here"),
+        (Some(_), _) => Some("is not a predicate"),
+    };
+    let predicate = Register::new(text);
+    if let Some(what) = what.or(predicate.is_none().then_some("is no register")) {
+        let mut diagnostic =
+            Diagnostic::new(Code::V217, guard.name, format!("the guard `{text}` {what}"))
+                .label("expected a predicate register")
+                .help("declare it as `.reg .pred`, or set one with `setp`");
+        if let Some(symbol) = symbol {
+            diagnostic = diagnostic.related(symbol.span, "declared here");
+        }
+        checked.push(diagnostic);
+        return None;
+    }
+    Some(Guard { negated: guard.negated, predicate: predicate? })
+}
+
+/// The `.target` and `.version` in force against what the instruction needs.
+fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
+    let needs = video::forms(mnemonic)[0].requirement;
+    let target = checked.options.target.or(checked.context.target);
+    if let Some(target) = target.filter(|target| target.number < needs.target.number) {
+        checked.push(
+            Diagnostic::new(
+                Code::V301,
+                span,
+                format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
+            )
+            .label(format!("the target is {target}"))
+            .help("raise the target, or replace the instruction by ordinary ones"),
+        );
+    }
+    let version = checked.options.ptx_version.or(checked.context.version);
+    if let Some(version) = version.filter(|version| *version < needs.version) {
+        checked.push(
+            Diagnostic::new(
+                Code::V302,
+                span,
+                format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version),
+            )
+            .label(format!("the version is {version}"))
+            .help(format!("write `.version {}` at the start of the module", needs.version)),
+        );
+    }
+}
+
+/// The operands, validated one by one.
+struct Values {
+    d: Register,
+    a: Value,
+    b: Value,
+    c: Option<Value>,
+}
+
+impl Values {
+    /// Reads all of them, so that the errors of each are reported.
+    fn read(
+        checked: &mut Checked<'_, '_>,
+        mnemonic: Mnemonic,
+        operands: &Operands<'_>,
+    ) -> Option<Values> {
+        let d = operands::destination(checked, operands.form, mnemonic, operands.d);
+        let a = operands::source(checked, operands.form, operands.a);
+        let b = operands::source(checked, operands.form, operands.b);
+        let c = operands.c.map(|c| operands::third_source(checked, operands.form, c));
+        Some(Values { d: d?, a: a?, b: b?, c: c.flatten() })
+    }
+}
+
+/// Puts together what was found to be right. `None` cannot happen then; the
+/// types leave no other way out.
+fn build(
+    checked: &Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    values: Values,
+    negated: Negated,
+) -> Option<Operation> {
+    let ty = |role| modifiers.get(role).and_then(Type::from_modifier);
+    let saturate = modifiers.get(Role::Saturate).is_some();
+    let scalar = |operand, value| operands::scalar(checked, operand, value);
+    Some(match mnemonic.family() {
+        Family::Arithmetic => {
+            let op = match mnemonic {
+                Mnemonic::Vadd => ArithmeticOp::Add,
+                Mnemonic::Vsub => ArithmeticOp::Sub,
+                Mnemonic::Vabsdiff => ArithmeticOp::AbsDiff,
+                Mnemonic::Vmin => ArithmeticOp::Min,
+                _ => ArithmeticOp::Max,
+            };
+            Operation::Arithmetic(Arithmetic {
+                op,
+                dtype: ty(Role::Dtype)?,
+                atype: ty(Role::Atype)?,
+                btype: ty(Role::Btype)?,
+                saturate,
+                d: values.d,
+                a: scalar(operands.a, values.a),
+                b: scalar(operands.b, values.b),
+                tail: tail(checked, modifiers, operands, values.c)?,
+            })
+        }
+        Family::Shift => Operation::Shift(Shift {
+            left: mnemonic == Mnemonic::Vshl,
+            dtype: ty(Role::Dtype)?,
+            atype: ty(Role::Atype)?,
+            saturate,
+            mode: modifiers.get(Role::Mode).and_then(ShiftMode::from_modifier)?,
+            d: values.d,
+            a: scalar(operands.a, values.a),
+            b: scalar(operands.b, values.b),
+            tail: tail(checked, modifiers, operands, values.c)?,
+        }),
+        Family::MultiplyAdd => {
+            let mode = match negated {
+                _ if modifiers.get(Role::PlusOne).is_some() => MadMode::PlusOne,
+                Negated::None => MadMode::Plain,
+                Negated::A => MadMode::NegateA,
+                Negated::B => MadMode::NegateB,
+                Negated::C => MadMode::NegateC,
+            };
+            Operation::MultiplyAdd(MultiplyAdd::new(MultiplyAddParts {
+                dtype: ty(Role::Dtype)?,
+                atype: ty(Role::Atype)?,
+                btype: ty(Role::Btype)?,
+                mode,
+                saturate,
+                scale: modifiers.get(Role::Scale).and_then(Scale::from_modifier),
+                d: values.d,
+                a: scalar(operands.a, values.a),
+                b: scalar(operands.b, values.b),
+                c: operands::word(values.c?),
+            })?)
+        }
+        Family::Set => Operation::Set(Set {
+            atype: ty(Role::Atype)?,
+            btype: ty(Role::Btype)?,
+            compare: modifiers.get(Role::Compare).and_then(Compare::from_modifier)?,
+            d: values.d,
+            a: scalar(operands.a, values.a),
+            b: scalar(operands.b, values.b),
+            tail: tail(checked, modifiers, operands, values.c)?,
+        }),
+        Family::Arithmetic2 => {
+            Operation::Arithmetic2(simd_arithmetic(checked, mnemonic, modifiers, operands, values)?)
+        }
+        Family::Arithmetic4 => {
+            Operation::Arithmetic4(simd_arithmetic(checked, mnemonic, modifiers, operands, values)?)
+        }
+        Family::Set2 => Operation::Set2(simd_set(checked, modifiers, operands, values)?),
+        Family::Set4 => Operation::Set4(simd_set(checked, modifiers, operands, values)?),
+    })
+}
+
+fn tail(
+    checked: &Checked<'_, '_>,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    c: Option<Value>,
+) -> Option<Tail> {
+    let secondary = modifiers.get(Role::Secondary).and_then(SecondaryOp::from_modifier);
+    if let Some(op) = secondary {
+        return Some(Tail::Secondary { op, c: operands::word(c?) });
+    }
+    if operands.form.destination != Destination::Part {
+        return Some(Tail::Word);
+    }
+    let part = Part::from_text(operands.d.selector?.text(checked.source))?;
+    Some(Tail::Merge { part, c: operands::word(c?) })
+}
+
+fn simd_arithmetic<L: LaneWidth>(
+    checked: &Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    values: Values,
+) -> Option<SimdArithmetic<L>> {
+    use Mnemonic as M;
+    let op = match mnemonic {
+        M::Vadd2 | M::Vadd4 => SimdOp::Add,
+        M::Vsub2 | M::Vsub4 => SimdOp::Sub,
+        M::Vavrg2 | M::Vavrg4 => SimdOp::Avrg,
+        M::Vabsdiff2 | M::Vabsdiff4 => SimdOp::AbsDiff,
+        M::Vmin2 | M::Vmin4 => SimdOp::Min,
+        _ => SimdOp::Max,
+    };
+    let tail = match modifiers.get(Role::Secondary) {
+        Some(Modifier::Add) => SimdTail::Accumulate,
+        _ => SimdTail::Merge { saturate: modifiers.get(Role::Saturate).is_some() },
+    };
+    let dtype = modifiers.get(Role::Dtype).and_then(Type::from_modifier)?;
+    let operands = simd_operands(checked, modifiers, operands, values)?;
+    Some(SimdArithmetic { op, dtype, operands, tail })
+}
+
+fn simd_set<L: LaneWidth>(
+    checked: &Checked<'_, '_>,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    values: Values,
+) -> Option<SimdSet<L>> {
+    let compare = modifiers.get(Role::Compare).and_then(Compare::from_modifier)?;
+    let accumulate = modifiers.get(Role::Secondary).is_some();
+    let operands = simd_operands(checked, modifiers, operands, values)?;
+    Some(SimdSet { compare, operands, accumulate })
+}
+
+fn simd_operands<L: LaneWidth>(
+    checked: &Checked<'_, '_>,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    values: Values,
+) -> Option<SimdOperands<L>> {
+    let register = |value| match value {
+        Value::Register(register) => Some(register),
+        Value::Immediate(_) => None,
+    };
+    let selector = |operand: &RawOperand, default| match operand.selector {
+        Some(span) => Selector::from_text(span.text(checked.source)),
+        None => Some(default),
+    };
+    Some(SimdOperands {
+        atype: modifiers.get(Role::Atype).and_then(Type::from_modifier)?,
+        btype: modifiers.get(Role::Btype).and_then(Type::from_modifier)?,
+        d: values.d,
+        mask: match operands.d.selector {
+            Some(span) => Mask::from_text(span.text(checked.source))?,
+            None => Mask::FULL,
+        },
+        a: register(values.a)?,
+        a_lanes: selector(operands.a, Selector::DEFAULT_A)?,
+        b: register(values.b)?,
+        b_lanes: selector(operands.b, Selector::DEFAULT_B)?,
+        c: register(values.c?)?,
+    })
+}

@@ -1,0 +1,195 @@
+//! The raw tree against the table of forms and the module's context: out come
+//! validated instructions, or diagnostics.
+
+mod instruction;
+mod modifiers;
+mod operands;
+mod structure;
+mod suggest;
+
+use std::str::FromStr;
+
+use crate::ast::Instruction;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::isa::{Mnemonic, PtxVersion, Target};
+use crate::lint::Code;
+use crate::module::{Module, VideoStatement};
+use crate::source::{MAX_LEN, Span};
+use crate::syntax::{
+    Context, Handler, Problem, Statement, parse_instruction, read, statement_tokens,
+};
+
+/// Which rules decide between error and no error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// The manual. What ptxas accepts beyond it is a warning or an error.
+    #[default]
+    Documented,
+    /// The shipping assembler: an error is what it rejects.
+    Ptxas,
+}
+
+impl FromStr for Dialect {
+    type Err = String;
+
+    /// # Errors
+    /// A message, when the text is neither `documented` nor `ptxas`.
+    fn from_str(text: &str) -> Result<Dialect, String> {
+        match text {
+            "documented" => Ok(Dialect::Documented),
+            "ptxas" => Ok(Dialect::Ptxas),
+            _ => Err(format!("`{text}` is no dialect: `documented` or `ptxas`")),
+        }
+    }
+}
+
+/// How to check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    /// The rules.
+    pub dialect: Dialect,
+    /// A target to check against, instead of the module's own.
+    pub target: Option<Target>,
+    /// A PTX version to check against, instead of the module's own.
+    pub ptx_version: Option<PtxVersion>,
+}
+
+impl CheckOptions {
+    /// These options with another dialect.
+    #[must_use]
+    pub fn with_dialect(mut self, dialect: Dialect) -> CheckOptions {
+        self.dialect = dialect;
+        self
+    }
+
+    /// These options with a target that overrides the module's.
+    #[must_use]
+    pub fn with_target(mut self, target: Option<Target>) -> CheckOptions {
+        self.target = target;
+        self
+    }
+
+    /// These options with a PTX version that overrides the module's.
+    #[must_use]
+    pub fn with_ptx_version(mut self, version: Option<PtxVersion>) -> CheckOptions {
+        self.ptx_version = version;
+        self
+    }
+}
+
+/// Checks a module, or a bare list of statements, and returns the findings in
+/// the order of the text.
+///
+/// Without `.version` and `.target` in the text or in the options there is no
+/// gating, and names that are not declared are taken to be registers.
+pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    run(source, options, |_| {}).0
+}
+
+/// Reads a module with the `documented` dialect: every video instruction that
+/// is legal, and every finding in the order of the text.
+pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
+    parse_with(source, &CheckOptions::default())
+}
+
+/// As [`parse`], with options.
+pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
+    let mut statements = Vec::new();
+    let (diagnostics, version, target) = run(source, options, |statement| {
+        statements.push(statement);
+    });
+    (Module { source, version, target, statements }, diagnostics)
+}
+
+type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
+
+fn run(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
+    if let Some(diagnostic) = unreadable(source) {
+        return (vec![diagnostic], None, None);
+    }
+    let mut checker =
+        Checker { source, options, diagnostics: Vec::new(), sink, version: None, target: None };
+    read(source, &mut checker);
+    let Checker { mut diagnostics, version, target, .. } = checker;
+    // Structural problems come up later than they start.
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+    (diagnostics, version, target)
+}
+
+/// Text that is no PTX at all, and would only give noise.
+fn unreadable(source: &str) -> Option<Diagnostic> {
+    if source.len() > MAX_LEN {
+        let message = "the input is larger than 4 GiB";
+        return Some(Diagnostic::new(Code::V008, Span::at(0), message));
+    }
+    let at = source.bytes().position(|byte| byte == 0)? as u32;
+    let what = if source.starts_with("\u{7f}ELF") {
+        "an ELF file, such as a cubin or an object file"
+    } else {
+        "binary data"
+    };
+    let diagnostic =
+        Diagnostic::new(Code::V008, Span::new(at, at + 1), format!("this is {what}, not PTX text"))
+            .label("a NUL byte")
+            .help("PTX is text; `cuobjdump --dump-ptx` takes it out of an executable");
+    Some(diagnostic)
+}
+
+struct Checker<'s, 'o, F> {
+    source: &'s str,
+    options: &'o CheckOptions,
+    diagnostics: Vec<Diagnostic>,
+    sink: F,
+    version: Option<PtxVersion>,
+    target: Option<Target>,
+}
+
+impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
+    fn wants(&self, opcode: &str) -> bool {
+        opcode.starts_with(['v', 'V'])
+            && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        (self.version, self.target) = (context.version, context.target);
+        let first = statement.tokens[0].span;
+        let last = statement.tokens[statement.tokens.len() - 1].span;
+        let instruction = instruction::check(
+            self.source,
+            &statement,
+            context,
+            self.options,
+            &mut self.diagnostics,
+        );
+        (self.sink)(VideoStatement { span: first.to(last), instruction });
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.diagnostics.push(structure::diagnostic(problem));
+    }
+}
+
+/// Checks a text that must be one instruction; the `;` may be missing.
+pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, Vec<Diagnostic>> {
+    if let Some(diagnostic) = unreadable(text) {
+        return Err(vec![diagnostic]);
+    }
+    let with_end;
+    let mut text = text;
+    let mut tokens = statement_tokens(text);
+    if tokens.last().is_none_or(|last| !last.is(b';')) {
+        with_end = format!("{text}\n;");
+        text = &with_end;
+        tokens = statement_tokens(text);
+    }
+    let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
+    let mut diagnostics = Vec::new();
+    let context = Context::default();
+    let instruction = instruction::check(text, &statement, &context, options, &mut diagnostics);
+    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    match instruction {
+        Some(instruction) if diagnostics.is_empty() => Ok(instruction),
+        _ => Err(diagnostics),
+    }
+}

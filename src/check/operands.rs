@@ -1,0 +1,759 @@
+//! The operands of an instruction against what its form allows.
+
+use super::instruction::Checked;
+use super::modifiers::Modifiers;
+use super::structure;
+use crate::ast::{Immediate, Operand, Register, Source};
+use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::isa::{
+    Bytes, Destination, Form, Halves, LaneWidth, Mask, Mnemonic, Negation, Part, RegisterType,
+    Role, Selector, Sources, is_special_register,
+};
+use crate::lint::Code;
+use crate::source::Span;
+use crate::syntax::{Constant, RawInstruction, RawOperand, Shape, SymbolKind, statement_tokens};
+use crate::video;
+
+/// The operands of an instruction that has the right number of them.
+pub(super) struct Operands<'r> {
+    pub(super) d: &'r RawOperand,
+    pub(super) a: &'r RawOperand,
+    pub(super) b: &'r RawOperand,
+    /// The third source, where the form has one.
+    pub(super) c: Option<&'r RawOperand>,
+    /// The form that modifiers and destination selector ask for.
+    pub(super) form: &'static Form,
+}
+
+/// A register or a constant.
+pub(super) enum Value {
+    Register(Register),
+    Immediate(Immediate),
+}
+
+/// Selectors that ptxas lets stand on `d` and `c` of scalar instructions and
+/// ignores.
+const IGNORED_SELECTORS: [&str; 3] = [".b01", ".b12", ".b23"];
+
+/// Finds the form and gives the operands their names; reports what is too
+/// many, too few or excludes each other.
+pub(super) fn assign<'r>(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    raw: &'r RawInstruction,
+) -> Option<Operands<'r>> {
+    let forms = video::forms(mnemonic);
+    let part = raw.operands.first().and_then(|d| d.selector).filter(|selector| {
+        forms.iter().any(|form| form.destination == Destination::Part)
+            && Part::from_text(selector.text(checked.source)).is_some()
+    });
+    let wants = |form: &Form, role: Role| form.slot(role).is_some();
+    let has = |role: Role| modifiers.get(role).is_some();
+    let form = forms.iter().find(|form| {
+        (form.destination == Destination::Part) == part.is_some()
+            && [Role::PlusOne, Role::Secondary].iter().all(|&role| wants(form, role) == has(role))
+            && (!has(Role::Saturate) || wants(form, Role::Saturate))
+    });
+    let Some(form) = form else {
+        conflict(checked, mnemonic, modifiers, part);
+        // The count of operands is right in any form with a third source.
+        let form = forms.iter().find(|form| form.third).unwrap_or(&forms[0]);
+        return named(checked, mnemonic, modifiers, part, form, raw);
+    };
+    named(checked, mnemonic, modifiers, part, form, raw)
+}
+
+/// Features that each exist, but not in one form.
+fn conflict(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    part: Option<Span>,
+) {
+    let secondary = modifiers.span(Role::Secondary);
+    if let (Some(part), Some(secondary)) = (part, secondary) {
+        let text = secondary.text(checked.source);
+        checked.push(
+            Diagnostic::new(
+                Code::V204,
+                part,
+                format!("a destination selector and `{text}` exclude each other"),
+            )
+            .label("merges the result into `c`")
+            .related(secondary, "combines the result with `c`")
+            .help("`c` can only be used once: keep the selector or the secondary operation"),
+        );
+    } else if let (Some(saturate), Some(secondary)) = (modifiers.span(Role::Saturate), secondary) {
+        checked.push(
+            Diagnostic::new(
+                Code::V111,
+                saturate,
+                format!("`.sat` and `.add` exclude each other on `{mnemonic}`"),
+            )
+            .label("clamps the lanes")
+            .related(secondary, "adds the lanes unclamped")
+            .help("`.add` adds exact lanes to `c`; remove `.sat`, or clamp in a first instruction and add in a second"),
+        );
+    }
+}
+
+fn named<'r>(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    part: Option<Span>,
+    form: &'static Form,
+    raw: &'r RawInstruction,
+) -> Option<Operands<'r>> {
+    let line = || format!("the syntax is `{}`", video::syntax(mnemonic, form));
+    let operands = &raw.operands;
+    let count = operands.len();
+    let [d, a, b, rest @ ..] = operands.as_slice() else {
+        let names = ["d", "a", "b", "c"];
+        let missing: Vec<&str> = names[count..if form.third { 4 } else { 3 }].to_vec();
+        let at = operands.last().map_or(raw.mnemonic, |last| last.span);
+        checked.push(
+            Diagnostic::new(
+                Code::V201,
+                at,
+                format!("`{mnemonic}` needs {} operands, found {count}", count + missing.len()),
+            )
+            .label(format!("missing: {}", missing.join(", ")))
+            .help(line()),
+        );
+        return None;
+    };
+    if let [_, extra, ..] = rest {
+        let last = &operands[count - 1];
+        checked.push(
+            Diagnostic::new(
+                Code::V202,
+                extra.span.to(last.span),
+                format!("`{mnemonic}` takes at most four operands, found {count}"),
+            )
+            .label("too many")
+            .help(line()),
+        );
+    }
+    let mut c = rest.first();
+    if form.third && c.is_none() {
+        let why = if let Some(secondary) = modifiers.span(Role::Secondary) {
+            format!("`{}` combines the result with it", secondary.text(checked.source))
+        } else if let Some(part) = part {
+            format!("the bits outside `{}` come from it", part.text(checked.source))
+        } else if form.sources == Sources::Scalar {
+            "it is added to the product".into()
+        } else {
+            "lanes outside the mask come from it, and it must be written even when there are none"
+                .into()
+        };
+        let end = b.span.end;
+        checked.push(
+            Diagnostic::new(
+                Code::V203,
+                Span::at(end),
+                format!("`{mnemonic}` needs a third source `c` here"),
+            )
+            .label("missing: c")
+            .help(format!("{why}; {}", line())),
+        );
+    }
+    if let Some(third) = c.filter(|_| !form.third) {
+        // Checked like a source that counts, as ptxas does.
+        third_source(checked, form, third);
+        checked.portability(
+            Diagnostic::new(
+                Code::V403,
+                third.span,
+                "the third source is ignored without secondary operation or destination selector",
+            )
+            .label("has no effect")
+            .help(format!(
+                "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{}`",
+                d.value.text(checked.source)
+            ))
+            .fix(
+                Applicability::Safe,
+                "remove it",
+                vec![Edit::remove(Span::new(b.span.end, third.span.end))],
+            ),
+        );
+        c = None;
+    }
+    Some(Operands { d, a, b, c, form })
+}
+
+/// The destination: always a register.
+pub(super) fn destination(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    mnemonic: Mnemonic,
+    d: &RawOperand,
+) -> Option<Register> {
+    if let Some(minus) = d.minus {
+        checked.push(
+            Diagnostic::new(Code::V212, minus, "a destination cannot be negated")
+                .label("remove the minus"),
+        );
+    }
+    let register = match d.shape {
+        Shape::Constant(_) => {
+            checked.push(
+                Diagnostic::new(Code::V211, d.span, "the destination must be a register")
+                    .label("a constant cannot be written to"),
+            );
+            None
+        }
+        Shape::Discard => {
+            checked.push(
+                Diagnostic::new(
+                    Code::V214,
+                    d.span,
+                    "video instructions cannot discard their result",
+                )
+                .label("expected a register")
+                .help("write to a register that is not used"),
+            );
+            None
+        }
+        _ => name(checked, d),
+    };
+    let Some(selector) = d.selector.filter(|_| takes_selector(checked, d)) else {
+        return register;
+    };
+    let text = selector.text(checked.source);
+    match form.destination {
+        Destination::Mask2 => mask::<Halves>(checked, selector),
+        Destination::Mask4 => mask::<Bytes>(checked, selector),
+        Destination::Word | Destination::Part => {
+            let parts =
+                video::forms(mnemonic).iter().any(|form| form.destination == Destination::Part);
+            if IGNORED_SELECTORS.contains(&text) {
+                ignored_selector(checked, selector);
+            } else if !parts {
+                checked.push(
+                    Diagnostic::new(
+                        Code::V207,
+                        selector,
+                        format!("`{mnemonic}` takes no selector on its destination"),
+                    )
+                    .label("not allowed here")
+                    .help("it always writes the whole word")
+                    .fix(
+                        Applicability::Unsafe,
+                        "remove it",
+                        vec![Edit::remove(selector)],
+                    ),
+                );
+            } else if Part::from_text(text).is_none() {
+                wrong_selector(checked, selector, Sources::Scalar);
+            }
+        }
+    }
+    register
+}
+
+fn ignored_selector(checked: &mut Checked<'_, '_>, selector: Span) {
+    let text = selector.text(checked.source);
+    checked.portability(
+        Diagnostic::new(Code::V407, selector, format!("`{text}` selects nothing here"))
+            .label("ptxas accepts and ignores it")
+            .help("the scalar selectors are `.b0` `.b1` `.b2` `.b3` `.h0` `.h1`")
+            .fix(Applicability::Safe, "remove it", vec![Edit::remove(selector)]),
+    );
+}
+
+/// A source `a` or `b`.
+pub(super) fn source(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+) -> Option<Value> {
+    let value = value(checked, form, operand)?;
+    let Some(selector) = operand.selector else {
+        return Some(value);
+    };
+    if let Value::Immediate(_) = value {
+        selector_on_constant(checked, selector);
+        return None;
+    }
+    let text = selector.text(checked.source);
+    let known = match form.sources {
+        Sources::Scalar => Part::from_text(text).is_some(),
+        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
+        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
+    };
+    if !known {
+        wrong_selector(checked, selector, form.sources);
+        return None;
+    }
+    if text == ".b1024" {
+        checked.push(
+            Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
+                .label("a syntax error there; ptxas 11.8 accepts it")
+                .help("swap the lanes with another selector and `prmt`, or choose other lanes"),
+        );
+    }
+    Some(value)
+}
+
+fn selector_on_constant(checked: &mut Checked<'_, '_>, selector: Span) {
+    checked.push(
+        Diagnostic::new(Code::V210, selector, "a constant takes no selector")
+            .label("not allowed here")
+            .help("write the value of the byte or half-word itself"),
+    );
+}
+
+/// The third source `c`.
+pub(super) fn third_source(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+) -> Option<Value> {
+    let value = value(checked, form, operand);
+    if let (Some(Value::Immediate(_)), Some(selector)) = (&value, operand.selector) {
+        selector_on_constant(checked, selector);
+        return None;
+    }
+    let Some(selector) = operand.selector.filter(|_| takes_selector(checked, operand)) else {
+        return value;
+    };
+    let text = selector.text(checked.source);
+    if form.sources == Sources::Scalar && IGNORED_SELECTORS.contains(&text) {
+        ignored_selector(checked, selector);
+        return value;
+    }
+    checked.push(
+        Diagnostic::new(Code::V207, selector, "the third source takes no selector")
+            .label("not allowed here")
+            .help("`c` is always a whole word")
+            .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(selector)]),
+    );
+    None
+}
+
+/// Whether a selector on the operand is worth a finding of its own. On a
+/// special register it is part of the name: `%tid.x`.
+fn takes_selector(checked: &Checked<'_, '_>, operand: &RawOperand) -> bool {
+    matches!(operand.shape, Shape::Name) && !is_special(checked, operand.value.text(checked.source))
+}
+
+fn is_special(checked: &Checked<'_, '_>, name: &str) -> bool {
+    is_special_register(name) && checked.context.resolve(name).is_none()
+}
+
+fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Option<Value> {
+    match operand.shape {
+        Shape::Constant(value) => {
+            if form.sources != Sources::Scalar {
+                checked.push(
+                    Diagnostic::new(
+                        Code::V211,
+                        operand.span,
+                        "SIMD video instructions take no constants",
+                    )
+                    .label("expected a register")
+                    .help("move it to a register first: `mov.b32`"),
+                );
+                return None;
+            }
+            constant(checked, operand, value).map(Value::Immediate)
+        }
+        _ => name(checked, operand).map(Value::Register),
+    }
+}
+
+/// A constant operand; the reason why it has no value if it has none.
+fn constant(
+    checked: &mut Checked<'_, '_>,
+    operand: &RawOperand,
+    value: Result<Constant, crate::syntax::ConstantError>,
+) -> Option<Immediate> {
+    let (bits, signed) = match value {
+        Ok(Constant::Integer { bits, signed }) => (bits, signed),
+        Ok(Constant::Float(value)) => {
+            let mut diagnostic = Diagnostic::new(
+                Code::V218,
+                operand.value,
+                "video instructions take no floating-point constants",
+            )
+            .label("expected an integer");
+            if value.fract() == 0.0 && value.abs() < 2f64.powi(31) {
+                diagnostic = diagnostic.help(format!("write `{value:.0}`"));
+            }
+            checked.push(diagnostic);
+            return None;
+        }
+        Err(error) => {
+            checked.push(structure::constant(checked.source, error));
+            return None;
+        }
+    };
+    let low = bits as u32;
+    let fits =
+        u64::from(low) == bits || (signed && i64::from(low.cast_signed()) == bits.cast_signed());
+    if !fits {
+        checked.push(
+            Diagnostic::new(Code::V406, operand.value, "the constant is wider than 32 bits")
+                .label(format!("only its low 32 bits are used: {low:#x}"))
+                .help(format!("write `{low:#x}` if that is meant"))
+                .fix(
+                    Applicability::Safe,
+                    format!("write `{low:#x}`"),
+                    vec![Edit::replace(operand.value, format!("{low:#x}"))],
+                ),
+        );
+    }
+    Some(Immediate::spelled(low, spelling(operand.value.text(checked.source))))
+}
+
+/// A constant expression without comments, spaced so that it reads the same.
+fn spelling(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    // Whether the next token follows without a space.
+    let mut tight = true;
+    let mut after_value = false;
+    for token in statement_tokens(text) {
+        let text = token.span.text(text);
+        if !tight && text != ")" {
+            spelled.push(' ');
+        }
+        spelled.push_str(text);
+        let unary = !after_value && matches!(text, "+" | "-" | "~" | "!");
+        tight = unary || text == "(";
+        after_value =
+            text == ")" || text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.');
+    }
+    spelled
+}
+
+/// An operand that must be a 32-bit register.
+fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register> {
+    let kind = |message: &str, help: &str| {
+        Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
+    };
+    let wrong = match operand.shape {
+        Shape::Name => None,
+        Shape::Discard => Some(kind("`_` is no operand here", "every source must be given")),
+        Shape::Not => Some(kind(
+            "`!` inverts predicates only",
+            "for the complement of an integer use `not.b32` first",
+        )),
+        Shape::Pair => {
+            Some(kind("video instructions have no predicate output", "write the destination alone"))
+        }
+        Shape::Address => Some(kind(
+            "video instructions do not access memory",
+            "load the value into a register first: `ld`",
+        )),
+        Shape::Vector => Some(kind(
+            "video instructions take no vectors",
+            "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`",
+        )),
+        Shape::Text => Some(kind("a string is no operand here", "write a register")),
+        Shape::Constant(_) => Some(kind("expected a register", "constants cannot stand here")),
+    };
+    if let Some(diagnostic) = wrong {
+        checked.push(diagnostic);
+        return None;
+    }
+    let text = operand.value.text(checked.source);
+    if let Some(symbol) = checked.context.resolve(text) {
+        let diagnostic = match symbol.kind {
+            SymbolKind::Register(ty) => match RegisterType::from_text(ty) {
+                RegisterType::Word => return register(checked, operand),
+                RegisterType::Predicate => {
+                    Diagnostic::new(Code::V215, operand.value, format!("`{text}` is a predicate"))
+                        .label("expected a 32-bit register")
+                        .help("`selp.u32` makes a number of a predicate")
+                }
+                RegisterType::Other => Diagnostic::new(
+                    Code::V215,
+                    operand.value,
+                    format!("`{text}` is a `{ty}` register"),
+                )
+                .label("expected `.b32`, `.u32` or `.s32`")
+                .help("video instructions work on 32-bit registers; move or convert it first: `mov`, `cvt`"),
+            },
+            SymbolKind::Vector => {
+                Diagnostic::new(Code::V215, operand.value, format!("`{text}` is a vector register"))
+                    .label("expected a 32-bit register")
+                    .help("take one element out of it first: `mov.b32`")
+            }
+            SymbolKind::Variable(space) => Diagnostic::new(
+                Code::V214,
+                operand.value,
+                format!("`{text}` is a `{space}` variable, not a register"),
+            )
+            .label("expected a register")
+            .help(format!("load its value first: `ld{space}.u32`")),
+            SymbolKind::Function => {
+                Diagnostic::new(Code::V214, operand.value, format!("`{text}` is a function"))
+                    .label("expected a register")
+            }
+            SymbolKind::Label => {
+                Diagnostic::new(Code::V214, operand.value, format!("`{text}` is a label"))
+                    .label("expected a register")
+            }
+        };
+        checked.push(diagnostic.related(symbol.span, "declared here"));
+        return None;
+    }
+    if is_special_register(text) {
+        let whole = operand.value.to(operand.selector.unwrap_or(operand.value));
+        let name = whole.text(checked.source);
+        checked.push(
+            Diagnostic::new(
+                Code::V219,
+                whole,
+                format!("the special register `{name}` cannot be an operand here"),
+            )
+            .label("expected an ordinary register")
+            .help(format!("copy it first: `mov.u32 r, {name};`")),
+        );
+        return None;
+    }
+    if checked.context.is_module {
+        checked.push(
+            Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"))
+                .label("no register of this name in scope")
+                .help("registers are declared before their use, as in `.reg .b32 r;`, and last to the end of their `{ }`"),
+        );
+        return None;
+    }
+    register(checked, operand)
+}
+
+fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register> {
+    let text = operand.value.text(checked.source);
+    let register = Register::new(text);
+    if register.is_none() {
+        checked.push(
+            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is no register"))
+                .label("expected a register"),
+        );
+    }
+    register
+}
+
+/// Which operands are negated, once that is found to be allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Negated {
+    None,
+    A,
+    B,
+    C,
+}
+
+/// Checks the minus signs on the sources.
+pub(super) fn negation(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    operands: &Operands<'_>,
+    raw: &RawInstruction,
+) -> Negated {
+    let (a, b) = (operands.a.minus, operands.b.minus);
+    // An ignored third source counts here, as it does for ptxas.
+    let c = raw.operands.get(3).and_then(|c| c.minus);
+    let remove = |spans: &[Span]| spans.iter().map(|&span| Edit::remove(span)).collect();
+    let possible =
+        video::forms(mnemonic).iter().any(|form| form.negation == Negation::ProductOrThird);
+    if !possible || operands.form.negation == Negation::Forbidden {
+        let spans: Vec<Span> = [a, b, c].into_iter().flatten().collect();
+        let [first, others @ ..] = spans.as_slice() else {
+            return Negated::None;
+        };
+        let (code, message, help) = match modifiers.span(Role::PlusOne) {
+            Some(_) if possible => (
+                Code::V114,
+                "`.po` and negation exclude each other".to_string(),
+                "`.po` computes `a*b + c + 1` of the operands as they are",
+            ),
+            _ => (
+                Code::V212,
+                format!("`{mnemonic}` cannot negate its operands"),
+                "only `vmad` can; negate with `neg.s32` first",
+            ),
+        };
+        let mut diagnostic = Diagnostic::new(code, *first, message).label("not allowed here");
+        for other in others {
+            diagnostic = diagnostic.related(*other, "and here");
+        }
+        if let (Some(plus_one), true) = (modifiers.span(Role::PlusOne), possible) {
+            diagnostic = diagnostic.related(plus_one, "plus one mode");
+        }
+        let cancels = a.is_some() && b.is_some() && c.is_none();
+        if cancels {
+            checked.beyond_manual(
+                diagnostic
+                    .help("ptxas accepts two that cancel, the manual has none: remove both")
+                    .fix(Applicability::Safe, "remove both", remove(&spans)),
+            );
+        } else {
+            checked.push(diagnostic.help(help));
+        }
+        return Negated::None;
+    }
+    match (a, b, c) {
+        (Some(a), Some(b), _) => {
+            checked.portability(
+                Diagnostic::new(Code::V404, b, "the two minus signs cancel")
+                    .label("undoes the other")
+                    .related(a, "the other")
+                    .help("minus on `a` or `b` negates their product; on both it does nothing")
+                    .fix(Applicability::Safe, "remove both", remove(&[a, b])),
+            );
+            if c.is_some() { Negated::C } else { Negated::None }
+        }
+        (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
+            checked.push(
+                Diagnostic::new(
+                    Code::V213,
+                    c,
+                    "`vmad` can negate the product or `c`, not both",
+                )
+                .label("negates `c`")
+                .related(product, "negates the product")
+                .help("compute `a*b + c` and negate the result with `neg.s32`, if there is no `.sat` and no scale"),
+            );
+            Negated::C
+        }
+        (Some(_), None, None) => Negated::A,
+        (None, Some(_), None) => Negated::B,
+        (None, None, Some(_)) => Negated::C,
+        (None, None, None) => Negated::None,
+    }
+}
+
+fn mask<L: LaneWidth>(checked: &mut Checked<'_, '_>, selector: Span) {
+    let text = selector.text(checked.source);
+    if Mask::<L>::from_text(text).is_some() {
+        return;
+    }
+    let what = if L::LANES == 2 { "half-words" } else { "bytes" };
+    let digits = text[1..]
+        .strip_prefix(L::LETTER)
+        .filter(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
+    let Some(digits) = digits else {
+        let diagnostic = Diagnostic::new(
+            if known_selector(text) { Code::V205 } else { Code::V206 },
+            selector,
+            format!("`{text}` is not a mask of {what}"),
+        )
+        .label("expected a mask")
+        .help(masks::<L>());
+        checked.push(diagnostic);
+        return;
+    };
+    // The same lanes, each once and in order.
+    let bits = digits
+        .bytes()
+        .map(|digit| u32::from(digit - b'0'))
+        .filter(|&lane| (lane as usize) < L::LANES)
+        .fold(0, |bits, lane| bits | 1 << lane);
+    let mut diagnostic =
+        Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
+            .label("each lane at most once, highest first")
+            .help(masks::<L>());
+    let lanes = digits.bytes().all(|digit| usize::from(digit - b'0') < L::LANES);
+    if let (Some(meant), true) = (Mask::<L>::new(bits), lanes) {
+        diagnostic = diagnostic.help(format!("the mask of these lanes is `{meant}`")).fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(selector, meant.to_string())],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+fn masks<L: LaneWidth>() -> String {
+    let all: Vec<String> = Mask::<L>::all().map(|mask| format!("`{mask}`")).collect();
+    format!("masks are {}", structure::either(&all))
+}
+
+/// Whether it is a selector or mask of some video instruction.
+fn known_selector(text: &str) -> bool {
+    Part::from_text(text).is_some()
+        || Selector::<Halves>::from_text(text).is_some()
+        || Selector::<Bytes>::from_text(text).is_some()
+        || Mask::<Bytes>::from_text(text).is_some()
+}
+
+/// A selector that is none of this kind of source (or scalar destination).
+fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Sources) {
+    let text = selector.text(checked.source);
+    let (code, message) = if known_selector(text) {
+        let kind = match sources {
+            Sources::Scalar => "a scalar instruction",
+            Sources::Lanes2 => "a two-way SIMD instruction",
+            Sources::Lanes4 => "a four-way SIMD instruction",
+        };
+        (Code::V205, format!("`{text}` is not a selector of {kind}"))
+    } else {
+        (Code::V206, format!("`{text}` is not a selector"))
+    };
+    let mut help = format!("selectors here are {}", video::selector_choices(sources));
+    let mut fix = None;
+    if let Some(meant) = meant_selector(text, sources) {
+        help = format!("did you mean `{meant}`? {help}");
+        fix = Some(meant);
+    }
+    let mut diagnostic =
+        Diagnostic::new(code, selector, message).label("wrong selector").help(help);
+    if let Some(meant) = fix {
+        diagnostic = diagnostic.fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(selector, meant)],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+/// What a wrong selector may have been meant to be.
+fn meant_selector(text: &str, sources: Sources) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let valid = |text: &str| match sources {
+        Sources::Scalar => Part::from_text(text).is_some(),
+        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
+        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
+    };
+    if valid(&lower) {
+        return Some(lower);
+    }
+    match (sources, lower.as_str()) {
+        // Counted from one.
+        (Sources::Scalar, ".b4") => Some(".b3".into()),
+        (Sources::Scalar, ".h2") => Some(".h1".into()),
+        // One digit for all lanes.
+        (Sources::Lanes2, part) if part.len() == 3 => {
+            Some(format!("{part}{}", &part[2..])).filter(|text| valid(text))
+        }
+        (Sources::Lanes4, part) if part.len() == 3 => {
+            Some(format!("{part}{}", part[2..].repeat(3))).filter(|text| valid(text))
+        }
+        _ => None,
+    }
+}
+
+/// A validated scalar source.
+pub(super) fn scalar(checked: &Checked<'_, '_>, operand: &RawOperand, value: Value) -> Source {
+    match value {
+        Value::Register(register) => {
+            let part = operand.selector.and_then(|span| Part::from_text(span.text(checked.source)));
+            Source::Register { register, part }
+        }
+        Value::Immediate(immediate) => Source::Immediate(immediate),
+    }
+}
+
+/// A validated third source.
+pub(super) fn word(value: Value) -> Operand {
+    match value {
+        Value::Register(register) => Operand::Register(register),
+        Value::Immediate(immediate) => Operand::Immediate(immediate),
+    }
+}

@@ -1,0 +1,204 @@
+//! Findings: what is wrong, where, and what to write instead.
+
+use std::fmt;
+
+use crate::lint::Code;
+use crate::source::Span;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Severity {
+    /// Worth knowing; nothing to change.
+    Note,
+    /// Accepted, but not as documented, or not what it seems.
+    Warning,
+    /// Not PTX.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// A finding. Spans are byte offsets into the text that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// The rule; `vptx explain CODE` tells about it.
+    pub code: Code,
+    /// How bad it is, in the dialect that was checked.
+    pub severity: Severity,
+    /// The exact token or tokens at fault.
+    pub span: Span,
+    /// What is wrong, in a sentence without a full stop.
+    pub message: String,
+    /// A few words to stand under the token; may be empty.
+    pub label: String,
+    /// What is allowed there, or what to write.
+    pub help: Option<String>,
+    /// Other places that matter.
+    pub labels: Vec<Label>,
+    /// Ways to mend it.
+    pub fixes: Vec<Fix>,
+}
+
+impl Diagnostic {
+    /// A finding with its rule's usual severity and nothing but a message.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity: code.severity(),
+            span,
+            message: message.into(),
+            label: String::new(),
+            help: None,
+            labels: Vec::new(),
+            fixes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    pub(crate) fn fix(
+        mut self,
+        applicability: Applicability,
+        title: impl Into<String>,
+        edits: Vec<Edit>,
+    ) -> Diagnostic {
+        self.fixes.push(Fix { title: title.into(), applicability, edits });
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl miette::Diagnostic for Diagnostic {
+    fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.severity {
+            Severity::Note => miette::Severity::Advice,
+            Severity::Warning => miette::Severity::Warning,
+            Severity::Error => miette::Severity::Error,
+        })
+    }
+
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.help.as_ref().map(|help| Box::new(help) as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        let text = (!self.label.is_empty()).then(|| self.label.clone());
+        let primary = miette::LabeledSpan::new_primary_with_span(text, self.span.range());
+        let others = self.labels.iter().map(|label| {
+            miette::LabeledSpan::new_with_span(Some(label.text.clone()), label.span.range())
+        });
+        Some(Box::new(std::iter::once(primary).chain(others)))
+    }
+}
+
+/// Another place that matters to a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Label {
+    /// Where it is.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub span: Span,
+    /// What it has to do with the finding.
+    pub text: String,
+}
+
+/// A way to mend a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Fix {
+    /// What it does, as an order.
+    pub title: String,
+    /// Whether a tool may apply it unasked.
+    pub applicability: Applicability,
+    /// Replacements, in the order of the text, not overlapping.
+    pub edits: Vec<Edit>,
+}
+
+impl Fix {
+    /// The text with the fix made.
+    pub fn apply(&self, source: &str) -> String {
+        let mut fixed = String::with_capacity(source.len());
+        let mut at = 0;
+        for edit in &self.edits {
+            fixed.push_str(&source[at..edit.span.start as usize]);
+            fixed.push_str(&edit.replacement);
+            at = edit.span.end as usize;
+        }
+        fixed.push_str(&source[at..]);
+        fixed
+    }
+}
+
+/// Whether a tool may apply a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+pub enum Applicability {
+    /// The meaning stays what ptxas makes of it now.
+    Safe,
+    /// Probably what was meant, but the meaning may change.
+    Unsafe,
+    /// To be shown only.
+    DisplayOnly,
+}
+
+/// A replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Edit {
+    /// What is replaced.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub span: Span,
+    /// By what.
+    pub replacement: String,
+}
+
+impl Edit {
+    /// Replaces a span.
+    pub fn replace(span: Span, replacement: impl Into<String>) -> Edit {
+        Edit { span, replacement: replacement.into() }
+    }
+
+    /// Removes a span.
+    pub fn remove(span: Span) -> Edit {
+        Edit::replace(span, "")
+    }
+
+    /// Inserts text.
+    pub fn insert(at: u32, text: impl Into<String>) -> Edit {
+        Edit::replace(Span::at(at), text)
+    }
+}

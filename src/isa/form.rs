@@ -1,0 +1,137 @@
+use super::{Mnemonic, Modifier, PtxVersion, Role, Target};
+
+/// One line of the manual's syntax: a row of the table of forms.
+///
+/// The table ([`crate::video::FORMS`]) is what vptx knows of PTX. Acceptance,
+/// "expected one of …", the order of printing and `explain` all read it.
+#[derive(Debug)]
+pub struct Form {
+    /// The mnemonics that share the line.
+    pub mnemonics: &'static [Mnemonic],
+    /// Modifiers in canonical order.
+    pub slots: &'static [Slot],
+    /// What may follow `d`.
+    pub destination: Destination,
+    /// What `a` and `b` may be.
+    pub sources: Sources,
+    /// Whether the line has a third source `c`.
+    pub third: bool,
+    /// Which operands may be negated.
+    pub negation: Negation,
+    /// First PTX version and target that have the instruction.
+    pub requirement: Requirement,
+    /// Section of the manual.
+    pub section: &'static str,
+    /// What tells the line from its siblings, as a noun phrase.
+    pub title: &'static str,
+}
+
+/// One place for a modifier.
+#[derive(Debug)]
+pub struct Slot {
+    /// What the modifier says.
+    pub role: Role,
+    /// The modifiers that fit.
+    pub choices: &'static [Modifier],
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
+/// What the destination may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A whole register.
+    Word,
+    /// A byte or half-word selector, required.
+    Part,
+    /// A mask of 16-bit lanes, `.h10` when left out.
+    Mask2,
+    /// A mask of 8-bit lanes, `.b3210` when left out.
+    Mask4,
+}
+
+/// What the sources may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// Register with an optional byte or half-word selector, or an immediate.
+    Scalar,
+    /// Registers with an optional selector of 16-bit lanes.
+    Lanes2,
+    /// Registers with an optional selector of 8-bit lanes.
+    Lanes4,
+}
+
+/// Which operands a form lets you negate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Negation {
+    /// None.
+    Forbidden,
+    /// The product (one of `a`, `b`; both cancel) or `c`, not both.
+    ProductOrThird,
+}
+
+/// The gate of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// Lowest `.version`.
+    pub version: PtxVersion,
+    /// Lowest `.target`.
+    pub target: Target,
+}
+
+impl Requirement {
+    /// Scalar video instructions.
+    pub const SCALAR: Requirement =
+        Requirement { version: PtxVersion::new(2, 0), target: Target::sm(20) };
+    /// SIMD video instructions.
+    pub const SIMD: Requirement =
+        Requirement { version: PtxVersion::new(3, 0), target: Target::sm(30) };
+}
+
+impl Slot {
+    const fn new(role: Role, choices: &'static [Modifier], optional: bool) -> Slot {
+        Slot { role, choices, optional }
+    }
+
+    /// Destination type.
+    pub const DTYPE: Slot = Slot::new(Role::Dtype, TYPES, false);
+    /// Type of `a`.
+    pub const ATYPE: Slot = Slot::new(Role::Atype, TYPES, false);
+    /// Type of `b`.
+    pub const BTYPE: Slot = Slot::new(Role::Btype, TYPES, false);
+    /// Type of a shift amount.
+    pub const AMOUNT_TYPE: Slot = Slot::new(Role::Btype, &[Modifier::U32], false);
+    /// `.sat`
+    pub const SATURATE: Slot = Slot::new(Role::Saturate, &[Modifier::Sat], true);
+    /// `.po`
+    pub const PLUS_ONE: Slot = Slot::new(Role::PlusOne, &[Modifier::Po], false);
+    /// `.clamp`, `.wrap`
+    pub const MODE: Slot = Slot::new(Role::Mode, &[Modifier::Clamp, Modifier::Wrap], false);
+    /// `.eq` … `.ge`
+    pub const COMPARE: Slot = Slot::new(
+        Role::Compare,
+        &[Modifier::Eq, Modifier::Ne, Modifier::Lt, Modifier::Le, Modifier::Gt, Modifier::Ge],
+        false,
+    );
+    /// `.shr7`, `.shr15`
+    pub const SCALE: Slot = Slot::new(Role::Scale, &[Modifier::Shr7, Modifier::Shr15], true);
+    /// Scalar secondary operation.
+    pub const SECONDARY: Slot =
+        Slot::new(Role::Secondary, &[Modifier::Add, Modifier::Min, Modifier::Max], false);
+    /// SIMD accumulation.
+    pub const ACCUMULATE: Slot = Slot::new(Role::Secondary, &[Modifier::Add], false);
+}
+
+const TYPES: &[Modifier] = &[Modifier::U32, Modifier::S32];
+
+impl Form {
+    /// The slot of a role, if the form has one.
+    pub fn slot(&self, role: Role) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.role == role)
+    }
+
+    /// The type slots, in order.
+    pub fn type_slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.role.is_type())
+    }
+}

@@ -1,0 +1,19 @@
+//! What PTX itself defines: types, modifiers, selectors, masks, versions and
+//! targets, and [`Form`], the row type of the table of instruction forms.
+//!
+//! Nothing here parses a file or prints one; the text forms are the spellings
+//! of single tokens.
+
+mod form;
+mod mnemonic;
+mod modifier;
+mod registers;
+mod selector;
+mod version;
+
+pub use form::{Destination, Form, Negation, Requirement, Slot, Sources};
+pub use mnemonic::{Family, Mnemonic};
+pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type};
+pub use registers::{RegisterType, is_special_register};
+pub use selector::{Bytes, Halves, LaneWidth, Mask, Part, Selector};
+pub use version::{PtxVersion, Target};

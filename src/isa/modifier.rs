@@ -1,0 +1,213 @@
+use std::fmt;
+
+macro_rules! modifiers {
+    ($($variant:ident $text:literal $role:ident,)*) => {
+        /// A modifier that some video instruction takes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Modifier {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+        }
+
+        impl Modifier {
+            /// Every modifier.
+            pub const ALL: &'static [Modifier] = &[$(Modifier::$variant,)*];
+
+            /// The spelling in PTX, with its dot.
+            pub const fn text(self) -> &'static str {
+                match self { $(Modifier::$variant => $text,)* }
+            }
+
+            /// The modifier spelled exactly so (dot included), if there is one.
+            pub fn from_text(text: &str) -> Option<Modifier> {
+                match text { $($text => Some(Modifier::$variant),)* _ => None }
+            }
+
+            /// What the modifier says. Types answer [`Role::Dtype`]: which of
+            /// the three type slots one fills depends on its position.
+            pub const fn role(self) -> Role {
+                match self { $(Modifier::$variant => Role::$role,)* }
+            }
+        }
+    };
+}
+
+modifiers! {
+    U32 ".u32" Dtype,
+    S32 ".s32" Dtype,
+    Po ".po" PlusOne,
+    Sat ".sat" Saturate,
+    Clamp ".clamp" Mode,
+    Wrap ".wrap" Mode,
+    Eq ".eq" Compare,
+    Ne ".ne" Compare,
+    Lt ".lt" Compare,
+    Le ".le" Compare,
+    Gt ".gt" Compare,
+    Ge ".ge" Compare,
+    Shr7 ".shr7" Scale,
+    Shr15 ".shr15" Scale,
+    Add ".add" Secondary,
+    Min ".min" Secondary,
+    Max ".max" Secondary,
+}
+
+impl fmt::Display for Modifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// What a modifier says about the instruction: the name of its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Destination type: how the result is read when it is clamped or combined.
+    Dtype,
+    /// Type of source `a`: sign- or zero-extension on extraction.
+    Atype,
+    /// Type of source `b`.
+    Btype,
+    /// Plus one mode of `vmad`.
+    PlusOne,
+    /// Saturation to the range of the destination.
+    Saturate,
+    /// Shift mode: clamp or wrap the amount.
+    Mode,
+    /// Comparison of `vset*`.
+    Compare,
+    /// Right shift of `vmad`'s result.
+    Scale,
+    /// Secondary operation with `c`.
+    Secondary,
+}
+
+impl Role {
+    /// Number of roles, for tables indexed by `role as usize`.
+    pub const COUNT: usize = 9;
+
+    /// All roles.
+    pub const ALL: [Role; Role::COUNT] = [
+        Role::Dtype,
+        Role::Atype,
+        Role::Btype,
+        Role::PlusOne,
+        Role::Saturate,
+        Role::Mode,
+        Role::Compare,
+        Role::Scale,
+        Role::Secondary,
+    ];
+
+    /// The term the manual uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Dtype => "destination type",
+            Role::Atype => "type of a",
+            Role::Btype => "type of b",
+            Role::PlusOne => "plus one mode",
+            Role::Saturate => "saturation",
+            Role::Mode => "shift mode",
+            Role::Compare => "comparison",
+            Role::Scale => "scale",
+            Role::Secondary => "secondary operation",
+        }
+    }
+
+    /// Whether the slot holds a type.
+    pub const fn is_type(self) -> bool {
+        matches!(self, Role::Dtype | Role::Atype | Role::Btype)
+    }
+}
+
+/// Gives a closed set of modifiers its own type, so that an AST field cannot
+/// hold a modifier of another role.
+macro_rules! subset {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$vmeta])* $variant,)*
+        }
+
+        impl $name {
+            /// All values, in the manual's order.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// The modifier that spells it.
+            pub const fn modifier(self) -> Modifier {
+                match self { $($name::$variant => Modifier::$variant,)* }
+            }
+
+            /// The value a modifier spells, if it is one of these.
+            pub const fn from_modifier(modifier: Modifier) -> Option<$name> {
+                match modifier { $(Modifier::$variant => Some($name::$variant),)* _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.modifier().text())
+            }
+        }
+    };
+}
+
+subset! {
+    /// Type of a source or of the destination: 32-bit unsigned or signed.
+    Type {
+        /// Unsigned, zero-extended.
+        U32,
+        /// Two's complement, sign-extended.
+        S32,
+    }
+}
+
+subset! {
+    /// Secondary operation of the scalar instructions.
+    SecondaryOp {
+        /// `result + c`
+        Add,
+        /// `min(result, c)`
+        Min,
+        /// `max(result, c)`
+        Max,
+    }
+}
+
+subset! {
+    /// How a shift treats amounts above 31.
+    ShiftMode {
+        /// Amounts above 32 count as 32.
+        Clamp,
+        /// Only the low five bits count.
+        Wrap,
+    }
+}
+
+subset! {
+    /// Comparison of `vset`, `vset2` and `vset4`; operands of mixed
+    /// signedness compare by exact value.
+    Compare {
+        /// Equal.
+        Eq,
+        /// Not equal.
+        Ne,
+        /// Less.
+        Lt,
+        /// Less or equal.
+        Le,
+        /// Greater.
+        Gt,
+        /// Greater or equal.
+        Ge,
+    }
+}
+
+subset! {
+    /// Right shift of `vmad`'s sum.
+    Scale {
+        /// By 7 bits.
+        Shr7,
+        /// By 15 bits.
+        Shr15,
+    }
+}

@@ -1,0 +1,77 @@
+//! Reads, checks and prints the *video instructions* of NVIDIA PTX: `vadd`,
+//! `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`, and the
+//! SIMD forms that end in `2` or `4`.
+//!
+//! ```
+//! use vptx::Instruction;
+//!
+//! let instruction: Instruction = "vadd4.u32.u32.u32.sat d, a.b3210, b, c;".parse()?;
+//! assert_eq!(instruction.to_string(), "vadd4.u32.u32.u32.sat d, a, b, c;");
+//!
+//! let error = "varvg4.u32.u32.u32 d, a, b, c;".parse::<Instruction>().unwrap_err();
+//! assert_eq!(error.diagnostics()[0].help.as_deref(), Some("did you mean `vavrg4`?"));
+//! # Ok::<(), vptx::ParseInstructionError>(())
+//! ```
+//!
+//! A whole module, of any producer and PTX version, gives its video
+//! instructions and all findings at once. Everything that is no video
+//! instruction passes unjudged.
+//!
+//! ```
+//! let source = "
+//! .version 8.0
+//! .target sm_90
+//! .entry k() {
+//!     .reg .b32 %r<4>;
+//!     vmin.s32.s32.s32.add %r0, %r1.b0, %r2.h1, %r3;
+//!     vmin.s32.s32.s32.add %r0, %r1.b0, %r2.h1;
+//!     ret;
+//! }";
+//! let (module, diagnostics) = vptx::parse(source);
+//! assert_eq!(module.instructions().count(), 1);
+//! assert_eq!(diagnostics[0].code.text(), "V203");
+//! assert_eq!(diagnostics[0].message, "`vmin` needs a third source `c` here");
+//! ```
+//!
+//! # The promise
+//!
+//! An [`Instruction`] is legal by construction: illegal combinations have no
+//! representation. What `check` accepted prints without fail, and the printed
+//! text reads back as the same value.
+//!
+//! # Layers
+//!
+//! Data flows one way: [`source`] (text, spans) → [`syntax`] (tokens, module
+//! reader, the grammar of one instruction; knows shapes only) → [`check`] (the
+//! raw tree against the [`video::FORMS`] table and the module's declarations) →
+//! [`ast`] (validated instructions) and [`diagnostic`]s. Spans are byte offsets
+//! everywhere; [`source::LineIndex`] makes lines and columns of them.
+//!
+//! # Features
+//!
+//! `cli` (default) builds the command line program. A library user takes
+//! `default-features = false` and pays for nom, thiserror and plain miette
+//! only. `serde` adds `Serialize` to spans, fixes and labels.
+
+pub mod ast;
+pub mod check;
+pub mod diagnostic;
+pub mod isa;
+pub mod lint;
+mod module;
+pub mod source;
+pub mod syntax;
+pub mod video;
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod report;
+
+pub use ast::{Instruction, ParseInstructionError};
+pub use check::{CheckOptions, Dialect, check, parse, parse_with};
+pub use diagnostic::Diagnostic;
+pub use lint::Code;
+pub use module::{Module, VideoStatement};

@@ -1,0 +1,299 @@
+//! Integer constant expressions, evaluated as they are read.
+//!
+//! The rules are those of the manual's chapter on constants: 64-bit integers,
+//! signed unless a literal is too large or marked `U`. Measured on ptxas 11.8,
+//! 12.9 and 13.5: shift counts are taken modulo 64, `%` is always unsigned,
+//! and both branches of `?:` are evaluated.
+
+use nom::{IResult, Parser};
+
+use super::grammar::{Expected, Failure, Tokens, expect, punct};
+use super::lexer::{Token, TokenKind};
+use crate::source::Span;
+
+/// The value of a constant expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constant {
+    /// 64 bits, and whether they are read as signed.
+    Integer {
+        /// The bits.
+        bits: u64,
+        /// Two's complement if so.
+        signed: bool,
+    },
+    /// Only intermediate: no video instruction takes one.
+    Float(f64),
+}
+
+/// Why a constant expression has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConstantError {
+    /// What went wrong.
+    pub kind: ConstantErrorKind,
+    /// The literal or operator at fault.
+    pub span: Span,
+}
+
+/// What can be wrong with a constant expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstantErrorKind {
+    /// A literal such as `08`, `0x` or `12abc`.
+    Malformed,
+    /// A literal that ptxas refuses as too large.
+    TooLarge,
+    /// `/` or `%` by zero.
+    DivisionByZero,
+    /// The one signed quotient that does not fit; ptxas crashes on it.
+    Overflow,
+    /// A floating-point value where an integer must stand.
+    FloatingPoint,
+    /// Nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+}
+
+/// How deep parentheses, unary operators and `?:` may nest.
+const MAX_DEPTH: usize = 200;
+
+type Value = Result<Constant, ConstantError>;
+type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Value, Failure>;
+
+/// A constant expression.
+pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    conditional(input, 0)
+}
+
+fn conditional<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
+    let (rest, condition) = binary(input, depth, 0)?;
+    let Ok((rest, question)) = punct(b'?').parse(rest) else {
+        return Ok((rest, condition));
+    };
+    let (rest, yes) = conditional(rest, depth + 1)?;
+    let (rest, _) = expect(punct(b':'), Expected::COLON).parse(rest)?;
+    let (rest, no) = conditional(rest, depth + 1)?;
+    let value = condition.and_then(|condition| {
+        let integers = (integer(condition, question.span)?.0, yes?, no?);
+        integer(integers.1, question.span)?;
+        integer(integers.2, question.span)?;
+        Ok(if integers.0 != 0 { integers.1 } else { integers.2 })
+    });
+    Ok((rest, value))
+}
+
+/// Binary operators by rising precedence, as in C.
+const LEVELS: &[&[[u8; 2]]] = &[
+    &[*b"||"],
+    &[*b"&&"],
+    &[[b'|', 0]],
+    &[[b'^', 0]],
+    &[[b'&', 0]],
+    &[*b"==", *b"!="],
+    &[[b'<', 0], [b'>', 0], *b"<=", *b">="],
+    &[*b"<<", *b">>"],
+    &[[b'+', 0], [b'-', 0]],
+    &[[b'*', 0], [b'/', 0], [b'%', 0]],
+];
+
+fn binary<'t, 's>(input: Tokens<'t, 's>, depth: usize, lowest: usize) -> Parsed<'t, 's> {
+    let (mut rest, mut left) = unary(input, depth)?;
+    while let Some((operator, level)) = rest.first().and_then(binary_operator) {
+        if level < lowest {
+            break;
+        }
+        // One level higher on the right: all are left-associative.
+        let (after, right) = binary(rest.skip(1), depth, level + 1)?;
+        rest = after;
+        left = left.and_then(|left| apply(operator, left, right?));
+    }
+    Ok((rest, left))
+}
+
+fn binary_operator(token: Token) -> Option<(Token, usize)> {
+    let TokenKind::Punct(text) = token.kind else {
+        return None;
+    };
+    let level = LEVELS.iter().position(|level| level.contains(&text))?;
+    Some((token, level))
+}
+
+fn unary<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
+    let Some(token) = input.first() else {
+        return Err(input.expected(Expected::CONSTANT));
+    };
+    if depth > MAX_DEPTH {
+        // The rest of the statement is not worth a stack frame each.
+        let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span };
+        return Err(nom::Err::Failure(Failure::constant(error)));
+    }
+    let rest = input.skip(1);
+    match token.kind {
+        TokenKind::Punct([operator @ (b'+' | b'-' | b'~' | b'!'), 0]) => {
+            let (rest, value) = unary(rest, depth + 1)?;
+            Ok((rest, value.and_then(|value| apply_unary(operator, value, token.span))))
+        }
+        TokenKind::Punct([b'(', 0]) => {
+            if let Some(signed) = rest.cast() {
+                let (rest, _) = expect(punct(b')'), Expected::CLOSE).parse(rest.skip(1))?;
+                let (rest, value) = unary(rest, depth + 1)?;
+                let value = value.and_then(|value| {
+                    let (bits, _) = integer(value, token.span)?;
+                    Ok(Constant::Integer { bits, signed })
+                });
+                return Ok((rest, value));
+            }
+            let (rest, value) = conditional(rest, depth + 1)?;
+            let (rest, _) = expect(punct(b')'), Expected::CLOSE).parse(rest)?;
+            Ok((rest, value))
+        }
+        TokenKind::Number => Ok((rest, literal(input.text(token), token.span))),
+        TokenKind::Ident if input.text(token) == "WARP_SZ" => {
+            Ok((rest, Ok(Constant::Integer { bits: 32, signed: true })))
+        }
+        _ => Err(input.expected(Expected::CONSTANT)),
+    }
+}
+
+fn integer(value: Constant, span: Span) -> Result<(u64, bool), ConstantError> {
+    match value {
+        Constant::Integer { bits, signed } => Ok((bits, signed)),
+        Constant::Float(_) => Err(ConstantError { kind: ConstantErrorKind::FloatingPoint, span }),
+    }
+}
+
+fn apply_unary(operator: u8, value: Constant, span: Span) -> Value {
+    if let (b'-' | b'+', Constant::Float(value)) = (operator, value) {
+        return Ok(Constant::Float(if operator == b'-' { -value } else { value }));
+    }
+    let (bits, signed) = integer(value, span)?;
+    Ok(match operator {
+        b'-' => Constant::Integer { bits: bits.wrapping_neg(), signed },
+        b'~' => Constant::Integer { bits: !bits, signed },
+        b'!' => Constant::Integer { bits: u64::from(bits == 0), signed: true },
+        _ => value,
+    })
+}
+
+fn apply(operator: Token, left: Constant, right: Constant) -> Value {
+    let TokenKind::Punct(text) = operator.kind else {
+        unreachable!("binary_operator yields punctuation only");
+    };
+    let span = operator.span;
+    if let (Constant::Float(left), Constant::Float(right)) = (left, right) {
+        return apply_float(text, left, right, span);
+    }
+    let ((left, left_signed), (right, right_signed)) =
+        (integer(left, span)?, integer(right, span)?);
+    let signed = left_signed && right_signed;
+    let fail = |kind| Err(ConstantError { kind, span });
+    let less = |left: u64, right: u64| {
+        if signed { left.cast_signed() < right.cast_signed() } else { left < right }
+    };
+    let truth = |value: bool| Ok(Constant::Integer { bits: u64::from(value), signed: true });
+    let bits = match &text {
+        b"||" => return truth(left != 0 || right != 0),
+        b"&&" => return truth(left != 0 && right != 0),
+        b"==" => return truth(left == right),
+        b"!=" => return truth(left != right),
+        b"<\0" => return truth(less(left, right)),
+        b">\0" => return truth(less(right, left)),
+        b"<=" => return truth(!less(right, left)),
+        b">=" => return truth(!less(left, right)),
+        b"<<" => {
+            let bits = left.wrapping_shl(right as u32);
+            return Ok(Constant::Integer { bits, signed: left_signed });
+        }
+        b">>" => {
+            let bits = if left_signed {
+                left.cast_signed().wrapping_shr(right as u32).cast_unsigned()
+            } else {
+                left.wrapping_shr(right as u32)
+            };
+            return Ok(Constant::Integer { bits, signed: left_signed });
+        }
+        b"|\0" => left | right,
+        b"^\0" => left ^ right,
+        b"&\0" => left & right,
+        b"+\0" => left.wrapping_add(right),
+        b"-\0" => left.wrapping_sub(right),
+        b"*\0" => left.wrapping_mul(right),
+        _ if right == 0 => return fail(ConstantErrorKind::DivisionByZero),
+        b"/\0" if signed => match left.cast_signed().checked_div(right.cast_signed()) {
+            Some(quotient) => quotient.cast_unsigned(),
+            None => return fail(ConstantErrorKind::Overflow),
+        },
+        b"/\0" => left / right,
+        _ => return Ok(Constant::Integer { bits: left % right, signed: false }),
+    };
+    Ok(Constant::Integer { bits, signed })
+}
+
+fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Value {
+    let truth = |value: bool| Ok(Constant::Integer { bits: u64::from(value), signed: true });
+    // Exact comparison is what the language defines.
+    #[allow(clippy::float_cmp)]
+    match &operator {
+        b"+\0" => Ok(Constant::Float(left + right)),
+        b"-\0" => Ok(Constant::Float(left - right)),
+        b"*\0" => Ok(Constant::Float(left * right)),
+        b"/\0" if right == 0.0 => {
+            Err(ConstantError { kind: ConstantErrorKind::DivisionByZero, span })
+        }
+        b"/\0" => Ok(Constant::Float(left / right)),
+        b"==" => truth(left == right),
+        b"!=" => truth(left != right),
+        b"<\0" => truth(left < right),
+        b">\0" => truth(left > right),
+        b"<=" => truth(left <= right),
+        b">=" => truth(left >= right),
+        _ => Err(ConstantError { kind: ConstantErrorKind::FloatingPoint, span }),
+    }
+}
+
+/// The value of a literal token.
+fn literal(text: &str, span: Span) -> Value {
+    let fail = |kind| Err(ConstantError { kind, span });
+    let lower = text.as_bytes().get(1).map(u8::to_ascii_lowercase);
+    let (digits, radix) = match lower {
+        Some(b'x') if text.starts_with('0') => (&text[2..], 16),
+        Some(b'b') if text.starts_with('0') => (&text[2..], 2),
+        Some(b'f' | b'd') if text.starts_with('0') => {
+            // `0f` with 8 and `0d` with 16 hex digits are floating-point bits.
+            let width = if lower == Some(b'f') { 8 } else { 16 };
+            let digits = &text[2..];
+            if digits.len() != width {
+                return fail(ConstantErrorKind::Malformed);
+            }
+            return match u64::from_str_radix(digits, 16) {
+                Ok(bits) if width == 8 => {
+                    Ok(Constant::Float(f64::from(f32::from_bits(bits as u32))))
+                }
+                Ok(bits) => Ok(Constant::Float(f64::from_bits(bits))),
+                Err(_) => fail(ConstantErrorKind::Malformed),
+            };
+        }
+        _ if text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => {
+            return match text.parse() {
+                Ok(value) => Ok(Constant::Float(value)),
+                Err(_) => fail(ConstantErrorKind::Malformed),
+            };
+        }
+        Some(b'0'..=b'9') if text.starts_with('0') => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    let (digits, unsigned) = match digits.strip_suffix('U') {
+        Some(digits) => (digits, true),
+        None => (digits, false),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return fail(ConstantErrorKind::Malformed);
+    }
+    let mut bits = 0u64;
+    for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
+        // Where ptxas draws the line: before another digit, the value so far
+        // must still fit 63 bits. What lies between wraps to 64 bits.
+        if bits.cast_signed() < 0 {
+            return fail(ConstantErrorKind::TooLarge);
+        }
+        bits = bits.wrapping_mul(u64::from(radix)).wrapping_add(u64::from(digit));
+    }
+    Ok(Constant::Integer { bits, signed: !unsigned && bits.cast_signed() >= 0 })
+}

@@ -1,0 +1,264 @@
+//! Tokens with lossless spans.
+//!
+//! The lexer follows ptxas where the manual is silent: a modifier's dot binds
+//! to the word after it, `10%3` holds the register `%3`, strings have no
+//! escapes and may span lines, comments do not nest.
+
+use crate::source::Span;
+
+/// A token's kind; its text is what its span covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// `vadd`, `%r1`, `$L__BB0_1`, `_`
+    Ident,
+    /// A dot and the word it binds to: `.u32`, `.b3210`, `.x`
+    Dot,
+    /// Starts with a digit, or with a dot and a digit.
+    Number,
+    /// `"…"`
+    Str,
+    /// Punctuation, as its bytes: one, or two for operators such as `<<`.
+    Punct([u8; 2]),
+    /// A character PTX does not use here.
+    Unknown,
+    /// The text ends inside a comment.
+    UnclosedComment,
+    /// The text ends inside a string.
+    UnclosedString,
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it is.
+    pub span: Span,
+    /// Whether a line break stands between it and the token before.
+    pub on_new_line: bool,
+}
+
+impl Token {
+    /// Whether it is this one-byte punctuation.
+    pub fn is(&self, punct: u8) -> bool {
+        self.kind == TokenKind::Punct([punct, 0])
+    }
+}
+
+/// Reads tokens off a text from an offset on.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer<'s> {
+    bytes: &'s [u8],
+    pub(crate) pos: usize,
+}
+
+/// Bytes that may follow the first of an identifier.
+pub(crate) const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+}
+
+/// Bytes that may start an identifier; `%` only before a word.
+pub(crate) const fn is_word_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
+}
+
+/// What [`skip_trivia`] met.
+pub(crate) struct Trivia {
+    /// Whether a line break was skipped.
+    pub(crate) newline: bool,
+    /// Start of a comment that never ends.
+    pub(crate) unclosed: Option<usize>,
+}
+
+/// Skips white space, comments, and `#` lines of the C preprocessor.
+pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
+    let mut trivia = Trivia { newline: *pos == 0, unclosed: None };
+    while let Some(&byte) = bytes.get(*pos) {
+        match byte {
+            b'\n' => {
+                trivia.newline = true;
+                *pos += 1;
+            }
+            b' ' | b'\t' | b'\r' | b'\x0c' => *pos += 1,
+            b'/' if bytes.get(*pos + 1) == Some(&b'/') => *pos = line_end(bytes, *pos),
+            b'/' if bytes.get(*pos + 1) == Some(&b'*') => match comment_end(bytes, *pos) {
+                Some(end) => *pos = end,
+                None => {
+                    trivia.unclosed = Some(*pos);
+                    *pos = bytes.len();
+                }
+            },
+            b'#' if trivia.newline || starts_line(bytes, *pos) => *pos = line_end(bytes, *pos),
+            _ => break,
+        }
+    }
+    trivia
+}
+
+/// Whether only blanks stand before the offset on its line.
+pub(crate) fn starts_line(bytes: &[u8], pos: usize) -> bool {
+    bytes[..pos]
+        .iter()
+        .rev()
+        .find(|byte| !matches!(byte, b' ' | b'\t' | b'\x0c'))
+        .is_none_or(|&byte| byte == b'\n')
+}
+
+/// Offset of the line break that ends the line, or of the end of the text.
+pub(crate) fn line_end(bytes: &[u8], pos: usize) -> usize {
+    bytes[pos..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| pos + n)
+}
+
+/// Offset after the `*/` of the comment that starts here.
+pub(crate) fn comment_end(bytes: &[u8], pos: usize) -> Option<usize> {
+    let mut at = pos + 2;
+    loop {
+        at += bytes.get(at..)?.iter().position(|&byte| byte == b'*')? + 1;
+        if bytes.get(at) == Some(&b'/') {
+            return Some(at + 1);
+        }
+    }
+}
+
+/// Offset after the quote that closes the string that starts here.
+pub(crate) fn string_end(bytes: &[u8], pos: usize) -> Option<usize> {
+    bytes[pos + 1..].iter().position(|&byte| byte == b'"').map(|n| pos + 2 + n)
+}
+
+impl<'s> Lexer<'s> {
+    pub(crate) fn new(text: &'s str, pos: usize) -> Lexer<'s> {
+        Lexer { bytes: text.as_bytes(), pos }
+    }
+
+    fn word_end(&self, mut at: usize) -> usize {
+        while self.bytes.get(at).is_some_and(|&byte| is_word(byte)) {
+            at += 1;
+        }
+        at
+    }
+
+    /// The next token, or `None` at the end of the text.
+    pub(crate) fn token(&mut self) -> Option<Token> {
+        let trivia = skip_trivia(self.bytes, &mut self.pos);
+        let start = self.pos;
+        let (kind, end) = if let Some(at) = trivia.unclosed {
+            let span = Span::new(at as u32, self.bytes.len() as u32);
+            let on_new_line = trivia.newline;
+            return Some(Token { kind: TokenKind::UnclosedComment, span, on_new_line });
+        } else {
+            self.scan(*self.bytes.get(start)?, start)
+        };
+        self.pos = end;
+        let span = Span::new(start as u32, end as u32);
+        Some(Token { kind, span, on_new_line: trivia.newline })
+    }
+
+    fn scan(&self, first: u8, start: usize) -> (TokenKind, usize) {
+        let next = self.bytes.get(start + 1).copied().unwrap_or(0);
+        match first {
+            _ if is_word_start(first) => (TokenKind::Ident, self.word_end(start + 1)),
+            b'%' if is_word(next) => (TokenKind::Ident, self.word_end(start + 1)),
+            b'0'..=b'9' => (TokenKind::Number, self.number_end(start)),
+            b'.' if next.is_ascii_digit() => (TokenKind::Number, self.number_end(start)),
+            b'.' if is_word_start(next) => {
+                let mut end = self.word_end(start + 1);
+                // `.shared::cluster` is one word.
+                while self.bytes[end..].starts_with(b"::") {
+                    end = self.word_end(end + 2);
+                }
+                (TokenKind::Dot, end)
+            }
+            b'"' => match string_end(self.bytes, start) {
+                Some(end) => (TokenKind::Str, end),
+                None => (TokenKind::UnclosedString, self.bytes.len()),
+            },
+            b'<' | b'>' | b'=' | b'!' | b'&' | b'|' => {
+                let pair = [first, next];
+                let double =
+                    matches!(&pair, b"<<" | b">>" | b"<=" | b">=" | b"==" | b"!=" | b"&&" | b"||");
+                if double {
+                    (TokenKind::Punct(pair), start + 2)
+                } else {
+                    (TokenKind::Punct([first, 0]), start + 1)
+                }
+            }
+            b'.' | b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+'
+            | b'-' | b'*' | b'/' | b'%' | b'~' | b'^' | b'?' => {
+                (TokenKind::Punct([first, 0]), start + 1)
+            }
+            _ => {
+                let mut end = start + 1;
+                while self.bytes.get(end).is_some_and(|&byte| byte & 0xc0 == 0x80) {
+                    end += 1;
+                }
+                (TokenKind::Unknown, end)
+            }
+        }
+    }
+
+    /// Takes in more than a well-formed number (`12abc`, `0x`), so that the
+    /// whole of a malformed one is reported.
+    fn number_end(&self, start: usize) -> usize {
+        let bytes = self.bytes;
+        let digits = |mut at: usize| {
+            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+            at
+        };
+        let mut end = digits(start);
+        // A fraction, unless the dot belongs to a selector, as in `5.b0`.
+        if bytes.get(end) == Some(&b'.')
+            && !bytes
+                .get(end + 1)
+                .is_some_and(|&byte| is_word_start(byte) && !matches!(byte, b'e' | b'E'))
+        {
+            end = digits(end + 1);
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+                end = digits(end + 1 + sign);
+            }
+        }
+        self.word_end(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lex(text: &str) -> Vec<(&str, TokenKind)> {
+        let mut lexer = Lexer::new(text, 0);
+        std::iter::from_fn(|| lexer.token()).map(|t| (t.span.text(text), t.kind)).collect()
+    }
+
+    fn texts(text: &str) -> Vec<&str> {
+        lex(text).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn splits_as_ptxas_does() {
+        assert_eq!(texts("vadd.u32%r1,a . b0"), ["vadd", ".u32", "%r1", ",", "a", ".", "b0"]);
+        assert_eq!(texts("10%3 10 % 3"), ["10", "%3", "10", "%", "3"]);
+        assert_eq!(
+            texts("5.b0 5.5 .5 1.e5 1e+5 0x1FU 12abc"),
+            ["5", ".b0", "5.5", ".5", "1.e5", "1e+5", "0x1FU", "12abc"]
+        );
+        assert_eq!(texts("1<<2<=3&&!4"), ["1", "<<", "2", "<=", "3", "&&", "!", "4"]);
+        assert_eq!(texts("a/* ; */b// ;\nc\"a\\\"d"), ["a", "b", "c", "\"a\\\"", "d"]);
+        assert_eq!(texts("/* /* */ a /*/ b */ c"), ["a", "c"]);
+        assert_eq!(texts("# 1 \"x\"\n a # b\n  # c\nd"), ["a", "#", "b", "d"]);
+        assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
+    }
+
+    #[test]
+    fn reports_what_never_ends() {
+        assert_eq!(lex("a /* b").last(), Some(&("/* b", TokenKind::UnclosedComment)));
+        assert_eq!(lex("a \"b;").last(), Some(&("\"b;", TokenKind::UnclosedString)));
+        assert_eq!(lex("é").last(), Some(&("é", TokenKind::Unknown)));
+        assert_eq!(lex("/*").last(), Some(&("/*", TokenKind::UnclosedComment)));
+        assert_eq!(lex("/*/").last(), Some(&("/*/", TokenKind::UnclosedComment)));
+    }
+}

@@ -1,0 +1,703 @@
+//! The module reader: statements, scopes and declarations of a whole text.
+//!
+//! Most of a module is of no interest and is skipped as bytes. Statements whose
+//! opcode the caller asks for are handed over as tokens, together with the
+//! context they stand in.
+
+use super::grammar::{Failure, RawInstruction, parse_instruction};
+use super::lexer::{
+    Lexer, Token, TokenKind, comment_end, is_word, is_word_start, line_end, skip_trivia,
+    starts_line, string_end,
+};
+use super::scope::{Context, SymbolKind};
+use crate::source::Span;
+
+/// Receives what the reader finds, in the order of the text.
+pub trait Handler<'s> {
+    /// Whether statements with this opcode (up to its first dot) are wanted.
+    fn wants(&self, opcode: &str) -> bool;
+
+    /// A wanted statement.
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>);
+
+    /// Something wrong with the module's structure.
+    fn problem(&mut self, problem: Problem);
+}
+
+/// A wanted statement.
+#[derive(Debug)]
+pub struct Statement<'t> {
+    /// Its tokens; the last is `;`, unless that is missing.
+    pub tokens: &'t [Token],
+    /// The tokens as an instruction.
+    pub parsed: Result<RawInstruction, Failure>,
+}
+
+/// Something wrong with a module's structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is.
+    pub kind: ProblemKind,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// What can be wrong with a module's structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// `/*` without `*/`
+    UnclosedComment,
+    /// A quote without its partner.
+    UnclosedString,
+    /// `{` without `}`, and where that became clear: at a function's header,
+    /// or at the end of the text.
+    UnclosedBrace {
+        /// The header, or the end.
+        found: Span,
+    },
+    /// `}` without `{`
+    StrayBrace,
+    /// A statement that a `}` or the end of the text cuts off.
+    MissingSemicolon,
+    /// The text starts with one; ptxas refuses it.
+    ByteOrderMark,
+}
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Reads a text. It is at most [`crate::source::MAX_LEN`] bytes long.
+pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
+    let mark = source.starts_with(BYTE_ORDER_MARK);
+    if mark {
+        let span = Span::new(0, BYTE_ORDER_MARK.len_utf8() as u32);
+        handler.problem(Problem { kind: ProblemKind::ByteOrderMark, span });
+    }
+    Reader {
+        source,
+        bytes: source.as_bytes(),
+        pos: if mark { BYTE_ORDER_MARK.len_utf8() } else { 0 },
+        context: Context::default(),
+        tokens: Vec::new(),
+        parameters: Vec::new(),
+        handler,
+    }
+    .run();
+}
+
+/// The tokens of a single statement, up to and with its first `;`.
+pub fn statement_tokens(source: &str) -> Vec<Token> {
+    let mut lexer = Lexer::new(source, 0);
+    let mut tokens = Vec::new();
+    while let Some(token) = lexer.token() {
+        tokens.push(token);
+    }
+    tokens
+}
+
+struct Reader<'s, 'h, H> {
+    source: &'s str,
+    bytes: &'s [u8],
+    pos: usize,
+    context: Context<'s>,
+    /// The tokens of the statement at hand; kept for its allocation.
+    tokens: Vec<Token>,
+    /// Parameters of the function header at hand.
+    parameters: Vec<(&'s str, SymbolKind<'s>, Span)>,
+    handler: &'h mut H,
+}
+
+/// Bytes at which skipping over a statement must stop and look.
+const STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let mut at = 0;
+    while at < 8 {
+        stops[b";{}\"/,=#"[at] as usize] = true;
+        at += 1;
+    }
+    stops
+};
+
+impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
+    fn run(mut self) {
+        loop {
+            self.trivia();
+            let Some(&byte) = self.bytes.get(self.pos) else {
+                break;
+            };
+            match byte {
+                b'{' => {
+                    self.context.open(self.pos as u32);
+                    self.pos += 1;
+                }
+                b'}' => {
+                    if !self.context.close() {
+                        self.problem(ProblemKind::StrayBrace, self.pos, self.pos + 1);
+                    }
+                    self.pos += 1;
+                }
+                b';' => self.pos += 1,
+                b'.' => self.directive(),
+                b'@' if self.bytes.get(self.pos + 1) == Some(&b'@') => {
+                    // Debug information of PTX 1.x: `@@DWARF …` to the line's end.
+                    self.pos = line_end(self.bytes, self.pos);
+                }
+                b'@' => self.guarded(),
+                _ if is_word_start(byte) || byte == b'%' => self.label_or_instruction(),
+                _ => self.skip_statement(self.pos),
+            }
+        }
+        if let Some(open) = self.context.innermost() {
+            let end = self.bytes.len();
+            let found = Span::at(end as u32);
+            let kind = ProblemKind::UnclosedBrace { found };
+            self.problem(kind, open as usize, open as usize + 1);
+        }
+    }
+
+    fn problem(&mut self, kind: ProblemKind, start: usize, end: usize) {
+        self.handler.problem(Problem { kind, span: Span::new(start as u32, end as u32) });
+    }
+
+    fn trivia(&mut self) {
+        if let Some(start) = skip_trivia(self.bytes, &mut self.pos).unclosed {
+            self.problem(ProblemKind::UnclosedComment, start, start + 2);
+        }
+    }
+
+    fn word_end(&self, mut at: usize) -> usize {
+        while self.bytes.get(at).is_some_and(|&byte| is_word(byte)) {
+            at += 1;
+        }
+        at
+    }
+
+    fn label_or_instruction(&mut self) {
+        let start = self.pos;
+        let end = self.word_end(start + 1);
+        let mut next = end;
+        // Most opcodes go on with a dot: no need to look for a colon.
+        if self.bytes.get(end) != Some(&b'.') {
+            let _ = skip_trivia(self.bytes, &mut next);
+            if self.bytes.get(next) == Some(&b':') && self.bytes.get(next + 1) != Some(&b':') {
+                let span = Span::new(start as u32, end as u32);
+                self.context.declare(span.text(self.source), SymbolKind::Label, span);
+                self.pos = next + 1;
+                return;
+            }
+        }
+        self.instruction(start, start, end);
+    }
+
+    fn guarded(&mut self) {
+        let start = self.pos;
+        let mut at = start + 1;
+        let _ = skip_trivia(self.bytes, &mut at);
+        if self.bytes.get(at) == Some(&b'!') {
+            at += 1;
+            let _ = skip_trivia(self.bytes, &mut at);
+        }
+        if matches!(self.bytes.get(at), Some(b'%')) {
+            at += 1;
+        }
+        at = self.word_end(at);
+        let _ = skip_trivia(self.bytes, &mut at);
+        let end = self.word_end(at);
+        self.instruction(start, at, end);
+    }
+
+    /// `opcode..opcode_end` may be empty, where junk follows a guard.
+    fn instruction(&mut self, start: usize, opcode: usize, opcode_end: usize) {
+        if self.handler.wants(&self.source[opcode..opcode_end]) {
+            self.wanted(start);
+        } else {
+            self.skip_statement(opcode_end.max(start + 1));
+        }
+    }
+
+    fn wanted(&mut self, start: usize) {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        tokens.clear();
+        let end = self.statement_tokens(start, &mut tokens);
+        self.pos = end;
+        let parsed = parse_instruction(self.source, &tokens);
+        let statement = Statement { tokens: &tokens, parsed };
+        self.handler.statement(statement, &self.context);
+        self.tokens = tokens;
+    }
+
+    /// Collects the tokens of the statement at `start` and says where reading
+    /// goes on: after the `;`, or where the next statement seems to start.
+    fn statement_tokens(&mut self, start: usize, tokens: &mut Vec<Token>) -> usize {
+        let mut lexer = Lexer::new(self.source, start);
+        let mut braces = 0usize;
+        let mut operands = false;
+        loop {
+            let before = lexer.pos;
+            let Some(token) = lexer.token() else {
+                return lexer.pos;
+            };
+            match token.kind {
+                TokenKind::UnclosedComment => {
+                    // Read again as trivia, which reports it.
+                    return before;
+                }
+                TokenKind::UnclosedString => {
+                    let at = token.span.start as usize;
+                    self.problem(ProblemKind::UnclosedString, at, at + 1);
+                    return lexer.pos;
+                }
+                TokenKind::Punct([b';', 0]) => {
+                    tokens.push(token);
+                    return lexer.pos;
+                }
+                TokenKind::Punct([b'{', 0]) => braces += 1,
+                TokenKind::Punct([b'}', 0]) if braces == 0 => return before,
+                TokenKind::Punct([b'}', 0]) => braces -= 1,
+                _ => {}
+            }
+            if operands && self.starts_statement(token, tokens) {
+                return before;
+            }
+            // Operands start at the first word after the opcode and modifiers.
+            operands = operands
+                || matches!(token.kind, TokenKind::Number)
+                || (token.kind == TokenKind::Ident && opcode_read(tokens));
+            tokens.push(token);
+        }
+    }
+
+    /// Whether a token, on a new line after a complete operand, can only be
+    /// the start of another statement: the `;` between them is missing.
+    fn starts_statement(&self, token: Token, before: &[Token]) -> bool {
+        let after_operand = before.last().is_some_and(|last| {
+            matches!(last.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
+                || last.is(b')')
+                || last.is(b']')
+                || last.is(b'}')
+        });
+        if !token.on_new_line || !after_operand {
+            return false;
+        }
+        match token.kind {
+            TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
+            TokenKind::Dot => DIRECTIVES.contains(&token.span.text(self.source)),
+            _ => false,
+        }
+    }
+
+    /// Skips to after the `;` of a statement, from an offset inside it.
+    fn skip_statement(&mut self, from: usize) {
+        let mut at = from;
+        let mut braces = 0usize;
+        loop {
+            match self.next_stop(&mut at) {
+                Some(b';') => {
+                    self.pos = at + 1;
+                    return;
+                }
+                Some(b'{') => braces += 1,
+                Some(b'}') if braces > 0 => braces -= 1,
+                Some(b',' | b'=') => {}
+                stop => {
+                    // A `}` or the end of the text cuts the statement off.
+                    self.pos = at;
+                    if stop.is_some() || !self.at_unclosed(from) {
+                        let last = self.last_token_end(from, at);
+                        self.problem(ProblemKind::MissingSemicolon, last, last);
+                    }
+                    return;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether the text ends inside a comment or string after `from`: then
+    /// that has been reported and is reason enough.
+    fn at_unclosed(&self, from: usize) -> bool {
+        let mut lexer = Lexer::new(self.source, from);
+        std::iter::from_fn(|| lexer.token()).any(|token| {
+            matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString)
+        })
+    }
+
+    /// End of the last token that ends at or before `end`.
+    fn last_token_end(&self, from: usize, end: usize) -> usize {
+        let mut lexer = Lexer::new(self.source, from);
+        let mut last = from;
+        while let Some(token) = lexer.token() {
+            if token.span.end as usize > end {
+                break;
+            }
+            last = token.span.end as usize;
+        }
+        last
+    }
+
+    /// Moves to the next byte of [`STOPS`] outside comments and strings, and
+    /// reports comments and strings that never end.
+    fn next_stop(&mut self, at: &mut usize) -> Option<u8> {
+        loop {
+            let skipped = self.bytes.get(*at..)?.iter().position(|&byte| STOPS[byte as usize]);
+            let Some(skipped) = skipped else {
+                *at = self.bytes.len();
+                return None;
+            };
+            *at += skipped;
+            match self.bytes[*at] {
+                b'/' => match self.bytes.get(*at + 1) {
+                    Some(b'/') => *at = line_end(self.bytes, *at),
+                    Some(b'*') => match comment_end(self.bytes, *at) {
+                        Some(end) => *at = end,
+                        None => {
+                            self.problem(ProblemKind::UnclosedComment, *at, *at + 2);
+                            *at = self.bytes.len();
+                            return None;
+                        }
+                    },
+                    _ => *at += 1,
+                },
+                b'"' => match string_end(self.bytes, *at) {
+                    Some(end) => *at = end,
+                    None => {
+                        self.problem(ProblemKind::UnclosedString, *at, *at + 1);
+                        *at = self.bytes.len();
+                        return None;
+                    }
+                },
+                b'#' if starts_line(self.bytes, *at) => *at = line_end(self.bytes, *at),
+                b'#' => *at += 1,
+                stop => return Some(stop),
+            }
+        }
+    }
+
+    fn directive(&mut self) {
+        let start = self.pos;
+        let end = self.word_end(start + 1);
+        self.pos = end;
+        match &self.source[start + 1..end] {
+            "loc" => self.loc(),
+            "file" => self.file(),
+            "version" => {
+                self.context.is_module = true;
+                if let Some(token) = self.number() {
+                    self.context.version = token.span.text(self.source).parse().ok();
+                }
+            }
+            "target" => self.target(),
+            "address_size" => {
+                self.number();
+            }
+            "section" => self.section(),
+            "reg" | "entry" | "func" | "visible" | "extern" | "weak" | "common" | "global"
+            | "shared" | "local" | "const" | "param" | "tex" | "samplerref" | "texref"
+            | "surfref" => self.declaration(start),
+            _ => self.skip_statement(end),
+        }
+    }
+
+    /// The number that follows, if one does.
+    fn number(&mut self) -> Option<Token> {
+        let mut lexer = Lexer::new(self.source, self.pos);
+        let token = lexer.token().filter(|token| token.kind == TokenKind::Number)?;
+        self.pos = lexer.pos;
+        Some(token)
+    }
+
+    /// The punctuation that follows, if it does.
+    fn punct(&mut self, byte: u8) -> bool {
+        let mut lexer = Lexer::new(self.source, self.pos);
+        let found = lexer.token().is_some_and(|token| token.is(byte));
+        if found {
+            self.pos = lexer.pos;
+        }
+        found
+    }
+
+    /// The identifier that follows, if one does.
+    fn ident(&mut self) -> Option<&'s str> {
+        let mut lexer = Lexer::new(self.source, self.pos);
+        let token = lexer.token().filter(|token| token.kind == TokenKind::Ident)?;
+        self.pos = lexer.pos;
+        Some(token.span.text(self.source))
+    }
+
+    /// `.loc file line column`, with no `;`, and perhaps
+    /// `, function_name label + offset, inlined_at file line column`.
+    fn loc(&mut self) {
+        while self.number().is_some() {}
+        while self.punct(b',') {
+            match self.ident() {
+                Some("function_name") => {
+                    self.ident();
+                    if self.punct(b'+') {
+                        self.number();
+                    }
+                }
+                Some("inlined_at") => while self.number().is_some() {},
+                _ => return,
+            }
+        }
+    }
+
+    /// `.file number "name"`, with no `;`, and perhaps `, time, size`.
+    fn file(&mut self) {
+        self.number();
+        self.trivia();
+        if self.bytes.get(self.pos) == Some(&b'"') {
+            match string_end(self.bytes, self.pos) {
+                Some(end) => self.pos = end,
+                None => {
+                    self.problem(ProblemKind::UnclosedString, self.pos, self.pos + 1);
+                    self.pos = self.bytes.len();
+                }
+            }
+        }
+        while self.punct(b',') {
+            self.number();
+        }
+    }
+
+    /// `.target sm_90a, texmode_independent`, with no `;`.
+    fn target(&mut self) {
+        self.context.is_module = true;
+        while let Some(name) = self.ident() {
+            if let Ok(target) = name.parse() {
+                self.context.target = Some(target);
+            }
+            if !self.punct(b',') {
+                break;
+            }
+        }
+    }
+
+    /// `.section .debug_info { … }`: data lines without `;`.
+    fn section(&mut self) {
+        let mut at = self.pos;
+        let mut open = None;
+        let mut braces = 0usize;
+        while let Some(stop) = self.next_stop(&mut at) {
+            match stop {
+                b'{' => {
+                    open = open.or(Some(at));
+                    braces += 1;
+                }
+                b'}' if braces <= 1 => {
+                    // Without an open brace, the `}` closes something else.
+                    self.pos = at + usize::from(braces == 1);
+                    return;
+                }
+                b'}' => braces -= 1,
+                b';' if braces == 0 => {
+                    self.pos = at + 1;
+                    return;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.pos = at;
+        if let Some(open) = open {
+            let found = Span::at(at as u32);
+            self.problem(ProblemKind::UnclosedBrace { found }, open, open + 1);
+        }
+    }
+
+    /// Registers, variables and function headers: everything that declares
+    /// names, up to its `;` or to the `{` of a function's body.
+    fn declaration(&mut self, start: usize) {
+        let mut lexer = Lexer::new(self.source, start);
+        let mut header = false;
+        let mut parens = 0usize;
+        let mut brackets = 0usize;
+        let mut space = "";
+        let mut ty = "";
+        let mut vector = false;
+        self.parameters.clear();
+        loop {
+            let before = lexer.pos;
+            let Some(token) = lexer.token() else {
+                self.pos = lexer.pos;
+                let last = self.last_token_end(start, lexer.pos);
+                return self.problem(ProblemKind::MissingSemicolon, last, last);
+            };
+            let text = token.span.text(self.source);
+            match token.kind {
+                TokenKind::Dot => match text {
+                    ".entry" | ".func" => {
+                        header = true;
+                        space = "";
+                        self.leave_function(token.span);
+                    }
+                    ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex" => {
+                        // `.param .u64 .ptr .global p` is a parameter.
+                        if !(space == ".param" && !ty.is_empty()) {
+                            (space, ty, vector) = (text, "", false);
+                        }
+                    }
+                    ".v2" | ".v4" | ".v8" => vector = true,
+                    _ => {
+                        if ty.is_empty() {
+                            ty = type_text(text);
+                        }
+                    }
+                },
+                TokenKind::Ident if brackets > 0 => {}
+                TokenKind::Ident if header && parens == 0 => {
+                    self.context.declare(text, SymbolKind::Function, token.span);
+                }
+                TokenKind::Ident if !space.is_empty() => {
+                    let kind = match space {
+                        ".reg" if vector => SymbolKind::Vector,
+                        ".reg" => SymbolKind::Register(ty),
+                        _ => SymbolKind::Variable(space),
+                    };
+                    if header {
+                        self.parameters.push((text, kind, token.span));
+                    } else if let Some(count) = range_count(self.source, &mut lexer) {
+                        self.context.declare_range(text, count, kind, token.span);
+                    } else {
+                        self.context.declare(text, kind, token.span);
+                    }
+                }
+                TokenKind::Punct([b'(', 0]) => parens += 1,
+                TokenKind::Punct([b')', 0]) => {
+                    parens = parens.saturating_sub(1);
+                    if header {
+                        (space, ty, vector) = ("", "", false);
+                    }
+                }
+                TokenKind::Punct([b',', 0]) if header => (space, ty, vector) = ("", "", false),
+                TokenKind::Punct([b'[', 0]) => brackets += 1,
+                TokenKind::Punct([b']', 0]) => brackets = brackets.saturating_sub(1),
+                TokenKind::Punct([b'=', 0]) => {
+                    let mut at = lexer.pos;
+                    if !self.skip_initializer(&mut at) {
+                        return;
+                    }
+                    lexer.pos = at;
+                }
+                TokenKind::Punct([b';', 0]) => {
+                    self.pos = lexer.pos;
+                    return;
+                }
+                TokenKind::Punct([b'{', 0]) if header => {
+                    self.context.open(token.span.start);
+                    for (name, kind, span) in self.parameters.drain(..) {
+                        self.context.declare(name, kind, span);
+                    }
+                    self.pos = lexer.pos;
+                    return;
+                }
+                TokenKind::Punct([b'{' | b'}', 0]) => {
+                    self.pos = before;
+                    let last = self.last_token_end(start, before);
+                    return self.problem(ProblemKind::MissingSemicolon, last, last);
+                }
+                TokenKind::UnclosedComment => {
+                    self.pos = before;
+                    return self.trivia();
+                }
+                TokenKind::UnclosedString => {
+                    let at = token.span.start as usize;
+                    self.pos = lexer.pos;
+                    return self.problem(ProblemKind::UnclosedString, at, at + 1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Functions do not nest: whatever is open at a header was never closed.
+    fn leave_function(&mut self, header: Span) {
+        if let Some(open) = self.context.innermost() {
+            let kind = ProblemKind::UnclosedBrace { found: header };
+            self.problem(kind, open as usize, open as usize + 1);
+            while self.context.close() {}
+        }
+    }
+
+    /// Skips an initialiser to the `,` or `;` that ends it, and leaves that;
+    /// false when the declaration is over.
+    fn skip_initializer(&mut self, at: &mut usize) -> bool {
+        let start = *at;
+        let mut braces = 0usize;
+        loop {
+            match self.next_stop(at) {
+                Some(b',' | b';') if braces == 0 => return true,
+                Some(b'{') => braces += 1,
+                Some(b'}') if braces > 0 => braces -= 1,
+                Some(b';' | b'}') | None => {
+                    self.pos = *at;
+                    let last = self.last_token_end(start, *at);
+                    self.problem(ProblemKind::MissingSemicolon, last, last);
+                    return false;
+                }
+                Some(_) => {}
+            }
+            *at += 1;
+        }
+    }
+}
+
+/// Whether the tokens hold an opcode, perhaps behind a guard.
+fn opcode_read(tokens: &[Token]) -> bool {
+    let idents = tokens.iter().filter(|token| token.kind == TokenKind::Ident).count();
+    let guarded = tokens.first().is_some_and(|token| token.is(b'@'));
+    idents > usize::from(guarded)
+}
+
+/// The count in `<100>`, when that follows a register's name.
+fn range_count(source: &str, lexer: &mut Lexer<'_>) -> Option<u64> {
+    let mut ahead = lexer.clone();
+    if !ahead.token()?.is(b'<') {
+        return None;
+    }
+    let token = ahead.token()?;
+    let text = token.span.text(source);
+    let count = match token.kind {
+        TokenKind::Ident if text == "WARP_SZ" => 32,
+        _ => match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+            None => text.parse().ok()?,
+        },
+    };
+    if !ahead.token()?.is(b'>') {
+        return None;
+    }
+    *lexer = ahead;
+    Some(count)
+}
+
+/// The text, if it can be a type rather than an attribute of a declaration.
+fn type_text(text: &str) -> &str {
+    match text {
+        ".align" | ".ptr" | ".attribute" | ".managed" => "",
+        _ => text,
+    }
+}
+
+/// Directives that start a statement inside a function.
+const DIRECTIVES: &[&str] = &[
+    ".reg",
+    ".loc",
+    ".pragma",
+    ".local",
+    ".shared",
+    ".param",
+    ".const",
+    ".global",
+    ".file",
+    ".branchtargets",
+    ".calltargets",
+    ".callprototype",
+    ".entry",
+    ".func",
+    ".visible",
+    ".extern",
+    ".weak",
+    ".section",
+    ".version",
+    ".target",
+];

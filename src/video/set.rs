@@ -1,0 +1,35 @@
+//! Scalar `vset` (9.7.18.1.4).
+
+use crate::isa::{Destination, Form, Mnemonic, Negation, Requirement, Slot, Sources};
+
+const PLAIN: Form = Form {
+    mnemonics: &[Mnemonic::Vset],
+    slots: &[Slot::ATYPE, Slot::BTYPE, Slot::COMPARE],
+    destination: Destination::Word,
+    sources: Sources::Scalar,
+    third: false,
+    negation: Negation::Forbidden,
+    requirement: Requirement::SCALAR,
+    section: "9.7.18.1.4",
+    title: "plain comparison",
+};
+
+pub(super) const FORMS: &[Form] = &[
+    PLAIN,
+    Form {
+        slots: &[Slot::ATYPE, Slot::BTYPE, Slot::COMPARE, Slot::SECONDARY],
+        third: true,
+        title: "secondary operation",
+        ..PLAIN
+    },
+    Form { destination: Destination::Part, third: true, title: "data merge", ..PLAIN },
+];
+
+pub(super) const PROSE: &str = "\
+Compares the selected parts of `a` and `b`, each extended by its own type, as
+exact numbers: `.s32` -1 is less than `.u32` 0. The result is 1 or 0.
+
+There is no destination type and nothing to saturate. The result and `c` count
+as unsigned in the secondary operation; the merge into a part of `d` works as in
+`vadd`.
+";

@@ -1,0 +1,42 @@
+//! What several test files use.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+
+use vptx::check::{CheckOptions, Dialect, check};
+use vptx::diagnostic::{Diagnostic, Severity};
+
+/// A file below `fixtures/`.
+pub(crate) fn fixture(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)
+}
+
+/// The text of a file below `fixtures/`.
+pub(crate) fn fixture_text(path: &str) -> String {
+    let path = fixture(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The module in which the verdicts of `fixtures/oracle/verdicts.tsv` were
+/// recorded, with one instruction in its body.
+pub(crate) fn oracle_module(instruction: &str) -> String {
+    format!("{ORACLE_HEAD}{instruction}\n}}\n")
+}
+
+/// All that stands before the instruction in [`oracle_module`].
+pub(crate) const ORACLE_HEAD: &str = "\
+.version 7.0
+.target sm_75
+.address_size 64
+.entry k() {
+.reg .b32 d,a,b,c; .reg .u32 u; .reg .s32 s; .reg .f32 f; .reg .b64 w;
+.reg .u64 uw; .reg .u16 h; .reg .pred q; .reg .b32 %r<10>;
+";
+
+/// The errors of a text in a dialect.
+pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
+    let options = CheckOptions::default().with_dialect(dialect);
+    let mut diagnostics = check(text, &options);
+    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    diagnostics
+}
