@@ -84,7 +84,15 @@ impl CheckOptions {
 /// Without `.version` and `.target` in the text or in the options there is no
 /// gating, and names that are not declared are taken to be registers.
 pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
-    run(source, options, |_| {}).0
+    check_counted(source, options).1
+}
+
+/// As [`check`], with the number of statements that are, or were meant to be,
+/// video instructions.
+pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    let mut count = 0;
+    let diagnostics = run(source, options, |_| count += 1).0;
+    (count, diagnostics)
 }
 
 /// Reads a module with the `documented` dialect: every video instruction that

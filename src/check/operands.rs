@@ -161,27 +161,37 @@ fn named<'r>(
     }
     if let Some(third) = c.filter(|_| !form.third) {
         // Checked like a source that counts, as ptxas does.
-        third_source(checked, form, third);
-        checked.portability(
-            Diagnostic::new(
-                Code::V403,
-                third.span,
-                "the third source is ignored without secondary operation or destination selector",
-            )
-            .label("has no effect")
-            .help(format!(
-                "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{}`",
-                d.value.text(checked.source)
-            ))
-            .fix(
-                Applicability::Safe,
-                "remove it",
-                vec![Edit::remove(Span::new(b.span.end, third.span.end))],
-            ),
-        );
+        if third_source(checked, form, third).is_some() {
+            ignored_third(checked, d, b, third);
+        }
         c = None;
     }
     Some(Operands { d, a, b, c, form })
+}
+
+fn ignored_third(
+    checked: &mut Checked<'_, '_>,
+    d: &RawOperand,
+    b: &RawOperand,
+    third: &RawOperand,
+) {
+    checked.portability(
+        Diagnostic::new(
+            Code::V403,
+            third.span,
+            "the third source is ignored without secondary operation or destination selector",
+        )
+        .label("has no effect")
+        .help(format!(
+            "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{}`",
+            d.value.text(checked.source)
+        ))
+        .fix(
+            Applicability::Safe,
+            "remove it",
+            vec![Edit::remove(Span::new(b.span.end, third.span.end))],
+        ),
+    );
 }
 
 /// The destination: always a register.

@@ -1,1 +1,136 @@
-//! x
+//! The command line: arguments, files, exit codes.
+
+mod check;
+mod explain;
+mod input;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::report::Style;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Reads, checks and explains the video instructions of NVIDIA PTX.
+#[derive(Debug, Parser)]
+#[command(name = "vptx", version, styles = STYLES, propagate_version = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    /// When to use colours; NO_COLOR and CLICOLOR are heeded
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Find wrong and doubtful video instructions in PTX
+    Check(check::Arguments),
+    /// Tell about a finding's code or an instruction
+    Explain(explain::Arguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Even into a file
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Exit status: findings, or something else worth failing a build for.
+const FOUND: u8 = 1;
+/// Exit status: could not do the work.
+const FAILED: u8 = 2;
+
+/// Runs the program on the process' arguments.
+pub fn main() -> ExitCode {
+    // Usage errors exit with 2, help and version with 0.
+    let arguments = Arguments::parse();
+    let choice = match arguments.color {
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+        Color::Auto => AutoStream::choice(&io::stdout()),
+    };
+    let mut out = Output {
+        stream: AutoStream::new(io::stdout().lock(), choice),
+        style: Style {
+            color: !matches!(choice, ColorChoice::Never),
+            unicode: unicode(),
+            width: width(),
+        },
+    };
+    let result = match arguments.command {
+        Command::Check(arguments) => check::run(&arguments, &mut out),
+        Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "vptx", &mut script);
+            out.stream.write_all(&script).map(|()| 0)
+        }
+    };
+    let result = result.and_then(|status| out.stream.flush().map(|()| status));
+    match result {
+        Ok(status) => status.into(),
+        // The reader has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            trouble(&format!("cannot write: {error}"));
+            FAILED.into()
+        }
+    }
+}
+
+/// Where results go, and how they may look there.
+struct Output {
+    stream: AutoStream<io::StdoutLock<'static>>,
+    style: Style,
+}
+
+/// Says what the program could not do.
+fn trouble(message: &str) {
+    // Nothing is left to do if even that fails.
+    let _ = writeln!(anstream::stderr(), "vptx: {message}");
+}
+
+/// Terminals in a locale without UTF-8 get ASCII; files and pipes get UTF-8.
+fn unicode() -> bool {
+    if !io::stdout().is_terminal() {
+        return true;
+    }
+    ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .is_some_and(|value| {
+            let value = value.to_ascii_lowercase();
+            value.contains("utf-8") || value.contains("utf8")
+        })
+}
+
+/// Columns of the terminal, from COLUMNS if set, else 80; at least 40.
+fn width() -> usize {
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .or_else(|| io::stdout().is_terminal().then(terminal).flatten())
+        .unwrap_or(80)
+        .clamp(40, 160)
+}

@@ -1,0 +1,31 @@
+//! Any bytes: reading, checking, fixing and printing must not panic, spans must
+//! lie in the text, and every instruction must survive a round trip.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vptx::{CheckOptions, Dialect, Instruction, source};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = source::decode(bytes.to_vec());
+    assert_eq!(text.len(), bytes.len());
+    let index = source::LineIndex::new(&text);
+    for dialect in [Dialect::Documented, Dialect::Ptxas] {
+        let options = CheckOptions::default().with_dialect(dialect);
+        let (module, diagnostics) = vptx::parse_with(&text, &options);
+        for diagnostic in diagnostics {
+            assert!(text.get(diagnostic.span.range()).is_some());
+            for label in &diagnostic.labels {
+                assert!(text.get(label.span.range()).is_some());
+            }
+            index.position(&text, diagnostic.span.end);
+            for fix in &diagnostic.fixes {
+                let _ = fix.apply(&text);
+            }
+        }
+        for (_, instruction) in module.instructions() {
+            let printed = instruction.to_string();
+            let read: Instruction = printed.parse().expect("prints what reads");
+            assert_eq!(&read, instruction);
+        }
+    }
+});

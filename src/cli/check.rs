@@ -1,0 +1,184 @@
+//! `vptx check`
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+
+use super::input::{self, Input};
+use super::{FAILED, FOUND, Output, trouble};
+use crate::check::{CheckOptions, Dialect, check_counted};
+use crate::isa::{PtxVersion, Target};
+use crate::report::{self, Counts, FileReport, Format};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 nothing at error level, 1 findings, 2 could not run.
+Without .version and .target in the text or on the command line nothing is
+gated, and undeclared registers are not reported, so that bare statements can
+be checked:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -")]
+pub(super) struct Arguments {
+    /// PTX files, directories to walk for *.ptx, or - for standard input
+    #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
+    paths: Vec<PathBuf>,
+
+    /// Check against this target instead of the module's own, such as sm_90
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Target>,
+
+    /// Check against this PTX version instead of the module's own, such as 8.0
+    #[arg(long, value_name = "VERSION")]
+    ptx_version: Option<PtxVersion>,
+
+    /// The rules that make an error
+    #[arg(long, value_enum, default_value_t)]
+    dialect: DialectName,
+
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Fail on these too, not only on errors
+    #[arg(long, value_enum, value_name = "WHAT")]
+    deny: Option<Deny>,
+
+    /// Print findings only, no summary
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum DialectName {
+    /// The manual; what ptxas accepts beyond it is reported
+    #[default]
+    Documented,
+    /// What ptxas accepts
+    Ptxas,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Deny {
+    /// Warnings
+    Warnings,
+}
+
+/// What became of one input.
+enum Outcome {
+    Checked { statements: usize, report: Option<FileReport> },
+    Unreadable(String),
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let options = CheckOptions::default()
+        .with_dialect(match arguments.dialect {
+            DialectName::Documented => Dialect::Documented,
+            DialectName::Ptxas => Dialect::Ptxas,
+        })
+        .with_target(arguments.target)
+        .with_ptx_version(arguments.ptx_version);
+    let mut troubles = 0usize;
+    let inputs = input::expand(&arguments.paths, |message| {
+        troubles += 1;
+        trouble(&message);
+    });
+    let outcomes = with_progress(inputs.len(), |done| {
+        inputs
+            .par_iter()
+            .map(|input| {
+                let outcome = check_input(input, &options);
+                done.fetch_add(1, Ordering::Relaxed);
+                outcome
+            })
+            .collect::<Vec<Outcome>>()
+    });
+
+    let mut counts = Counts::default();
+    let (mut files, mut statements) = (0usize, 0usize);
+    let mut text = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Checked { statements: found, report } => {
+                files += 1;
+                statements += found;
+                if let Some(report) = report {
+                    counts.add(&report.diagnostics);
+                    // The stream is line-buffered; a file goes out in one piece.
+                    text.clear();
+                    report::write(&mut text, arguments.format, &out.style, &report)?;
+                    out.stream.write_all(&text)?;
+                }
+            }
+            Outcome::Unreadable(message) => {
+                troubles += 1;
+                // What was found so far comes first.
+                out.stream.flush()?;
+                trouble(&message);
+            }
+        }
+    }
+    if arguments.format == Format::Human && !arguments.quiet && files > 0 {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        writeln!(
+            out.stream,
+            "{} in {statements} video instruction{} of {files} file{}",
+            counts.summary().unwrap_or_else(|| "nothing found".into()),
+            plural(statements),
+            plural(files),
+        )?;
+    }
+    let denied = arguments.deny == Some(Deny::Warnings) && counts.warnings > 0;
+    Ok(match () {
+        () if troubles > 0 => FAILED,
+        () if counts.errors > 0 || denied => FOUND,
+        () => 0,
+    })
+}
+
+fn check_input(input: &Input, options: &CheckOptions) -> Outcome {
+    match input.read() {
+        Ok(source) => {
+            let (statements, diagnostics) = check_counted(&source, options);
+            // The text of a clean file is not needed again.
+            let report = (!diagnostics.is_empty()).then(|| FileReport {
+                path: input.name(),
+                source,
+                diagnostics,
+            });
+            Outcome::Checked { statements, report }
+        }
+        Err(message) => Outcome::Unreadable(message),
+    }
+}
+
+/// Runs a piece of work; if it takes over a second on a terminal, says how far
+/// it has come.
+fn with_progress<T: Send>(total: usize, work: impl FnOnce(&AtomicUsize) -> T + Send) -> T {
+    let done = AtomicUsize::new(0);
+    if total < 2 || !io::stderr().is_terminal() {
+        return work(&done);
+    }
+    let finished = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let start = Instant::now();
+            let mut shown = false;
+            while !finished.load(Ordering::Acquire) {
+                std::thread::park_timeout(Duration::from_millis(100));
+                if start.elapsed() > Duration::from_secs(1) {
+                    shown = true;
+                    eprint!("\rchecked {} of {total} files", done.load(Ordering::Relaxed));
+                }
+            }
+            if shown {
+                eprint!("\r\x1b[K");
+            }
+        });
+        let result = work(&done);
+        finished.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        result
+    })
+}

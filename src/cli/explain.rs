@@ -1,0 +1,98 @@
+//! `vptx explain`
+
+use std::io::{self, Write};
+
+use clap::Args;
+
+use super::{FAILED, Output, trouble};
+use crate::isa::{Destination, Mnemonic, Role};
+use crate::lint::Code;
+use crate::video;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A code such as V112, its name, or a mnemonic such as vadd4; all are
+    /// listed without one
+    #[arg(value_name = "CODE|MNEMONIC")]
+    subject: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let Some(subject) = &arguments.subject else {
+        return list(out);
+    };
+    if let Some(code) = Code::find(subject) {
+        return explain_code(code, out);
+    }
+    if let Some(mnemonic) = Mnemonic::from_text(&subject.to_ascii_lowercase()) {
+        return explain_mnemonic(mnemonic, out);
+    }
+    trouble(&format!(
+        "nothing is known of `{subject}`: `vptx explain` lists all codes and instructions"
+    ));
+    Ok(FAILED)
+}
+
+fn list(out: &mut Output) -> io::Result<u8> {
+    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
+    for code in Code::ALL {
+        writeln!(
+            out.stream,
+            "{code}  {:7}  {:width$}  {}",
+            code.severity().to_string(),
+            code.name(),
+            code.title(),
+        )?;
+    }
+    writeln!(out.stream)?;
+    for &mnemonic in Mnemonic::ALL {
+        writeln!(out.stream, "{:10} {}", mnemonic.text(), video::summary(mnemonic))?;
+    }
+    Ok(0)
+}
+
+fn explain_code(code: Code, out: &mut Output) -> io::Result<u8> {
+    writeln!(out.stream, "# {code} {} ({})\n", code.name(), code.severity())?;
+    writeln!(out.stream, "{}.\n", code.title())?;
+    writeln!(out.stream, "{}", code.explanation().trim_end())?;
+    Ok(0)
+}
+
+fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
+    let stream = &mut out.stream;
+    let forms = video::forms(mnemonic);
+    let first = &forms[0];
+    writeln!(stream, "# {mnemonic}: {}\n", video::summary(mnemonic))?;
+    writeln!(stream, "## Syntax\n")?;
+    for form in forms {
+        writeln!(stream, "    {}  // {}", video::syntax(mnemonic, form), form.title)?;
+    }
+    writeln!(stream)?;
+    for role in Role::ALL {
+        let slot = forms.iter().find_map(|form| form.slot(role));
+        if let Some(slot) = slot.filter(|slot| slot.choices.len() > 1) {
+            let choices: Vec<&str> = slot.choices.iter().map(|choice| choice.text()).collect();
+            writeln!(stream, "    {}: {}", role.name(), choices.join(" "))?;
+        }
+    }
+    writeln!(stream, "    selectors: {}", video::selector_choices(first.sources).replace('`', ""))?;
+    let mask = match first.destination {
+        Destination::Mask2 => ".h0 .h1 .h10, all lanes if left out",
+        Destination::Mask4 => {
+            ".b and one to four of the digits 3210 in this order, all lanes if left out"
+        }
+        Destination::Word | Destination::Part => "",
+    };
+    if !mask.is_empty() {
+        writeln!(stream, "    mask: {mask}")?;
+    }
+    writeln!(stream, "\n## Meaning\n")?;
+    writeln!(stream, "{}", video::prose(mnemonic.family()))?;
+    let needs = first.requirement;
+    writeln!(
+        stream,
+        "Since PTX {} on {}. PTX ISA manual, section {}.",
+        needs.version, needs.target, first.section
+    )?;
+    Ok(0)
+}

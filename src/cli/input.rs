@@ -1,0 +1,123 @@
+//! Which files to read, and reading them.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use crate::source::{MAX_LEN, decode};
+
+/// One text to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+/// Endings of files that hold PTX inside another language.
+const CUDA: &[&str] = &["cu", "cuh", "cl", "c", "h", "cc", "cpp", "cxx", "hpp", "inl"];
+
+impl Input {
+    /// How the input is named to the reader.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Input::Stdin => "<stdin>".into(),
+            Input::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The text, or a sentence that says why there is none.
+    pub(super) fn read(&self) -> Result<String, String> {
+        let bytes = match self {
+            Input::Stdin => {
+                let mut bytes = Vec::new();
+                io::stdin()
+                    .lock()
+                    .read_to_end(&mut bytes)
+                    .map(|_| bytes)
+                    .map_err(|error| format!("cannot read standard input: {error}"))?
+            }
+            Input::File(path) => read_file(path)?,
+        };
+        if bytes.len() > MAX_LEN {
+            return Err(too_large(&self.name()));
+        }
+        Ok(decode(bytes))
+    }
+}
+
+fn too_large(name: &str) -> String {
+    format!("`{name}` is larger than 4 GiB, the most that is read")
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let name = path.display();
+    let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if extension.is_some_and(|extension| CUDA.contains(&extension)) {
+        return Err(format!(
+            "`{name}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)"
+        ));
+    }
+    let length = fs::metadata(path).map_err(cannot)?.len();
+    if length > MAX_LEN as u64 {
+        return Err(too_large(&name.to_string()));
+    }
+    fs::read(path).map_err(cannot)
+}
+
+/// The system's words without its error number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}
+
+/// The inputs that the arguments name: files as they are, directories walked
+/// for `*.ptx` in order of their names. Troubles go to `trouble`.
+pub(super) fn expand(arguments: &[PathBuf], mut trouble: impl FnMut(String)) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    for argument in arguments {
+        if argument.as_os_str() == "-" {
+            inputs.push(Input::Stdin);
+            continue;
+        }
+        if !argument.is_dir() {
+            // A missing file is reported when it is read.
+            inputs.push(Input::File(argument.clone()));
+            continue;
+        }
+        let before = inputs.len();
+        let walk =
+            WalkBuilder::new(argument).sort_by_file_path(Path::cmp).require_git(false).build();
+        for entry in walk {
+            match entry {
+                Ok(entry) => {
+                    let file = entry.file_type().is_some_and(|kind| !kind.is_dir());
+                    if file && entry.path().extension().is_some_and(|ending| ending == "ptx") {
+                        inputs.push(Input::File(strip_dot(entry.path())));
+                    }
+                }
+                Err(error) => trouble(format!("cannot walk: {error}")),
+            }
+        }
+        if inputs.len() == before {
+            trouble(format!("no `*.ptx` files in `{}`", argument.display()));
+        }
+    }
+    // A file named twice, or named and found, is read once.
+    let mut seen = std::collections::HashSet::new();
+    inputs.retain(|input| match input {
+        Input::Stdin => true,
+        Input::File(path) => seen.insert(path.clone()),
+    });
+    inputs
+}
+
+/// `./a.ptx` as `a.ptx`: the walk of `.` should not prefix every name.
+fn strip_dot(path: &Path) -> PathBuf {
+    path.strip_prefix(".").unwrap_or(path).to_path_buf()
+}

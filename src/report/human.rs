@@ -1,0 +1,210 @@
+//! Source excerpts for people, drawn by miette.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, MietteError, MietteSpanContents, SourceCode,
+    SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
+};
+
+use super::FileReport;
+use crate::diagnostic::{Applicability, Diagnostic};
+use crate::source::{LineIndex, Span};
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Colours, by ANSI escapes.
+    pub color: bool,
+    /// Lines and arrows beyond ASCII.
+    pub unicode: bool,
+    /// Columns to wrap text at.
+    pub width: usize,
+}
+
+impl Style {
+    fn handler(self) -> GraphicalReportHandler {
+        let theme = GraphicalTheme {
+            characters: if self.unicode {
+                ThemeCharacters::unicode()
+            } else {
+                ThemeCharacters::ascii()
+            },
+            styles: if self.color { ThemeStyles::ansi() } else { ThemeStyles::none() },
+        };
+        GraphicalReportHandler::new_themed(theme)
+            .with_width(self.width)
+            // Asks for lines; see `read_span`.
+            .with_context_lines(1)
+            .with_links(false)
+            .tab_width(4)
+    }
+}
+
+pub(super) fn write(
+    out: &mut impl Write,
+    style: &Style,
+    file: &FileReport,
+    index: &LineIndex,
+) -> io::Result<()> {
+    let handler = style.handler();
+    let display = printable(&file.source);
+    let text =
+        Excerpts { path: &file.path, text: display.as_deref().unwrap_or(&file.source), index };
+    let mut drawn = String::new();
+    for diagnostic in &file.diagnostics {
+        drawn.clear();
+        let shown = Shown { diagnostic, text: &text, help: help(diagnostic) };
+        handler.render_report(&mut drawn, &shown).map_err(io::Error::other)?;
+        // The handler pads lines; trailing blanks only make diffs noisy.
+        for line in drawn.lines() {
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The help of a finding, and whether a tool could apply its fix.
+fn help(diagnostic: &Diagnostic) -> Option<String> {
+    let fix = diagnostic.fixes.first().filter(|fix| fix.applicability == Applicability::Safe);
+    let fix = fix.map(|fix| format!("fix: {}", fix.title));
+    match (&diagnostic.help, fix) {
+        (Some(help), Some(fix)) => Some(format!("{help}\n{fix}")),
+        (help, fix) => help.clone().or(fix),
+    }
+}
+
+/// The text with control characters made visible, byte for byte, so that a
+/// file cannot send commands to the terminal; `None` if there are none.
+fn printable(text: &str) -> Option<String> {
+    let bad = |c: char| c.is_ascii_control() && !matches!(c, '\n' | '\t');
+    text.contains(bad).then(|| {
+        text.chars()
+            .map(|c| {
+                if c == '\r' {
+                    ' '
+                } else if bad(c) {
+                    '?'
+                } else {
+                    c
+                }
+            })
+            .collect()
+    })
+}
+
+/// A diagnostic with the text it belongs to.
+struct Shown<'a> {
+    diagnostic: &'a Diagnostic,
+    text: &'a Excerpts<'a>,
+    help: Option<String>,
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(f)
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(f)
+    }
+}
+
+impl std::error::Error for Shown<'_> {}
+
+impl miette::Diagnostic for Shown<'_> {
+    fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        let Diagnostic { code, severity, .. } = self.diagnostic;
+        Some(Box::new(format!("{severity}[{code}] {}", code.name())))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        self.diagnostic.severity()
+    }
+
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.help.as_ref().map(|help| Box::new(help) as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        miette::Diagnostic::labels(self.diagnostic)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self.text)
+    }
+}
+
+/// Excerpts by line index: miette's own source rescans the text each time.
+struct Excerpts<'a> {
+    path: &'a str,
+    text: &'a str,
+    index: &'a LineIndex,
+}
+
+impl fmt::Debug for Excerpts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)
+    }
+}
+
+/// Lines longer than this are shown in part.
+const LONG_LINE: usize = 400;
+/// How much of a long line is shown on each side.
+const AROUND: usize = 60;
+
+impl SourceCode for Excerpts<'_> {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let (start, end) = (span.offset(), span.offset() + span.len());
+        if end > self.text.len() {
+            return Err(MietteError::OutOfBounds);
+        }
+        // The handler asks without context for a header's line and column, and
+        // with context for what to draw: the lines of the labels, no others.
+        if before == 0 && after == 0 {
+            let at = self.index.position(self.text, start as u32);
+            return Ok(Box::new(MietteSpanContents::new_named(
+                self.path.to_string(),
+                &self.text.as_bytes()[start..end],
+                *span,
+                at.line as usize - 1,
+                at.column as usize - 1,
+                1,
+            )));
+        }
+        let first = self.index.line(start as u32);
+        let last = self.index.line(end as u32);
+        let lines = Span::new(self.index.line_span(first).start, self.index.line_span(last).end);
+        let mut range = lines.range();
+        if range.len() > LONG_LINE * (last - first + 1) {
+            let boundary = |mut at: usize| {
+                while !self.text.is_char_boundary(at) {
+                    at -= 1;
+                }
+                at
+            };
+            // A span of a megabyte is shown from its start only.
+            let shown_end = end.min(start + LONG_LINE);
+            range.start = boundary(range.start.max(start.saturating_sub(AROUND)));
+            range.end = boundary(range.end.min(shown_end + AROUND)).max(range.start);
+        }
+        let at = self.index.position(self.text, range.start as u32);
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.path.to_string(),
+            &self.text.as_bytes()[range.clone()],
+            (range.start, range.len()).into(),
+            at.line as usize - 1,
+            at.column as usize - 1,
+            last - first + 1,
+        )))
+    }
+}
