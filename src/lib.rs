@@ -75,3 +75,8 @@ pub use check::{CheckOptions, Dialect, check, parse, parse_with};
 pub use diagnostic::Diagnostic;
 pub use lint::Code;
 pub use module::{Module, VideoStatement};
+
+/// The README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

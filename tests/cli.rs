@@ -1,0 +1,316 @@
+//! The program as a user meets it: output, streams, exit status.
+#![cfg(feature = "cli")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use support::fixture;
+use vptx::Code;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+struct Run {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    /// All three as one text, for a snapshot.
+    fn transcript(&self) -> String {
+        format!(
+            "status: {}\n-- stdout --\n{}-- stderr --\n{}",
+            self.status, self.stdout, self.stderr
+        )
+    }
+}
+
+fn vptx_in(dir: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_vptx"))
+        .args(arguments)
+        .current_dir(dir)
+        .env("COLUMNS", "80")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // The program may end without reading all of it.
+    let _ = input.write_all(stdin);
+    drop(input);
+    let output = child.wait_with_output().expect("the program ends");
+    Run {
+        status: output.status.code().expect("no signal"),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+fn vptx(arguments: &[&str], stdin: &str) -> Run {
+    vptx_in(Path::new(ROOT), arguments, stdin.as_bytes())
+}
+
+/// A fresh folder, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
+const BAD: &str = "vadd.u32.u32 d, a, b;\n";
+const ODD: &str = "vadd.sat.u32.u32.u32 d, a, b;\n";
+
+#[test]
+fn every_code_as_human_and_json() {
+    for code in Code::ALL {
+        let path = format!("fixtures/diagnostics/{code}.ptx");
+        let human = vptx(&["check", &path], "");
+        insta::assert_snapshot!(format!("{code}.human"), human.transcript());
+        let json = vptx(&["check", "--format", "json", &path], "");
+        insta::assert_snapshot!(format!("{code}.json"), json.transcript());
+    }
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
+    let schema = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let run = vptx(&["check", "--format", "json", "fixtures/diagnostics"], "");
+    assert_eq!(run.status, 1);
+    let mut codes = std::collections::BTreeSet::new();
+    for line in run.stdout.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).expect(line);
+        if let Err(error) = validator.validate(&record) {
+            panic!("{error}: {line}");
+        }
+        codes.insert(record["code"].as_str().unwrap().to_string());
+        let path = record["path"].as_str().unwrap();
+        let text = fs::read(Path::new(ROOT).join(path)).unwrap();
+        let start = record["span"]["start"].as_u64().unwrap() as usize;
+        let line = text[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        assert_eq!(record["start"]["line"].as_u64().unwrap() as usize, line);
+    }
+    assert_eq!(codes.len(), Code::ALL.len(), "every code is reported: {codes:?}");
+}
+
+#[test]
+fn concise_is_one_line_each() {
+    let run = vptx(&["check", "--format", "concise", "-"], "vadd.u32.u32 d, a, b;\nvmad.po.u32.u32.u32 d, a, -b, c;");
+    insta::assert_snapshot!(run.transcript(), @r"
+    status: 1
+    -- stdout --
+    <stdin>:1:5: error[V104]: `vadd` needs 3 types, found 2
+    <stdin>:2:26: error[V114]: `.po` and negation exclude each other
+    -- stderr --
+    ");
+}
+
+#[test]
+fn exit_status_follows_the_contract() {
+    assert_eq!(vptx(&["check", "-"], GOOD).status, 0);
+    assert_eq!(vptx(&["check", "-"], BAD).status, 1);
+    assert_eq!(vptx(&["check", "-"], ODD).status, 0);
+    assert_eq!(vptx(&["check", "--deny", "warnings", "-"], ODD).status, 1);
+    assert_eq!(vptx(&["check", "--deny", "warnings", "-"], GOOD).status, 0);
+    assert_eq!(vptx(&["check", "no-such-file.ptx"], "").status, 2);
+    assert_eq!(vptx(&["check", "--no-such-flag"], "").status, 2);
+    assert_eq!(vptx(&["explain", "nonsense"], "").status, 2);
+    assert_eq!(vptx(&[], "").status, 2);
+    for arguments in [&["--help"][..], &["--version"], &["check", "--help"], &["explain"]] {
+        assert_eq!(vptx(arguments, "").status, 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_usage() {
+    insta::assert_snapshot!("help", vptx(&["--help"], "").transcript());
+    insta::assert_snapshot!("help-check", vptx(&["check", "--help"], "").transcript());
+    insta::assert_snapshot!("help-explain", vptx(&["explain", "-h"], "").transcript());
+    insta::assert_snapshot!("wrong-flag", vptx(&["check", "--targt", "sm_90"], "").transcript());
+    insta::assert_snapshot!(
+        "wrong-target",
+        vptx(&["check", "--target", "90", "-"], GOOD).transcript()
+    );
+    insta::assert_snapshot!(
+        "wrong-version",
+        vptx(&["check", "--ptx-version", "eight", "-"], GOOD).transcript()
+    );
+    insta::assert_snapshot!("no-command", vptx(&[], "").transcript());
+}
+
+#[test]
+fn troubles_are_told_on_stderr_and_the_rest_is_done() {
+    let folder = Folder::new("troubles");
+    folder.write("bad.ptx", BAD);
+    folder.write("kernel.cu", "int x;");
+    folder.write("empty/readme.txt", "");
+    let arguments =
+        ["check", "--format", "concise", "missing.ptx", "bad.ptx", "kernel.cu", "empty"];
+    insta::assert_snapshot!(vptx_in(&folder.0, &arguments, b"").transcript(), @r"
+    status: 2
+    -- stdout --
+    bad.ptx:1:5: error[V104]: `vadd` needs 3 types, found 2
+    -- stderr --
+    vptx: no `*.ptx` files in `empty`
+    vptx: cannot read `missing.ptx`: no such file or directory
+    vptx: `kernel.cu` is source code, and only PTX is read: compile it first (`nvcc -ptx`)
+    ");
+}
+
+#[test]
+fn directories_are_walked_in_order_and_ignore_files_heeded() {
+    let folder = Folder::new("walk");
+    for name in ["b.ptx", "a/z.ptx", "a/y.ptx", "ignored/x.ptx", "a/not-ptx.txt", ".hidden/h.ptx"] {
+        folder.write(name, BAD);
+    }
+    folder.write(".gitignore", "ignored/\n");
+    let run = vptx_in(&folder.0, &["check", "--format", "concise"], b"");
+    let paths: Vec<&str> =
+        run.stdout.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(paths, ["a/y.ptx", "a/z.ptx", "b.ptx"]);
+    // What is named is read, ignored or not, and only once.
+    let named = ["check", "--format", "concise", "ignored/x.ptx", "b.ptx", "b.ptx"];
+    let run = vptx_in(&folder.0, &named, b"");
+    assert_eq!(run.stdout.lines().count(), 2);
+}
+
+#[test]
+fn flags_gate_bare_statements() {
+    let bare = "vadd4.u32.u32.u32 d, a, b, c;";
+    let run = vptx(&["check", "--format", "concise", "--target", "sm_20", "-"], bare);
+    assert_eq!(run.stdout, "<stdin>:1:1: error[V301]: `vadd4` needs `.target sm_30` or higher\n");
+    let both = ["check", "--format", "concise", "--target", "sm_13", "--ptx-version", "1.4", "-"];
+    assert_eq!(vptx(&both, bare).stdout.lines().count(), 2);
+    assert_eq!(vptx(&["check", "--target", "sm_90a", "--ptx-version", "8.0", "-"], bare).status, 0);
+    // A flag overrides what the module says.
+    let module = ".version 3.0\n.target sm_20\n.entry k() { .reg .b32 r; vadd4.u32.u32.u32 r,r,r,r; }";
+    assert_eq!(vptx(&["check", "-"], module).status, 1);
+    assert_eq!(vptx(&["check", "--target", "sm_30", "-"], module).status, 0);
+}
+
+#[test]
+fn dialects_differ() {
+    let doubled = "vadd.u32.u32.u32 d, -a, -b;";
+    assert_eq!(vptx(&["check", "-"], doubled).status, 1);
+    let run = vptx(&["check", "--dialect", "ptxas", "-"], doubled);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "nothing found in 1 video instruction of 1 file\n"));
+}
+
+#[test]
+fn colours_only_where_wanted() {
+    let plain = vptx(&["check", "-"], BAD).stdout;
+    assert!(!plain.contains('\x1b'));
+    let colored = vptx(&["check", "--color", "always", "-"], BAD).stdout;
+    assert!(colored.contains("\x1b["));
+    let mut stripped = String::new();
+    let mut escape = false;
+    for c in colored.chars() {
+        match c {
+            '\x1b' => escape = true,
+            'm' if escape => escape = false,
+            c if !escape => stripped.push(c),
+            _ => {}
+        }
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn a_file_cannot_send_commands_to_the_terminal() {
+    let text = "vadd.u32.u32.u32 d, /* \x1b[2J\x07 */ [a], b;\r\n";
+    let run = vptx(&["check", "-"], text);
+    assert!(run.stdout.contains("/* ?[2J? */"), "{}", run.stdout);
+    assert!(!run.stdout.contains(['\x1b', '\x07', '\r']));
+}
+
+#[test]
+fn narrow_terminals_and_long_lines_stay_readable() {
+    let long = format!("vadd.u32.u32.u32 d, {}, b;", "a ".repeat(600_000));
+    let run = vptx(&["check", "-"], &long);
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.lines().all(|line| line.chars().count() < 700), "{}", run.stdout.len());
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let module = "vadd.u32.u32 d, a, b;\n".repeat(20_000);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_vptx"))
+        .args(["check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // Closed before the program, which reads all input first, can write.
+    drop(child.stdout.take());
+    child.stdin.take().expect("a pipe").write_all(module.as_bytes()).expect("read whole");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.code().is_some_and(|code| code < 2), "{:?}", output.status);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_reported_where_they_are() {
+    let run = vptx_in(Path::new(ROOT), &["check", "--format", "concise", "-"], b"\x7fELF\x02\x01\x01\0\0");
+    assert_eq!(run.stdout, "<stdin>:1:8: error[V008]: this is an ELF file, such as a cubin or an object file, not PTX text\n");
+    let latin = b"// caf\xe9\nvadd.u32.u32.u32 d, a\xe9, b;\n";
+    let run = vptx_in(Path::new(ROOT), &["check", "--format", "concise", "-"], latin);
+    assert_eq!(run.stdout, "<stdin>:2:22: error[V007]: a byte that is neither ASCII nor UTF-8 is not used in PTX\n");
+}
+
+#[test]
+fn explain_knows_codes_names_and_instructions() {
+    let page = vptx(&["explain", "V112"], "").stdout;
+    assert!(page.starts_with("# V112 simd-secondary-operation (error)\n"));
+    assert_eq!(vptx(&["explain", "v112"], "").stdout, page);
+    assert_eq!(vptx(&["explain", "simd-secondary-operation"], "").stdout, page);
+    for mnemonic in vptx::isa::Mnemonic::ALL {
+        let page = vptx(&["explain", mnemonic.text()], "").stdout;
+        assert!(page.starts_with(&format!("# {mnemonic}: ")), "{page}");
+    }
+    insta::assert_snapshot!("explain-list", vptx(&["explain"], "").transcript());
+    insta::assert_snapshot!("explain-vmad", vptx(&["explain", "vmad"], "").transcript());
+    insta::assert_snapshot!("explain-unknown", vptx(&["explain", "V999"], "").transcript());
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let run = vptx(&["completions", shell], "");
+        assert_eq!(run.status, 0);
+        assert!(run.stdout.contains("--dialect"), "{shell}");
+    }
+}
+
+#[test]
+fn fixtures_of_real_modules_are_silent() {
+    let run = vptx(&["check", fixture("ptx").to_str().expect("UTF-8")], "");
+    assert_eq!(run.status, 0);
+    assert!(run.stdout.starts_with("nothing found in "), "{}", run.stdout);
+}

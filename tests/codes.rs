@@ -1,0 +1,300 @@
+//! Every code has a page and a fixture, both yield it, and every fix mends
+//! what it promises to mend.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use support::fixture;
+use vptx::check::{CheckOptions, Dialect, check};
+use vptx::diagnostic::{Applicability, Diagnostic, Fix, Severity};
+use vptx::lint::Code;
+use vptx::source::decode;
+
+const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
+
+/// Findings that stand beside the one a fixture is for, because the checker
+/// reports both of one mistake.
+const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108)];
+
+fn findings(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
+    check(text, &CheckOptions::default().with_dialect(dialect))
+}
+
+fn fixture_text(code: Code) -> String {
+    let path = fixture("diagnostics").join(format!("{code}.ptx"));
+    decode(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// The names of the files in a directory.
+fn files(path: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .map(|entry| entry.expect("a directory entry").file_name().into_string().expect("a name"))
+        .collect()
+}
+
+/// The two fenced blocks of a page, each as info string and text.
+struct Page<'a> {
+    example: (&'a str, String),
+    fix: (&'a str, String),
+}
+
+/// A part of a page: its prose, and its fenced blocks as info string and text.
+#[derive(Default)]
+struct Section<'a> {
+    heading: &'a str,
+    prose: Vec<&'a str>,
+    blocks: Vec<(&'a str, String)>,
+    prose_after_block: bool,
+}
+
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut sections = vec![Section::default()];
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.starts_with('#') && !fenced {
+            sections.push(Section { heading: line, ..Section::default() });
+            continue;
+        }
+        let section = sections.last_mut().expect("never empty");
+        if let Some(info) = line.strip_prefix("```") {
+            if !fenced {
+                section.blocks.push((info, String::new()));
+            }
+            fenced = !fenced;
+        } else if fenced {
+            let (_, block) = section.blocks.last_mut().expect("fenced");
+            block.push_str(line);
+            block.push('\n');
+        } else if !line.is_empty() {
+            section.prose.push(line);
+            section.prose_after_block |= !section.blocks.is_empty();
+        }
+    }
+    assert!(!fenced, "a block is not closed");
+    sections
+}
+
+/// The page of a code; panics unless it has the shape of all pages.
+fn page(code: Code) -> Page<'static> {
+    let text = code.explanation();
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{code}: over 80 columns: {wide:#?}");
+    assert!(
+        text.lines().all(|line| line.trim_end() == line),
+        "{code}: white space at a line's end"
+    );
+    assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{code}: the end of the page");
+    assert!(!text.contains("\n\n\n") && !text.contains('\r'), "{code}: line breaks");
+    assert!((10..=40).contains(&text.lines().count()), "{code}: length");
+
+    let mut sections = sections(text);
+    let headings: Vec<&str> = sections.iter().map(|section| section.heading).collect();
+    assert_eq!(headings, ["", "## Why it matters", "## Example", "## Fix"], "{code}");
+    let shape: Vec<(bool, usize)> =
+        sections.iter().map(|section| (!section.prose.is_empty(), section.blocks.len())).collect();
+    assert_eq!(shape, [(true, 0), (true, 0), (false, 1), (true, 1)], "{code}: prose and blocks");
+    assert!(!sections[3].prose_after_block, "{code}: prose after the last block");
+    for (heading, section) in headings.iter().zip(&sections) {
+        let ends = section.prose.last().is_none_or(|line| line.ends_with(['.', ')']));
+        assert!(ends, "{code}: `{heading}` ends inside a sentence");
+    }
+    let [example, fix] = [2, 3].map(|at: usize| sections[at].blocks.remove(0));
+    let infos = if code == Code::V008 { ["text", "sh"] } else { ["ptx", "ptx"] };
+    assert_eq!([example.0, fix.0], infos, "{code}: info strings");
+    Page { example, fix }
+}
+
+#[test]
+fn codes_and_names_are_found() {
+    let mut names = BTreeSet::new();
+    for &code in Code::ALL {
+        assert_eq!(code.to_string(), code.text());
+        assert_eq!(Code::find(code.text()), Some(code));
+        assert_eq!(Code::find(&code.text().to_lowercase()), Some(code));
+        assert_eq!(Code::find(code.name()), Some(code));
+
+        let name = code.name();
+        assert!(names.insert(name), "`{name}` twice");
+        let kebab = name
+            .split('-')
+            .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        assert!(kebab, "`{name}` is not kebab-case");
+        assert!(!code.title().is_empty() && !code.title().ends_with('.'), "{code}: title");
+    }
+    assert!(Code::ALL.is_sorted_by(|left, right| left.text() < right.text()));
+    for none in ["", "V", "V000", "V1011", " V101", "unknown", "Unknown instruction"] {
+        assert_eq!(Code::find(none), None, "`{none}`");
+    }
+}
+
+#[test]
+fn pages_and_fixtures_are_those_of_the_codes() {
+    let names = |end: &str| -> BTreeSet<String> {
+        Code::ALL.iter().map(|code| format!("{code}.{end}")).collect()
+    };
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/pages");
+    assert_eq!(files(&pages), names("md"));
+    assert_eq!(files(&fixture("diagnostics")), names("ptx"));
+}
+
+#[test]
+fn examples_yield_their_code_and_fixes_are_clean() {
+    for &code in Code::ALL {
+        let Page { example, fix } = page(code);
+        if code == Code::V008 {
+            continue;
+        }
+        let found: Vec<Code> = findings(&example.1, Dialect::Documented)
+            .iter()
+            .map(|diagnostic| diagnostic.code)
+            .collect();
+        assert!(!found.is_empty() && found.iter().all(|&found| found == code), "{code}: {found:?}");
+        let left = findings(&fix.1, Dialect::Documented);
+        assert!(left.is_empty(), "{code}: the fix is not clean: {left:#?}");
+        let left = findings(&fix.1, Dialect::Ptxas);
+        assert!(left.is_empty(), "{code}: ptxas does not take the fix: {left:#?}");
+    }
+}
+
+#[test]
+fn fixtures_yield_their_code() {
+    for &code in Code::ALL {
+        let text = fixture_text(code);
+        let found: BTreeSet<Code> =
+            findings(&text, Dialect::Documented).iter().map(|diagnostic| diagnostic.code).collect();
+        assert!(found.contains(&code), "{code} is not reported: {found:?}");
+        let strangers: Vec<&Code> = found
+            .iter()
+            .filter(|&&other| other != code && !COMPANIONS.contains(&(code, other)))
+            .collect();
+        assert!(strangers.is_empty(), "{code}: also {strangers:?}");
+    }
+}
+
+/// What ptxas lets pass is no finding when ptxas sets the rules; what it
+/// refuses is one under any.
+#[test]
+fn fixtures_in_the_ptxas_dialect() {
+    let lenient = [Code::V401, Code::V402, Code::V403, Code::V404, Code::V407];
+    for &code in Code::ALL {
+        let text = fixture_text(code);
+        let found = findings(&text, Dialect::Ptxas);
+        let wrong: Vec<&Diagnostic> =
+            found.iter().filter(|diagnostic| lenient.contains(&diagnostic.code)).collect();
+        assert!(wrong.is_empty(), "{code}: {wrong:#?}");
+        let silent = lenient.contains(&code);
+        let reported = found.iter().any(|diagnostic| diagnostic.code == code);
+        assert_eq!(reported, !silent, "{code}: {found:#?}");
+        let errors = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        assert_eq!(errors, code.severity() == Severity::Error, "{code}: {found:#?}");
+    }
+}
+
+/// Where an offset of the text comes to lie once the fix is made: what it
+/// replaces moves to the start of the replacement.
+fn moved(fix: &Fix, offset: u32) -> u32 {
+    let mut place = offset;
+    for edit in fix.edits.iter().filter(|edit| edit.span.start < offset) {
+        if edit.span.end <= offset {
+            place = place + edit.replacement.len() as u32 - edit.span.len();
+        } else {
+            place -= offset - edit.span.start;
+        }
+    }
+    place
+}
+
+type Places = BTreeMap<(Code, u32), usize>;
+
+fn places(diagnostics: &[Diagnostic], place: impl Fn(u32) -> u32) -> Places {
+    let mut places = Places::new();
+    for diagnostic in diagnostics {
+        *places.entry((diagnostic.code, place(diagnostic.span.start))).or_default() += 1;
+    }
+    places
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+}
+
+/// What a fix leaves undone or does wrong.
+fn broken(
+    text: &str,
+    dialect: Dialect,
+    before: &[Diagnostic],
+    at: usize,
+    fix: &Fix,
+) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut end = 0;
+    for edit in &fix.edits {
+        let range = edit.span.range();
+        if range.start < end || range.start > range.end || text.get(range.clone()).is_none() {
+            return vec![format!("edit {range:?} is out of order or off the text")];
+        }
+        end = range.end;
+    }
+    let fixed = fix.apply(text);
+    if fixed == text {
+        broken.push("changes nothing".into());
+    }
+    let after = findings(&fixed, dialect);
+    let mut allowed = places(before, |offset| moved(fix, offset));
+    let left = places(&after, |offset| offset);
+
+    // Several findings may come to lie on one place: one of them must go.
+    let own = (before[at].code, moved(fix, before[at].span.start));
+    let count = allowed.get_mut(&own).expect("it was counted");
+    *count -= 1;
+    if left.get(&own).is_some_and(|left| left > count) {
+        broken.push("the finding is still there".into());
+    }
+    if errors(&after) > errors(before) {
+        broken.push(format!("{} errors became {}", errors(before), errors(&after)));
+    }
+    if fix.applicability == Applicability::Safe {
+        let new: Vec<_> = left
+            .iter()
+            .filter(|(place, count)| allowed.get(*place).is_none_or(|allowed| *count > allowed))
+            .collect();
+        if !new.is_empty() {
+            broken.push(format!("a safe fix brings {new:?}"));
+        }
+    }
+    broken.into_iter().map(|problem| format!("{problem}\n{fixed}")).collect()
+}
+
+#[test]
+fn every_fix_leaves_valid_code() {
+    let mut texts = Vec::new();
+    for &code in Code::ALL {
+        texts.push((format!("fixture {code}"), fixture_text(code)));
+        let (info, example) = page(code).example;
+        if info == "ptx" {
+            texts.push((format!("page {code}"), example));
+        }
+    }
+    let mut problems = Vec::new();
+    let mut fixes = 0;
+    for (origin, text) in &texts {
+        for dialect in DIALECTS {
+            let before = findings(text, dialect);
+            for (at, diagnostic) in before.iter().enumerate() {
+                for fix in &diagnostic.fixes {
+                    fixes += 1;
+                    let code = diagnostic.code;
+                    for problem in broken(text, dialect, &before, at, fix) {
+                        let title = &fix.title;
+                        problems.push(format!("{origin} {dialect:?} {code} {title}: {problem}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(fixes > 100, "only {fixes} fixes were tried");
+}
