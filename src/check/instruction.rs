@@ -77,6 +77,8 @@ pub(super) fn check(
         return None;
     }
     modifiers::order(&mut checked, &modifiers, operands.form.slots);
+    operands::ignored_third(&mut checked, &operands);
+    operands::read_as_type(&mut checked, &operands);
     let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
     // A guard that is no predicate is an error, and has returned above.
     Some(Instruction { guard: guard.flatten(), operation })
@@ -86,8 +88,16 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
     let mut diagnostic =
         Diagnostic::new(Code::V101, span, format!("there is no instruction `{opcode}`"))
             .label("unknown instruction");
+    let lower = opcode.to_ascii_lowercase();
     if let Some(meant) = suggest::mnemonic(opcode) {
-        diagnostic = diagnostic.help(format!("did you mean `{meant}`?")).fix(
+        let help = if meant.text() == lower {
+            format!("instructions are written in lower case: `{meant}`")
+        } else if lower == "vavrg" {
+            "did you mean `vavrg2` or `vavrg4`? There is no scalar average".into()
+        } else {
+            format!("did you mean `{meant}`?")
+        };
+        diagnostic = diagnostic.help(help).fix(
             Applicability::Unsafe,
             format!("write `{meant}`"),
             vec![Edit::replace(span, meant.text())],
@@ -124,29 +134,43 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<G
 /// The `.target` and `.version` in force against what the instruction needs.
 fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
     let needs = video::forms(mnemonic)[0].requirement;
-    let target = checked.options.target.or(checked.context.target);
-    if let Some(target) = target.filter(|target| target.number < needs.target.number) {
-        checked.push(
-            Diagnostic::new(
-                Code::V301,
-                span,
-                format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
-            )
-            .label(format!("the target is {target}"))
-            .help("raise the target, or replace the instruction by ordinary ones"),
-        );
+    let own = checked.context.target;
+    let target =
+        checked.options.target.map(|target| (target, None)).or(own.map(|(t, at)| (t, Some(at))));
+    if let Some((target, at)) = target.filter(|(target, _)| target.number < needs.target.number) {
+        let diagnostic = Diagnostic::new(
+            Code::V301,
+            span,
+            format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
+        )
+        .label(format!("the target is {target}"));
+        checked.push(match at {
+            Some(at) => diagnostic
+                .related(at, "set here")
+                .help("raise the target, or replace the instruction by ordinary ones"),
+            None => diagnostic.help("the target was given as an option"),
+        });
     }
-    let version = checked.options.ptx_version.or(checked.context.version);
-    if let Some(version) = version.filter(|version| *version < needs.version) {
-        checked.push(
-            Diagnostic::new(
-                Code::V302,
-                span,
-                format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version),
-            )
-            .label(format!("the version is {version}"))
-            .help(format!("write `.version {}` at the start of the module", needs.version)),
-        );
+    let own = checked.context.version;
+    let version = checked
+        .options
+        .ptx_version
+        .map(|version| (version, None))
+        .or(own.map(|(v, at)| (v, Some(at))));
+    if let Some((version, at)) = version.filter(|(version, _)| *version < needs.version) {
+        let diagnostic = Diagnostic::new(
+            Code::V302,
+            span,
+            format!("`{mnemonic}` needs PTX `.version {}` or higher", needs.version),
+        )
+        .label(format!("the version is {version}"));
+        checked.push(match at {
+            Some(at) => diagnostic.related(at, "set here").help(format!(
+                "write `.version {}` or higher at the start of the module",
+                needs.version
+            )),
+            None => diagnostic.help("the version was given as an option"),
+        });
     }
 }
 

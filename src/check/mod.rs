@@ -160,7 +160,8 @@ impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
-        (self.version, self.target) = (context.version, context.target);
+        self.version = context.version.map(|(version, _)| version);
+        self.target = context.target.map(|(target, _)| target);
         let first = statement.tokens[0].span;
         let last = statement.tokens[statement.tokens.len() - 1].span;
         let instruction = instruction::check(

@@ -16,6 +16,8 @@ pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
     /// Whether any was wrong: then nothing is said about their order.
     faulty: bool,
+    /// Whether any was unknown: it may be what another seems to lack.
+    unknown: bool,
     /// Every good modifier as written.
     written: Vec<(Modifier, Span)>,
 }
@@ -106,7 +108,7 @@ pub(super) fn read(
             }
             Some(modifier) => {
                 modifiers.faulty = true;
-                not_allowed(checked, mnemonic, modifier, span);
+                not_allowed(checked, mnemonic, modifier, span, raw);
             }
             None if is_foreign_type(text) => {
                 types.push((None, span));
@@ -114,7 +116,11 @@ pub(super) fn read(
             }
             None => {
                 modifiers.faulty = true;
-                unknown(checked, mnemonic, &mut modifiers, text, span);
+                match unknown(checked, mnemonic, &mut modifiers, text, span) {
+                    // A misspelt type is no missing type.
+                    Some(meant) if meant.role().is_type() => types.push((Some(meant), span)),
+                    _ => {}
+                }
             }
         }
     }
@@ -158,7 +164,10 @@ fn place(
         .label(format!("a second {}", role.name()))
         .related(first_span, "the first one");
     if let Some(slot) = slot(mnemonic, role) {
-        diagnostic = diagnostic.help(format!("write one of {}", choices(slot)));
+        diagnostic = diagnostic.help(match slot.choices {
+            [_] => "write it once".into(),
+            _ => format!("write one of {}", choices(slot)),
+        });
     }
     if first == modifier {
         diagnostic = diagnostic.fix(Applicability::Unsafe, "remove it", vec![Edit::remove(span)]);
@@ -167,7 +176,13 @@ fn place(
 }
 
 /// A modifier of video instructions that this one does not take.
-fn not_allowed(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, modifier: Modifier, span: Span) {
+fn not_allowed(
+    checked: &mut Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifier: Modifier,
+    span: Span,
+    raw: &RawInstruction,
+) {
     let simd = slot(mnemonic, Role::Secondary).is_some_and(|slot| slot.choices.len() == 1);
     if simd && modifier.role() == Role::Secondary {
         checked.push(
@@ -178,9 +193,8 @@ fn not_allowed(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, modifier: Modi
             )
             .label("only `.add` is possible here")
             .help(format!(
-                "SIMD video instructions either write their lanes to `d` or, with `.add`, \
-                 add them to `c`{}",
-                secondary_advice(mnemonic, modifier)
+                "SIMD lanes are written to `d` or, with `.add`, added to `c`; {}",
+                secondary_advice(checked, mnemonic, modifier, raw)
             )),
         );
         return;
@@ -209,24 +223,41 @@ fn not_allowed(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, modifier: Modi
 }
 
 /// What to do instead of a SIMD `.min` or `.max`.
-fn secondary_advice(mnemonic: Mnemonic, modifier: Modifier) -> String {
+fn secondary_advice(
+    checked: &Checked<'_, '_>,
+    mnemonic: Mnemonic,
+    modifier: Modifier,
+    raw: &RawInstruction,
+) -> String {
     let width = mnemonic.text().chars().next_back().unwrap_or_default();
-    let second = format!("v{}{width}", &modifier.text()[1..]);
+    // Lanes of comparisons are unsigned; others have the destination's type.
+    let first = raw.modifiers.first().map(|span| span.text(checked.source));
+    let ty = match first {
+        Some(".s32") if slot(mnemonic, Role::Dtype).is_some() => ".s32",
+        _ => ".u32",
+    };
+    let name = |at: usize, default: &'static str| {
+        raw.operands.get(at).map_or(default, |operand| operand.value.text(checked.source))
+    };
+    let (d, c) = (name(0, "d"), name(3, "c"));
+    let second = format!("v{}{width}{ty}{ty}{ty} {d}, {d}, {c}, {c};", &modifier.text()[1..]);
     let example = if mnemonic == Mnemonic::Vset4 && modifier == Modifier::Max {
         " (the manual's example `vset4.u32.u32.ne.max` is a mistake: no assembler accepts it)"
     } else {
         ""
     };
-    format!("; for that of the lanes and `c`, follow with `{second}.u32.u32.u32`{example}")
+    format!("drop `{modifier}` and follow with `{second}`{example}")
 }
 
+/// Reports a modifier that no video instruction has, and says which one may
+/// have been meant.
 fn unknown(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
     modifiers: &mut Modifiers,
     text: &str,
     span: Span,
-) {
+) -> Option<Modifier> {
     let compares = slot(mnemonic, Role::Compare);
     let foreign = FOREIGN_COMPARISONS.iter().find(|(foreign, _)| *foreign == text);
     if let (Some(slot), Some((_, instead))) = (compares, foreign) {
@@ -246,21 +277,23 @@ fn unknown(
                     format!("write `{instead}`"),
                     vec![Edit::replace(span, *instead)],
                 );
-            // Good enough to stand for the comparison that is there.
-            let modifier = Modifier::from_text(instead);
-            if let (Some(modifier), None) = (modifier, modifiers.get(Role::Compare)) {
-                modifiers.roles[Role::Compare as usize] = Some((modifier, span));
-            }
         } else {
             diagnostic = diagnostic.help(format!("write {}", choices(slot)));
         }
         checked.push(diagnostic);
-        return;
+        // Good enough to stand for the comparison that is there.
+        let modifier = instead.and_then(Modifier::from_text).unwrap_or(slot.choices[0]);
+        if modifiers.get(Role::Compare).is_none() {
+            modifiers.roles[Role::Compare as usize] = Some((modifier, span));
+        }
+        return None;
     }
+    modifiers.unknown = true;
     let mut diagnostic =
         Diagnostic::new(Code::V102, span, format!("`{text}` is not a modifier of `{mnemonic}`"))
             .label("unknown modifier");
-    if let Some(meant) = suggest::modifier(mnemonic, text) {
+    let meant = suggest::modifier(mnemonic, text);
+    if let Some(meant) = meant {
         diagnostic = diagnostic.help(format!("did you mean `{meant}`?")).fix(
             Applicability::Unsafe,
             format!("write `{meant}`"),
@@ -271,11 +304,18 @@ fn unknown(
         if !role.is_type() && modifiers.get(role).is_none() {
             modifiers.roles[role as usize] = Some((meant, span));
         }
+    } else if mnemonic == Mnemonic::Vmad && matches!(text, ".lo" | ".hi" | ".wide") {
+        diagnostic = diagnostic.help("`vmad` always writes the low 32 bits of the exact sum");
     } else {
-        let line = video::syntax(mnemonic, &video::forms(mnemonic)[0]);
-        diagnostic = diagnostic.help(format!("the syntax is `{line}`"));
+        let known: Vec<String> = Modifier::ALL
+            .iter()
+            .filter(|modifier| video::takes(mnemonic, **modifier))
+            .map(|modifier| format!("`{modifier}`"))
+            .collect();
+        diagnostic = diagnostic.help(format!("`{mnemonic}` takes {}", list(&known)));
     }
     checked.push(diagnostic);
+    meant
 }
 
 /// Gives the types, in the order written, to the type slots.
@@ -289,24 +329,12 @@ fn assign_types(
     let form = &video::forms(mnemonic)[0];
     let slots: Vec<&Slot> = form.type_slots().collect();
     let names = match slots.len() {
-        2 => "the types of a and b",
-        _ => "the types of d, a and b",
+        2 => "those of a and b",
+        _ => "those of d, a and b",
     };
     for (&(modifier, span), slot) in types.iter().zip(&slots) {
         let Some(modifier) = modifier else {
-            let text = span.text(checked.source);
-            checked.push(
-                Diagnostic::new(
-                    Code::V106,
-                    span,
-                    format!("`{text}` is not a type of video instructions"),
-                )
-                .label(format!("expected {}", choices(slot)))
-                .help(format!(
-                    "this is the {}; selectors such as `.b0` or `.h1` on the operands, not types, choose smaller parts",
-                    slot.role.name()
-                )),
-            );
+            wrong_type(checked, slot, span);
             continue;
         };
         if slot.choices.contains(&modifier) {
@@ -350,7 +378,7 @@ fn assign_types(
         let why = if form.slot(Role::Dtype).is_none() {
             format!("`{mnemonic}` has no destination type: the result is 0 or 1")
         } else {
-            format!("the types are {names}")
+            format!("the types are {names}, `c` has none")
         };
         checked.push(
             Diagnostic::new(
@@ -363,6 +391,33 @@ fn assign_types(
         );
     }
 }
+
+fn wrong_type(checked: &mut Checked<'_, '_>, slot: &Slot, span: Span) {
+    let text = span.text(checked.source);
+    let (meant, help) = match text {
+        ".u8" | ".u16" | ".u64" => (Some(Modifier::U32), SMALL),
+        ".s8" | ".s16" | ".s64" => (Some(Modifier::S32), SMALL),
+        ".b8" | ".b16" => (None, SMALL),
+        ".b32" => (None, "say whether the value is unsigned or signed"),
+        _ => (None, "video instructions work on 32-bit integers and parts of them"),
+    };
+    let meant = meant.filter(|meant| slot.choices.contains(meant));
+    let mut diagnostic =
+        Diagnostic::new(Code::V106, span, format!("`{text}` is not a type of video instructions"))
+            .label(format!("the {}: expected {}", slot.role.name(), choices(slot)))
+            .help(help);
+    if let Some(meant) = meant {
+        diagnostic = diagnostic.fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(span, meant.text())],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+const SMALL: &str = "the type says signed or unsigned only; selectors such as `.b0` or `.h1` on the \
+                     operands choose bytes and half-words";
 
 /// Reports the slots that every form of the mnemonic fills and this
 /// instruction does not.
@@ -377,28 +432,40 @@ fn require(
         forms.iter().all(|form| form.slot(slot.role).is_some_and(|slot| !slot.optional))
     });
     for slot in required {
-        if modifiers.get(slot.role).is_some() {
+        if modifiers.get(slot.role).is_some() || modifiers.unknown {
             continue;
         }
         modifiers.faulty = true;
         let code = if slot.role == Role::Compare { Code::V108 } else { Code::V109 };
-        let at = raw.modifiers.last().map_or(raw.mnemonic.end, |last| last.end);
-        checked.push(
-            Diagnostic::new(
-                code,
-                raw.mnemonic,
-                format!("`{mnemonic}` needs a {}", slot.role.name()),
-            )
-            .label(format!("add {}", choices(slot)))
-            .help(match code {
-                Code::V109 => {
-                    "`.clamp` makes amounts above 32 count as 32, `.wrap` uses their low five bits"
-                        .to_string()
-                }
-                _ => format!("the syntax is `{}`", video::syntax(mnemonic, &forms[0])),
-            })
-            .related(Span::at(at), "after this"),
-        );
+        // Its documented place: after what comes before it in the form.
+        let before = forms[0].slots.iter().take_while(|before| before.role != slot.role);
+        let at = before
+            .filter_map(|before| modifiers.span(before.role))
+            .map(|span| span.end)
+            .max()
+            .unwrap_or(raw.mnemonic.end);
+        let mut diagnostic = Diagnostic::new(
+            code,
+            Span::at(at),
+            format!("`{mnemonic}` needs a {}", slot.role.name()),
+        )
+        .label(format!("add {}", choices(slot)));
+        if code == Code::V109 {
+            diagnostic = diagnostic.help(
+                "`.clamp` makes amounts above 32 count as 32, `.wrap` uses their low five bits",
+            );
+            for choice in slot.choices {
+                diagnostic = diagnostic.fix(
+                    Applicability::Unsafe,
+                    format!("add `{choice}`"),
+                    vec![Edit::insert(at, choice.text())],
+                );
+            }
+        } else {
+            let line = video::syntax(mnemonic, &forms[0]);
+            diagnostic = diagnostic.help(format!("the syntax is `{line}`"));
+        }
+        checked.push(diagnostic);
     }
 }
 

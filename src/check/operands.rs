@@ -21,6 +21,8 @@ pub(super) struct Operands<'r> {
     pub(super) b: &'r RawOperand,
     /// The third source, where the form has one.
     pub(super) c: Option<&'r RawOperand>,
+    /// A third source where it has none.
+    pub(super) ignored: Option<&'r RawOperand>,
     /// The form that modifiers and destination selector ask for.
     pub(super) form: &'static Form,
 }
@@ -93,7 +95,11 @@ fn conflict(
             )
             .label("clamps the lanes")
             .related(secondary, "adds the lanes unclamped")
-            .help("`.add` adds exact lanes to `c`; remove `.sat`, or clamp in a first instruction and add in a second"),
+            .help(
+                "to add clamped lanes, clamp in a first instruction and add in a second; \
+                   `vmax` of a lane and itself is that lane",
+            )
+            .fix(Applicability::Unsafe, "remove `.sat`", vec![Edit::remove(saturate)]),
         );
     }
 }
@@ -112,12 +118,13 @@ fn named<'r>(
     let [d, a, b, rest @ ..] = operands.as_slice() else {
         let names = ["d", "a", "b", "c"];
         let missing: Vec<&str> = names[count..if form.third { 4 } else { 3 }].to_vec();
-        let at = operands.last().map_or(raw.mnemonic, |last| last.span);
+        // Where they would stand; an instruction without any is at fault itself.
+        let at = operands.last().map_or(raw.mnemonic, |last| Span::at(last.span.end));
         checked.push(
             Diagnostic::new(
                 Code::V201,
                 at,
-                format!("`{mnemonic}` needs {} operands, found {count}", count + missing.len()),
+                format!("`{mnemonic}` takes {} operands, found {count}", count + missing.len()),
             )
             .label(format!("missing: {}", missing.join(", ")))
             .help(line()),
@@ -130,7 +137,10 @@ fn named<'r>(
             Diagnostic::new(
                 Code::V202,
                 extra.span.to(last.span),
-                format!("`{mnemonic}` takes at most four operands, found {count}"),
+                format!(
+                    "`{mnemonic}` takes {} operands, found {count}",
+                    if form.third { 4 } else { 3 }
+                ),
             )
             .label("too many")
             .help(line()),
@@ -138,43 +148,79 @@ fn named<'r>(
     }
     let mut c = rest.first();
     if form.third && c.is_none() {
-        let why = if let Some(secondary) = modifiers.span(Role::Secondary) {
-            format!("`{}` combines the result with it", secondary.text(checked.source))
-        } else if let Some(part) = part {
-            format!("the bits outside `{}` come from it", part.text(checked.source))
-        } else if form.sources == Sources::Scalar {
-            "it is added to the product".into()
-        } else {
-            "lanes outside the mask come from it, and it must be written even when there are none"
-                .into()
-        };
-        let end = b.span.end;
-        checked.push(
-            Diagnostic::new(
-                Code::V203,
-                Span::at(end),
-                format!("`{mnemonic}` needs a third source `c` here"),
-            )
-            .label("missing: c")
-            .help(format!("{why}; {}", line())),
-        );
+        missing_third(checked, mnemonic, modifiers, part, form, [d, b]);
     }
+    let mut ignored = None;
     if let Some(third) = c.filter(|_| !form.third) {
         // Checked like a source that counts, as ptxas does.
-        if third_source(checked, form, third).is_some() {
-            ignored_third(checked, d, b, third);
-        }
-        c = None;
+        third_source(checked, form, third);
+        ignored = c.take();
     }
-    Some(Operands { d, a, b, c, form })
+    Some(Operands { d, a, b, c, ignored, form })
 }
 
-fn ignored_third(
+/// Reports the third source that a form lacks.
+fn missing_third(
     checked: &mut Checked<'_, '_>,
-    d: &RawOperand,
-    b: &RawOperand,
-    third: &RawOperand,
+    mnemonic: Mnemonic,
+    modifiers: &Modifiers,
+    part: Option<Span>,
+    form: &Form,
+    [d, b]: [&RawOperand; 2],
 ) {
+    let name = d.value.text(checked.source);
+    let mut stand_in = None;
+    let why = if let Some(secondary) = modifiers.get(Role::Secondary) {
+        format!("`{secondary}` combines the result with it")
+    } else if let Some(part) = part {
+        stand_in = Some((name, "keep the other bits of the destination"));
+        format!("the bits outside `{}` come from it", part.text(checked.source))
+    } else if form.sources == Sources::Scalar {
+        "it is added to the product".into()
+    } else if d.selector.is_some() {
+        stand_in = Some((name, "keep the other lanes of the destination"));
+        "the lanes outside the mask come from it".into()
+    } else {
+        stand_in = Some((name, "name any register"));
+        "it must be written even when all lanes are computed and it has no effect".into()
+    };
+    let end = b.span.end;
+    let mut diagnostic = Diagnostic::new(
+        Code::V203,
+        Span::at(end),
+        format!("`{mnemonic}` needs a third source `c` here"),
+    )
+    .label("missing: c")
+    .help(format!("{why}; the syntax is `{}`", video::syntax(mnemonic, form)));
+    if let Some((register, title)) = stand_in {
+        diagnostic = diagnostic.fix(
+            Applicability::Unsafe,
+            format!("{title}: add `{register}`"),
+            vec![Edit::insert(end, format!(", {register}"))],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+/// Warns of a third source without effect, once all else is right.
+pub(super) fn ignored_third(checked: &mut Checked<'_, '_>, operands: &Operands<'_>) {
+    let Some(third) = operands.ignored else {
+        return;
+    };
+    // The comma alone: there may be a comment beside it.
+    let from = operands.b.span.end;
+    let between = Span::new(from, third.span.start);
+    let comma = statement_tokens(between.text(checked.source))
+        .into_iter()
+        .find(|token| token.is(b','))
+        .map(|token| Span::new(from + token.span.start, from + token.span.end));
+    let edits = match comma {
+        Some(comma) if comma.to(third.span).len() <= third.span.len() + 2 => {
+            vec![Edit::remove(comma.to(third.span))]
+        }
+        comma => comma.into_iter().chain([third.span]).map(Edit::remove).collect(),
+    };
+    let d = operands.d.value.text(checked.source);
     checked.portability(
         Diagnostic::new(
             Code::V403,
@@ -183,15 +229,44 @@ fn ignored_third(
         )
         .label("has no effect")
         .help(format!(
-            "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{}`",
-            d.value.text(checked.source)
+            "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{d}`"
         ))
-        .fix(
-            Applicability::Safe,
-            "remove it",
-            vec![Edit::remove(Span::new(b.span.end, third.span.end))],
-        ),
+        .fix(Applicability::Safe, "remove it", edits),
     );
+}
+
+/// Warns of the selector `.b1024`, once all else is right.
+pub(super) fn read_as_type(checked: &mut Checked<'_, '_>, operands: &Operands<'_>) {
+    let text = |operand: &RawOperand| operand.selector.map(|span| span.text(checked.source));
+    let sources = [operands.a, operands.b];
+    let Some(at) = sources.iter().position(|source| text(source) == Some(".b1024")) else {
+        return;
+    };
+    let Some(selector) = sources[at].selector else {
+        return;
+    };
+    // With the registers swapped, lane n of one is lane n + 4 of the other.
+    let lanes = |operand: &RawOperand, default: Selector<Bytes>| {
+        let lanes = text(operand).and_then(Selector::from_text).unwrap_or(default);
+        let moved: Vec<u8> = lanes.lanes().iter().map(|lane| lane ^ 4).collect();
+        Selector::<Bytes>::new(&moved).map(|lanes| lanes.to_string())
+    };
+    let swapped = (lanes(operands.a, Selector::DEFAULT_A), lanes(operands.b, Selector::DEFAULT_B));
+    let mut diagnostic =
+        Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
+            .label("a syntax error there; ptxas 11.8 accepts it");
+    if let (Some(a), Some(b)) = swapped {
+        if a != ".b1024" && b != ".b1024" {
+            let [first, second] = sources.map(|source| source.value.text(checked.source));
+            let (first, second) = (format!("{second}{a}"), format!("{first}{b}"));
+            diagnostic = diagnostic.help(format!("`{first}, {second}` names the same lanes")).fix(
+                Applicability::Safe,
+                "swap the registers and their selectors",
+                vec![Edit::replace(operands.a.span, first), Edit::replace(operands.b.span, second)],
+            );
+        }
+    }
+    checked.push(diagnostic);
 }
 
 /// The destination: always a register.
@@ -204,7 +279,8 @@ pub(super) fn destination(
     if let Some(minus) = d.minus {
         checked.push(
             Diagnostic::new(Code::V212, minus, "a destination cannot be negated")
-                .label("remove the minus"),
+                .label("not allowed here")
+                .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(minus)]),
         );
     }
     let register = match d.shape {
@@ -227,7 +303,7 @@ pub(super) fn destination(
             );
             None
         }
-        _ => name(checked, d),
+        _ => name(checked, d, Place::Destination),
     };
     let Some(selector) = d.selector.filter(|_| takes_selector(checked, d)) else {
         return register;
@@ -269,7 +345,9 @@ fn ignored_selector(checked: &mut Checked<'_, '_>, selector: Span) {
     checked.portability(
         Diagnostic::new(Code::V407, selector, format!("`{text}` selects nothing here"))
             .label("ptxas accepts and ignores it")
-            .help("the scalar selectors are `.b0` `.b1` `.b2` `.b3` `.h0` `.h1`")
+            .help(
+                "the whole word is used; scalar selectors are `.b0` `.b1` `.b2` `.b3` `.h0` `.h1`",
+            )
             .fix(Applicability::Safe, "remove it", vec![Edit::remove(selector)]),
     );
 }
@@ -285,7 +363,7 @@ pub(super) fn source(
         return Some(value);
     };
     if let Value::Immediate(_) = value {
-        selector_on_constant(checked, selector);
+        selector_on_constant(checked, operand, selector, &value);
         return None;
     }
     let text = selector.text(checked.source);
@@ -298,22 +376,26 @@ pub(super) fn source(
         wrong_selector(checked, selector, form.sources);
         return None;
     }
-    if text == ".b1024" {
-        checked.push(
-            Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
-                .label("a syntax error there; ptxas 11.8 accepts it")
-                .help("swap the lanes with another selector and `prmt`, or choose other lanes"),
-        );
-    }
     Some(value)
 }
 
-fn selector_on_constant(checked: &mut Checked<'_, '_>, selector: Span) {
-    checked.push(
-        Diagnostic::new(Code::V210, selector, "a constant takes no selector")
-            .label("not allowed here")
-            .help("write the value of the byte or half-word itself"),
-    );
+fn selector_on_constant(
+    checked: &mut Checked<'_, '_>,
+    operand: &RawOperand,
+    selector: Span,
+    value: &Value,
+) {
+    let mut diagnostic = Diagnostic::new(Code::V210, selector, "a constant takes no selector")
+        .label("not allowed here")
+        .help("write the value of the byte or half-word itself");
+    let part = Part::from_text(selector.text(checked.source));
+    if let (Some(part), Value::Immediate(constant)) = (part, value) {
+        let bits = constant.value() >> part.shift() & ((1 << part.width()) - 1);
+        let title = format!("write `{bits:#x}`, the part's bits");
+        let edit = Edit::replace(operand.value.to(selector), format!("{bits:#x}"));
+        diagnostic = diagnostic.fix(Applicability::Unsafe, title, vec![edit]);
+    }
+    checked.push(diagnostic);
 }
 
 /// The third source `c`.
@@ -323,8 +405,8 @@ pub(super) fn third_source(
     operand: &RawOperand,
 ) -> Option<Value> {
     let value = value(checked, form, operand);
-    if let (Some(Value::Immediate(_)), Some(selector)) = (&value, operand.selector) {
-        selector_on_constant(checked, selector);
+    if let (Some(value @ Value::Immediate(_)), Some(selector)) = (&value, operand.selector) {
+        selector_on_constant(checked, operand, selector, value);
         return None;
     }
     let Some(selector) = operand.selector.filter(|_| takes_selector(checked, operand)) else {
@@ -338,7 +420,9 @@ pub(super) fn third_source(
     checked.push(
         Diagnostic::new(Code::V207, selector, "the third source takes no selector")
             .label("not allowed here")
-            .help("`c` is always a whole word")
+            .help(
+                "`c` is always a whole word; take the part out first, as with `bfe.u32 t, c, 8, 8`",
+            )
             .fix(Applicability::Unsafe, "remove it", vec![Edit::remove(selector)]),
     );
     None
@@ -365,13 +449,16 @@ fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Op
                         "SIMD video instructions take no constants",
                     )
                     .label("expected a register")
-                    .help("move it to a register first: `mov.b32`"),
+                    .help(format!(
+                        "move it to a register first: `mov.b32 r, {};`",
+                        operand.value.text(checked.source)
+                    )),
                 );
                 return None;
             }
             constant(checked, operand, value).map(Value::Immediate)
         }
-        _ => name(checked, operand).map(Value::Register),
+        _ => name(checked, operand, Place::Source).map(Value::Register),
     }
 }
 
@@ -381,8 +468,8 @@ fn constant(
     operand: &RawOperand,
     value: Result<Constant, crate::syntax::ConstantError>,
 ) -> Option<Immediate> {
-    let (bits, signed) = match value {
-        Ok(Constant::Integer { bits, signed }) => (bits, signed),
+    let bits = match value {
+        Ok(Constant::Integer { bits, .. }) => bits,
         Ok(Constant::Float(value)) => {
             let mut diagnostic = Diagnostic::new(
                 Code::V218,
@@ -390,8 +477,20 @@ fn constant(
                 "video instructions take no floating-point constants",
             )
             .label("expected an integer");
-            if value.fract() == 0.0 && value.abs() < 2f64.powi(31) {
-                diagnostic = diagnostic.help(format!("write `{value:.0}`"));
+            let text = operand.value.text(checked.source);
+            if let Some(bits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F")) {
+                diagnostic =
+                    diagnostic.help("write the bits as an integer, if they are meant").fix(
+                        Applicability::Unsafe,
+                        format!("write `0x{bits}`"),
+                        vec![Edit::replace(operand.value, format!("0x{bits}"))],
+                    );
+            } else if value.fract() == 0.0 && value.abs() < 2f64.powi(31) {
+                diagnostic = diagnostic.help(format!("write `{value:.0}`")).fix(
+                    Applicability::Unsafe,
+                    format!("write `{value:.0}`"),
+                    vec![Edit::replace(operand.value, format!("{value:.0}"))],
+                );
             }
             checked.push(diagnostic);
             return None;
@@ -402,17 +501,17 @@ fn constant(
         }
     };
     let low = bits as u32;
-    let fits =
-        u64::from(low) == bits || (signed && i64::from(low.cast_signed()) == bits.cast_signed());
+    let fits = u64::from(low) == bits || i64::from(low.cast_signed()) == bits.cast_signed();
     if !fits {
+        let kept = if low < 10 { low.to_string() } else { format!("{low:#x}") };
         checked.push(
             Diagnostic::new(Code::V406, operand.value, "the constant is wider than 32 bits")
-                .label(format!("only its low 32 bits are used: {low:#x}"))
-                .help(format!("write `{low:#x}` if that is meant"))
+                .label(format!("only its low 32 bits are used: {kept}"))
+                .help(format!("write `{kept}` if that is meant"))
                 .fix(
                     Applicability::Safe,
-                    format!("write `{low:#x}`"),
-                    vec![Edit::replace(operand.value, format!("{low:#x}"))],
+                    format!("write `{kept}`"),
+                    vec![Edit::replace(operand.value, kept)],
                 ),
         );
     }
@@ -439,8 +538,16 @@ fn spelling(text: &str) -> String {
     spelled
 }
 
+/// Whether an operand is read or written, which decides what to do instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Destination,
+    Source,
+}
+
 /// An operand that must be a 32-bit register.
-fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register> {
+fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Option<Register> {
+    let written = place == Place::Destination;
     let kind = |message: &str, help: &str| {
         Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
     };
@@ -454,13 +561,21 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register>
         Shape::Pair => {
             Some(kind("video instructions have no predicate output", "write the destination alone"))
         }
+        Shape::Address if written => Some(kind(
+            "video instructions do not write to memory",
+            "write to a register and store it afterwards: `st`",
+        )),
         Shape::Address => Some(kind(
-            "video instructions do not access memory",
+            "video instructions do not read memory",
             "load the value into a register first: `ld`",
         )),
         Shape::Vector => Some(kind(
             "video instructions take no vectors",
-            "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`",
+            if written {
+                "their lanes are parts of one 32-bit register; unpack with `mov.b32 {lo, hi}, d`"
+            } else {
+                "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`"
+            },
         )),
         Shape::Text => Some(kind("a string is no operand here", "write a register")),
         Shape::Constant(_) => Some(kind("expected a register", "constants cannot stand here")),
@@ -471,49 +586,27 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register>
     }
     let text = operand.value.text(checked.source);
     if let Some(symbol) = checked.context.resolve(text) {
-        let diagnostic = match symbol.kind {
-            SymbolKind::Register(ty) => match RegisterType::from_text(ty) {
-                RegisterType::Word => return register(checked, operand),
-                RegisterType::Predicate => {
-                    Diagnostic::new(Code::V215, operand.value, format!("`{text}` is a predicate"))
-                        .label("expected a 32-bit register")
-                        .help("`selp.u32` makes a number of a predicate")
-                }
-                RegisterType::Other => Diagnostic::new(
-                    Code::V215,
-                    operand.value,
-                    format!("`{text}` is a `{ty}` register"),
-                )
-                .label("expected `.b32`, `.u32` or `.s32`")
-                .help("video instructions work on 32-bit registers; move or convert it first: `mov`, `cvt`"),
-            },
-            SymbolKind::Vector => {
-                Diagnostic::new(Code::V215, operand.value, format!("`{text}` is a vector register"))
-                    .label("expected a 32-bit register")
-                    .help("take one element out of it first: `mov.b32`")
-            }
-            SymbolKind::Variable(space) => Diagnostic::new(
-                Code::V214,
-                operand.value,
-                format!("`{text}` is a `{space}` variable, not a register"),
-            )
-            .label("expected a register")
-            .help(format!("load its value first: `ld{space}.u32`")),
-            SymbolKind::Function => {
-                Diagnostic::new(Code::V214, operand.value, format!("`{text}` is a function"))
-                    .label("expected a register")
-            }
-            SymbolKind::Label => {
-                Diagnostic::new(Code::V214, operand.value, format!("`{text}` is a label"))
-                    .label("expected a register")
-            }
-        };
-        checked.push(diagnostic.related(symbol.span, "declared here"));
+        if symbol.kind.register_type() == Some(RegisterType::Word) {
+            return register(checked, operand);
+        }
+        checked.push(
+            wrong_symbol(operand.value, text, symbol.kind, place)
+                .related(symbol.span, "declared here"),
+        );
         return None;
     }
     if is_special_register(text) {
         let whole = operand.value.to(operand.selector.unwrap_or(operand.value));
         let name = whole.text(checked.source);
+        let help = if written {
+            "special registers are read-only".to_string()
+        } else if matches!(text, "%clock64" | "%globaltimer" | "%gridid" | "%current_graph_exec")
+            || text.ends_with("_64")
+        {
+            format!("copy its low half first: `mov.u64 t, {name}; cvt.u32.u64 r, t;`")
+        } else {
+            format!("copy it first: `mov.u32 r, {name};`")
+        };
         checked.push(
             Diagnostic::new(
                 Code::V219,
@@ -521,19 +614,91 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register>
                 format!("the special register `{name}` cannot be an operand here"),
             )
             .label("expected an ordinary register")
-            .help(format!("copy it first: `mov.u32 r, {name};`")),
+            .help(help),
         );
         return None;
     }
     if checked.context.is_module {
-        checked.push(
-            Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"))
-                .label("no register of this name in scope")
-                .help("registers are declared before their use, as in `.reg .b32 r;`, and last to the end of their `{ }`"),
-        );
+        let diagnostic =
+            Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
+        checked.push(match checked.context.outside_range(text) {
+            Some((span, count)) => {
+                let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
+                let declared = match count {
+                    0 => "declares none".to_string(),
+                    1 => format!("declares only `{base}0`"),
+                    _ => format!("declares `{base}0` to `{base}{}`", count - 1),
+                };
+                diagnostic
+                    .label("outside the declared range")
+                    .related(span, declared)
+                    .help(format!("raise the number in `{base}<{count}>`"))
+            }
+            None => diagnostic.label("no register of this name in scope").help(
+                "registers are declared before their use, as in `.reg .b32 r;`, \
+                 and last to the end of their `{ }`",
+            ),
+        });
         return None;
     }
     register(checked, operand)
+}
+
+/// A declared name that is no 32-bit register.
+fn wrong_symbol(span: Span, text: &str, kind: SymbolKind<'_>, place: Place) -> Diagnostic {
+    let written = place == Place::Destination;
+    match kind {
+        SymbolKind::Register(".pred") => {
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))
+                .label("expected a 32-bit register")
+                .help(if written {
+                    "make a predicate of the result afterwards: `setp.ne.u32 p, d, 0;`"
+                } else {
+                    "make a number of the predicate first: `selp.u32 r, 1, 0, p;`"
+                })
+        }
+        SymbolKind::Register(ty) => {
+            let help = match (ty, written) {
+                (".f32", false) => {
+                    "move its bits first (`mov.b32`), or convert its value (`cvt.rzi.s32.f32`)"
+                }
+                (".f32", true) => {
+                    "move the bits afterwards (`mov.b32`), or convert the value (`cvt.rn.f32.s32`)"
+                }
+                (".b64" | ".u64" | ".s64", false) => "take its low half first: `cvt.u32.u64`",
+                (".b64" | ".u64" | ".s64", true) => "widen the result afterwards: `cvt.u64.u32`",
+                (".b16" | ".u16" | ".s16", false) => "widen it first: `cvt.u32.u16`",
+                (".b16" | ".u16" | ".s16", true) => "narrow the result afterwards: `cvt.u16.u32`",
+                (_, false) => "convert it first: `cvt`",
+                (_, true) => "convert the result afterwards: `cvt`",
+            };
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a `{ty}` register"))
+                .label("expected `.b32`, `.u32` or `.s32`")
+                .help(help)
+        }
+        SymbolKind::Vector => {
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a vector register"))
+                .label("expected a 32-bit register")
+                .help("name one element of it through `mov.b32`")
+        }
+        SymbolKind::Variable(space) => Diagnostic::new(
+            Code::V214,
+            span,
+            format!("`{text}` is a `{space}` variable, not a register"),
+        )
+        .label("expected a register")
+        .help(if written {
+            format!("store the result afterwards: `st{space}.u32`")
+        } else {
+            format!("load its value first: `ld{space}.u32`")
+        }),
+        SymbolKind::Function => {
+            Diagnostic::new(Code::V214, span, format!("`{text}` is a function"))
+                .label("expected a register")
+        }
+        SymbolKind::Label => Diagnostic::new(Code::V214, span, format!("`{text}` is a label"))
+            .label("expected a register"),
+    }
 }
 
 fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register> {
@@ -585,7 +750,11 @@ pub(super) fn negation(
             _ => (
                 Code::V212,
                 format!("`{mnemonic}` cannot negate its operands"),
-                "only `vmad` can; negate with `neg.s32` first",
+                if operands.form.sources == Sources::Scalar {
+                    "only `vmad` can; subtract it from 0 first: `vsub.s32.s32.s32 t, 0, a;`"
+                } else {
+                    "only `vmad` can; subtract its lanes from a register of zeros first"
+                },
             ),
         };
         let mut diagnostic = Diagnostic::new(code, *first, message).label("not allowed here");
@@ -620,14 +789,10 @@ pub(super) fn negation(
         }
         (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
             checked.push(
-                Diagnostic::new(
-                    Code::V213,
-                    c,
-                    "`vmad` can negate the product or `c`, not both",
-                )
-                .label("negates `c`")
-                .related(product, "negates the product")
-                .help("compute `a*b + c` and negate the result with `neg.s32`, if there is no `.sat` and no scale"),
+                Diagnostic::new(Code::V213, c, "`vmad` can negate the product or `c`, not both")
+                    .label("negates `c`")
+                    .related(product, "negates the product")
+                    .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
             );
             Negated::C
         }
@@ -658,30 +823,42 @@ fn mask<L: LaneWidth>(checked: &mut Checked<'_, '_>, selector: Span) {
         checked.push(diagnostic);
         return;
     };
+    let exists = digits.bytes().all(|digit| usize::from(digit - b'0') < L::LANES);
+    let label = if exists {
+        "each lane at most once, highest first".to_string()
+    } else {
+        format!("lanes are 0 to {}", L::LANES - 1)
+    };
+    let mut diagnostic =
+        Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
+            .label(label)
+            .help(masks::<L>());
     // The same lanes, each once and in order.
     let bits = digits
         .bytes()
         .map(|digit| u32::from(digit - b'0'))
         .filter(|&lane| (lane as usize) < L::LANES)
         .fold(0, |bits, lane| bits | 1 << lane);
-    let mut diagnostic =
-        Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
-            .label("each lane at most once, highest first")
-            .help(masks::<L>());
-    let lanes = digits.bytes().all(|digit| usize::from(digit - b'0') < L::LANES);
-    if let (Some(meant), true) = (Mask::<L>::new(bits), lanes) {
+    if let (Some(meant), true) = (Mask::<L>::new(bits), exists) {
         diagnostic = diagnostic.help(format!("the mask of these lanes is `{meant}`")).fix(
             Applicability::Unsafe,
             format!("write `{meant}`"),
             vec![Edit::replace(selector, meant.to_string())],
+        );
+    } else if digits.len() == L::LANES {
+        diagnostic = diagnostic.help(
+            "a mask says which lanes of the destination are written; lane selectors stand on sources",
         );
     }
     checked.push(diagnostic);
 }
 
 fn masks<L: LaneWidth>() -> String {
-    let all: Vec<String> = Mask::<L>::all().map(|mask| format!("`{mask}`")).collect();
-    format!("masks are {}", structure::either(&all))
+    if L::LANES == 2 {
+        "masks are `.h0`, `.h1` and `.h10`".into()
+    } else {
+        "a mask has each of 3, 2, 1, 0 at most once, highest first, as in `.b310`".into()
+    }
 }
 
 /// Whether it is a selector or mask of some video instruction.
@@ -713,6 +890,13 @@ fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Source
     }
     let mut diagnostic =
         Diagnostic::new(code, selector, message).label("wrong selector").help(help);
+    if sources == Sources::Scalar && matches!(text, ".h10" | ".b3210") {
+        diagnostic = diagnostic.help("without a selector the whole word is taken").fix(
+            Applicability::Unsafe,
+            "remove it",
+            vec![Edit::remove(selector)],
+        );
+    }
     if let Some(meant) = fix {
         diagnostic = diagnostic.fix(
             Applicability::Unsafe,
@@ -734,16 +918,22 @@ fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     if valid(&lower) {
         return Some(lower);
     }
+    let part = lower.len() == 3;
     match (sources, lower.as_str()) {
         // Counted from one.
         (Sources::Scalar, ".b4") => Some(".b3".into()),
         (Sources::Scalar, ".h2") => Some(".h1".into()),
+        // The register's own lanes, in the other width.
+        (Sources::Lanes2, ".b3210") => Some(".h10".into()),
+        (Sources::Lanes2, ".b7654") => Some(".h32".into()),
+        (Sources::Lanes4, ".h10") => Some(".b3210".into()),
+        (Sources::Lanes4, ".h32") => Some(".b7654".into()),
         // One digit for all lanes.
-        (Sources::Lanes2, part) if part.len() == 3 => {
-            Some(format!("{part}{}", &part[2..])).filter(|text| valid(text))
+        (Sources::Lanes2, text) if part => {
+            Some(format!("{text}{}", &text[2..])).filter(|text| valid(text))
         }
-        (Sources::Lanes4, part) if part.len() == 3 => {
-            Some(format!("{part}{}", part[2..].repeat(3))).filter(|text| valid(text))
+        (Sources::Lanes4, text) if part => {
+            Some(format!("{text}{}", text[2..].repeat(3))).filter(|text| valid(text))
         }
         _ => None,
     }

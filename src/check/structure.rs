@@ -64,6 +64,12 @@ pub(super) fn failure(source: &str, statement: &Statement<'_>, failure: Failure)
         if failure.expected.contains(Expected::SEMICOLON) {
             return missing_semicolon(Span::at(end));
         }
+        if failure.expected.contains(Expected::BRACKET) {
+            let open = tokens.iter().find(|token| token.is(b'[') || token.is(b'{'));
+            let span = open.map_or(Span::at(end), |open| open.span);
+            return Diagnostic::new(Code::V006, span, "this bracket is never closed")
+                .label("opened here");
+        }
         return Diagnostic::new(Code::V006, Span::at(end), "the instruction breaks off")
             .label(format!("expected {}", list(failure.expected)));
     };
@@ -72,13 +78,19 @@ pub(super) fn failure(source: &str, statement: &Statement<'_>, failure: Failure)
         return invalid_character(text, token.span);
     }
     let previous = at.checked_sub(1).map(|at| tokens[at]);
+    let next = tokens.get(at + 1);
     let diagnostic = |message: String| Diagnostic::new(Code::V006, token.span, message);
     if token.is(b'.') {
-        return diagnostic("white space after the dot".into())
-            .label("the dot and the word after it are one")
-            .help(
-                "write them together, as in `.u32` or `.b0`; white space may stand before the dot",
-            );
+        let apart =
+            next.is_some_and(|next| matches!(next.kind, TokenKind::Ident | TokenKind::Number));
+        return if apart {
+            diagnostic("white space after the dot".into())
+                .label("the dot and the word after it are one")
+                .help("write them together, as in `.u32` or `.b0`; white space may stand before the dot")
+        } else {
+            diagnostic("a dot without a word after it".into())
+                .label("expected a modifier or selector")
+        };
     }
     // `10%3`: the lexer reads a register `%3`, and so does ptxas.
     if text.starts_with('%') && previous.is_some_and(|last| last.kind == TokenKind::Number) {
@@ -100,20 +112,61 @@ pub(super) fn failure(source: &str, statement: &Statement<'_>, failure: Failure)
         return diagnostic("something follows the instruction".into())
             .label("expected nothing more");
     }
-    let what = if text.len() <= 40 { format!("found `{text}`") } else { "found this".into() };
     let expected = list(failure.expected);
-    diagnostic(format!("expected {expected}, {what}")).label(format!("expected {expected}"))
+    let after_operand = failure.expected.contains(Expected::COMMA);
+    if after_operand && token.kind == TokenKind::Dot {
+        return diagnostic("an operand takes one selector".into()).label("a second one");
+    }
+    let what = if text.len() <= 40 { format!("found `{text}`") } else { "found this".into() };
+    let mut diagnostic = diagnostic(format!("expected {expected}, {what}")).label("unexpected");
+    let previous = previous.map(|token| token.span);
+    if after_operand && matches!(token.kind, TokenKind::Ident | TokenKind::Number) {
+        if let Some(previous) = previous {
+            let edit = Edit::insert(previous.end, ",");
+            diagnostic = diagnostic.fix(Applicability::Unsafe, "insert `,`", vec![edit]);
+        }
+    } else if failure.expected.contains(Expected::OPERAND) && (token.is(b';') || token.is(b',')) {
+        let comma = if token.is(b',') { Some(token.span) } else { previous };
+        if let Some(comma) = comma.filter(|comma| comma.text(source) == ",") {
+            let edit = Edit::remove(comma);
+            diagnostic = diagnostic.fix(Applicability::Unsafe, "remove `,`", vec![edit]);
+        }
+    }
+    diagnostic
 }
 
 fn invalid_character(text: &str, span: Span) -> Diagnostic {
-    let what = match text.chars().next() {
-        Some(UNDECODABLE) => "a byte that is neither ASCII nor UTF-8".to_string(),
-        Some(c) if c.is_control() => format!("the control character U+{:04X}", u32::from(c)),
-        Some(c) if !c.is_ascii() => format!("`{c}` (U+{:04X})", u32::from(c)),
-        _ => format!("`{text}`"),
+    let first = text.chars().next().unwrap_or_default();
+    let (what, meant) = match first {
+        UNDECODABLE => ("a byte that is neither ASCII nor UTF-8".to_string(), None),
+        '\u{a0}' | '\u{202f}' => {
+            (format!("a no-break space (U+{:04X})", u32::from(first)), Some(" "))
+        }
+        '\u{2212}' | '\u{2010}'..='\u{2015}' => {
+            (format!("the dash `{first}` (U+{:04X})", u32::from(first)), Some("-"))
+        }
+        '`' => ("a backquote".into(), None),
+        _ if first.is_control() => {
+            (format!("the control character U+{:04X}", u32::from(first)), None)
+        }
+        _ if !first.is_ascii() => (format!("`{first}` (U+{:04X})", u32::from(first)), None),
+        _ => (format!("`{first}`"), None),
     };
-    Diagnostic::new(Code::V007, span, format!("{what} is not used in PTX"))
-        .label("outside comments and strings, PTX is ASCII")
+    let diagnostic = Diagnostic::new(Code::V007, span, format!("{what} is not used in PTX")).label(
+        if first.is_ascii() && first != UNDECODABLE {
+            "no token starts so"
+        } else {
+            "outside comments and strings, PTX is ASCII"
+        },
+    );
+    match meant {
+        Some(meant) => diagnostic.fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(span, meant)],
+        ),
+        None => diagnostic,
+    }
 }
 
 /// `a, b or c`
@@ -138,26 +191,11 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
     let text = error.span.text(source);
     let span = error.span;
     match error.kind {
-        ConstantErrorKind::Malformed => {
-            let diagnostic = Diagnostic::new(Code::V009, span, format!("`{text}` is no number"));
-            if text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
-                let decimal = text.trim_start_matches('0');
-                return diagnostic
-                    .label("a leading 0 makes it octal")
-                    .help("octal digits are 0 to 7")
-                    .fix(
-                        Applicability::Unsafe,
-                        "write it in decimal",
-                        vec![Edit::replace(span, decimal)],
-                    );
-            }
-            diagnostic.label("malformed").help(
-                "integers are decimal, `0x…`, `0b…` or octal `0…`, with an optional `U` (upper case) at the end",
-            )
-        }
+        ConstantErrorKind::Malformed => malformed(text, span),
         ConstantErrorKind::TooLarge => {
             Diagnostic::new(Code::V009, span, format!("`{text}` is too large"))
                 .label("does not fit 64 bits")
+                .help("constants have 64 bits, of which video instructions use the low 32")
         }
         ConstantErrorKind::DivisionByZero => {
             Diagnostic::new(Code::V011, span, "division by zero in a constant expression")
@@ -172,10 +210,51 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
             span,
             "floating-point value where a constant expression needs an integer",
         )
-        .label("operands must both be integers here"),
+        .label("an operand here must be an integer"),
         ConstantErrorKind::TooDeep => {
             Diagnostic::new(Code::V010, span, "the constant expression nests too deeply")
                 .label("more than 200 levels")
+                .help("compute the value outside and write the result")
         }
     }
+}
+
+/// A literal that is none, and what may have been meant.
+fn malformed(text: &str, span: Span) -> Diagnostic {
+    let fix = |diagnostic: Diagnostic, meant: String| {
+        let title = format!("write `{meant}`");
+        diagnostic.fix(Applicability::Unsafe, title, vec![Edit::replace(span, meant)])
+    };
+    if text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let diagnostic =
+            Diagnostic::new(Code::V009, span, format!("`{text}` is not an octal number"))
+                .label("a leading 0 makes it octal")
+                .help("octal digits are 0 to 7");
+        return fix(diagnostic, text.trim_start_matches('0').into());
+    }
+    let diagnostic =
+        Diagnostic::new(Code::V009, span, format!("`{text}` is no number")).label("malformed");
+    if text.starts_with("0f") || text.starts_with("0d") {
+        return diagnostic.help(
+            "`0f` takes exactly 8 hexadecimal digits, `0d` exactly 16, and both are floating-point",
+        );
+    }
+    let diagnostic = diagnostic.help(
+        "integers are decimal, `0x…`, `0b…` or octal `0…`, \
+         with an optional `U` (upper case) at the end",
+    );
+    // Suffixes and separators of other languages.
+    let plain: String = text.chars().filter(|&c| c != '_').collect();
+    let digits = plain.trim_end_matches(['u', 'U', 'l', 'L']);
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let hexadecimal = |text: &str| {
+        text.strip_prefix("0x").is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    if number(digits) && !digits.starts_with('0') || hexadecimal(digits) {
+        let unsigned = plain[digits.len()..].contains(['u', 'U']);
+        return fix(diagnostic, format!("{digits}{}", if unsigned { "U" } else { "" }));
+    }
+    diagnostic
 }

@@ -102,7 +102,7 @@ codes! {
     V402 "repeated-saturate" Warning "`.sat` written more than once",
     V403 "ignored-third-operand" Warning "A third source that is ignored",
     V404 "cancelled-negation" Warning "Two minus signs that cancel",
-    V405 "selector-read-as-type" Note "A selector that newer ptxas read as a type",
+    V405 "selector-read-as-type" Warning "A selector that newer ptxas read as a type",
     V406 "constant-cut" Warning "A constant wider than 32 bits",
     V407 "ignored-selector" Warning "A selector that ptxas ignores",
 }

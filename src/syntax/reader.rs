@@ -110,8 +110,8 @@ struct Reader<'s, 'h, H> {
 const STOPS: [bool; 256] = {
     let mut stops = [false; 256];
     let mut at = 0;
-    while at < 8 {
-        stops[b";{}\"/,=#"[at] as usize] = true;
+    while at < 9 {
+        stops[b";{}\"/,=#\n"[at] as usize] = true;
         at += 1;
     }
     stops
@@ -143,7 +143,7 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 }
                 b'@' => self.guarded(),
                 _ if is_word_start(byte) || byte == b'%' => self.label_or_instruction(),
-                _ => self.skip_statement(self.pos),
+                _ => self.malformed(self.pos),
             }
         }
         if let Some(open) = self.context.innermost() {
@@ -209,9 +209,29 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
     fn instruction(&mut self, start: usize, opcode: usize, opcode_end: usize) {
         if self.handler.wants(&self.source[opcode..opcode_end]) {
             self.wanted(start);
+        } else if opcode == opcode_end || self.bytes[start] == b'%' {
+            self.malformed(start);
         } else {
             self.skip_statement(opcode_end.max(start + 1));
         }
+    }
+
+    /// A statement that starts as none can. If a wanted opcode is in it, it is
+    /// handed over, and fails to parse.
+    fn malformed(&mut self, start: usize) {
+        let mut lexer = Lexer::new(self.source, start);
+        let mut last = None;
+        while let Some(token) = lexer.token() {
+            match (last, token.kind) {
+                (Some(word), TokenKind::Dot) if self.handler.wants(word) => {
+                    return self.wanted(start);
+                }
+                (_, TokenKind::Punct([b';' | b'{' | b'}', 0])) => break,
+                _ => {}
+            }
+            last = (token.kind == TokenKind::Ident).then(|| token.span.text(self.source));
+        }
+        self.skip_statement(start);
     }
 
     fn wanted(&mut self, start: usize) {
@@ -230,6 +250,8 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
     fn statement_tokens(&mut self, start: usize, tokens: &mut Vec<Token>) -> usize {
         let mut lexer = Lexer::new(self.source, start);
         let mut braces = 0usize;
+        // Words before the operands: the guard's and the opcode.
+        let mut words = 1 + usize::from(self.bytes[start] == b'@');
         let mut operands = false;
         loop {
             let before = lexer.pos;
@@ -255,34 +277,47 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            if operands && self.starts_statement(token, tokens) {
+            if token.on_new_line && self.starts_statement(token, tokens.last(), operands) {
                 return before;
             }
-            // Operands start at the first word after the opcode and modifiers.
-            operands = operands
-                || matches!(token.kind, TokenKind::Number)
-                || (token.kind == TokenKind::Ident && opcode_read(tokens));
+            match token.kind {
+                TokenKind::Ident if words > 0 => words -= 1,
+                TokenKind::Ident | TokenKind::Number => operands = true,
+                _ => {}
+            }
             tokens.push(token);
         }
     }
 
-    /// Whether a token, on a new line after a complete operand, can only be
-    /// the start of another statement: the `;` between them is missing.
-    fn starts_statement(&self, token: Token, before: &[Token]) -> bool {
-        let after_operand = before.last().is_some_and(|last| {
+    /// Whether a token on a new line can only be the start of another
+    /// statement, so that the `;` between them is missing.
+    fn starts_statement(&self, token: Token, last: Option<&Token>, operands: bool) -> bool {
+        let Some(last) = last else {
+            return false;
+        };
+        if self.starts_wanted(token.span.start as usize) {
+            return true;
+        }
+        let after_operand =
             matches!(last.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
                 || last.is(b')')
                 || last.is(b']')
-                || last.is(b'}')
-        });
-        if !token.on_new_line || !after_operand {
-            return false;
-        }
+                || last.is(b'}');
         match token.kind {
+            _ if !after_operand || !operands => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
             TokenKind::Dot => DIRECTIVES.contains(&token.span.text(self.source)),
             _ => false,
         }
+    }
+
+    /// Whether a wanted opcode with a modifier stands here, rather than a
+    /// register of such a name with a selector.
+    fn starts_wanted(&self, at: usize) -> bool {
+        let end = self.word_end(at);
+        let selector = matches!(self.bytes.get(end + 1), Some(b'b' | b'h'))
+            && self.bytes.get(end + 2).is_some_and(u8::is_ascii_digit);
+        self.bytes.get(end) == Some(&b'.') && !selector && self.handler.wants(&self.source[at..end])
     }
 
     /// Skips to after the `;` of a statement, from an offset inside it.
@@ -297,9 +332,10 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 }
                 Some(b'{') => braces += 1,
                 Some(b'}') if braces > 0 => braces -= 1,
+                Some(b'\n') if !self.line_starts_wanted(at + 1) => {}
                 Some(b',' | b'=') => {}
                 stop => {
-                    // A `}` or the end of the text cuts the statement off.
+                    // A wanted statement, a `}` or the end of the text cuts it off.
                     self.pos = at;
                     if stop.is_some() || !self.at_unclosed(from) {
                         let last = self.last_token_end(from, at);
@@ -310,6 +346,14 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
             }
             at += 1;
         }
+    }
+
+    /// Whether the line from here on starts with a wanted statement.
+    fn line_starts_wanted(&self, mut at: usize) -> bool {
+        while matches!(self.bytes.get(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        self.bytes.get(at).is_some_and(|&byte| is_word_start(byte)) && self.starts_wanted(at)
     }
 
     /// Whether the text ends inside a comment or string after `from`: then
@@ -382,7 +426,8 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
             "version" => {
                 self.context.is_module = true;
                 if let Some(token) = self.number() {
-                    self.context.version = token.span.text(self.source).parse().ok();
+                    let version = token.span.text(self.source).parse().ok();
+                    self.context.version = version.map(|version| (version, token.span));
                 }
             }
             "target" => self.target(),
@@ -464,7 +509,9 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         self.context.is_module = true;
         while let Some(name) = self.ident() {
             if let Ok(target) = name.parse() {
-                self.context.target = Some(target);
+                let end = self.pos as u32;
+                let span = Span::new(end - name.len() as u32, end);
+                self.context.target = Some((target, span));
             }
             if !self.punct(b',') {
                 break;
@@ -523,6 +570,14 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 return self.problem(ProblemKind::MissingSemicolon, last, last);
             };
             let text = token.span.text(self.source);
+            if token.on_new_line
+                && token.kind == TokenKind::Ident
+                && self.starts_wanted(token.span.start as usize)
+            {
+                self.pos = before;
+                let last = self.last_token_end(start, before);
+                return self.problem(ProblemKind::MissingSemicolon, last, last);
+            }
             match token.kind {
                 TokenKind::Dot => match text {
                     ".entry" | ".func" => {
@@ -639,13 +694,6 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
             *at += 1;
         }
     }
-}
-
-/// Whether the tokens hold an opcode, perhaps behind a guard.
-fn opcode_read(tokens: &[Token]) -> bool {
-    let idents = tokens.iter().filter(|token| token.kind == TokenKind::Ident).count();
-    let guarded = tokens.first().is_some_and(|token| token.is(b'@'));
-    idents > usize::from(guarded)
 }
 
 /// The count in `<100>`, when that follows a register's name.

@@ -56,10 +56,11 @@ struct Entry<'s> {
 /// the directives before it.
 #[derive(Debug, Default)]
 pub struct Context<'s> {
-    /// The `.version` in force.
-    pub version: Option<PtxVersion>,
-    /// The `.target` in force: the last one written, as ptxas reads it.
-    pub target: Option<Target>,
+    /// The `.version` in force, and where it stands.
+    pub version: Option<(PtxVersion, Span)>,
+    /// The `.target` in force, the last one written, as ptxas reads it; and
+    /// where it stands.
+    pub target: Option<(Target, Span)>,
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
     entries: Vec<Entry<'s>>,
@@ -110,6 +111,14 @@ impl<'s> Context<'s> {
             }
             at = entry.hidden?;
         }
+    }
+
+    /// The declaration of `%r<10>` that a name such as `%r12` lies outside of:
+    /// its place, and how many registers it declares.
+    pub fn outside_range(&self, name: &str) -> Option<(Span, u64)> {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let entry = &self.entries[*self.ranges.get(base)? as usize];
+        Some((entry.symbol.span, entry.count?))
     }
 
     pub(super) fn declare(&mut self, name: &'s str, kind: SymbolKind<'s>, span: Span) {
