@@ -255,16 +255,17 @@ pub(super) fn read_as_type(checked: &mut Checked<'_, '_>, operands: &Operands<'_
     let mut diagnostic =
         Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
             .label("a syntax error there; ptxas 11.8 accepts it");
-    if let (Some(a), Some(b)) = swapped {
-        if a != ".b1024" && b != ".b1024" {
-            let [first, second] = sources.map(|source| source.value.text(checked.source));
-            let (first, second) = (format!("{second}{a}"), format!("{first}{b}"));
-            diagnostic = diagnostic.help(format!("`{first}, {second}` names the same lanes")).fix(
-                Applicability::Safe,
-                "swap the registers and their selectors",
-                vec![Edit::replace(operands.a.span, first), Edit::replace(operands.b.span, second)],
-            );
-        }
+    if let (Some(a), Some(b)) = swapped
+        && a != ".b1024"
+        && b != ".b1024"
+    {
+        let [first, second] = sources.map(|source| source.value.text(checked.source));
+        let (first, second) = (format!("{second}{a}"), format!("{first}{b}"));
+        diagnostic = diagnostic.help(format!("`{first}, {second}` names the same lanes")).fix(
+            Applicability::Safe,
+            "swap the registers and their selectors",
+            vec![Edit::replace(operands.a.span, first), Edit::replace(operands.b.span, second)],
+        );
     }
     checked.push(diagnostic);
 }

@@ -1,4 +1,6 @@
 //! `vptx check`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

@@ -1,4 +1,6 @@
 //! `vptx explain`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
 
 use std::io::{self, Write};
 

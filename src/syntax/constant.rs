@@ -2,8 +2,8 @@
 //!
 //! The rules are those of the manual's chapter on constants: 64-bit integers,
 //! signed unless a literal is too large or marked `U`. Measured on ptxas 11.8,
-//! 12.9 and 13.5: shift counts are taken modulo 64, `%` is always unsigned,
-//! and both branches of `?:` are evaluated.
+//! 12.9 and 13.5: shift counts are taken modulo 64, `%` and `~` are always
+//! unsigned, and both branches of `?:` are evaluated.
 
 use nom::{IResult, Parser};
 
@@ -59,7 +59,19 @@ type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Value, Failure>;
 
 /// A constant expression.
 pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
-    conditional(input, 0)
+    match input.first() {
+        // Stands alone: ptxas takes no operators around it.
+        Some(token) if is_hexadecimal_float(input, token) => {
+            Ok((input.skip(1), literal(input.text(token), token.span)))
+        }
+        _ => conditional(input, 0),
+    }
+}
+
+/// `0f3F800000` or `0d3FF0000000000000`
+fn is_hexadecimal_float(input: Tokens<'_, '_>, token: Token) -> bool {
+    let text = input.text(token).as_bytes();
+    token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F' | b'd' | b'D', ..])
 }
 
 fn conditional<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
@@ -144,7 +156,9 @@ fn unary<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
             let (rest, _) = expect(punct(b')'), Expected::CLOSE).parse(rest)?;
             Ok((rest, value))
         }
-        TokenKind::Number => Ok((rest, literal(input.text(token), token.span))),
+        TokenKind::Number if !is_hexadecimal_float(input, token) => {
+            Ok((rest, literal(input.text(token), token.span)))
+        }
         TokenKind::Ident if input.text(token) == "WARP_SZ" => {
             Ok((rest, Ok(Constant::Integer { bits: 32, signed: true })))
         }
@@ -166,7 +180,7 @@ fn apply_unary(operator: u8, value: Constant, span: Span) -> Value {
     let (bits, signed) = integer(value, span)?;
     Ok(match operator {
         b'-' => Constant::Integer { bits: bits.wrapping_neg(), signed },
-        b'~' => Constant::Integer { bits: !bits, signed },
+        b'~' => Constant::Integer { bits: !bits, signed: false },
         b'!' => Constant::Integer { bits: u64::from(bits == 0), signed: true },
         _ => value,
     })

@@ -290,6 +290,17 @@ fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = Guard, Error = Failur
     )
 }
 
+/// A guard where one starts: if it is malformed, that is the error to report.
+fn optional_guard<'t, 's>(
+    input: Tokens<'t, 's>,
+) -> IResult<Tokens<'t, 's>, Option<Guard>, Failure> {
+    if input.first().is_some_and(|token| token.is(b'@')) {
+        guard().map(Some).parse(input)
+    } else {
+        Ok((input, None))
+    }
+}
+
 /// Skips to the bracket that closes the one that stands here.
 fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Failure> {
     let mut depth = 0usize;
@@ -370,7 +381,7 @@ fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction,
         },
     );
     (
-        opt(guard()),
+        optional_guard,
         kind(TokenKind::Ident, Expected::MNEMONIC),
         modifiers,
         separated_list0(punct(b','), operand),

@@ -81,13 +81,13 @@ pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
             }
             b' ' | b'\t' | b'\r' | b'\x0c' => *pos += 1,
             b'/' if bytes.get(*pos + 1) == Some(&b'/') => *pos = line_end(bytes, *pos),
-            b'/' if bytes.get(*pos + 1) == Some(&b'*') => match comment_end(bytes, *pos) {
-                Some(end) => *pos = end,
-                None => {
+            b'/' if bytes.get(*pos + 1) == Some(&b'*') => {
+                let end = comment_end(bytes, *pos);
+                if end.is_none() {
                     trivia.unclosed = Some(*pos);
-                    *pos = bytes.len();
                 }
-            },
+                *pos = end.unwrap_or(bytes.len());
+            }
             b'#' if trivia.newline || starts_line(bytes, *pos) => *pos = line_end(bytes, *pos),
             _ => break,
         }

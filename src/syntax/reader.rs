@@ -277,7 +277,10 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            if token.on_new_line && self.starts_statement(token, tokens.last(), operands) {
+            if token.on_new_line
+                && words == 0
+                && self.starts_statement(token, tokens.last(), operands)
+            {
                 return before;
             }
             match token.kind {
@@ -305,6 +308,8 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                 || last.is(b'}');
         match token.kind {
             _ if !after_operand || !operands => false,
+            // After a cast.
+            TokenKind::Ident if token.span.text(self.source) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
             TokenKind::Dot => DIRECTIVES.contains(&token.span.text(self.source)),
             _ => false,
@@ -391,24 +396,24 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
             match self.bytes[*at] {
                 b'/' => match self.bytes.get(*at + 1) {
                     Some(b'/') => *at = line_end(self.bytes, *at),
-                    Some(b'*') => match comment_end(self.bytes, *at) {
-                        Some(end) => *at = end,
-                        None => {
+                    Some(b'*') => {
+                        let Some(end) = comment_end(self.bytes, *at) else {
                             self.problem(ProblemKind::UnclosedComment, *at, *at + 2);
                             *at = self.bytes.len();
                             return None;
-                        }
-                    },
+                        };
+                        *at = end;
+                    }
                     _ => *at += 1,
                 },
-                b'"' => match string_end(self.bytes, *at) {
-                    Some(end) => *at = end,
-                    None => {
+                b'"' => {
+                    let Some(end) = string_end(self.bytes, *at) else {
                         self.problem(ProblemKind::UnclosedString, *at, *at + 1);
                         *at = self.bytes.len();
                         return None;
-                    }
-                },
+                    };
+                    *at = end;
+                }
                 b'#' if starts_line(self.bytes, *at) => *at = line_end(self.bytes, *at),
                 b'#' => *at += 1,
                 stop => return Some(stop),
@@ -491,13 +496,11 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         self.number();
         self.trivia();
         if self.bytes.get(self.pos) == Some(&b'"') {
-            match string_end(self.bytes, self.pos) {
-                Some(end) => self.pos = end,
-                None => {
-                    self.problem(ProblemKind::UnclosedString, self.pos, self.pos + 1);
-                    self.pos = self.bytes.len();
-                }
+            let end = string_end(self.bytes, self.pos);
+            if end.is_none() {
+                self.problem(ProblemKind::UnclosedString, self.pos, self.pos + 1);
             }
+            self.pos = end.unwrap_or(self.bytes.len());
         }
         while self.punct(b',') {
             self.number();
@@ -587,7 +590,7 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                     }
                     ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex" => {
                         // `.param .u64 .ptr .global p` is a parameter.
-                        if !(space == ".param" && !ty.is_empty()) {
+                        if space != ".param" || ty.is_empty() {
                             (space, ty, vector) = (text, "", false);
                         }
                     }

@@ -50,6 +50,18 @@ struct Entry<'s> {
     count: Option<u64>,
     /// The entry this one hides.
     hidden: Option<u32>,
+    /// For a range: the way out to wider ones.
+    wider: Wider,
+}
+
+/// Links from a range to the ranges of the same name further out. A range hides
+/// those that are no wider, so numbers rise along the links; jumps make the
+/// search for one logarithmic.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wider {
+    next: Option<u32>,
+    jump: Option<u32>,
+    depth: u32,
 }
 
 /// The module context of a statement: the names it sees, and the gates set by
@@ -102,14 +114,41 @@ impl<'s> Context<'s> {
     /// declares nothing that could be named, and reads `%r07` as `%r7`.
     fn resolve_range(&self, name: &str) -> Option<&Entry<'s>> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let mut at = *self.ranges.get(base)?;
+        let at = *self.ranges.get(base)?;
         let number: u64 = name.get(base.len()..)?.parse().ok()?;
+        self.first_wider(at, number).map(|at| &self.entries[at as usize])
+    }
+
+    /// The innermost range, from one on outwards, of more than `number`.
+    fn first_wider(&self, mut at: u32, number: u64) -> Option<u32> {
         loop {
             let entry = &self.entries[at as usize];
-            if entry.count.is_some_and(|count| number < count) {
-                return Some(entry);
+            if entry.count? > number {
+                return Some(at);
             }
-            at = entry.hidden?;
+            // As far as everything on the way is too narrow.
+            at = match entry.wider.jump {
+                Some(jump) if self.entries[jump as usize].count? <= number => jump,
+                _ => entry.wider.next?,
+            };
+        }
+    }
+
+    /// The links of a new range over the one it hides.
+    fn wider(&self, count: u64, hidden: Option<u32>) -> Wider {
+        let Some(next) = hidden.and_then(|hidden| self.first_wider(hidden, count)) else {
+            return Wider::default();
+        };
+        let links = |at: u32| self.entries[at as usize].wider;
+        let far = links(next).jump.unwrap_or(next);
+        let farther = links(far).jump.unwrap_or(far);
+        let depth = |at| links(at).depth;
+        // Two jumps of one length join into one.
+        let join = depth(next) - depth(far) == depth(far) - depth(farther);
+        Wider {
+            next: Some(next),
+            jump: Some(if join { farther } else { next }),
+            depth: depth(next) + 1,
         }
     }
 
@@ -146,7 +185,8 @@ impl<'s> Context<'s> {
             }
         };
         let depth = self.scopes.len() as u32;
-        self.entries.push(Entry { name, symbol, depth, count, hidden });
+        let wider = count.map_or_else(Wider::default, |count| self.wider(count, hidden));
+        self.entries.push(Entry { name, symbol, depth, count, hidden, wider });
     }
 
     pub(super) fn open(&mut self, at: u32) {
@@ -166,5 +206,31 @@ impl<'s> Context<'s> {
             };
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a plain search outwards, on many nested scopes.
+    #[test]
+    fn nested_ranges_resolve_like_a_search_outwards() {
+        let counts: Vec<u64> = (0..600u64).map(|n| n.wrapping_mul(0x9e37_79b9) % 97).collect();
+        let mut context = Context::default();
+        for (at, &count) in counts.iter().enumerate() {
+            context.open(at as u32);
+            let span = Span::at(at as u32);
+            context.declare_range("%r", count, SymbolKind::Register(".b32"), span);
+        }
+        for depth in (1..=counts.len()).rev() {
+            for number in [0, 1, 50, 95, 96, 97] {
+                let expected = counts[..depth].iter().rposition(|&count| count > number);
+                let found = context.resolve(&format!("%r{number}"));
+                assert_eq!(found.map(|symbol| symbol.span.start as usize), expected);
+            }
+            context.close();
+        }
+        assert_eq!(context.resolve("%r0"), None);
     }
 }

@@ -120,10 +120,10 @@ pub fn syntax(mnemonic: Mnemonic, form: &Form) -> String {
         crate::isa::Negation::ProductOrThird => "{-}",
     };
     for source in ["a", "b"] {
-        line.push_str(&format!(", {minus}{source}{{.{source}sel}}"));
+        line.extend([", ", minus, source, "{.", source, "sel}"]);
     }
     if form.third {
-        line.push_str(&format!(", {minus}c"));
+        line.extend([", ", minus, "c"]);
     }
     line.push(';');
     line

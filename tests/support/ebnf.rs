@@ -81,9 +81,8 @@ fn lexemes(text: &str) -> Result<Vec<(usize, Lexeme)>, String> {
             b'\n' => line += 1,
             b' ' | b'\t' | b'\r' => {}
             b'/' if rest.starts_with("/*") => {
-                let end = rest[2..]
-                    .find("*/")
-                    .ok_or(format!("line {line}: comment without end"))?;
+                let end =
+                    rest[2..].find("*/").ok_or(format!("line {line}: comment without end"))?;
                 take = end + 4;
                 line += rest[..take].matches('\n').count();
             }
@@ -97,9 +96,7 @@ fn lexemes(text: &str) -> Result<Vec<(usize, Lexeme)>, String> {
                 take = end + 2;
             }
             b'[' => {
-                let end = rest
-                    .find(']')
-                    .ok_or(format!("line {line}: open character class"))?;
+                let end = rest.find(']').ok_or(format!("line {line}: open character class"))?;
                 let set = class(&rest.as_bytes()[1..end])
                     .ok_or(format!("line {line}: bad character class"))?;
                 out.push((start, Lexeme::Class(set)));
@@ -199,9 +196,7 @@ impl Reader<'_> {
         if !self.sign(b'-') {
             return Ok(Some(left));
         }
-        let right = self
-            .repeated()?
-            .ok_or(format!("line {}: nothing after `-`", self.line()))?;
+        let right = self.repeated()?.ok_or(format!("line {}: nothing after `-`", self.line()))?;
         Ok(Some(self.add(Node::Except(left, right))))
     }
 
@@ -285,12 +280,7 @@ impl Grammar {
         if rules.first().map(|rule| rule.body) != Some(2) {
             return Err("the file does not begin with a rule".to_owned());
         }
-        let mut reader = Reader {
-            lexemes: &lexemes,
-            at: 0,
-            nodes: Vec::new(),
-            by_name,
-        };
+        let mut reader = Reader { lexemes: &lexemes, at: 0, nodes: Vec::new(), by_name };
         let mut raw = Vec::new();
         for rule in &mut rules {
             if reader.at + 2 != rule.body {
@@ -303,20 +293,11 @@ impl Grammar {
         if reader.at != lexemes.len() {
             return Err(format!("line {}: rule or sign expected", reader.line()));
         }
-        let mut grammar = Self {
-            nodes: reader.nodes,
-            facts: Vec::new(),
-            rules,
-            by_name: reader.by_name,
-        };
+        let mut grammar =
+            Self { nodes: reader.nodes, facts: Vec::new(), rules, by_name: reader.by_name };
         grammar.facts = raw
             .into_iter()
-            .map(|raw| Facts {
-                raw,
-                nullable: false,
-                first: 0,
-                height: u32::MAX,
-            })
+            .map(|raw| Facts { raw, nullable: false, first: 0, height: u32::MAX })
             .collect();
         grammar.layers()?;
         while grammar.improve_facts() {}
@@ -330,10 +311,7 @@ impl Grammar {
     }
 
     fn rule(&self, name: &str) -> Result<usize, String> {
-        self.by_name
-            .get(name)
-            .copied()
-            .ok_or_else(|| format!("no rule `{name}`"))
+        self.by_name.get(name).copied().ok_or_else(|| format!("no rule `{name}`"))
     }
 
     fn start(&self, name: &str) -> usize {
@@ -391,19 +369,12 @@ impl Grammar {
                         }
                     }
                     let height = all.iter().map(|child| fact(child).height).max();
-                    (
-                        all.iter().all(|child| fact(child).nullable),
-                        first,
-                        height.unwrap_or(0),
-                    )
+                    (all.iter().all(|child| fact(child).nullable), first, height.unwrap_or(0))
                 }
                 Node::Alt(all) => (
                     all.iter().any(|child| fact(child).nullable),
                     all.iter().fold(0, |set, child| set | fact(child).first),
-                    all.iter()
-                        .map(|child| fact(child).height)
-                        .min()
-                        .unwrap_or(0),
+                    all.iter().map(|child| fact(child).height).min().unwrap_or(0),
                 ),
                 Node::Opt(one) | Node::Star(one) => (true, fact(one).first, 0),
                 Node::Plus(one) | Node::Except(one, _) => {
@@ -548,8 +519,7 @@ impl<'g, 't> Run<'g, 't> {
     }
 
     fn push(&mut self, end: usize) {
-        self.stack
-            .push(u32::try_from(end).expect("sentence is short"));
+        self.stack.push(u32::try_from(end).expect("sentence is short"));
     }
 
     fn whole_token(&self, end: usize) -> bool {
@@ -677,28 +647,20 @@ impl<'g, 't> Run<'g, 't> {
             self.memo[slot] = self.spans.len() as u32;
         } else {
             let (from, to) = self.spans[self.memo[slot] as usize - 1];
-            self.stack
-                .extend_from_slice(&self.known[from as usize..to as usize]);
+            self.stack.extend_from_slice(&self.known[from as usize..to as usize]);
         }
     }
 
     fn set(&mut self, node: usize, at: usize) -> Vec<usize> {
         let base = self.stack.len();
         self.ends(node, at);
-        self.stack
-            .drain(base..)
-            .map(|end| end as usize)
-            .collect::<Vec<_>>()
+        self.stack.drain(base..).map(|end| end as usize).collect::<Vec<_>>()
     }
 
     /// Ends of a rule used as a sentence of its own: token rules obey the
     /// boundary of words, and white space may follow.
     fn sentence(&mut self, rule: usize) -> Option<(usize, usize)> {
-        let begin = if self.grammar.rules[rule].token {
-            skip(self.text, 0)
-        } else {
-            0
-        };
+        let begin = if self.grammar.rules[rule].token { skip(self.text, 0) } else { 0 };
         self.rule_ends(rule, begin);
         let end = self
             .stack
@@ -715,11 +677,7 @@ impl<'g, 't> Run<'g, 't> {
         match &grammar.nodes[node] {
             Node::Literal(_) | Node::Class(_) => {}
             Node::Rule(rule) => {
-                let begin = if grammar.facts[node].raw {
-                    at
-                } else {
-                    skip(self.text, at)
-                };
+                let begin = if grammar.facts[node].raw { at } else { skip(self.text, at) };
                 used[*rule] = true;
                 self.trace(grammar.rules[*rule].body, begin, end, used);
             }
@@ -973,10 +931,7 @@ impl Sentences<'_> {
                 }
                 sum
             }
-            Node::Opt(one) => self
-                .count_node(*one, open)?
-                .checked_add(1)
-                .ok_or_else(many)?,
+            Node::Opt(one) => self.count_node(*one, open)?.checked_add(1).ok_or_else(many)?,
             Node::Star(_) | Node::Plus(_) => {
                 return Err("this rule repeats without bound and has no samples".to_owned());
             }
@@ -991,11 +946,7 @@ impl Sentences<'_> {
 
 fn nth_of(set: u128, index: u64) -> char {
     let index = usize::try_from(index).expect("index is small");
-    (0u8..128)
-        .filter(|b| set >> b & 1 == 1)
-        .map(char::from)
-        .nth(index)
-        .expect("class was counted")
+    (0u8..128).filter(|b| set >> b & 1 == 1).map(char::from).nth(index).expect("class was counted")
 }
 
 impl Grammar {
@@ -1048,9 +999,7 @@ impl Grammar {
     ) -> String {
         let mut writer = Writer {
             grammar: self,
-            samples: self
-                .resolve(samples)
-                .unwrap_or_else(|error| panic!("{error}")),
+            samples: self.resolve(samples).unwrap_or_else(|error| panic!("{error}")),
             seed,
         };
         let mut out = String::new();
@@ -1140,10 +1089,7 @@ impl Writer<'_, '_> {
                 for _ in 0..1000 {
                     let mut text = String::new();
                     self.node(*left, depth, &mut text);
-                    if !Run::new(grammar, &text)
-                        .set(*right, 0)
-                        .contains(&text.len())
-                    {
+                    if !Run::new(grammar, &text).set(*right, 0).contains(&text.len()) {
                         return out.push_str(&text);
                     }
                 }
@@ -1168,11 +1114,8 @@ mod tests {
         NUMBER ::= [0-9]+ "U"?
     "#;
 
-    const SAMPLES: Samples<'static> = &[
-        ("NAME", &["x", "%y"]),
-        ("sum", &["1", "1 + 2"]),
-        ("flag", &[".a", ".ab"]),
-    ];
+    const SAMPLES: Samples<'static> =
+        &[("NAME", &["x", "%y"]), ("sum", &["1", "1 + 2"]), ("flag", &[".a", ".ab"])];
 
     fn toy() -> Grammar {
         Grammar::parse(TOY).expect("the toy grammar is fine")
@@ -1251,14 +1194,9 @@ mod tests {
         let rules = |text| toy.recognise_rules("root", text);
         assert_eq!(
             rules("set.a x=1;"),
-            Some(vec![
-                "root", "flag", "sum", "value", "NAME", "WORD", "NUMBER"
-            ])
+            Some(vec!["root", "flag", "sum", "value", "NAME", "WORD", "NUMBER"])
         );
-        assert_eq!(
-            rules("set x=y%(z);"),
-            Some(vec!["root", "sum", "value", "NAME", "WORD"])
-        );
+        assert_eq!(rules("set x=y%(z);"), Some(vec!["root", "sum", "value", "NAME", "WORD"]));
         assert_eq!(rules("set x=;"), None);
         assert_eq!(toy.rule_names().count(), 7);
     }

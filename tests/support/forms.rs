@@ -1,0 +1,178 @@
+//! Every instruction text that the table of forms stands for, in canonical
+//! order of modifiers, with the operand names `d`, `a`, `b`, `c`.
+#![allow(dead_code)]
+
+use vptx::isa::{Destination, Form, Mnemonic, Negation, Sources};
+use vptx::video::FORMS;
+
+/// Parts of a register, as the manual lists them.
+pub(crate) const PARTS: [&str; 6] = [".b0", ".b1", ".b2", ".b3", ".h0", ".h1"];
+
+/// Masks of two lanes.
+pub(crate) const MASKS2: [&str; 3] = [".h0", ".h1", ".h10"];
+
+/// Masks of four lanes.
+pub(crate) const MASKS4: [&str; 15] = [
+    ".b0", ".b1", ".b10", ".b2", ".b20", ".b21", ".b210", ".b3", ".b30", ".b31", ".b310", ".b32",
+    ".b320", ".b321", ".b3210",
+];
+
+/// Pairs of four-way selectors taken for each mask of each modifier combination.
+pub(crate) const LANE_SAMPLES: usize = 16;
+
+/// A reproducible sequence of numbers (splitmix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+
+    /// A number below `limit`, which is small.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// True once in `odds` times.
+    pub(crate) fn one_in(&mut self, odds: usize) -> bool {
+        self.below(odds) == 0
+    }
+}
+
+/// Each row of the table with each of its mnemonics.
+pub(crate) fn rows() -> impl Iterator<Item = (&'static Form, Mnemonic)> {
+    let forms = FORMS.into_iter().flatten();
+    forms.flat_map(|form| form.mnemonics.iter().map(move |&mnemonic| (form, mnemonic)))
+}
+
+/// Every text of one row with one mnemonic. Four-way selectors are sampled, all
+/// else is exhaustive.
+pub(crate) fn texts(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut lanes = LaneSampler::new(mnemonic);
+    for head in heads(form, mnemonic) {
+        for d in destinations(form) {
+            match form.sources {
+                Sources::Scalar => scalar_tails(form, &head, d, &mut texts),
+                Sources::Lanes2 => {
+                    for (a, b) in pairs(&optional(&selectors2())) {
+                        texts.push(format!("{head} d{d}, a{a}, b{b}, c;"));
+                    }
+                }
+                Sources::Lanes4 => {
+                    for _ in 0..LANE_SAMPLES {
+                        let (a, b) = lanes.pair();
+                        texts.push(format!("{head} d{d}, a{a}, b{b}, c;"));
+                    }
+                }
+            }
+        }
+    }
+    texts
+}
+
+/// The text with an explicit default mask or lane selector left out.
+pub(crate) fn without_defaults(text: &str) -> String {
+    let (half, byte) = (".h10,", ".b3210,");
+    let (d, rest) = text.split_once(", ").expect("there are operands");
+    let d = format!("{d},");
+    let simd = d.split('.').next().is_some_and(|name| name.ends_with(['2', '4']));
+    if !simd {
+        return text.to_owned();
+    }
+    let d = d.strip_suffix(half).or(d.strip_suffix(byte)).map_or(d.clone(), |d| format!("{d},"));
+    let rest = rest.replace("a.h10,", "a,").replace("b.h32,", "b,");
+    let rest = rest.replace("a.b3210,", "a,").replace("b.b7654,", "b,");
+    format!("{d} {rest}")
+}
+
+/// Mnemonic and modifiers: the product of all slots.
+pub(crate) fn heads(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
+    let mut heads = vec![mnemonic.text().to_owned()];
+    for slot in form.slots {
+        let mut choices: Vec<&str> = slot.choices.iter().map(|choice| choice.text()).collect();
+        if slot.optional {
+            choices.insert(0, "");
+        }
+        heads = heads
+            .iter()
+            .flat_map(|head| choices.iter().map(move |choice| format!("{head}{choice}")))
+            .collect();
+    }
+    heads
+}
+
+fn destinations(form: &Form) -> Vec<&'static str> {
+    match form.destination {
+        Destination::Word => vec![""],
+        Destination::Part => PARTS.to_vec(),
+        Destination::Mask2 => optional(&MASKS2),
+        Destination::Mask4 => optional(&MASKS4),
+    }
+}
+
+fn scalar_tails(form: &Form, head: &str, d: &str, texts: &mut Vec<String>) {
+    // Minus signs that cancel are no canonical spelling.
+    let negations: &[[&str; 3]] = match form.negation {
+        Negation::Forbidden => &[["", "", ""]],
+        Negation::ProductOrThird => &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]],
+    };
+    for (a, b) in pairs(&optional(&PARTS)) {
+        for [minus_a, minus_b, minus_c] in negations {
+            let third = if form.third { format!(", {minus_c}c") } else { String::new() };
+            texts.push(format!("{head} d{d}, {minus_a}a{a}, {minus_b}b{b}{third};"));
+        }
+    }
+}
+
+/// Nothing, and each of the texts.
+fn optional<'a>(texts: &[&'a str]) -> Vec<&'a str> {
+    std::iter::once("").chain(texts.iter().copied()).collect()
+}
+
+fn pairs<'a>(texts: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    texts.iter().flat_map(|&a| texts.iter().map(move |&b| (a, b))).collect()
+}
+
+/// The 16 two-way lane selectors.
+fn selectors2() -> [&'static str; 16] {
+    [
+        ".h00", ".h01", ".h02", ".h03", ".h10", ".h11", ".h12", ".h13", ".h20", ".h21", ".h22",
+        ".h23", ".h30", ".h31", ".h32", ".h33",
+    ]
+}
+
+/// Four-way selectors: those of `a` go through all of them in turn, those of
+/// `b` are random.
+struct LaneSampler {
+    turn: u64,
+    random: Random,
+}
+
+impl LaneSampler {
+    fn new(mnemonic: Mnemonic) -> LaneSampler {
+        let seed = mnemonic as u64;
+        LaneSampler { turn: seed * 1009, random: Random(seed) }
+    }
+
+    fn pair(&mut self) -> (String, String) {
+        self.turn += 1;
+        // 1777 shares no factor with 4097, so every number below it comes up.
+        let a = (self.turn * 1777 % 4097) as usize;
+        (lanes4(a), lanes4(self.random.below(4097)))
+    }
+}
+
+/// Selector number 0 to 4095; none for 4096.
+fn lanes4(number: usize) -> String {
+    if number == 4096 { String::new() } else { format!(".b{number:04o}") }
+}
