@@ -9,7 +9,7 @@ use miette::{
 };
 
 use super::FileReport;
-use crate::diagnostic::{Applicability, Diagnostic};
+use crate::diagnostic::{Applicability, Diagnostic, Label};
 use crate::source::{LineIndex, Span};
 
 /// What the terminal can show.
@@ -55,7 +55,7 @@ pub(super) fn write(
     let mut drawn = String::new();
     for diagnostic in &file.diagnostics {
         drawn.clear();
-        let shown = Shown { diagnostic, text: &text, help: help(diagnostic) };
+        let shown = Shown { diagnostic, text: &text, help: help(diagnostic, file, index) };
         handler.render_report(&mut drawn, &shown).map_err(io::Error::other)?;
         // The handler pads lines; trailing blanks only make diffs noisy.
         for line in drawn.lines() {
@@ -66,14 +66,23 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The help of a finding, and whether a tool could apply its fix.
-fn help(diagnostic: &Diagnostic) -> Option<String> {
-    let fix = diagnostic.fixes.first().filter(|fix| fix.applicability == Applicability::Safe);
-    let fix = fix.map(|fix| format!("fix: {}", fix.title));
-    match (&diagnostic.help, fix) {
-        (Some(help), Some(fix)) => Some(format!("{help}\n{fix}")),
-        (help, fix) => help.clone().or(fix),
+/// The help of a finding, where else to look, and whether a tool could apply
+/// its fix.
+fn help(diagnostic: &Diagnostic, file: &FileReport, index: &LineIndex) -> Option<String> {
+    let mut lines: Vec<String> = diagnostic.help.iter().cloned().collect();
+    for label in diagnostic.labels.iter().filter(|label| !is_near(diagnostic, label, index)) {
+        let at = index.position(&file.source, label.span.start);
+        lines.push(format!("{}: {}:{}:{}", label.text, file.path, at.line, at.column));
     }
+    let fix = diagnostic.fixes.first().filter(|fix| fix.applicability == Applicability::Safe);
+    lines.extend(fix.map(|fix| format!("fix: {}", fix.title)));
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Whether a label is drawn in the excerpt. One far away would come as an
+/// excerpt of its own, and before the finding if it stands before it.
+fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
+    index.line(diagnostic.span.start).abs_diff(index.line(label.span.start)) <= 3
 }
 
 /// The text with control characters made visible, byte for byte, so that a
@@ -131,7 +140,15 @@ impl miette::Diagnostic for Shown<'_> {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        miette::Diagnostic::labels(self.diagnostic)
+        let near = self
+            .diagnostic
+            .labels
+            .iter()
+            .map(|label| is_near(self.diagnostic, label, self.text.index));
+        // The finding's own label comes first and always stays.
+        let keep: Vec<bool> = std::iter::once(true).chain(near).collect();
+        let labels = miette::Diagnostic::labels(self.diagnostic)?;
+        Some(Box::new(labels.zip(keep).filter(|(_, keep)| *keep).map(|(label, _)| label)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
