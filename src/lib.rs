@@ -56,6 +56,7 @@
 pub mod ast;
 pub mod check;
 pub mod diagnostic;
+pub mod ir;
 pub mod isa;
 pub mod lint;
 mod module;

@@ -7,6 +7,7 @@ mod arithmetic;
 mod multiply_add;
 mod set;
 mod shift;
+mod simd;
 mod simd_arithmetic2;
 mod simd_arithmetic4;
 mod simd_set2;

@@ -1,6 +1,10 @@
 //! Scalar `vset` (9.7.18.1.4).
 
-use crate::isa::{Destination, Form, Mnemonic, Negation, Requirement, Slot, Sources};
+use crate::ast::{Set, Tail};
+use crate::ir::{Deviation, Input, Lowering, Stage, Value};
+use crate::isa::{
+    Destination, Form, Mnemonic, Negation, Requirement, SecondaryOp, Slot, Sources, Type,
+};
 
 const PLAIN: Form = Form {
     mnemonics: &[Mnemonic::Vset],
@@ -33,3 +37,24 @@ There is no destination type and nothing to saturate. The result and `c` count
 as unsigned in the secondary operation; the merge into a part of `d` works as in
 `vadd`.
 ";
+
+impl Set {
+    /// What the instruction computes.
+    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
+        let a = lowering.source(Input::A, &self.a, self.atype);
+        let b = lowering.source(Input::B, &self.b, self.btype);
+        lowering.builder.stage(Stage::Compute);
+        let result = lowering.builder.compare(self.compare, a, b);
+        match &self.tail {
+            Tail::Word => result,
+            Tail::Merge { part, c } => lowering.merge(*part, result, c),
+            Tail::Secondary { op, c } => {
+                let signed = *op != SecondaryOp::Add
+                    && self.atype == Type::S32
+                    && lowering.has(Deviation::C6);
+                let c = lowering.third(c, signed);
+                lowering.secondary(*op, result, c)
+            }
+        }
+    }
+}

@@ -1,6 +1,10 @@
 //! Scalar `vshl`, `vshr` (9.7.18.1.2).
 
-use crate::isa::{Destination, Form, Mnemonic, Negation, Requirement, Slot, Sources};
+use crate::ast::{Shift, Tail};
+use crate::ir::{Deviation, Input, Lowering, Op, Stage, Value, destination_range, merged_part};
+use crate::isa::{
+    Destination, Form, Mnemonic, Negation, Requirement, SecondaryOp, ShiftMode, Slot, Sources, Type,
+};
 
 const PLAIN: Form = Form {
     mnemonics: &[Mnemonic::Vshl, Mnemonic::Vshr],
@@ -43,3 +47,54 @@ the sign of the extended value, so with zeros for `.u32`.
 `.sat`, the secondary operation and the merge into a part of `d` work as in
 `vadd`.
 ";
+
+impl Shift {
+    /// What the instruction computes.
+    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
+        let a = lowering.source(Input::A, &self.a, self.atype);
+        let b = lowering.source(Input::B, &self.b, Type::U32);
+        let builder = &mut lowering.builder;
+        builder.stage(Stage::Compute);
+        let amount = match self.mode {
+            ShiftMode::Clamp => {
+                let most = builder.constant(32);
+                builder.min(b, most)
+            }
+            ShiftMode::Wrap => builder.extract(b, 0, 5, false),
+        };
+        let exact = builder.binary(if self.left { Op::Shl } else { Op::Shr }, a, amount);
+        // The intermediate result of the manual has 34 bits; only a left shift
+        // can leave them.
+        let cut = builder.extract(exact, 0, 34, true);
+        let part = merged_part(&self.tail);
+        let result = if self.saturate {
+            let part = part.filter(|_| !lowering.has(Deviation::C5));
+            let range = destination_range(self.dtype, part);
+            lowering.builder.stage(Stage::Saturate);
+            lowering.builder.clamp(cut, range)
+        } else {
+            cut
+        };
+        let signed = self.dtype == Type::S32;
+        match &self.tail {
+            Tail::Word => result,
+            Tail::Merge { part, c } => lowering.merge(*part, result, c),
+            Tail::Secondary { op, c } if *op != SecondaryOp::Add && lowering.has(Deviation::C4) => {
+                lowering.builder.stage(Stage::Secondary);
+                let result = if self.saturate {
+                    // Clamped values enter the comparison as 32 bits.
+                    lowering.builder.extract(result, 0, 32, true)
+                } else if lowering.has(Deviation::C5) {
+                    exact
+                } else {
+                    result
+                };
+                lowering.secondary64(*op, result, c, signed)
+            }
+            Tail::Secondary { op, c } => {
+                let c = lowering.third(c, signed);
+                lowering.secondary(*op, result, c)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Running a program on one set of inputs.
+
+use super::{Input, Op, Program, Value};
+use crate::isa::Compare;
+
+impl Program {
+    /// The new value of `d` for source words `a`, `b`, `c`. Words that the
+    /// instruction does not have are not read.
+    pub fn eval(&self, a: u32, b: u32, c: u32) -> u32 {
+        let mut values = Vec::with_capacity(self.steps.len());
+        self.run([a, b, c], &mut values);
+        // A program ends with a 32-bit word.
+        values.last().map_or(0, |&value| value as u32)
+    }
+
+    /// The value of every step, in order.
+    pub fn trace(&self, a: u32, b: u32, c: u32) -> Vec<i128> {
+        let mut values = Vec::with_capacity(self.steps.len());
+        self.run([a, b, c], &mut values);
+        values
+    }
+
+    fn run(&self, words: [u32; 3], values: &mut Vec<i128>) {
+        for step in &self.steps {
+            let value = apply(&step.op, words, |value| values[value.index()]);
+            debug_assert!(step.range.contains(value), "{step:?} gives {value}");
+            values.push(value);
+        }
+    }
+}
+
+pub(super) fn compare(compare: Compare, x: i128, y: i128) -> bool {
+    match compare {
+        Compare::Eq => x == y,
+        Compare::Ne => x != y,
+        Compare::Lt => x < y,
+        Compare::Le => x <= y,
+        Compare::Gt => x > y,
+        Compare::Ge => x >= y,
+    }
+}
+
+fn apply(op: &Op, [a, b, c]: [u32; 3], get: impl Fn(Value) -> i128) -> i128 {
+    match *op {
+        Op::Input(Input::A) => a.into(),
+        Op::Input(Input::B) => b.into(),
+        Op::Input(Input::C) => c.into(),
+        Op::Constant(value) => value,
+        Op::Extract { value, low, width, signed } => {
+            let bits = (get(value) >> low) & ((1 << width) - 1);
+            if signed && bits >> (width - 1) != 0 { bits - (1 << width) } else { bits }
+        }
+        Op::Add(x, y) => get(x) + get(y),
+        Op::Sub(x, y) => get(x) - get(y),
+        Op::Mul(x, y) => get(x) * get(y),
+        Op::AbsDiff(x, y) => (get(x) - get(y)).abs(),
+        Op::Min(x, y) => get(x).min(get(y)),
+        Op::Max(x, y) => get(x).max(get(y)),
+        Op::Shl(x, y) => get(x) << get(y),
+        Op::Shr(x, y) => get(x) >> get(y),
+        Op::Compare(kind, x, y) => compare(kind, get(x), get(y)).into(),
+        Op::Clamp(value, range) => get(value).clamp(range.min, range.max),
+        Op::Insert { base, value, low, width } => {
+            let mask = ((1i128 << width) - 1) << low;
+            (get(base) & !mask) | ((get(value) << low) & mask)
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What an instruction computes: straight-line programs over exact integers.
+//!
+//! A [`Program`] reads the words `a`, `b`, `c` and yields the new value of `d`.
+//! Its values are mathematical integers, each with a known range, so nothing
+//! overflows unseen; where the hardware cuts a value, an `extract` says so. The
+//! steps carry the name of the manual's stage they belong to.
+
+mod batch;
+mod compare;
+mod deviation;
+mod interpret;
+mod lower;
+mod range;
+mod text;
+mod verify;
+
+use std::fmt;
+
+use crate::isa::Compare;
+
+pub use compare::{Agreement, Witness};
+pub use deviation::Deviation;
+pub(crate) use lower::{Lowering, destination_range, merged_part};
+pub use range::Range;
+pub use text::ParseProgramError;
+pub use verify::VerifyError;
+
+/// What an instruction is taken to mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Semantics {
+    /// The manual, read as `vptx explain` tells.
+    #[default]
+    Manual,
+    /// What the code of ptxas 11.x and 12.x computes.
+    Ptxas12,
+    /// What the code of ptxas 13.x computes.
+    Ptxas13,
+}
+
+impl Semantics {
+    /// All of them.
+    pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
+
+    /// The name on the command line.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Semantics::Manual => "manual",
+            Semantics::Ptxas12 => "ptxas-12",
+            Semantics::Ptxas13 => "ptxas-13",
+        }
+    }
+}
+
+impl std::str::FromStr for Semantics {
+    type Err = String;
+
+    /// # Errors
+    /// A message, when the text is no name of a semantics.
+    fn from_str(text: &str) -> Result<Semantics, String> {
+        Semantics::ALL
+            .into_iter()
+            .find(|semantics| semantics.text() == text)
+            .ok_or_else(|| format!("`{text}` is no semantics: `manual`, `ptxas-12`, `ptxas-13`"))
+    }
+}
+
+impl fmt::Display for Semantics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A source register of the instruction, as a 32-bit word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// `c`
+    C,
+}
+
+impl Input {
+    /// All inputs.
+    pub const ALL: [Input; 3] = [Input::A, Input::B, Input::C];
+
+    /// Its letter.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Input::A => "a",
+            Input::B => "b",
+            Input::C => "c",
+        }
+    }
+}
+
+/// A value of a program: the result of one of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub(crate) u32);
+
+impl Value {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a step computes from earlier values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A source word, from 0 to 2^32 - 1.
+    Input(Input),
+    /// A constant.
+    Constant(i128),
+    /// `width` bits of a value in two's complement, from bit `low` up, read as
+    /// signed or unsigned.
+    Extract {
+        /// The value.
+        value: Value,
+        /// Lowest bit taken.
+        low: u8,
+        /// Number of bits, 1 to 64.
+        width: u8,
+        /// Two's complement.
+        signed: bool,
+    },
+    /// Sum.
+    Add(Value, Value),
+    /// Difference.
+    Sub(Value, Value),
+    /// Product.
+    Mul(Value, Value),
+    /// Absolute difference.
+    AbsDiff(Value, Value),
+    /// The smaller.
+    Min(Value, Value),
+    /// The larger.
+    Max(Value, Value),
+    /// Shift left by an amount from 0 to 32: times a power of two.
+    Shl(Value, Value),
+    /// Shift right by an amount from 0 to 32: rounded towards minus infinity.
+    Shr(Value, Value),
+    /// 1 if the comparison holds, else 0.
+    Compare(Compare, Value, Value),
+    /// The nearest integer within a range.
+    Clamp(Value, Range),
+    /// `base`, a 32-bit word, with `width` bits from bit `low` up replaced by
+    /// the low bits of `value`.
+    Insert {
+        /// The word.
+        base: Value,
+        /// What is put in.
+        value: Value,
+        /// Lowest bit replaced.
+        low: u8,
+        /// Number of bits, 8 or 16.
+        width: u8,
+    },
+}
+
+impl Op {
+    /// The values it reads.
+    pub fn operands(&self) -> impl Iterator<Item = Value> {
+        let (first, second) = match *self {
+            Op::Input(_) | Op::Constant(_) => (None, None),
+            Op::Extract { value, .. } | Op::Clamp(value, _) => (Some(value), None),
+            Op::Add(x, y)
+            | Op::Sub(x, y)
+            | Op::Mul(x, y)
+            | Op::AbsDiff(x, y)
+            | Op::Min(x, y)
+            | Op::Max(x, y)
+            | Op::Shl(x, y)
+            | Op::Shr(x, y)
+            | Op::Compare(_, x, y)
+            | Op::Insert { base: x, value: y, .. } => (Some(x), Some(y)),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// The manual's stages, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stage {
+    /// Taking and extending parts or lanes.
+    Extract,
+    /// The primary operation.
+    Compute,
+    /// Clamping to the range of the destination.
+    Saturate,
+    /// The secondary operation or the sum of lanes.
+    Secondary,
+    /// Putting parts or lanes into `c`.
+    Merge,
+    /// The low 32 bits.
+    Write,
+}
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Stage; 6] = [
+        Stage::Extract,
+        Stage::Compute,
+        Stage::Saturate,
+        Stage::Secondary,
+        Stage::Merge,
+        Stage::Write,
+    ];
+
+    /// Its name.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Stage::Extract => "extract",
+            Stage::Compute => "compute",
+            Stage::Saturate => "saturate",
+            Stage::Secondary => "secondary",
+            Stage::Merge => "merge",
+            Stage::Write => "write",
+        }
+    }
+}
+
+/// One step of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// What it computes.
+    pub op: Op,
+    /// Where the result lies, for all inputs.
+    pub range: Range,
+    /// The stage it belongs to.
+    pub stage: Stage,
+}
+
+/// A verified straight-line program from `a`, `b`, `c` to the new `d`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program {
+    steps: Vec<Step>,
+}
+
+impl Program {
+    /// The steps, in order; the last one is the result, a 32-bit word.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether an input is read.
+    pub fn reads(&self, input: Input) -> bool {
+        self.steps.iter().any(|step| step.op == Op::Input(input))
+    }
+}
+
+/// Makes programs. Equal steps are made once, and what a range shows to change
+/// nothing is left out, so that equal meanings mostly come out as equal
+/// programs.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    steps: Vec<Step>,
+    stage: Stage,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Builder {
+        Builder { steps: Vec::with_capacity(32), stage: Stage::Extract }
+    }
+
+    /// Sets the stage of the steps that follow.
+    pub(crate) fn stage(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    pub(crate) fn range(&self, value: Value) -> Range {
+        self.steps[value.index()].range
+    }
+
+    fn push(&mut self, op: Op) -> Value {
+        if let Some(at) = self.steps.iter().position(|step| step.op == op) {
+            return Value(at as u32);
+        }
+        let range = range::of(&op, |value| self.range(value));
+        self.steps.push(Step { op, range, stage: self.stage });
+        Value(self.steps.len() as u32 - 1)
+    }
+
+    pub(crate) fn input(&mut self, input: Input) -> Value {
+        self.push(Op::Input(input))
+    }
+
+    pub(crate) fn constant(&mut self, value: i128) -> Value {
+        self.push(Op::Constant(value))
+    }
+
+    pub(crate) fn extract(&mut self, value: Value, low: u8, width: u8, signed: bool) -> Value {
+        if low == 0 && Range::bits(width, signed).contains_range(self.range(value)) {
+            return value;
+        }
+        // Bits of bits: take them from where they came.
+        if let Op::Extract { value: inner, low: inner_low, width: inner_width, .. } =
+            self.steps[value.index()].op
+        {
+            if low + width <= inner_width {
+                return self.extract(inner, inner_low + low, width, signed);
+            }
+        }
+        self.push(Op::Extract { value, low, width, signed })
+    }
+
+    pub(crate) fn clamp(&mut self, value: Value, range: Range) -> Value {
+        if range.contains_range(self.range(value)) {
+            return value;
+        }
+        self.push(Op::Clamp(value, range))
+    }
+
+    pub(crate) fn binary(&mut self, op: fn(Value, Value) -> Op, x: Value, y: Value) -> Value {
+        self.push(op(x, y))
+    }
+
+    /// The smaller one; the one that always is, where ranges tell.
+    pub(crate) fn min(&mut self, x: Value, y: Value) -> Value {
+        match (self.range(x), self.range(y)) {
+            (left, right) if left.max <= right.min => x,
+            (left, right) if right.max <= left.min => y,
+            _ => self.push(Op::Min(x, y)),
+        }
+    }
+
+    /// The larger one; the one that always is, where ranges tell.
+    pub(crate) fn max(&mut self, x: Value, y: Value) -> Value {
+        match (self.range(x), self.range(y)) {
+            (left, right) if left.min >= right.max => x,
+            (left, right) if right.min >= left.max => y,
+            _ => self.push(Op::Max(x, y)),
+        }
+    }
+
+    pub(crate) fn compare(&mut self, compare: Compare, x: Value, y: Value) -> Value {
+        let value = self.push(Op::Compare(compare, x, y));
+        match self.range(value) {
+            Range { min, max } if min == max => self.constant(min),
+            _ => value,
+        }
+    }
+
+    pub(crate) fn insert(&mut self, base: Value, value: Value, low: u8, width: u8) -> Value {
+        self.push(Op::Insert { base, value, low, width })
+    }
+
+    /// Ends the program with the low 32 bits of a value, and drops the steps
+    /// that do not lead to it.
+    pub(crate) fn finish(mut self, value: Value) -> Program {
+        self.stage = Stage::Write;
+        let result = self.extract(value, 0, 32, false);
+        let mut used = vec![false; self.steps.len()];
+        used[result.index()] = true;
+        for at in (0..=result.index()).rev() {
+            if used[at] {
+                self.steps[at].op.operands().for_each(|value| used[value.index()] = true);
+            }
+        }
+        let mut moved = vec![Value(0); self.steps.len()];
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for (at, step) in self.steps.iter().enumerate().take(result.index() + 1) {
+            if used[at] {
+                moved[at] = Value(steps.len() as u32);
+                steps.push(Step { op: renumber(step.op, |value| moved[value.index()]), ..*step });
+            }
+        }
+        Program { steps }
+    }
+}
+
+/// The same operation on other values.
+fn renumber(op: Op, map: impl Fn(Value) -> Value) -> Op {
+    match op {
+        Op::Input(_) | Op::Constant(_) => op,
+        Op::Extract { value, low, width, signed } => {
+            Op::Extract { value: map(value), low, width, signed }
+        }
+        Op::Add(x, y) => Op::Add(map(x), map(y)),
+        Op::Sub(x, y) => Op::Sub(map(x), map(y)),
+        Op::Mul(x, y) => Op::Mul(map(x), map(y)),
+        Op::AbsDiff(x, y) => Op::AbsDiff(map(x), map(y)),
+        Op::Min(x, y) => Op::Min(map(x), map(y)),
+        Op::Max(x, y) => Op::Max(map(x), map(y)),
+        Op::Shl(x, y) => Op::Shl(map(x), map(y)),
+        Op::Shr(x, y) => Op::Shr(map(x), map(y)),
+        Op::Compare(compare, x, y) => Op::Compare(compare, map(x), map(y)),
+        Op::Clamp(value, range) => Op::Clamp(map(value), range),
+        Op::Insert { base, value, low, width } => {
+            Op::Insert { base: map(base), value: map(value), low, width }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where values lie.
+
+use std::fmt;
+
+use super::{Op, Value};
+use crate::isa::Compare;
+
+/// All integers from `min` to `max`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The least.
+    pub min: i128,
+    /// The greatest; not below `min`.
+    pub max: i128,
+}
+
+impl Range {
+    /// The range from `min` to `max`.
+    pub const fn new(min: i128, max: i128) -> Range {
+        Range { min, max }
+    }
+
+    /// What `width` bits can hold (1 to 64), signed or unsigned.
+    pub const fn bits(width: u8, signed: bool) -> Range {
+        if signed {
+            Range { min: -(1 << (width - 1)), max: (1 << (width - 1)) - 1 }
+        } else {
+            Range { min: 0, max: (1 << width) - 1 }
+        }
+    }
+
+    /// Whether a value lies in it.
+    pub const fn contains(self, value: i128) -> bool {
+        self.min <= value && value <= self.max
+    }
+
+    /// Whether all of `other` lies in it.
+    pub const fn contains_range(self, other: Range) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+
+    /// From the least to the greatest of some corner values.
+    fn hull(corners: [i128; 4]) -> Range {
+        let min = corners.into_iter().min().unwrap_or(0);
+        let max = corners.into_iter().max().unwrap_or(0);
+        Range { min, max }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.min, self.max)
+    }
+}
+
+/// The range of an operation's result, from those of its operands.
+pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
+    match *op {
+        Op::Input(_) => Range::bits(32, false),
+        Op::Constant(value) => Range::new(value, value),
+        Op::Extract { value, low, width, signed } => {
+            // The high part of a range that does not wrap keeps its order.
+            let whole = Range::bits(width, signed);
+            let inner = range(value);
+            let shifted = Range::new(inner.min >> low, inner.max >> low);
+            if whole.contains_range(shifted) { shifted } else { whole }
+        }
+        Op::Add(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::new(x.min + y.min, x.max + y.max)
+        }
+        Op::Sub(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::new(x.min - y.max, x.max - y.min)
+        }
+        Op::Mul(x, y) => {
+            let (x, y) = (range(x), range(y));
+            // Unverified text may have anything; verification refuses it.
+            let product = i128::saturating_mul;
+            Range::hull([
+                product(x.min, y.min),
+                product(x.min, y.max),
+                product(x.max, y.min),
+                product(x.max, y.max),
+            ])
+        }
+        Op::AbsDiff(x, y) => {
+            let (x, y) = (range(x), range(y));
+            let (low, high) = (x.min - y.max, x.max - y.min);
+            let min = if low > 0 {
+                low
+            } else if high < 0 {
+                -high
+            } else {
+                0
+            };
+            Range::new(min, low.abs().max(high.abs()))
+        }
+        Op::Min(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::new(x.min.min(y.min), x.max.min(y.max))
+        }
+        Op::Max(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::new(x.min.max(y.min), x.max.max(y.max))
+        }
+        Op::Shl(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::hull([x.min << y.min, x.min << y.max, x.max << y.min, x.max << y.max])
+        }
+        Op::Shr(x, y) => {
+            let (x, y) = (range(x), range(y));
+            Range::hull([x.min >> y.min, x.min >> y.max, x.max >> y.min, x.max >> y.max])
+        }
+        Op::Compare(compare, x, y) => compared(compare, range(x), range(y)),
+        Op::Clamp(value, range_) => {
+            let inner = range(value);
+            Range::new(
+                inner.min.clamp(range_.min, range_.max),
+                inner.max.clamp(range_.min, range_.max),
+            )
+        }
+        Op::Insert { .. } => Range::bits(32, false),
+    }
+}
+
+/// `0..0` or `1..1` where the ranges decide.
+fn compared(compare: Compare, x: Range, y: Range) -> Range {
+    let apart = x.max < y.min || y.max < x.min;
+    let (always, never) = match compare {
+        Compare::Eq => (x.min == x.max && x == y, apart),
+        Compare::Ne => (apart, x.min == x.max && x == y),
+        Compare::Lt => (x.max < y.min, x.min >= y.max),
+        Compare::Le => (x.max <= y.min, x.min > y.max),
+        Compare::Gt => (x.min > y.max, x.max <= y.min),
+        Compare::Ge => (x.min >= y.max, x.max < y.min),
+    };
+    Range::new(i128::from(always), i128::from(!never))
+}
