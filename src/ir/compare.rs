@@ -35,7 +35,7 @@ pub struct Witness {
 }
 
 /// Words at which programs change what they do.
-const EDGES: [u32; 30] = [
+const EDGES: [u32; 37] = [
     0,
     1,
     0xffff_ffff,
@@ -66,6 +66,14 @@ const EDGES: [u32; 30] = [
     0x4000_0000,
     0xc000_0000,
     0x2000_0000,
+    // Shift amounts in every part.
+    0x1818_1818,
+    0x0019_0019,
+    0x0011_0011,
+    0x1f1f_1f1f,
+    0x0010_0010,
+    0x2020_2020,
+    0x0101_0101,
 ];
 
 impl Instruction {
@@ -84,13 +92,18 @@ impl Instruction {
             return Agreement::Unknown;
         };
         let expected = manual.eval(a, b, c);
-        let contributes = |deviation: &Deviation| {
-            semantics.deviations().has(*deviation)
-                && self.lower_with(Deviations::only(*deviation)).eval(a, b, c) != expected
-        };
-        let causes = Deviation::ALL.iter().copied().filter(contributes).collect();
-        let ptxas = ptxas.eval(a, b, c);
-        Agreement::Differs(Witness { a, b, c, manual: expected, ptxas, causes })
+        let found = ptxas.eval(a, b, c);
+        let all = semantics.deviations();
+        let result = |deviations| self.lower_with(deviations).eval(a, b, c);
+        let present = || Deviation::ALL.iter().copied().filter(|deviation| all.has(*deviation));
+        let alone = |deviation: &Deviation| result(Deviations::only(*deviation)) != expected;
+        let needed = |deviation: &Deviation| result(all.without(*deviation)) != found;
+        let mut causes: Vec<Deviation> = present().filter(alone).collect();
+        if causes.is_empty() {
+            // Only together do they make the difference.
+            causes = present().filter(needed).collect();
+        }
+        Agreement::Differs(Witness { a, b, c, manual: expected, ptxas: found, causes })
     }
 }
 

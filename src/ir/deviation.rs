@@ -108,6 +108,10 @@ impl Deviations {
         Deviations(1 << deviation as u8)
     }
 
+    pub(crate) const fn without(self, deviation: Deviation) -> Deviations {
+        Deviations(self.0 & !(1 << deviation as u8))
+    }
+
     pub(crate) const fn has(self, deviation: Deviation) -> bool {
         self.0 >> deviation as u8 & 1 == 1
     }

@@ -76,10 +76,17 @@ impl Lowering {
         }
     }
 
-    /// The secondary operation of the manual: on exact values, `c` by the
-    /// destination's type.
-    pub(crate) fn secondary(&mut self, op: SecondaryOp, result: Value, c: Value) -> Value {
+    /// The secondary operation of the manual: on exact values, `c` extended as
+    /// signed or unsigned.
+    pub(crate) fn secondary(
+        &mut self,
+        op: SecondaryOp,
+        result: Value,
+        c: &Operand,
+        signed: bool,
+    ) -> Value {
         self.builder.stage(Stage::Secondary);
+        let c = self.third(c, signed);
         match op {
             SecondaryOp::Add => self.builder.binary(Op::Add, result, c),
             SecondaryOp::Min => self.builder.min(result, c),
@@ -97,9 +104,8 @@ impl Lowering {
         signed: bool,
     ) -> Value {
         self.builder.stage(Stage::Secondary);
-        let c = self.third(c, signed);
         let result = self.builder.extract(result, 0, 64, signed);
-        self.secondary(op, result, c)
+        self.secondary(op, result, c, signed)
     }
 
     /// Merges the low bits of a result into a part of `c`.

@@ -78,27 +78,30 @@ impl Arithmetic {
                 };
                 lowering.secondary64(*op, result, c, signed)
             }
-            Tail::Secondary { op, c } => {
-                let c = lowering.third(c, signed);
-                lowering.secondary(*op, result, c)
-            }
+            Tail::Secondary { op, c } => lowering.secondary(*op, result, c, signed),
         }
     }
 
     fn saturated(&self, lowering: &mut Lowering, exact: Value) -> Value {
         let part = merged_part(&self.tail);
         let range = destination_range(self.dtype, part);
-        let (no_limit, minimum) = (lowering.has(Deviation::C2), lowering.has(Deviation::C3));
+        // A minimum with `c` hides that there is no limit, unless it compares
+        // only the low 32 bits.
+        let cut = matches!(self.op, ArithmeticOp::Add | ArithmeticOp::Sub);
+        let hidden = matches!(self.tail, Tail::Secondary { op: SecondaryOp::Min, .. }) && !cut;
+        let no_limit = lowering.has(Deviation::C2) && !hidden;
+        let minimum = lowering.has(Deviation::C3);
         let builder = &mut lowering.builder;
         builder.stage(Stage::Saturate);
+        let exact_range = builder.range(exact);
         match part {
             // Negative results count as large.
-            Some(_) if minimum => {
+            Some(_) if minimum && exact_range.min < 0 => {
                 let unsigned = builder.extract(exact, 0, 64, false);
                 let limit = builder.constant(range.max);
                 builder.min(unsigned, limit)
             }
-            None if no_limit && self.dtype == Type::U32 => {
+            None if no_limit && range.min == 0 && exact_range.max > range.max => {
                 builder.clamp(exact, Range::new(0, i128::from(u64::MAX)))
             }
             _ => builder.clamp(exact, range),

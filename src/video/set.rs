@@ -52,8 +52,7 @@ impl Set {
                 let signed = *op != SecondaryOp::Add
                     && self.atype == Type::S32
                     && lowering.has(Deviation::C6);
-                let c = lowering.third(c, signed);
-                lowering.secondary(*op, result, c)
+                lowering.secondary(*op, result, c, signed)
             }
         }
     }

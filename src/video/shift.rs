@@ -68,9 +68,12 @@ impl Shift {
         let cut = builder.extract(exact, 0, 34, true);
         let part = merged_part(&self.tail);
         let result = if self.saturate {
-            let part = part.filter(|_| !lowering.has(Deviation::C5));
-            let range = destination_range(self.dtype, part);
+            let (word, narrow) =
+                (destination_range(self.dtype, None), destination_range(self.dtype, part));
             lowering.builder.stage(Stage::Saturate);
+            let most = lowering.builder.range(cut).max;
+            let same = word.min == narrow.min && most <= narrow.max;
+            let range = if lowering.has(Deviation::C5) && !same { word } else { narrow };
             lowering.builder.clamp(cut, range)
         } else {
             cut
@@ -91,10 +94,7 @@ impl Shift {
                 };
                 lowering.secondary64(*op, result, c, signed)
             }
-            Tail::Secondary { op, c } => {
-                let c = lowering.third(c, signed);
-                lowering.secondary(*op, result, c)
-            }
+            Tail::Secondary { op, c } => lowering.secondary(*op, result, c, signed),
         }
     }
 }
