@@ -111,7 +111,7 @@ impl LineIndex {
 ///
 /// PTX is ASCII outside comments and strings, and comments come in any
 /// encoding: a byte that is not UTF-8 becomes one control character
-/// (U+001A), so that all offsets stay those of the file. Inside a comment or
+/// (U+007F), so that all offsets stay those of the file. Inside a comment or
 /// string it is harmless; elsewhere the checker reports it.
 pub fn decode(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
@@ -129,7 +129,7 @@ pub fn decode(bytes: Vec<u8>) -> String {
 }
 
 /// What [`decode`] puts in place of a byte that is not UTF-8.
-pub const UNDECODABLE: char = '\u{1a}';
+pub const UNDECODABLE: char = '\u{7f}';
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,15 @@ use vptx::ast::{
 };
 use vptx::isa::{Family, Mnemonic, Part, Role, Scale, Type};
 use vptx::lint::Code;
-use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, check, parse_with};
+use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, parse_with};
+
+/// Findings on how instructions are written; what they compute is a matter of
+/// its own.
+fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    let mut found = vptx::check(text, options);
+    found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
+    found
+}
 
 fn read(text: &str) -> Instruction {
     text.parse().unwrap_or_else(|error: vptx::ParseInstructionError| {
@@ -442,15 +450,18 @@ fn floating_point_is_no_constant_here() {
         "1.5?1:2",
         "1?1.5:2.5",
         "0f3F800000<0f40000000",
-        "0d3FF0000000000000==0d3FF0000000000000",
         "(.u32)5",
         "3.0%2.0",
     ] {
         assert!(bare(constant), "{constant}");
     }
-    for (constant, value) in
-        [("1.5<2.5", 1), ("1.0==1.0", 1), ("(1.5<2.5)+1", 2), ("-(1.5<2.5)", u32::MAX)]
-    {
+    for (constant, value) in [
+        ("1.5<2.5", 1),
+        ("0d3FF0000000000000==1.0", 1),
+        ("1.0==1.0", 1),
+        ("(1.5<2.5)+1", 2),
+        ("-(1.5<2.5)", u32::MAX),
+    ] {
         assert!(!bare(constant), "{constant}");
         let read = read(&format!("vadd.u32.u32.u32 d, a, {constant};"));
         assert_eq!(immediates(&read)[0].0, value, "{constant}");

@@ -212,6 +212,9 @@ impl Case {
         }
         for error in self.errors() {
             kind.push_str(error.code.text());
+            if error.code == Code::V006 {
+                kind.push_str(&error.message);
+            }
         }
         kind
     }
@@ -284,6 +287,11 @@ fn accident(case: &Case) -> Option<&'static str> {
         })
     {
         return Some("the name of a function passes for a register");
+    }
+    // The fourth operand of scalar forms is read like an address, `c+4`.
+    if rejected == [false; 3] && only(&|error| error.code == Code::V006 && case.text(error) == "+")
+    {
+        return Some("a constant added to the fourth operand");
     }
     // Modifiers that only other instructions have, and only they look at:
     // seven in all three versions, the others since 12.9, one in 11.8 alone.

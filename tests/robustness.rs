@@ -10,7 +10,7 @@ use std::path::Path;
 
 use support::forms::{Random, rows, texts};
 use vptx::diagnostic::Severity;
-use vptx::source::{LineIndex, Span, decode};
+use vptx::source::{LineIndex, Span, UNDECODABLE, decode};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, Instruction, check, parse_with};
 
 fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
@@ -81,7 +81,7 @@ fn hold(text: &str) -> (usize, usize) {
 
 #[test]
 fn empty_and_blank() {
-    for text in ["", " ", "\n", "\r\n\t\u{c}", ";", "//", "// \u{e9}", "/**/", "#", "# 1 \"x\""] {
+    for text in ["", " ", "\n", "\r\n\t\u{c}", ";", "//", "// \u{e9}", "/**/", "# 1 \"x\"\n"] {
         assert_eq!(hold(text), (0, 0), "{text:?}");
     }
     for text in
@@ -138,7 +138,7 @@ fn broken_utf8() {
         let bytes: Vec<u8> = (0..length).map(|_| (random.next() >> 24) as u8).collect();
         let text = decode(bytes.clone());
         assert_eq!(text.len(), bytes.len());
-        for (at, c) in text.char_indices().filter(|(_, c)| *c != '\u{1a}') {
+        for (at, c) in text.char_indices().filter(|(_, c)| *c != UNDECODABLE) {
             assert_eq!(&bytes[at..at + c.len_utf8()], c.to_string().as_bytes());
         }
     }
@@ -222,7 +222,7 @@ fn one_long_line() {
     assert_eq!((end.line as usize, end.column as usize), (1, line.len() + 1));
 
     assert_eq!(codes(&" ".repeat(1_000_000)), []);
-    assert_eq!(codes(&format!("{}#", " ".repeat(1_000_000))), []);
+    assert_eq!(codes(&format!("{}#", " ".repeat(1_000_000))), [Code::V007]);
     let spaced = format!("vadd.u32.u32.u32{}d, a, b;", " ".repeat(1_000_000));
     assert_eq!(codes(&spaced), []);
     let commented = format!("vadd.u32.u32.u32 d, /*{}*/ a, b;", "* ; ".repeat(250_000));
@@ -273,7 +273,9 @@ fn many_modifiers_operands_and_letters() {
     assert_eq!(codes(&format!("vadd{} d, a, b;", ".u32".repeat(many))), [Code::V105]);
     assert_eq!(codes(&format!("vadd.u32.u32.u32{} d, a, b;", ".sat".repeat(many))), []);
     let sat = format!("vadd.u32.u32.u32{} d, a, b;", ".sat".repeat(many));
-    assert_eq!(run(&sat, Dialect::Documented).len(), many - 1);
+    let repeated = run(&sat, Dialect::Documented);
+    let repeated = repeated.iter().filter(|diagnostic| diagnostic.code == Code::V402);
+    assert_eq!(repeated.count(), many - 1);
     assert_eq!(
         codes(&format!("vadd.u32.u32.u32{} d, a, b;", ".foo".repeat(many))),
         vec![Code::V102; many]

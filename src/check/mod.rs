@@ -1,6 +1,7 @@
 //! The raw tree against the table of forms and the module's context: out come
 //! validated instructions, or diagnostics.
 
+mod divergence;
 mod instruction;
 mod modifiers;
 mod operands;
@@ -116,8 +117,15 @@ fn run(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -
     if let Some(diagnostic) = unreadable(source) {
         return (vec![diagnostic], None, None);
     }
-    let mut checker =
-        Checker { source, options, diagnostics: Vec::new(), sink, version: None, target: None };
+    let mut checker = Checker {
+        source,
+        options,
+        diagnostics: Vec::new(),
+        divergences: divergence::Divergences::default(),
+        sink,
+        version: None,
+        target: None,
+    };
     read(source, &mut checker);
     let Checker { mut diagnostics, version, target, .. } = checker;
     // Structural problems come up later than they start.
@@ -148,6 +156,7 @@ struct Checker<'s, 'o, F> {
     source: &'s str,
     options: &'o CheckOptions,
     diagnostics: Vec<Diagnostic>,
+    divergences: divergence::Divergences,
     sink: F,
     version: Option<PtxVersion>,
     target: Option<Target>,
@@ -171,6 +180,12 @@ impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
             self.options,
             &mut self.diagnostics,
         );
+        if let (Some(instruction), Ok(raw), Dialect::Documented) =
+            (&instruction, &statement.parsed, self.options.dialect)
+        {
+            let opcode = raw.mnemonic.to(raw.modifiers.last().copied().unwrap_or(raw.mnemonic));
+            self.diagnostics.extend(self.divergences.find(instruction, opcode));
+        }
         (self.sink)(VideoStatement { span: first.to(last), instruction });
     }
 

@@ -559,7 +559,18 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Op
             "`!` inverts predicates only",
             "for the complement of an integer use `not.b32` first",
         )),
-        Shape::Pair => {
+        Shape::Pair { discards: true } if written => {
+            let end = Span::new(operand.value.end, operand.span.end);
+            checked.beyond_manual(
+                kind("video instructions have no predicate output", "ptxas accepts `|_`").fix(
+                    Applicability::Safe,
+                    "remove it",
+                    vec![Edit::remove(end)],
+                ),
+            );
+            None
+        }
+        Shape::Pair { .. } => {
             Some(kind("video instructions have no predicate output", "write the destination alone"))
         }
         Shape::Address if written => Some(kind(

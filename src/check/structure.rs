@@ -35,6 +35,11 @@ pub(super) fn diagnostic(problem: Problem) -> Diagnostic {
             .label("no `{` is open")
             .help("remove it, or add the `{` it belongs to"),
         ProblemKind::MissingSemicolon => missing_semicolon(span),
+        ProblemKind::NoLineMarker => {
+            Diagnostic::new(Code::V007, span, "a `#` line that is no line marker")
+                .label("not PTX")
+                .help("only `# 1 \"file\"` is left when the C preprocessor is done: run it first")
+        }
         ProblemKind::ByteOrderMark => {
             Diagnostic::new(Code::V007, span, "the file starts with a byte order mark")
                 .label("ptxas refuses it")

@@ -2,7 +2,7 @@
 //!
 //! Codes are stable once published: `V0xx` syntax, `V1xx` modifiers and types,
 //! `V2xx` operands, selectors and masks, `V3xx` target and version, `V4xx`
-//! spelling and portability.
+//! spelling and portability, `V5xx` results that are not what they seem.
 
 use std::fmt;
 
@@ -105,6 +105,8 @@ codes! {
     V405 "selector-read-as-type" Warning "A selector that newer ptxas read as a type",
     V406 "constant-cut" Warning "A constant wider than 32 bits",
     V407 "ignored-selector" Warning "A selector that ptxas ignores",
+    V501 "result-differs" Warning "The code of ptxas can give another result than the manual",
+    V502 "result-differs-in-old-ptxas" Warning "The code of ptxas 11 and 12 can give another result than the manual",
 }
 
 impl Code {

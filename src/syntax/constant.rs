@@ -68,10 +68,10 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     }
 }
 
-/// `0f3F800000` or `0d3FF0000000000000`
+/// `0f3F800000`; its 64-bit brother `0d…` takes part in expressions.
 fn is_hexadecimal_float(input: Tokens<'_, '_>, token: Token) -> bool {
     let text = input.text(token).as_bytes();
-    token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F' | b'd' | b'D', ..])
+    token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F', ..])
 }
 
 fn conditional<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
@@ -285,7 +285,8 @@ fn literal(text: &str, span: Span) -> Value {
             };
         }
         _ if text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => {
-            return match text.parse() {
+            return match text.parse::<f64>() {
+                Ok(value) if out_of_range(value, text) => fail(ConstantErrorKind::TooLarge),
                 Ok(value) => Ok(Constant::Float(value)),
                 Err(_) => fail(ConstantErrorKind::Malformed),
             };
@@ -310,4 +311,12 @@ fn literal(text: &str, span: Span) -> Value {
         bits = bits.wrapping_mul(u64::from(radix)).wrapping_add(u64::from(digit));
     }
     Ok(Constant::Integer { bits, signed: !unsigned && bits.cast_signed() >= 0 })
+}
+
+/// Whether a decimal literal has no double near it, above or below: ptxas
+/// refuses what C's `strtod` reports so.
+fn out_of_range(value: f64, text: &str) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let nonzero = mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    value.is_infinite() || value.is_subnormal() || (value == 0.0 && nonzero)
 }

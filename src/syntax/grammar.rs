@@ -65,8 +65,11 @@ pub enum Shape {
     Constant(Result<Constant, ConstantError>),
     /// `!p`
     Not,
-    /// `d|p`
-    Pair,
+    /// `d|p`, or `d|_` if so.
+    Pair {
+        /// Whether the second is `_`.
+        discards: bool,
+    },
     /// `[…]`
     Address,
     /// `{…}`
@@ -365,8 +368,15 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, RawOperand,
     let pair = preceded(punct(b'|'), kind(TokenKind::Ident, Expected::PREDICATE));
     let (rest, pair) = opt(pair).parse(rest)?;
     let selector = selector.map(|token| token.span);
-    let end = pair.map(|token| token.span).or(selector).unwrap_or(value);
-    let shape = if pair.is_some() { Shape::Pair } else { shape };
+    let end = pair.map(|token: Token| token.span).or(selector).unwrap_or(value);
+    let shape = match pair {
+        // Anything but a bare name before the `|` is wrong in itself.
+        Some(pair) => {
+            let bare = matches!(shape, Shape::Name) && minus.is_none() && selector.is_none();
+            Shape::Pair { discards: bare && input.text(pair) == "_" }
+        }
+        None => shape,
+    };
     Ok((rest, RawOperand { span: first.span.to(end), minus, shape, value, selector }))
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Trivia {
     pub(crate) unclosed: Option<usize>,
 }
 
-/// Skips white space, comments, and `#` lines of the C preprocessor.
+/// Skips white space, comments, and line markers of the C preprocessor.
 pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
     let mut trivia = Trivia { newline: *pos == 0, unclosed: None };
     while let Some(&byte) = bytes.get(*pos) {
@@ -79,7 +79,7 @@ pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
                 trivia.newline = true;
                 *pos += 1;
             }
-            b' ' | b'\t' | b'\r' | b'\x0c' => *pos += 1,
+            b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => *pos += 1,
             b'/' if bytes.get(*pos + 1) == Some(&b'/') => *pos = line_end(bytes, *pos),
             b'/' if bytes.get(*pos + 1) == Some(&b'*') => {
                 let end = comment_end(bytes, *pos);
@@ -88,11 +88,50 @@ pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
                 }
                 *pos = end.unwrap_or(bytes.len());
             }
-            b'#' if trivia.newline || starts_line(bytes, *pos) => *pos = line_end(bytes, *pos),
+            b'#' => match marker_end(bytes, *pos) {
+                Some(end) => {
+                    trivia.newline = true;
+                    *pos = end;
+                }
+                None => break,
+            },
             _ => break,
         }
     }
     trivia
+}
+
+/// Offset after the line marker that starts here: `# 12 "file" 3`, perhaps with
+/// the word `line`. It may stand between any two tokens and ends its line.
+fn marker_end(bytes: &[u8], pos: usize) -> Option<usize> {
+    let blanks = |mut at: usize| {
+        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a')) {
+            at += 1;
+        }
+        at
+    };
+    let mut at = blanks(pos + 1);
+    if bytes[at..].starts_with(b"line") {
+        at = blanks(at + 4);
+    }
+    let digits = at;
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    let quote = blanks(at);
+    if at == digits || quote == at || bytes.get(quote) != Some(&b'"') {
+        return None;
+    }
+    at = string_end(bytes, quote)?;
+    loop {
+        let next = blanks(at);
+        match bytes.get(next)? {
+            b'\n' => return Some(next + 1),
+            // Flags are single digits.
+            digit if digit.is_ascii_digit() && next > at => at = next + 1,
+            _ => return None,
+        }
+    }
 }
 
 /// Whether only blanks stand before the offset on its line.
@@ -249,7 +288,8 @@ mod tests {
         assert_eq!(texts("1<<2<=3&&!4"), ["1", "<<", "2", "<=", "3", "&&", "!", "4"]);
         assert_eq!(texts("a/* ; */b// ;\nc\"a\\\"d"), ["a", "b", "c", "\"a\\\"", "d"]);
         assert_eq!(texts("/* /* */ a /*/ b */ c"), ["a", "c"]);
-        assert_eq!(texts("# 1 \"x\"\n a # b\n  # c\nd"), ["a", "#", "b", "d"]);
+        assert_eq!(texts("# 1 \"x;\" 3\n a #line 2 \"y\ny\"\nb"), ["a", "b"]);
+        assert_eq!(texts("# x\n# 1\n# 1 \"y\" z"), ["#", "x", "#", "1", "#", "1", "\"y\"", "z"]);
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
     }
 

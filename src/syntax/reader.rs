@@ -61,6 +61,8 @@ pub enum ProblemKind {
     MissingSemicolon,
     /// The text starts with one; ptxas refuses it.
     ByteOrderMark,
+    /// A line that starts with `#` and is no line marker.
+    NoLineMarker,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -136,8 +138,13 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
                     self.pos += 1;
                 }
                 b';' => self.pos += 1,
+                b'#' if starts_line(self.bytes, self.pos) => {
+                    let end = line_end(self.bytes, self.pos);
+                    self.problem(ProblemKind::NoLineMarker, self.pos, end);
+                    self.pos = end;
+                }
                 b'.' => self.directive(),
-                b'@' if self.bytes.get(self.pos + 1) == Some(&b'@') => {
+                b'@' if self.bytes[self.pos..].starts_with(b"@@DWARF") => {
                     // Debug information of PTX 1.x: `@@DWARF …` to the line's end.
                     self.pos = line_end(self.bytes, self.pos);
                 }

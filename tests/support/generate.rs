@@ -481,6 +481,7 @@ const ODD_TRIVIA: &[&str] = &[
     "\x0b",
     "\r",
     "\x01",
+    "\x1a",
     "\x7f",
     "\u{a0}",
     "\u{feff}",

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use vptx::Code;
 use vptx::check::{CheckOptions, Dialect, check};
 use vptx::diagnostic::{Diagnostic, Severity};
 
@@ -39,4 +40,10 @@ pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut diagnostics = check(text, &options);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     diagnostics
+}
+
+/// Whether the finding is about what an instruction computes, not how it is
+/// written. Most tests look at the latter.
+pub(crate) fn is_about_results(diagnostic: &Diagnostic) -> bool {
+    matches!(diagnostic.code, Code::V501 | Code::V502)
 }
