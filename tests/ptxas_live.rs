@@ -293,6 +293,11 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("a constant added to the fourth operand");
     }
+    // An opcode may be written with a backslash before it.
+    if rejected == [false; 3] && only(&|error| error.code == Code::V007 && case.text(error) == "\\")
+    {
+        return Some("a backslash before the opcode");
+    }
     // Modifiers that only other instructions have, and only they look at:
     // seven in all three versions, the others since 12.9, one in 11.8 alone.
     let ignored = if rejected == [false, true, true] {

@@ -257,6 +257,16 @@ fn programs_give_the_recorded_results() {
     failures.finish();
 }
 
+#[test]
+fn a_batch_takes_slices_of_one_length() {
+    let program = lower("vmad.u32.u32.u32 d, a, b, c;", Semantics::Manual);
+    for short in 0..4 {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|place| vec![0; if place == short { 2 } else { 3 }]);
+        let run = || program.eval_batch(&a, &b, &c, &mut d.clone());
+        assert!(std::panic::catch_unwind(run).is_err(), "{short}");
+    }
+}
+
 // Every form
 
 /// Whether all semantics are known to agree on a form.
