@@ -325,8 +325,13 @@ fn completions_are_made_for_every_shell() {
 }
 
 #[test]
-fn fixtures_of_real_modules_are_silent() {
-    let run = vptx(&["check", fixture("ptx").to_str().expect("UTF-8")], "");
+fn real_modules_have_no_findings_but_on_results() {
+    let folder = fixture("ptx");
+    let folder = folder.to_str().expect("UTF-8");
+    let run = vptx(&["check", "--dialect", "ptxas", folder], "");
     assert_eq!(run.status, 0);
     assert!(run.stdout.starts_with("nothing found in "), "{}", run.stdout);
+    let run = vptx(&["check", "--format", "concise", folder], "");
+    assert_eq!(run.status, 0);
+    assert!(run.stdout.lines().all(|line| line.contains("warning[V50")), "{}", run.stdout);
 }

@@ -7,14 +7,16 @@ use std::io::{self, Write};
 use clap::Args;
 
 use super::{FAILED, Output, trouble};
+use crate::ast::Instruction;
+use crate::ir::{Agreement, Deviation, Semantics, Witness};
 use crate::isa::{Destination, Mnemonic, Role};
 use crate::lint::Code;
 use crate::video;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A code such as V112, its name, or a mnemonic such as vadd4; all are
-    /// listed without one
+    /// A code such as V112, its name, a mnemonic such as vadd4, or a deviation
+    /// of ptxas such as C3; all are listed without one
     #[arg(value_name = "CODE|MNEMONIC")]
     subject: Option<String>,
 }
@@ -28,6 +30,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     if let Some(mnemonic) = Mnemonic::from_text(&subject.to_ascii_lowercase()) {
         return explain_mnemonic(mnemonic, out);
+    }
+    if let Some(deviation) = Deviation::find(subject) {
+        return explain_deviation(deviation, out);
     }
     trouble(&format!(
         "nothing is known of `{subject}`: `vptx explain` lists all codes and instructions"
@@ -49,6 +54,10 @@ fn list(out: &mut Output) -> io::Result<u8> {
     writeln!(out.stream)?;
     for &mnemonic in Mnemonic::ALL {
         writeln!(out.stream, "{:10} {}", mnemonic.text(), video::summary(mnemonic))?;
+    }
+    writeln!(out.stream)?;
+    for deviation in Deviation::ALL {
+        writeln!(out.stream, "{deviation}  {}", deviation.title())?;
     }
     Ok(0)
 }
@@ -90,11 +99,41 @@ fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
     }
     writeln!(stream, "\n## Meaning\n")?;
     writeln!(stream, "{}", video::prose(mnemonic.family()))?;
+    let deviations = video::deviations(mnemonic.family());
+    writeln!(stream, "## Under ptxas\n")?;
+    if deviations.is_empty() {
+        writeln!(stream, "The code of ptxas computes what the manual says.\n")?;
+    } else {
+        writeln!(stream, "Some forms give other results (`vptx explain C1` and so on):\n")?;
+        for deviation in deviations {
+            writeln!(stream, "    {deviation}  {}", deviation.title())?;
+        }
+        writeln!(stream)?;
+    }
+    let example = video::example(mnemonic);
+    let [a, b, c] = example.inputs;
+    writeln!(stream, "## Example\n")?;
+    writeln!(stream, "    {}", example.text)?;
+    writeln!(stream, "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}")?;
+    writeln!(stream, "    d = 0x{:08x}\n", example.result)?;
     let needs = first.requirement;
     writeln!(
         stream,
         "Since PTX {} on {}. PTX ISA manual, section {}.",
         needs.version, needs.target, first.section
     )?;
+    Ok(0)
+}
+
+fn explain_deviation(deviation: Deviation, out: &mut Output) -> io::Result<u8> {
+    let stream = &mut out.stream;
+    writeln!(stream, "# {deviation}: {}\n", deviation.title())?;
+    writeln!(stream, "{}", deviation.explanation())?;
+    let line = deviation.explanation().lines().last().unwrap_or_default().trim();
+    let differs = line.parse::<Instruction>().map(|shown| shown.agreement(Semantics::Ptxas12));
+    if let Ok(Agreement::Differs(Witness { a, b, c, manual, ptxas, .. })) = differs {
+        writeln!(stream, "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}")?;
+        writeln!(stream, "    manual 0x{manual:08x}, ptxas 0x{ptxas:08x}")?;
+    }
     Ok(0)
 }

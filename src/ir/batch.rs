@@ -217,12 +217,12 @@ impl Columns {
             }
             Op::Constant(value) => self.store_exact(at, &[value; CHUNK]),
             Op::Extract { value, low, width, signed } => {
-                self.extract(at, value, low, width, signed)
+                self.extract(at, value, low, width, signed);
             }
             Op::Insert { base, value, low, width } => {
                 let mut part = [0; CHUNK];
                 self.load_low(value, &mut part);
-                let mask = ((1u64 << width) - 1 << low) as u32;
+                let mask = (((1u64 << width) - 1) << low) as u32;
                 let mask = mask.cast_signed();
                 let ((_, base), (_, to)) = (self.place(base), self.places[at]);
                 // Steps come after their operands, and so do their columns.

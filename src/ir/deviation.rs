@@ -21,13 +21,18 @@ macro_rules! deviations {
                 match self { $(Deviation::$code => stringify!($code),)* }
             }
 
+            /// The deviation of this number, in any case.
+            pub fn find(text: &str) -> Option<Deviation> {
+                Deviation::ALL.iter().copied().find(|it| it.text().eq_ignore_ascii_case(text))
+            }
+
             /// What is different, in a line.
             pub const fn title(self) -> &'static str {
                 match self { $(Deviation::$code => $title,)* }
             }
 
-            /// What the manual says, what ptxas does, and an instruction that
-            /// shows it.
+            /// What the manual says and what ptxas does; the last line is an
+            /// instruction that shows it.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Deviation::$code => $text,)* }
             }
@@ -84,7 +89,7 @@ signed 32-bit values into 64 bits: a whole `.u32` word of 0x80000000 or more cou
 as negative. The low 32 bits of the sum are the same, so this shows with `.shr7`,
 `.shr15` or `.sat` only.
 
-    vmad.u32.u32.u32.shr15 d, a, b, c;",
+    vmad.u32.u32.u32.shr15 d, a, b, 0;",
     C8 "`vmad` always sign-extends `c`" "\
 The manual extends `c` by the sign of the final result, which is unsigned when both
 sources are `.u32` and nothing is negated. The code of ptxas sign-extends it

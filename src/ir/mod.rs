@@ -5,6 +5,9 @@
 //! overflows unseen; where the hardware cuts a value, an `extract` says so. The
 //! steps carry the name of the manual's stage they belong to.
 
+// Words are bit patterns: casts take their low bits.
+#![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
+
 mod batch;
 mod compare;
 mod deviation;
@@ -296,10 +299,9 @@ impl Builder {
         // Bits of bits: take them from where they came.
         if let Op::Extract { value: inner, low: inner_low, width: inner_width, .. } =
             self.steps[value.index()].op
+            && low + width <= inner_width
         {
-            if low + width <= inner_width {
-                return self.extract(inner, inner_low + low, width, signed);
-            }
+            return self.extract(inner, inner_low + low, width, signed);
         }
         self.push(Op::Extract { value, low, width, signed })
     }

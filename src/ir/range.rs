@@ -56,7 +56,7 @@ impl fmt::Display for Range {
 /// The range of an operation's result, from those of its operands.
 pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
     match *op {
-        Op::Input(_) => Range::bits(32, false),
+        Op::Input(_) | Op::Insert { .. } => Range::bits(32, false),
         Op::Constant(value) => Range::new(value, value),
         Op::Extract { value, low, width, signed } => {
             // The high part of a range that does not wrap keeps its order.
@@ -120,7 +120,6 @@ pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
                 inner.max.clamp(range_.min, range_.max),
             )
         }
-        Op::Insert { .. } => Range::bits(32, false),
     }
 }
 

@@ -162,11 +162,11 @@ fn operation(text: &str) -> Parsed<Op> {
         return number(text).map(Op::Constant);
     };
     let arguments: Vec<&str> = arguments.split(',').collect();
-    if let (Some(width), [from]) = (name.strip_prefix(['s', 'u']), arguments.as_slice()) {
-        if let Ok(width) = number(width) {
-            let (value, low) = indexed(from)?;
-            return Ok(Op::Extract { value, low, width, signed: name.starts_with('s') });
-        }
+    if let (Some(width), [from]) = (name.strip_prefix(['s', 'u']), arguments.as_slice())
+        && let Ok(width) = number(width)
+    {
+        let (value, low) = indexed(from)?;
+        return Ok(Op::Extract { value, low, width, signed: name.starts_with('s') });
     }
     let pair = || match arguments.as_slice() {
         [x, y] => Ok((value(x)?, value(y)?)),

@@ -13,6 +13,7 @@ mod simd_arithmetic4;
 mod simd_set2;
 mod simd_set4;
 
+use crate::ir::Deviation;
 use crate::isa::{Destination, Family, Form, Mnemonic, Modifier, Role, Sources};
 
 /// The rows, by family in the manual's order.
@@ -86,6 +87,121 @@ pub const fn summary(mnemonic: Mnemonic) -> &'static str {
         Mnemonic::Vmin4 => "four minima of bytes",
         Mnemonic::Vmax4 => "four maxima of bytes",
         Mnemonic::Vset4 => "four comparisons of bytes",
+    }
+}
+
+/// An instruction with inputs and its result under the manual.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The instruction, with operands `d`, `a`, `b`, `c`.
+    pub text: &'static str,
+    /// The words in `a`, `b` and `c`.
+    pub inputs: [u32; 3],
+    /// The new word in `d`.
+    pub result: u32,
+}
+
+/// An example of a mnemonic, worked out by hand.
+pub const fn example(mnemonic: Mnemonic) -> Example {
+    const fn of(text: &'static str, inputs: [u32; 3], result: u32) -> Example {
+        Example { text, inputs, result }
+    }
+    match mnemonic {
+        // -1 + 0x1234
+        Mnemonic::Vadd => {
+            of("vadd.s32.s32.u32 d, a.b3, b.h0, c;", [0xff00_0000, 0x1234, 0], 0x1233)
+        }
+        // 3 - 5 = -2, clamped to 0, and the other bytes of c
+        Mnemonic::Vsub => {
+            of("vsub.u32.u32.u32.sat d.b1, a, b, c;", [3, 5, 0xaabb_ccdd], 0xaabb_00dd)
+        }
+        // |0x80 - 0xff| + 10
+        Mnemonic::Vabsdiff => {
+            of("vabsdiff.u32.u32.u32.add d, a.b0, b.b1, c;", [0x80, 0xff00, 10], 0x89)
+        }
+        // min(-1, 1)
+        Mnemonic::Vmin => of("vmin.s32.s32.s32 d, a, b;", [0xffff_ffff, 1, 0], 0xffff_ffff),
+        // max(max(0x12, 0x34), 0x20)
+        Mnemonic::Vmax => of("vmax.u32.u32.u32.max d, a.b1, b.b0, c;", [0x1200, 0x34, 0x20], 0x34),
+        // 40 & 31 = 8
+        Mnemonic::Vshl => of("vshl.u32.u32.u32.wrap d, a.h1, b, c;", [0x00ff_0000, 40, 0], 0xff00),
+        // -128 >> 3
+        Mnemonic::Vshr => {
+            of("vshr.s32.s32.u32.clamp d, a.b2, b, c;", [0x0080_0000, 3, 0], 0xffff_fff0)
+        }
+        // (-2 * 3 + 262) >> 7
+        Mnemonic::Vmad => of("vmad.s32.s32.u32.shr7 d, a.b0, b, c;", [0xfe, 3, 262], 2),
+        // -1 < 1, plus 41
+        Mnemonic::Vset => of("vset.s32.u32.lt.add d, a, b, c;", [0xffff_ffff, 1, 41], 42),
+        // 0x7fff + 1 clamped, 2 + 3
+        Mnemonic::Vadd2 => {
+            of("vadd2.s32.s32.s32.sat d, a, b, c;", [0x7fff_0002, 0x0001_0003, 0], 0x7fff_0005)
+        }
+        // halves swapped: 1 - 1, 5 - 2
+        Mnemonic::Vsub2 => {
+            of("vsub2.u32.u32.u32 d, a.h01, b, c;", [0x0005_0001, 0x0001_0002, 0], 0x0000_0003)
+        }
+        // (1 + 2 + 1) >> 1, (6 + 8 + 1) >> 1
+        Mnemonic::Vavrg2 => {
+            of("vavrg2.u32.u32.u32 d, a, b, c;", [0x0001_0006, 0x0002_0008, 0], 0x0002_0007)
+        }
+        // 100 + |1 - 4| + |9 - 2|
+        Mnemonic::Vabsdiff2 => {
+            of("vabsdiff2.u32.u32.u32.add d, a, b, c;", [0x0001_0009, 0x0004_0002, 100], 110)
+        }
+        // lane 1 only: min(-1, 1), and lane 0 of c
+        Mnemonic::Vmin2 => of(
+            "vmin2.s32.s32.s32 d.h1, a, b, c;",
+            [0xffff_0009, 0x0001_0001, 0x1111_2222],
+            0xffff_2222,
+        ),
+        // max(7, 3), max(1, 2)
+        Mnemonic::Vmax2 => {
+            of("vmax2.u32.u32.u32 d, a, b, c;", [0x0007_0001, 0x0003_0002, 0], 0x0007_0002)
+        }
+        // 5 == 5, 1 != 2
+        Mnemonic::Vset2 => {
+            of("vset2.u32.u32.eq d, a, b, c;", [0x0005_0001, 0x0005_0002, 0], 0x0001_0000)
+        }
+        // 0xff + 1, 1 + 0xff, 0xf0 + 0x20 clamped; 0x10 + 0x10
+        Mnemonic::Vadd4 => {
+            of("vadd4.u32.u32.u32.sat d, a, b, c;", [0xff01_f010, 0x01ff_2010, 0], 0xffff_ff20)
+        }
+        // byte 0 of b from each byte
+        Mnemonic::Vsub4 => {
+            of("vsub4.u32.u32.u32 d, a, b.b4444, c;", [0x1020_3040, 0x10, 0], 0x0010_2030)
+        }
+        // (s + 1) >> 1 for 1+2, 0+0, 0xff+0xff, 4+4
+        Mnemonic::Vavrg4 => {
+            of("vavrg4.u32.u32.u32 d, a, b, c;", [0x0100_ff04, 0x0200_ff04, 0], 0x0200_ff04)
+        }
+        // 1000 + 1 + 2 + 3 + 4
+        Mnemonic::Vabsdiff4 => {
+            of("vabsdiff4.u32.u32.u32.add d, a, b, c;", [0x0102_0304, 0, 1000], 1010)
+        }
+        // lanes 1 and 0: min(3, 0), min(-1, 0)
+        Mnemonic::Vmin4 => {
+            of("vmin4.s32.s32.s32 d.b10, a, b, c;", [0x0102_03ff, 0, 0xaabb_ccdd], 0xaabb_00ff)
+        }
+        Mnemonic::Vmax4 => {
+            of("vmax4.u32.u32.u32 d, a, b, c;", [0x0108_03ff, 0x0701_0400, 0], 0x0708_04ff)
+        }
+        // two of four lanes differ
+        Mnemonic::Vset4 => {
+            of("vset4.u32.u32.ne.add d, a, b, c;", [0x0102_0304, 0x0102_0000, 40], 42)
+        }
+    }
+}
+
+/// The deviations of ptxas that show in a family's instructions.
+pub const fn deviations(family: Family) -> &'static [Deviation] {
+    use Deviation::{C1, C2, C3, C4, C5, C6, C7, C8};
+    match family {
+        Family::Arithmetic => &[C1, C2, C3, C4],
+        Family::Shift => &[C1, C4, C5],
+        Family::MultiplyAdd => &[C7, C8],
+        Family::Set => &[C1, C6],
+        Family::Arithmetic2 | Family::Set2 | Family::Arithmetic4 | Family::Set4 => &[],
     }
 }
 
@@ -173,6 +289,17 @@ mod tests {
             for slot in form.slots.iter().filter(|slot| !slot.role.is_type()) {
                 assert!(slot.choices.iter().all(|choice| choice.role() == slot.role));
             }
+        }
+    }
+
+    #[test]
+    fn examples_are_true() {
+        for &mnemonic in Mnemonic::ALL {
+            let Example { text, inputs: [a, b, c], result } = example(mnemonic);
+            let instruction: crate::Instruction = text.parse().expect(text);
+            assert_eq!(instruction.mnemonic(), mnemonic);
+            let program = instruction.lower(crate::ir::Semantics::Manual);
+            assert_eq!(program.eval(a, b, c), result, "{text}");
         }
     }
 

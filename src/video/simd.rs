@@ -87,10 +87,8 @@ impl<L: LaneWidth> SimdOperands<L> {
         }
         builder.stage(Stage::Merge);
         // Under a full mask nothing of `c` is left.
-        let base = match self.mask == Mask::FULL {
-            true => builder.constant(0),
-            false => builder.input(Input::C),
-        };
+        let base =
+            if self.mask == Mask::FULL { builder.constant(0) } else { builder.input(Input::C) };
         masked.fold(base, |word, (at, &lane)| {
             builder.insert(word, lane, (at as u32 * L::BITS) as u8, L::BITS as u8)
         })

@@ -1,0 +1,115 @@
+//! Where the meanings under ptxas and under the manual differ, for every form.
+
+mod support {
+    pub(crate) mod forms;
+}
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use support::forms::{rows, texts};
+use vptx::ir::{Agreement, Deviation, Semantics, Witness};
+use vptx::isa::{Family, Sources};
+use vptx::{Instruction, video};
+
+const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
+
+fn parse(text: &str) -> Instruction {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Every scalar form is decided: one program under both meanings, or inputs
+/// that tell them apart. The causes found are those that the pages name.
+#[test]
+fn every_scalar_form_is_decided() {
+    let mut causes: BTreeMap<&str, BTreeSet<Deviation>> = BTreeMap::new();
+    let (mut proven, mut differing) = (0, 0);
+    for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Scalar) {
+        for text in texts(form, mnemonic) {
+            let instruction = parse(&text);
+            for semantics in PTXAS {
+                match instruction.agreement(semantics) {
+                    Agreement::Proven => proven += 1,
+                    Agreement::Differs(witness) => {
+                        differing += 1;
+                        holds(&instruction, semantics, &witness, &text);
+                        causes.entry(mnemonic.text()).or_default().extend(witness.causes);
+                    }
+                    Agreement::Unknown => panic!("{text} is undecided under {semantics}"),
+                }
+            }
+        }
+    }
+    assert_eq!(proven + differing, 2 * 78_400);
+    for (_, mnemonic) in rows() {
+        let found: Vec<Deviation> = causes.remove(mnemonic.text()).into_iter().flatten().collect();
+        let named = video::deviations(mnemonic.family());
+        // Every cause is on the page; a family's page may name more.
+        assert!(found.iter().all(|cause| named.contains(cause)), "{mnemonic}: {found:?}");
+    }
+}
+
+fn holds(instruction: &Instruction, semantics: Semantics, witness: &Witness, text: &str) {
+    let Witness { a, b, c, manual, ptxas, ref causes } = *witness;
+    assert_ne!(manual, ptxas, "{text}");
+    assert_eq!(instruction.lower(Semantics::Manual).eval(a, b, c), manual, "{text}");
+    assert_eq!(instruction.lower(semantics).eval(a, b, c), ptxas, "{text}");
+    assert!(!causes.is_empty(), "{text}");
+    let old = causes.contains(&Deviation::C1);
+    assert!(!old || semantics == Semantics::Ptxas12, "{text}");
+}
+
+/// SIMD forms mean the same everywhere.
+#[test]
+fn simd_forms_agree() {
+    for (form, mnemonic) in rows().filter(|(form, _)| form.sources != Sources::Scalar) {
+        assert!(video::deviations(mnemonic.family()).is_empty());
+        for text in texts(form, mnemonic).iter().step_by(97) {
+            let instruction = parse(text);
+            for semantics in PTXAS {
+                assert_eq!(instruction.agreement(semantics), Agreement::Proven, "{text}");
+            }
+        }
+    }
+}
+
+/// The last line of a deviation's page shows it.
+#[test]
+fn pages_of_deviations_show_them() {
+    for &deviation in Deviation::ALL {
+        let line = deviation.explanation().lines().last().expect("a page").trim();
+        match parse(line).agreement(Semantics::Ptxas12) {
+            Agreement::Differs(witness) => {
+                assert!(witness.causes.contains(&deviation), "{deviation}: {witness:?}");
+            }
+            other => panic!("{deviation}: {line} is {other:?}"),
+        }
+        let families = [
+            Family::Arithmetic,
+            Family::Shift,
+            Family::MultiplyAdd,
+            Family::Set,
+            Family::Arithmetic2,
+            Family::Set2,
+            Family::Arithmetic4,
+            Family::Set4,
+        ];
+        let shown = families.iter().any(|&family| video::deviations(family).contains(&deviation));
+        assert!(shown, "{deviation} is on no page");
+    }
+}
+
+/// A witness of the recorded vectors: -128 becomes 127.
+#[test]
+fn a_known_case() {
+    let instruction = parse("vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;");
+    let words = [0x7f80_ff01, 0x8000_7fff, 0xfe80_feff];
+    let [manual, old, new] = Semantics::ALL
+        .map(|semantics| instruction.lower(semantics).eval(words[0], words[1], words[2]));
+    assert_eq!([manual, old, new], [0xfe80_feff, 0xfe7f_feff, 0xfe7f_feff]);
+    for semantics in PTXAS {
+        let Agreement::Differs(witness) = instruction.agreement(semantics) else {
+            panic!("it differs");
+        };
+        assert_eq!(witness.causes, [Deviation::C3]);
+    }
+}
