@@ -87,7 +87,8 @@ them as signed when the type of `a` is `.s32`.
 The manual multiplies the extended sources exactly. The code of ptxas multiplies
 signed 32-bit values into 64 bits: a whole `.u32` word of 0x80000000 or more counts
 as negative. The low 32 bits of the sum are the same, so this shows with `.shr7`,
-`.shr15` or `.sat` only.
+`.shr15` or `.sat` only: `.sat` clamps such a sum to 0 as a signed value, unless a
+scale has shifted it as 64 unsigned bits before, which makes it large.
 
     vmad.u32.u32.u32.shr15 d, a, b, 0;",
     C8 "`vmad` always sign-extends `c`" "\
