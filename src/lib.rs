@@ -42,7 +42,7 @@
 //! # Layers
 //!
 //! Data flows one way: [`source`] (text, spans) → [`syntax`] (tokens, module
-//! reader, the grammar of one instruction; knows shapes only) → [`check`] (the
+//! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (the
 //! raw tree against the [`video::FORMS`] table and the module's declarations) →
 //! [`ast`] (validated instructions) and [`diagnostic`]s. Spans are byte offsets
 //! everywhere; [`source::LineIndex`] makes lines and columns of them.

@@ -58,6 +58,17 @@ pub const MAX_LEN: usize = u32::MAX as usize - 1;
 pub struct LineIndex {
     starts: Vec<u32>,
     len: u32,
+    /// UTF-8 continuation bytes before each block, so that a column in a line of
+    /// a megabyte costs no more than one in a short line.
+    continuations: Vec<u32>,
+}
+
+/// Bytes in a block of [`LineIndex::continuations`].
+const BLOCK: usize = 1024;
+
+/// Whether the byte continues a character that started before it.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
 }
 
 /// A place as editors show it: both counted from 1, columns in Unicode scalar
@@ -76,7 +87,32 @@ impl LineIndex {
     pub fn new(text: &str) -> LineIndex {
         let newlines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
         let starts = std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1)).collect();
-        LineIndex { starts, len: text.len() as u32 }
+        let mut before = 0;
+        let continuations = text
+            .as_bytes()
+            .chunks(BLOCK)
+            .map(|block| {
+                let count = block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+                let so_far = before;
+                before += count;
+                so_far
+            })
+            .collect();
+        LineIndex { starts, len: text.len() as u32, continuations }
+    }
+
+    /// Continuation bytes before an offset of the text.
+    fn continuations(&self, text: &str, offset: u32) -> u32 {
+        let block = offset as usize / BLOCK;
+        // Nothing precedes the end of an empty last block but whole ones.
+        let Some(&before) = self.continuations.get(block) else {
+            let last = self.continuations.len().saturating_sub(1) * BLOCK;
+            let rest = &text.as_bytes()[last..offset as usize];
+            let count = rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+            return self.continuations.last().copied().unwrap_or(0) + count;
+        };
+        let rest = &text.as_bytes()[block * BLOCK..offset as usize];
+        before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
     }
 
     /// Line number from 0 of the line that holds the offset.
@@ -100,10 +136,10 @@ impl LineIndex {
     /// Line and column of an offset in the text the index was made from.
     pub fn position(&self, text: &str, offset: u32) -> Position {
         let line = self.line(offset);
-        let before = &text.as_bytes()[self.starts[line] as usize..offset as usize];
-        // Continuation bytes of UTF-8 do not count.
-        let column = before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        Position { line: line as u32 + 1, column: column as u32 + 1 }
+        let start = self.starts[line];
+        let inside = self.continuations(text, offset) - self.continuations(text, start);
+        let column = offset - start - inside;
+        Position { line: line as u32 + 1, column: column + 1 }
     }
 }
 
@@ -152,6 +188,19 @@ mod tests {
         assert_eq!(index.line_span(1).text(text), "c→d\n");
         assert_eq!(index.line_span(3).text(text), "last");
         assert!(index.line_span(9).is_empty());
+    }
+
+    #[test]
+    fn columns_in_long_lines_are_those_of_a_plain_count() {
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK] {
+            let text = format!("é\n{}é→\nx", "aé".repeat(length / 3));
+            let index = LineIndex::new(&text);
+            for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
+                let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let column = text[start..at].chars().count() as u32 + 1;
+                assert_eq!(index.position(&text, at as u32).column, column, "{length} {at}");
+            }
+        }
     }
 
     #[test]

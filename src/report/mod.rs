@@ -16,7 +16,7 @@ pub enum Format {
     /// Source excerpts with labels and help
     #[default]
     Human,
-    /// One line each: path:line:column: severity[code]: message
+    /// One line each: place, severity, code and message
     Concise,
     /// One JSON object a line each
     Json,

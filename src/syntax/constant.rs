@@ -47,7 +47,7 @@ pub enum ConstantErrorKind {
     Overflow,
     /// A floating-point value where an integer must stand.
     FloatingPoint,
-    /// Nested deeper than [`MAX_DEPTH`].
+    /// Nested deeper than 200 levels.
     TooDeep,
 }
 

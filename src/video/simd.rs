@@ -9,18 +9,15 @@ impl<L: LaneWidth> SimdArithmetic<L> {
     /// What the instruction computes.
     pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
         let (a, b) = self.operands.lanes(lowering);
-        let mut results = Vec::with_capacity(L::LANES);
-        for (a, b) in a.into_iter().zip(b) {
-            lowering.builder.stage(Stage::Compute);
-            let exact = self.compute(lowering, a, b);
-            results.push(match self.tail {
-                SimdTail::Merge { saturate: true } => {
-                    lowering.builder.stage(Stage::Saturate);
-                    let range = Range::bits(L::BITS as u8, self.dtype == Type::S32);
-                    lowering.builder.clamp(exact, range)
-                }
-                SimdTail::Merge { saturate: false } | SimdTail::Accumulate => exact,
-            });
+        lowering.builder.stage(Stage::Compute);
+        let mut results: Vec<Value> =
+            a.into_iter().zip(b).map(|(a, b)| self.compute(lowering, a, b)).collect();
+        if self.tail == (SimdTail::Merge { saturate: true }) {
+            lowering.builder.stage(Stage::Saturate);
+            let range = Range::bits(L::BITS as u8, self.dtype == Type::S32);
+            for result in &mut results {
+                *result = lowering.builder.clamp(*result, range);
+            }
         }
         self.operands.finish(lowering, &results, self.tail == SimdTail::Accumulate)
     }
