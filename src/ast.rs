@@ -512,6 +512,35 @@ impl Instruction {
             .unwrap_or(&forms[0])
     }
 
+    /// The destination register.
+    pub fn destination(&self) -> &Register {
+        match &self.operation {
+            Operation::Arithmetic(it) => &it.d,
+            Operation::Shift(it) => &it.d,
+            Operation::MultiplyAdd(it) => &it.d,
+            Operation::Set(it) => &it.d,
+            Operation::Arithmetic2(it) => &it.operands.d,
+            Operation::Set2(it) => &it.operands.d,
+            Operation::Arithmetic4(it) => &it.operands.d,
+            Operation::Set4(it) => &it.operands.d,
+        }
+    }
+
+    /// The registers in the places `a`, `b`, `c`; `None` where a constant stands
+    /// or nothing.
+    pub fn sources(&self) -> [Option<&Register>; 3] {
+        match &self.operation {
+            Operation::Arithmetic(it) => [it.a.register(), it.b.register(), it.tail.register()],
+            Operation::Shift(it) => [it.a.register(), it.b.register(), it.tail.register()],
+            Operation::Set(it) => [it.a.register(), it.b.register(), it.tail.register()],
+            Operation::MultiplyAdd(it) => [it.a.register(), it.b.register(), it.c.register()],
+            Operation::Arithmetic2(it) => it.operands.sources(),
+            Operation::Set2(it) => it.operands.sources(),
+            Operation::Arithmetic4(it) => it.operands.sources(),
+            Operation::Set4(it) => it.operands.sources(),
+        }
+    }
+
     fn tail(&self) -> Option<&Tail> {
         match &self.operation {
             Operation::Arithmetic(it) => Some(&it.tail),
@@ -522,7 +551,34 @@ impl Instruction {
     }
 }
 
+impl Source {
+    /// The register, if it is one.
+    pub fn register(&self) -> Option<&Register> {
+        match self {
+            Source::Register { register, .. } => Some(register),
+            Source::Immediate(_) => None,
+        }
+    }
+}
+
+impl Operand {
+    /// The register, if it is one.
+    pub fn register(&self) -> Option<&Register> {
+        match self {
+            Operand::Register(register) => Some(register),
+            Operand::Immediate(_) => None,
+        }
+    }
+}
+
 impl Tail {
+    fn register(&self) -> Option<&Register> {
+        match self {
+            Tail::Word => None,
+            Tail::Secondary { c, .. } | Tail::Merge { c, .. } => c.register(),
+        }
+    }
+
     fn secondary(&self) -> Option<Modifier> {
         match self {
             Tail::Secondary { op, .. } => Some(op.modifier()),
@@ -601,6 +657,12 @@ fn scalar(
         Tail::Word => write!(f, " {d}, {a}, {b}"),
         Tail::Secondary { c, .. } => write!(f, " {d}, {a}, {b}, {c}"),
         Tail::Merge { part, c } => write!(f, " {d}{part}, {a}, {b}, {c}"),
+    }
+}
+
+impl<L> SimdOperands<L> {
+    fn sources(&self) -> [Option<&Register>; 3] {
+        [Some(&self.a), Some(&self.b), Some(&self.c)]
     }
 }
 

@@ -113,3 +113,24 @@ fn a_known_case() {
         assert_eq!(witness.causes, [Deviation::C3]);
     }
 }
+
+/// What registers share, witnesses share.
+#[test]
+fn equal_registers_hold_equal_words() {
+    for (text, differs) in [
+        ("vadd.u32.u32.u32.sat d, a, b;", true),
+        ("vadd.u32.u32.u32.sat d, a, a;", true),
+        // Never negative.
+        ("vsub.u32.u32.u32.sat d.b0, a, b, c;", true),
+        ("vsub.u32.u32.u32.sat d.b0, a, a, c;", false),
+    ] {
+        let instruction = parse(text);
+        let agreement = instruction.agreement(Semantics::Ptxas13);
+        assert_eq!(matches!(agreement, Agreement::Differs(_)), differs, "{text}: {agreement:?}");
+        if let (Agreement::Differs(witness), true) = (agreement, text.contains("a, a")) {
+            assert_eq!(witness.a, witness.b, "{text}");
+        }
+        let found = vptx::check(text, &vptx::CheckOptions::default());
+        assert_eq!(found.iter().any(|found| found.code == vptx::Code::V501), differs, "{text}");
+    }
+}

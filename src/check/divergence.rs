@@ -20,7 +20,7 @@ impl Divergences {
     /// The finding on an instruction, whose opcode and modifiers stand at
     /// `span`.
     pub(super) fn find(&mut self, instruction: &Instruction, span: Span) -> Option<Diagnostic> {
-        let form = anonymous(&instruction.operation)?;
+        let form = anonymous(instruction)?;
         let found = self.known.entry(form).or_insert_with_key(|form| {
             let form = Instruction::new(form.clone());
             // Today's assembler first.
@@ -64,7 +64,7 @@ fn diagnostic(
     )
     .label("results can differ")
     .help(format!(
-        "{} → manual 0x{:08x}, {column} 0x{:08x}\n{}",
+        "{}\n→ manual 0x{:08x}, {column} 0x{:08x}\n{}",
         inputs.join(", "),
         witness.manual,
         witness.ptxas,
@@ -72,9 +72,15 @@ fn diagnostic(
     ))
 }
 
-/// The operation without the names of its registers, if it is of a kind in
+/// The operation without the names of its registers (the same for the same), if it is of a kind in
 /// which results can differ at all.
-fn anonymous(operation: &Operation) -> Option<Operation> {
+fn anonymous(instruction: &Instruction) -> Option<Operation> {
+    let operation = &instruction.operation;
+    let sources = instruction.sources();
+    let named = |at: usize| {
+        let first = (0..at).find(|&first| sources[first] == sources[at]).unwrap_or(at);
+        ["a", "b", "c"][first]
+    };
     let mut form = match operation {
         Operation::Arithmetic(it) if it.saturate || tail_differs(&it.tail) => operation.clone(),
         Operation::Shift(it) if it.saturate || tail_differs(&it.tail) => operation.clone(),
@@ -85,9 +91,9 @@ fn anonymous(operation: &Operation) -> Option<Operation> {
                 return None;
             }
             parts.d = name("d")?;
-            unname_source(&mut parts.a, "a")?;
-            unname_source(&mut parts.b, "b")?;
-            unname(&mut parts.c, "c")?;
+            unname_source(&mut parts.a, named(0))?;
+            unname_source(&mut parts.b, named(1))?;
+            unname(&mut parts.c, named(2))?;
             // Either way of writing it negates the product.
             if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
                 parts.mode = MadMode::NegateA;
@@ -103,11 +109,11 @@ fn anonymous(operation: &Operation) -> Option<Operation> {
         _ => return None,
     };
     *d = name("d")?;
-    unname_source(a, "a")?;
-    unname_source(b, "b")?;
+    unname_source(a, named(0))?;
+    unname_source(b, named(1))?;
     match tail {
         Tail::Word => {}
-        Tail::Secondary { c, .. } | Tail::Merge { c, .. } => unname(c, "c")?,
+        Tail::Secondary { c, .. } | Tail::Merge { c, .. } => unname(c, named(2))?,
     }
     Some(form)
 }

@@ -68,7 +68,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The system's words without its error number.
-fn reason(error: &io::Error) -> String {
+pub(super) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(at) => text[..at].to_lowercase(),

@@ -3,8 +3,10 @@
 #![allow(clippy::doc_markdown)]
 
 mod check;
+mod eval;
 mod explain;
 mod input;
+mod lower;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -37,6 +39,10 @@ struct Arguments {
 enum Command {
     /// Find wrong and doubtful video instructions in PTX
     Check(check::Arguments),
+    /// Compute what an instruction gives for some inputs
+    Eval(eval::Arguments),
+    /// Turn video instructions into programs of simple steps
+    Lower(lower::Arguments),
     /// Tell about a finding's code or an instruction
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -81,6 +87,8 @@ pub fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Check(arguments) => check::run(&arguments, &mut out),
+        Command::Eval(arguments) => eval::run(&arguments, &mut out),
+        Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -80,46 +80,65 @@ impl Instruction {
     /// Compares the meaning under a semantics of ptxas with that of the manual.
     ///
     /// Equal programs prove agreement. Where programs differ, inputs are
-    /// searched among edge values; for every form with registers as operands
-    /// this finds some, as a test shows.
+    /// searched among edge values, the same one for the same register; for every
+    /// form with three different registers as operands this finds some, as a
+    /// test shows.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
         let ptxas = self.lower(semantics);
         if manual == ptxas {
             return Agreement::Proven;
         }
-        let Some([a, b, c]) = search(&manual, &ptxas) else {
+        let Some([a, b, c]) = search(&manual, &ptxas, self.places()) else {
             return Agreement::Unknown;
         };
-        let expected = manual.eval(a, b, c);
-        let found = ptxas.eval(a, b, c);
+        let causes = self.causes(semantics, a, b, c);
+        let (manual, ptxas) = (manual.eval(a, b, c), ptxas.eval(a, b, c));
+        Agreement::Differs(Witness { a, b, c, manual, ptxas, causes })
+    }
+
+    /// The deviations that make the result under a semantics differ from the
+    /// manual's on these inputs: those that do so alone, else those without which
+    /// the result would be another. Empty where the results agree.
+    pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);
+        let (expected, found) = (result(Deviations::default()), result(all));
+        if expected == found {
+            return Vec::new();
+        }
         let present = || Deviation::ALL.iter().copied().filter(|deviation| all.has(*deviation));
         let alone = |deviation: &Deviation| result(Deviations::only(*deviation)) != expected;
         let needed = |deviation: &Deviation| result(all.without(*deviation)) != found;
-        let mut causes: Vec<Deviation> = present().filter(alone).collect();
-        if causes.is_empty() {
-            // Only together do they make the difference.
-            causes = present().filter(needed).collect();
-        }
-        Agreement::Differs(Witness { a, b, c, manual: expected, ptxas: found, causes })
+        let causes: Vec<Deviation> = present().filter(alone).collect();
+        if causes.is_empty() { present().filter(needed).collect() } else { causes }
+    }
+
+    /// For each of `a`, `b`, `c` the first of them that is the same register.
+    fn places(&self) -> [usize; 3] {
+        let sources = self.sources();
+        [0, 1, 2].map(|at| {
+            let same = |first: &usize| sources[at].is_some() && sources[*first] == sources[at];
+            (0..at).find(same).unwrap_or(at)
+        })
     }
 }
 
 /// Inputs on which two programs differ.
-fn search(left: &Program, right: &Program) -> Option<[u32; 3]> {
+fn search(left: &Program, right: &Program, places: [usize; 3]) -> Option<[u32; 3]> {
     let count = EDGES.len();
-    let mut c = EDGES;
+    let mut rotated = EDGES;
     // A rotation a round keeps rounds small and meets all triples.
     let (mut d, mut e) = ([0; EDGES.len()], [0; EDGES.len()]);
     for round in 0..count {
-        c.rotate_left(usize::from(round > 0));
+        rotated.rotate_left(usize::from(round > 0));
         for a in EDGES {
-            left.eval_batch(&[a; EDGES.len()], &EDGES, &c, &mut d);
-            right.eval_batch(&[a; EDGES.len()], &EDGES, &c, &mut e);
+            let words = [[a; EDGES.len()], EDGES, rotated];
+            let [a, b, c] = places.map(|place| words[place]);
+            left.eval_batch(&a, &b, &c, &mut d);
+            right.eval_batch(&a, &b, &c, &mut e);
             if let Some(at) = (0..count).find(|&at| d[at] != e[at]) {
-                return Some([a, EDGES[at], c[at]]);
+                return Some([a[at], b[at], c[at]]);
             }
         }
     }
