@@ -1,61 +1,17 @@
 //! The program as a user meets it: output, streams, exit status.
 #![cfg(feature = "cli")]
 
+#[path = "support/program.rs"]
+mod program;
 mod support;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use program::{ROOT, start, vptx, vptx_in};
 use support::fixture;
 use vptx::Code;
-
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-struct Run {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Run {
-    /// All three as one text, for a snapshot.
-    fn transcript(&self) -> String {
-        format!(
-            "status: {}\n-- stdout --\n{}-- stderr --\n{}",
-            self.status, self.stdout, self.stderr
-        )
-    }
-}
-
-fn vptx_in(dir: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_vptx"))
-        .args(arguments)
-        .current_dir(dir)
-        .env("COLUMNS", "80")
-        .env_remove("NO_COLOR")
-        .env_remove("CLICOLOR_FORCE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    // The program may end without reading all of it.
-    let _ = input.write_all(stdin);
-    drop(input);
-    let output = child.wait_with_output().expect("the program ends");
-    Run {
-        status: output.status.code().expect("no signal"),
-        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
-}
-
-fn vptx(arguments: &[&str], stdin: &str) -> Run {
-    vptx_in(Path::new(ROOT), arguments, stdin.as_bytes())
-}
 
 /// A fresh folder, removed at the end.
 struct Folder(PathBuf);
@@ -266,13 +222,7 @@ fn narrow_terminals_and_long_lines_stay_readable() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let module = "vadd.u32.u32 d, a, b;\n".repeat(20_000);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_vptx"))
-        .args(["check", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+    let mut child = start(Path::new(ROOT), &["check", "-"]);
     // Closed before the program, which reads all input first, can write.
     drop(child.stdout.take());
     child.stdin.take().expect("a pipe").write_all(module.as_bytes()).expect("read whole");

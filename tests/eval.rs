@@ -1,64 +1,17 @@
 //! `vptx eval` and `vptx lower` as a user meets them.
 #![cfg(feature = "cli")]
 
+#[path = "support/program.rs"]
+mod program;
 mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
+use program::{ROOT, Run, start, vptx, vptx_in};
 use support::{fixture, fixture_text};
 use vptx::Instruction;
 use vptx::ir::{Program, Semantics};
-
-struct Run {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Run {
-    /// All three as one text, for a snapshot.
-    fn transcript(&self) -> String {
-        format!(
-            "status: {}\n-- stdout --\n{}-- stderr --\n{}",
-            self.status, self.stdout, self.stderr
-        )
-    }
-}
-
-fn start(arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_vptx"))
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
-        .env("COLUMNS", "80")
-        .env_remove("NO_COLOR")
-        .env_remove("CLICOLOR_FORCE")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
-}
-
-fn vptx_bytes(arguments: &[&str], stdin: &[u8]) -> Run {
-    let mut child = start(arguments);
-    let mut input = child.stdin.take().expect("a pipe");
-    let output = std::thread::scope(|scope| {
-        // The program writes before it has read everything, and may end early.
-        scope.spawn(move || input.write_all(stdin));
-        child.wait_with_output().expect("the program ends")
-    });
-    Run {
-        status: output.status.code().expect("no signal"),
-        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
-}
-
-fn vptx(arguments: &[&str], stdin: &str) -> Run {
-    vptx_bytes(arguments, stdin.as_bytes())
-}
 
 fn eval(arguments: &[&str]) -> Run {
     vptx(&[&["eval"], arguments].concat(), "")
@@ -259,7 +212,7 @@ vadd.u32.u32.u32 d, a, b; ret;\t1\t2\n\
 \t1\t2\n\
 \xff\t1\t2\n\
 vadd.u32.u32.u32 d, a, b;\t2\t2";
-    insta::assert_snapshot!(vptx_bytes(&["eval", "--batch", "-"], lines).transcript(), @r"
+    insta::assert_snapshot!(vptx_in(Path::new(ROOT), &["eval", "--batch", "-"], lines).transcript(), @r"
     status: 1
     -- stdout --
     0xfffffffe
@@ -300,7 +253,7 @@ fn batches_that_cannot_run() {
 
 #[test]
 fn a_batch_answers_as_it_reads() {
-    let mut child = start(&["eval", "--batch", "-"]);
+    let mut child = start(Path::new(ROOT), &["eval", "--batch", "-"]);
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for a in 0..3 {
@@ -326,7 +279,7 @@ fn a_long_batch_keeps_its_order() {
 
 #[test]
 fn a_broken_pipe_is_no_error() {
-    let mut child = start(&["eval", "--batch", "-"]);
+    let mut child = start(Path::new(ROOT), &["eval", "--batch", "-"]);
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let lines = "vadd.u32.u32.u32 d, a, b;\t1\t2\n".repeat(100_000);

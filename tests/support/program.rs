@@ -1,0 +1,62 @@
+//! Running the program as a user does.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The checkout.
+pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// How a run ended.
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// All three as one text, for a snapshot.
+    pub(crate) fn transcript(&self) -> String {
+        format!(
+            "status: {}\n-- stdout --\n{}-- stderr --\n{}",
+            self.status, self.stdout, self.stderr
+        )
+    }
+}
+
+/// Starts the program in a folder, with pipes and 80 columns.
+pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_vptx"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("COLUMNS", "80")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Runs the program in a folder on some input.
+pub(crate) fn vptx_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
+    let mut child = start(folder, arguments);
+    let mut input = child.stdin.take().expect("a pipe");
+    let output = std::thread::scope(|scope| {
+        // The program may write before it has read everything, or end early.
+        scope.spawn(move || input.write_all(stdin));
+        child.wait_with_output().expect("the program ends")
+    });
+    Run {
+        status: output.status.code().expect("no signal"),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// Runs the program in the checkout.
+pub(crate) fn vptx(arguments: &[&str], stdin: &str) -> Run {
+    vptx_in(Path::new(ROOT), arguments, stdin.as_bytes())
+}
