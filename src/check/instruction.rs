@@ -32,16 +32,12 @@ impl Checked<'_, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A finding about what ptxas accepts, and the manual does not have.
-    pub(super) fn portability(&mut self, diagnostic: Diagnostic) {
+    /// A finding about what ptxas accepts and the manual does not have, or rules
+    /// out: none where ptxas sets the rules.
+    pub(super) fn documented_only(&mut self, diagnostic: Diagnostic) {
         if self.options.dialect == Dialect::Documented {
             self.push(diagnostic);
         }
-    }
-
-    /// What ptxas accepts although the manual rules it out.
-    pub(super) fn beyond_manual(&mut self, diagnostic: Diagnostic) {
-        self.portability(diagnostic);
     }
 }
 

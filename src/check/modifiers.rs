@@ -145,7 +145,7 @@ fn place(
     };
     if role == Role::Saturate {
         // ptxas takes any number of them.
-        checked.portability(
+        checked.documented_only(
             Diagnostic::new(Code::V402, span, "`.sat` is written more than once")
                 .label("no effect")
                 .related(first_span, "already here")
@@ -493,7 +493,7 @@ pub(super) fn order(checked: &mut Checked<'_, '_>, modifiers: &Modifiers, slots:
         return;
     };
     let text: String = documented.iter().map(|modifier| modifier.text()).collect();
-    checked.portability(
+    checked.documented_only(
         Diagnostic::new(
             Code::V401,
             first.to(*last),

@@ -221,7 +221,7 @@ pub(super) fn ignored_third(checked: &mut Checked<'_, '_>, operands: &Operands<'
         comma => comma.into_iter().chain([third.span]).map(Edit::remove).collect(),
     };
     let d = operands.d.value.text(checked.source);
-    checked.portability(
+    checked.documented_only(
         Diagnostic::new(
             Code::V403,
             third.span,
@@ -343,7 +343,7 @@ pub(super) fn destination(
 
 fn ignored_selector(checked: &mut Checked<'_, '_>, selector: Span) {
     let text = selector.text(checked.source);
-    checked.portability(
+    checked.documented_only(
         Diagnostic::new(Code::V407, selector, format!("`{text}` selects nothing here"))
             .label("ptxas accepts and ignores it")
             .help(
@@ -561,7 +561,7 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Op
         )),
         Shape::Pair { discards: true } if written => {
             let end = Span::new(operand.value.end, operand.span.end);
-            checked.beyond_manual(
+            checked.documented_only(
                 kind("video instructions have no predicate output", "ptxas accepts `|_`").fix(
                     Applicability::Safe,
                     "remove it",
@@ -778,7 +778,7 @@ pub(super) fn negation(
         }
         let cancels = a.is_some() && b.is_some() && c.is_none();
         if cancels {
-            checked.beyond_manual(
+            checked.documented_only(
                 diagnostic
                     .help("ptxas accepts two that cancel, the manual has none: remove both")
                     .fix(Applicability::Safe, "remove both", remove(&spans)),
@@ -790,7 +790,7 @@ pub(super) fn negation(
     }
     match (a, b, c) {
         (Some(a), Some(b), _) => {
-            checked.portability(
+            checked.documented_only(
                 Diagnostic::new(Code::V404, b, "the two minus signs cancel")
                     .label("undoes the other")
                     .related(a, "the other")
