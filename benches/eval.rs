@@ -12,8 +12,9 @@ use divan::{Bencher, black_box};
 use vptx::Instruction;
 use vptx::ir::{Program, Semantics};
 
-/// Words in a column.
-const LENGTH: usize = 16 * 1024;
+/// Words in a column, a multiple of [`BLOCK`].
+const WORDS: u32 = 16 * 1024;
+const LENGTH: usize = WORDS as usize;
 
 /// Turns of a pair; the best one counts.
 const ROUNDS: usize = 200;
@@ -54,17 +55,37 @@ fn map2([a, b]: [&[u32]; 2], d: &mut [u32], f: impl Fn(u32, u32) -> u32) {
     }
 }
 
-/// Four lanes, each by itself.
-fn bytes(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
-    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-    u32::from_le_bytes(from_fn(|lane| f(a[lane], b[lane])))
+/// Words that are taken apart together, so that all their lanes make a vector.
+const BLOCK: usize = 16;
+
+/// Blocks of words, lane by lane; then each word's lanes are joined with `c`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one loop for each operation")]
+fn lanes<T: Copy, const LANES: usize>(
+    [a, b, c]: [&[u32]; 3],
+    d: &mut [u32],
+    split: impl Fn(u32) -> [T; LANES],
+    f: impl Fn(T, T) -> T,
+    join: impl Fn([T; LANES], u32) -> u32,
+) {
+    let [a, b, c] = [a, b, c].map(|column| column.as_chunks::<BLOCK>().0);
+    for (((d, a), b), c) in d.as_chunks_mut::<BLOCK>().0.iter_mut().zip(a).zip(b).zip(c) {
+        let (mut a, b) = (a.map(&split), b.map(&split));
+        for (a, &b) in a.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
+            *a = f(*a, b);
+        }
+        *d = from_fn(|word| join(a[word], c[word]));
+    }
 }
 
-/// Two lanes, each by itself, as signed numbers.
-fn halves(a: u32, b: u32, f: impl Fn(i32, i32) -> i32) -> u32 {
-    let low = f(i32::from(a as i16), i32::from(b as i16));
-    let high = f(a.cast_signed() >> 16, b.cast_signed() >> 16);
-    (low.cast_unsigned() & 0xffff) | high.cast_unsigned() << 16
+/// Two signed lanes.
+fn split_halves(word: u32) -> [i16; 2] {
+    [word as i16, (word >> 16) as i16]
+}
+
+fn join_halves(lanes: [i16; 2], _: u32) -> u32 {
+    let [low, high] = lanes.map(|half| u32::from(half.cast_unsigned()));
+    high << 16 | low
 }
 
 const PAIRS: [Pair; 14] = [
@@ -135,16 +156,16 @@ const PAIRS: [Pair; 14] = [
         text: "vavrg2.s32.s32.s32 d, a, b, c",
         by_hand: |a, b, _, d| {
             map2([a, b], d, |a, b| {
-                halves(a, b, |a, b| {
-                    let sum = a + b;
-                    (sum + i32::from(sum >= 0)) >> 1
-                })
+                let average = |a: i32, b: i32| (a + b + i32::from(a + b >= 0)) >> 1;
+                let low = average((a as i16).into(), (b as i16).into());
+                let high = average(a.cast_signed() >> 16, b.cast_signed() >> 16);
+                high.cast_unsigned() << 16 | (low.cast_unsigned() & 0xffff)
             });
         },
     },
     Pair {
         text: "vmin2.s32.s32.s32 d, a, b, c",
-        by_hand: |a, b, _, d| map2([a, b], d, |a, b| halves(a, b, i32::min)),
+        by_hand: |a, b, c, d| lanes([a, b, c], d, split_halves, i16::min, join_halves),
     },
     Pair {
         text: "vset2.s32.s32.ge.add d, a, b, c",
@@ -158,25 +179,28 @@ const PAIRS: [Pair; 14] = [
     },
     Pair {
         text: "vadd4.u32.u32.u32.sat d, a, b, c",
-        by_hand: |a, b, _, d| map2([a, b], d, |a, b| bytes(a, b, u8::saturating_add)),
+        by_hand: |a, b, c, d| {
+            let join = |lanes, _| u32::from_le_bytes(lanes);
+            lanes([a, b, c], d, u32::to_le_bytes, u8::saturating_add, join);
+        },
     },
     Pair {
         text: "vabsdiff4.u32.u32.u32.add d, a, b, c",
         by_hand: |a, b, c, d| {
-            map([a, b, c], d, |a, b, c| {
-                let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-                let lanes: [u32; 4] = from_fn(|lane| a[lane].abs_diff(b[lane]).into());
-                lanes.into_iter().fold(c, u32::wrapping_add)
-            });
+            let sum = |lanes, c: u32| {
+                let word = u32::from_le_bytes(lanes);
+                let pairs = (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff);
+                c.wrapping_add((pairs & 0xffff) + (pairs >> 16))
+            };
+            lanes([a, b, c], d, u32::to_le_bytes, u8::abs_diff, sum);
         },
     },
     Pair {
         text: "vset4.s32.s32.lt d.b321, a, b, c",
         by_hand: |a, b, c, d| {
-            map([a, b, c], d, |a, b, c| {
-                let less = bytes(a, b, |a, b| (a.cast_signed() < b.cast_signed()).into());
-                (less & 0xffff_ff00) | (c & 0xff)
-            });
+            let less = |a: u8, b: u8| u8::from(a.cast_signed() < b.cast_signed());
+            let join = |lanes, c| (u32::from_le_bytes(lanes) & 0xffff_ff00) | (c & 0xff);
+            lanes([a, b, c], d, u32::to_le_bytes, less, join);
         },
     },
 ];
@@ -272,13 +296,14 @@ fn by_hand(bencher: Bencher<'_, '_>, pair: Pair) {
 fn ratios() {
     println!("| instruction | batch Melem/s | hand-written Melem/s | ratio |");
     println!("| --- | ---: | ---: | ---: |");
-    let mut logarithms = 0.0;
+    let (mut logarithms, mut pairs) = (0.0, 0.0);
     for pair in PAIRS {
-        let [batch, by_hand] = Case::new(pair).times().map(|time| LENGTH as f64 / time / 1e6);
+        let [batch, by_hand] = Case::new(pair).times().map(|time| f64::from(WORDS) / time / 1e6);
         let ratio = batch / by_hand;
         println!("| `{pair}` | {batch:.0} | {by_hand:.0} | {ratio:.3} |");
         logarithms += ratio.ln();
+        pairs += 1.0;
     }
-    let mean = (logarithms / PAIRS.len() as f64).exp();
+    let mean = f64::exp(logarithms / pairs);
     println!("| geometric mean | | | {mean:.3} |");
 }
