@@ -60,6 +60,7 @@ pub mod ir;
 pub mod isa;
 pub mod lint;
 mod module;
+pub mod print;
 pub mod source;
 pub mod syntax;
 pub mod video;
@@ -76,6 +77,7 @@ pub use check::{CheckOptions, Dialect, check, parse, parse_with};
 pub use diagnostic::Diagnostic;
 pub use lint::Code;
 pub use module::{Module, VideoStatement};
+pub use print::{FormatError, FormatOptions, format, format_edits};
 
 /// The README's examples.
 #[cfg(doctest)]

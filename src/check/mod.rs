@@ -92,7 +92,7 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let diagnostics = run(source, options, |_| count += 1).0;
+    let diagnostics = visit(source, options, |_| count += 1).0;
     (count, diagnostics)
 }
 
@@ -105,15 +105,17 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
 /// As [`parse`], with options.
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
-    let (diagnostics, version, target) = run(source, options, |statement| {
+    let (diagnostics, version, target) = visit(source, options, |statement| {
         statements.push(statement);
     });
     (Module { source, version, target, statements }, diagnostics)
 }
 
-type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
+pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 
-fn run(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
+/// Reads a text and hands over each statement that is, or was meant to be, a
+/// video instruction.
+pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
     if let Some(diagnostic) = unreadable(source) {
         return (vec![diagnostic], None, None);
     }

@@ -2,15 +2,15 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::input::{self, Input};
+use super::progress::with_progress;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{CheckOptions, Dialect, check_counted};
 use crate::isa::{PtxVersion, Target};
@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         troubles += 1;
         trouble(&message);
     });
-    let outcomes = with_progress(inputs.len(), |done| {
+    let outcomes = with_progress("checked", inputs.len(), |done| {
         inputs
             .par_iter()
             .map(|input| {
@@ -153,34 +153,4 @@ fn check_input(input: &Input, options: &CheckOptions) -> Outcome {
         }
         Err(message) => Outcome::Unreadable(message),
     }
-}
-
-/// Runs a piece of work; if it takes over a second on a terminal, says how far
-/// it has come.
-fn with_progress<T: Send>(total: usize, work: impl FnOnce(&AtomicUsize) -> T + Send) -> T {
-    let done = AtomicUsize::new(0);
-    if total < 2 || !io::stderr().is_terminal() {
-        return work(&done);
-    }
-    let finished = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let start = Instant::now();
-            let mut shown = false;
-            while !finished.load(Ordering::Acquire) {
-                std::thread::park_timeout(Duration::from_millis(100));
-                if start.elapsed() > Duration::from_secs(1) {
-                    shown = true;
-                    eprint!("\rchecked {} of {total} files", done.load(Ordering::Relaxed));
-                }
-            }
-            if shown {
-                eprint!("\r\x1b[K");
-            }
-        });
-        let result = work(&done);
-        finished.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        result
-    })
 }

@@ -29,6 +29,11 @@ impl Input {
 
     /// The text, or a sentence that says why there is none.
     pub(super) fn read(&self) -> Result<String, String> {
+        self.bytes().map(decode)
+    }
+
+    /// The bytes, or a sentence that says why there are none.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
         let bytes = match self {
             Input::Stdin => {
                 let mut bytes = Vec::new();
@@ -43,7 +48,7 @@ impl Input {
         if bytes.len() > MAX_LEN {
             return Err(too_large(&self.name()));
         }
-        Ok(decode(bytes))
+        Ok(bytes)
     }
 }
 

@@ -5,8 +5,11 @@
 mod check;
 mod eval;
 mod explain;
+mod format;
 mod input;
 mod lower;
+mod progress;
+mod settings;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -39,6 +42,8 @@ struct Arguments {
 enum Command {
     /// Find wrong and doubtful video instructions in PTX
     Check(check::Arguments),
+    /// Format PTX without changing its meaning
+    Fmt(format::Arguments),
     /// Compute what an instruction gives for some inputs
     Eval(eval::Arguments),
     /// Turn video instructions into programs of simple steps
@@ -87,6 +92,7 @@ pub fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Check(arguments) => check::run(&arguments, &mut out),
+        Command::Fmt(arguments) => format::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),

@@ -103,7 +103,7 @@ pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
 
 /// Offset after the line marker that starts here: `# 12 "file" 3`, perhaps with
 /// the word `line`. It may stand between any two tokens and ends its line.
-fn marker_end(bytes: &[u8], pos: usize) -> Option<usize> {
+pub(crate) fn marker_end(bytes: &[u8], pos: usize) -> Option<usize> {
     let blanks = |mut at: usize| {
         while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a')) {
             at += 1;

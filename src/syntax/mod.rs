@@ -6,7 +6,7 @@
 
 mod constant;
 mod grammar;
-mod lexer;
+pub(crate) mod lexer;
 mod reader;
 mod scope;
 

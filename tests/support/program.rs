@@ -1,8 +1,9 @@
 //! Running the program as a user does.
 #![allow(dead_code)]
 
+use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The checkout.
@@ -59,4 +60,28 @@ pub(crate) fn vptx_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
 /// Runs the program in the checkout.
 pub(crate) fn vptx(arguments: &[&str], stdin: &str) -> Run {
     vptx_in(Path::new(ROOT), arguments, stdin.as_bytes())
+}
+
+/// A fresh folder, removed at the end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

@@ -1,0 +1,32 @@
+//! Any bytes: formatting either refuses, or gives what stays as it is when it
+//! is formatted again, and has the same tokens outside video instructions.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vptx::print::{FormatOptions, format, format_edits};
+use vptx::{source, syntax};
+
+fn tokens(text: &str) -> Vec<&str> {
+    let (module, _) = vptx::parse(text);
+    let mut spans: Vec<_> = module.instructions().map(|(span, _)| span).collect();
+    spans.sort();
+    syntax::statement_tokens(text)
+        .into_iter()
+        .filter(|token| {
+            let next = spans.partition_point(|span| span.end <= token.span.start);
+            spans.get(next).is_none_or(|span| token.span.start < span.start)
+        })
+        .map(|token| token.span.text(text))
+        .collect()
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = source::decode(bytes.to_vec());
+    let options = FormatOptions::default();
+    let Ok(once) = format(&text, &options) else {
+        return;
+    };
+    assert_eq!(tokens(&text), tokens(&once));
+    assert_eq!(format(&once, &options).expect("it was formatted before"), once);
+    assert_eq!(format_edits(&once, &options), Ok(vec![]));
+});

@@ -1,0 +1,286 @@
+//! `vptx fmt`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anstream::AutoStream;
+use clap::Args;
+use clap::builder::styling::{AnsiColor, Style};
+use rayon::prelude::*;
+use similar::{ChangeTag, TextDiff};
+
+use super::input::{self, Input, reason};
+use super::progress::with_progress;
+use super::settings::{self, Finder};
+use super::{FAILED, FOUND, Output, trouble};
+use crate::print::{FormatError, FormatOptions, format, format_edits};
+use crate::report::{self, FileReport, Format};
+use crate::source::{UNDECODABLE, decode};
+
+/// After this long a diff need not be the shortest one.
+const DIFF_TIME: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+White space and line breaks are settled by one rule, and video instructions are
+written as the manual spells them: modifiers in its order, nothing twice,
+default selectors and masks left out, ignored third sources and minus signs that
+cancel removed. No other token is touched, and the text assembles to the same
+machine code. A file with syntax errors is left alone and reported.
+
+A comment `// vptx: fmt off` between statements, up to `// vptx: fmt on` or the
+end of the file, keeps what stands there as it is.
+
+Options are read from the nearest vptx.toml in the folder of each file or above
+it (for -, the current folder). All of them, with their defaults:
+
+  [format]
+  indent-width = 4            # spaces for each level of braces, 0 to 16
+  line-width = 100            # longer statements are broken after commas
+  line-ending = \"lf\"          # or \"crlf\", or \"keep\": as the first line ends
+  default-selectors = \"omit\"  # or \"write\": d.b3210, a.b3210, b.b7654
+
+Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
+not run.")]
+pub(super) struct Arguments {
+    /// PTX files, directories to walk for *.ptx, or - for a filter
+    #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
+    paths: Vec<PathBuf>,
+
+    /// Write nothing; fail if something would change
+    #[arg(long)]
+    check: bool,
+
+    /// Write nothing; print the changes as a unified diff
+    #[arg(long)]
+    diff: bool,
+
+    /// Read options from this file only
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Print no summary and no names of files
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// What became of one input.
+enum Outcome {
+    Same(Option<Vec<u8>>),
+    Changed {
+        /// To be printed.
+        text: Vec<u8>,
+    },
+    Wrong(FileReport),
+    Failed(String),
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let fixed = match arguments.config.as_deref().map(settings::read) {
+        Some(Err(message)) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
+        Some(Ok(options)) => Some(options),
+        None => None,
+    };
+    let mut troubles = 0usize;
+    let inputs = input::expand(&arguments.paths, |message| {
+        troubles += 1;
+        trouble(&message);
+    });
+    let finder = Finder::default();
+    let outcomes = with_progress("formatted", inputs.len(), |done| {
+        inputs
+            .par_iter()
+            .map(|input| {
+                let outcome = treat(input, arguments, fixed.as_ref(), &finder, out.style.color)
+                    .unwrap_or_else(Outcome::Failed);
+                done.fetch_add(1, Ordering::Relaxed);
+                outcome
+            })
+            .collect::<Vec<Outcome>>()
+    });
+
+    let mut errors = AutoStream::auto(io::stderr().lock());
+    let (mut changed, mut same, mut wrong) = (0usize, 0usize, 0usize);
+    for (input, outcome) in inputs.iter().zip(outcomes) {
+        match outcome {
+            Outcome::Same(text) => {
+                same += 1;
+                out.stream.write_all(&text.unwrap_or_default())?;
+            }
+            Outcome::Changed { text } => {
+                changed += 1;
+                out.stream.write_all(&text)?;
+                if arguments.check && !arguments.diff && !arguments.quiet {
+                    writeln!(out.stream, "would format {}", input.name())?;
+                }
+            }
+            Outcome::Wrong(report) => {
+                wrong += 1;
+                let mut text = Vec::new();
+                report::write(&mut text, Format::Human, &out.style, &report)?;
+                // What a filter prints is taken for the text.
+                if *input == Input::Stdin {
+                    errors.write_all(&text)?;
+                } else {
+                    out.stream.write_all(&text)?;
+                }
+            }
+            Outcome::Failed(message) => {
+                troubles += 1;
+                out.stream.flush()?;
+                trouble(&message);
+            }
+        }
+    }
+    out.stream.flush()?;
+    let filter = inputs.contains(&Input::Stdin);
+    if !arguments.quiet && !filter && changed + same + wrong > 0 {
+        let only = arguments.check || arguments.diff;
+        writeln!(errors, "{}", summary(only, changed, same, wrong))?;
+    }
+    Ok(match () {
+        () if troubles > 0 => FAILED,
+        () if wrong > 0 || arguments.check && changed > 0 => FOUND,
+        () => 0,
+    })
+}
+
+/// `2 files formatted, 1 unchanged`
+fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
+    let verb = if only { "to format" } else { "formatted" };
+    let parts = [(changed, verb), (same, "unchanged"), (wrong, "left alone: syntax errors")];
+    let named = parts.into_iter().filter(|(count, _)| *count > 0).enumerate();
+    let texts = named.map(|(at, (count, what))| match (at, count) {
+        (0, 1) => format!("1 file {what}"),
+        (0, _) => format!("{count} files {what}"),
+        _ => format!("{count} {what}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn treat(
+    input: &Input,
+    arguments: &Arguments,
+    fixed: Option<&FormatOptions>,
+    finder: &Finder,
+    color: bool,
+) -> Result<Outcome, String> {
+    let bytes = input.bytes()?;
+    // Where a link points to is what is replaced.
+    let path = match input {
+        Input::Stdin => None,
+        Input::File(path) => Some(
+            fs::canonicalize(path)
+                .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
+        ),
+    };
+    let options = match (fixed, &path) {
+        (Some(options), _) => options.clone(),
+        (None, Some(path)) => finder.options(path.parent().unwrap_or(path))?,
+        (None, None) => {
+            let folder = std::env::current_dir().map_err(|error| reason(&error))?;
+            finder.options(&folder)?
+        }
+    };
+    let formatted = match formatted(&bytes, &options) {
+        Ok(Some(formatted)) => formatted,
+        Ok(None) => {
+            let why = "a comment that must change is not in UTF-8";
+            return Err(format!("`{}` is left alone: {why}", input.name()));
+        }
+        Err(error) => {
+            let diagnostics = error.into_diagnostics();
+            let source = decode(bytes);
+            return Ok(Outcome::Wrong(FileReport { path: input.name(), source, diagnostics }));
+        }
+    };
+    let prints = path.is_none() && !arguments.check && !arguments.diff;
+    if formatted == bytes {
+        return Ok(Outcome::Same(prints.then_some(formatted)));
+    }
+    let text = if arguments.diff {
+        diff(&input.name(), &bytes, &formatted, color)
+    } else if prints {
+        formatted
+    } else {
+        if let (Some(path), false) = (&path, arguments.check) {
+            replace(path, &formatted)
+                .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
+        }
+        Vec::new()
+    };
+    Ok(Outcome::Changed { text })
+}
+
+/// The formatted bytes. Comments in other encodings stay as they are; `None`
+/// where that cannot be.
+fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, FormatError> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return format(text, options).map(|text| Some(text.into_bytes()));
+    }
+    // One character stands for each byte that is not UTF-8: offsets hold.
+    let mut formatted = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for edit in format_edits(&decode(bytes.to_vec()), options)? {
+        if edit.replacement.contains(UNDECODABLE) {
+            return Ok(None);
+        }
+        let span = edit.span.range();
+        formatted.extend_from_slice(&bytes[at..span.start]);
+        formatted.extend_from_slice(edit.replacement.as_bytes());
+        at = span.end;
+    }
+    formatted.extend_from_slice(&bytes[at..]);
+    Ok(Some(formatted))
+}
+
+/// Puts new contents in the place of a file's, all or nothing.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let permissions = fs::metadata(path)?.permissions();
+    if permissions.readonly() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
+    }
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".vptx-").tempfile_in(folder)?;
+    file.write_all(contents)?;
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A unified diff.
+fn diff(name: &str, old: &[u8], new: &[u8], color: bool) -> Vec<u8> {
+    let paint = |style: Style, text: &str| {
+        if color { format!("{style}{text}{style:#}") } else { text.to_string() }
+    };
+    let bold = Style::new().bold();
+    let mut text = paint(bold, &format!("--- {name}")) + "\n";
+    text += &(paint(bold, &format!("+++ {name}")) + "\n");
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        text += &(paint(AnsiColor::Cyan.on_default(), &hunk.header().to_string()) + "\n");
+        for change in hunk.iter_changes() {
+            let style = match change.tag() {
+                ChangeTag::Equal => Style::new(),
+                ChangeTag::Delete => AnsiColor::Red.on_default(),
+                ChangeTag::Insert => AnsiColor::Green.on_default(),
+            };
+            let line = change.value();
+            let (line, end) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));
+            text += &(paint(style, &format!("{}{line}", change.tag())) + "\n");
+            if !end {
+                text += "\\ No newline at end of file\n";
+            }
+        }
+    }
+    text.into_bytes()
+}

@@ -1,0 +1,698 @@
+//! Which line each statement, comment and brace stands on.
+
+use super::pieces::{Kind, Piece, Pieces};
+use super::spacing::{Spacing, Statement};
+use super::writer::Writer;
+use super::{FormatOptions, LineEnding};
+use crate::diagnostic::Edit;
+use crate::source::Span;
+use crate::syntax::TokenKind;
+
+/// Deeper braces are not indented further: depth must not make the output
+/// quadratic.
+const MAX_LEVEL: usize = 32;
+
+/// What ended a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Its `;`, or for directives without one the last token.
+    Complete,
+    /// The `{` of a function's body or of a section comes next.
+    Body,
+    /// The `{` of an initialiser comes next.
+    Initializer,
+}
+
+/// Directives on whose line a label stays: it names what they declare.
+const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
+
+/// Types of data in a section; each starts a line there.
+const DATA: &[&str] = &[".b8", ".b16", ".b32", ".b64"];
+
+/// A token that PTX does not have, or that cannot start a statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Foreign {
+    pub(super) span: Span,
+}
+
+/// Lays out a text whose structure is sound, with edits of its tokens.
+pub(super) struct Layout<'s> {
+    pieces: Pieces<'s>,
+    edits: &'s [Edit],
+    /// End of the piece read last.
+    end: u32,
+    options: &'s FormatOptions,
+    writer: Writer<'s>,
+    level: usize,
+    /// The line at hand goes on with the next piece.
+    inline: bool,
+    /// What comes next in the statement at hand starts a line.
+    pending: bool,
+    /// Nothing stands in the block yet: no blank line.
+    fresh: bool,
+    /// The pieces of the statement at hand; kept for its allocation.
+    statement: Vec<Piece<'s>>,
+    foreign: Option<Foreign>,
+}
+
+impl<'s> Layout<'s> {
+    pub(super) fn new(
+        source: &'s str,
+        edits: &'s [Edit],
+        options: &'s FormatOptions,
+        with_edits: bool,
+    ) -> Layout<'s> {
+        let first = source.find('\n').unwrap_or(0);
+        let crlf = first > 0 && source.as_bytes()[first - 1] == b'\r';
+        let newline = match options.line_ending {
+            LineEnding::Keep if crlf => "\r\n",
+            LineEnding::Crlf => "\r\n",
+            _ => "\n",
+        };
+        Layout {
+            pieces: Pieces::new(source),
+            edits,
+            end: 0,
+            options,
+            writer: Writer::new(source, newline, with_edits),
+            level: 0,
+            inline: false,
+            pending: false,
+            fresh: true,
+            statement: Vec::new(),
+            foreign: None,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<(String, Vec<Edit>), Foreign> {
+        while let Some(piece) = self.next() {
+            if self.foreign.is_some() {
+                break;
+            }
+            match piece.kind {
+                Kind::LineComment | Kind::BlockComment => self.comment(&piece),
+                Kind::Line => self.own_line(&piece),
+                Kind::Token(kind) => self.token(piece, kind),
+            }
+        }
+        match self.foreign {
+            Some(foreign) => Err(foreign),
+            None => Ok(self.writer.finish()),
+        }
+    }
+
+    /// The next piece, with the edits made.
+    fn next(&mut self) -> Option<Piece<'s>> {
+        loop {
+            // What lies behind is done, or in text that stays as it is.
+            while let Some((edit, rest)) = self.edits.split_first()
+                && (edit.span.end < self.end || edit.span.end == self.end && !edit.span.is_empty())
+            {
+                self.edits = rest;
+            }
+            if let Some((edit, rest)) = self.edits.split_first()
+                && edit.span == Span::at(self.end)
+            {
+                self.edits = rest;
+                let kind = Kind::Token(TokenKind::Dot);
+                let (text, span) = (edit.replacement.as_str(), edit.span);
+                return Some(Piece { kind, text, span, breaks: 0, glued: true });
+            }
+            let mut piece = self.pieces.next()?;
+            self.end = piece.span.end;
+            if let Some(edit) = self.edits.first()
+                && edit.span.start <= piece.span.start
+                && piece.span.end <= edit.span.end
+            {
+                // A comment inside what goes stays.
+                match (piece.is_token(), edit.replacement.as_str()) {
+                    (false, _) => {}
+                    (true, "") => continue,
+                    (true, text) => piece.text = text,
+                }
+            }
+            if piece.kind == Kind::Token(TokenKind::Unknown) {
+                self.foreign.get_or_insert(Foreign { span: piece.span });
+            }
+            return Some(piece);
+        }
+    }
+
+    fn indentation(&self, level: usize) -> usize {
+        level.min(MAX_LEVEL) * self.options.indent_width
+    }
+
+    /// Starts a line, after a blank one if the text has one.
+    fn start_line(&mut self, breaks: u8, level: usize) {
+        self.pending = false;
+        if std::mem::take(&mut self.inline) {
+            self.writer.space();
+            return;
+        }
+        if !self.writer.is_empty() {
+            self.writer.newline();
+            if breaks > 1 && !self.fresh {
+                self.writer.newline();
+            }
+        }
+        self.fresh = false;
+        self.writer.indent(self.indentation(level));
+    }
+
+    fn own_line(&mut self, piece: &Piece<'s>) {
+        self.inline = false;
+        self.start_line(piece.breaks, 0);
+        self.writer.piece(piece);
+    }
+
+    /// A comment between statements.
+    fn comment(&mut self, piece: &Piece<'s>) {
+        let next = self.pieces.clone().next();
+        let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == Kind::Line);
+        let trailing = piece.breaks == 0
+            && !self.writer.is_empty()
+            && (piece.kind == Kind::LineComment || ends_line);
+        if trailing {
+            self.inline = false;
+            self.writer.space();
+        } else {
+            self.start_line(piece.breaks, self.level);
+        }
+        self.writer.piece(piece);
+        self.inline = !trailing && piece.kind == Kind::BlockComment && !ends_line;
+        if marks(piece.text, "vptx: fmt off") {
+            self.verbatim();
+        }
+    }
+
+    /// Copies the text up to `vptx: fmt on`, or to its end.
+    fn verbatim(&mut self) {
+        let start = self.end;
+        let mut last = None;
+        for piece in self.pieces.by_ref() {
+            if !piece.is_token() {
+                let between = last.is_none_or(|last: Piece<'_>| {
+                    [b';', b'{', b'}', b':'].into_iter().any(|punct| last.is(punct))
+                });
+                if (piece.breaks > 0 || between) && marks(piece.text, "vptx: fmt on") {
+                    self.writer.verbatim(Span::new(start, piece.span.end));
+                    self.end = piece.span.end;
+                    self.inline = false;
+                    return;
+                }
+                continue;
+            }
+            if piece.is(b'{') {
+                self.level += 1;
+            } else if piece.is(b'}') {
+                self.level = self.level.saturating_sub(1);
+            }
+            last = Some(piece);
+        }
+        self.inline = false;
+        self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
+    }
+
+    fn token(&mut self, first: Piece<'s>, kind: TokenKind) {
+        match kind {
+            TokenKind::Punct([b'{', 0]) => {
+                self.start_line(first.breaks, self.level);
+                self.writer.piece(&first);
+                self.level += 1;
+                self.fresh = true;
+            }
+            TokenKind::Punct([b'}', 0]) => {
+                self.level = self.level.saturating_sub(1);
+                self.fresh = false;
+                self.start_line(0, self.level);
+                self.writer.piece(&first);
+            }
+            TokenKind::Punct([b';', 0]) => {
+                self.start_line(first.breaks, self.level);
+                self.writer.piece(&first);
+            }
+            TokenKind::Punct([b'@', 0]) if self.pieces.starts_with("@DWARF") => {
+                let line = self.pieces.rest_of_line(first);
+                self.own_line(&line);
+            }
+            TokenKind::Ident if self.is_label(&first) => self.label(first),
+            TokenKind::Dot => self.directive(first),
+            TokenKind::Ident | TokenKind::Punct([b'@', 0]) => self.instruction(first),
+            _ => {
+                self.foreign.get_or_insert(Foreign { span: first.span });
+            }
+        }
+    }
+
+    fn is_label(&self, first: &Piece<'s>) -> bool {
+        !self.pieces.starts_with(".")
+            && self.pieces.peek_token().is_some_and(|next| {
+                let mut after = self.pieces.clone();
+                after.pos = next.span.end as usize;
+                next.is(b':') && !after.starts_with(":")
+            })
+            && first.is_ident()
+    }
+
+    fn label(&mut self, first: Piece<'s>) {
+        let level = self.level.saturating_sub(1);
+        self.start_line(first.breaks, level);
+        self.writer.piece(&first);
+        while let Some(piece) = self.next() {
+            if piece.is(b':') {
+                self.writer.piece(&piece);
+                break;
+            }
+            self.writer.space();
+            self.writer.piece(&piece);
+            if piece.ends_line() {
+                self.writer.newline();
+                self.writer.indent(self.indentation(level + 1));
+            }
+        }
+        self.inline = self.pieces.clone().next().is_some_and(|next| NAMED.contains(&next.text));
+    }
+
+    fn instruction(&mut self, first: Piece<'s>) {
+        self.start_line(first.breaks, self.level);
+        self.statement.clear();
+        self.statement.push(first);
+        let mut braces = 0usize;
+        while let Some(piece) = self.statement_piece(&mut braces) {
+            self.statement.push(piece);
+            if piece.is(b';') {
+                break;
+            }
+        }
+        let mut spacing = Spacing::new(Statement::Instruction);
+        self.write_statement(&mut spacing);
+    }
+
+    /// The next piece of a statement, unless it belongs to what follows.
+    fn statement_piece(&mut self, braces: &mut usize) -> Option<Piece<'s>> {
+        let (pos, end) = (self.pieces.pos, self.end);
+        let piece = self.next()?;
+        if piece.is(b'{') {
+            *braces += 1;
+        } else if piece.is(b'}') {
+            let Some(left) = braces.checked_sub(1) else {
+                (self.pieces.pos, self.end) = (pos, end);
+                return None;
+            };
+            *braces = left;
+        }
+        Some(piece)
+    }
+
+    fn directive(&mut self, first: Piece<'s>) {
+        self.start_line(first.breaks, self.level);
+        self.statement.clear();
+        self.statement.push(first);
+        match first.text {
+            ".version" | ".address_size" => {
+                self.eat(Piece::is_number);
+            }
+            ".target" => while self.eat(Piece::is_ident) && self.eat(|piece| piece.is(b',')) {},
+            ".loc" => self.loc(),
+            ".file" => self.file(),
+            ".section" => return self.section(),
+            _ => return self.declaration(),
+        }
+        self.write_statement(&mut Spacing::new(Statement::Directive));
+    }
+
+    /// Takes the next token, and comments before it, if it is such a one.
+    fn eat(&mut self, wanted: impl Fn(&Piece<'s>) -> bool) -> bool {
+        let found = self.pieces.peek_token().is_some_and(|piece| wanted(&piece));
+        while found && let Some(piece) = self.next() {
+            self.statement.push(piece);
+            if piece.is_token() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn loc(&mut self) {
+        while self.eat(Piece::is_number) {}
+        while self.eat(|piece| piece.is(b',')) {
+            if self.eat(|piece| piece.text == "function_name") {
+                self.eat(Piece::is_ident);
+                if self.eat(|piece| piece.is(b'+')) {
+                    self.eat(Piece::is_number);
+                }
+            } else if self.eat(|piece| piece.text == "inlined_at") {
+                while self.eat(Piece::is_number) {}
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn file(&mut self) {
+        self.eat(Piece::is_number);
+        self.eat(|piece| piece.kind == Kind::Token(TokenKind::Str));
+        while self.eat(|piece| piece.is(b',')) {
+            self.eat(Piece::is_number);
+        }
+    }
+
+    /// Everything else that starts with a dot: to its `;`, or to the body of a
+    /// function.
+    fn declaration(&mut self) {
+        let mut spacing = Spacing::new(Statement::Directive);
+        loop {
+            let end = self.collect_declaration();
+            let header = self.statement.iter().any(is_header);
+            if header {
+                self.write_header(&mut spacing);
+            } else {
+                self.write_statement(&mut spacing);
+            }
+            self.statement.clear();
+            match end {
+                End::Complete => return,
+                End::Body => {
+                    self.fresh = true;
+                    return;
+                }
+                End::Initializer => self.initializer(&mut spacing),
+            }
+        }
+    }
+
+    fn collect_declaration(&mut self) -> End {
+        let mut braces = 0usize;
+        let mut header = self.statement.iter().any(is_header);
+        let mut assigned = false;
+        // Where to go on reading if comments turn out to follow the statement.
+        let mut resume = (self.pieces.pos, self.end, self.statement.len());
+        let end = loop {
+            let (pos, stop) = (self.pieces.pos, self.end);
+            let Some(piece) = self.statement_piece(&mut braces) else {
+                break End::Complete;
+            };
+            if piece.is(b'{') && braces == 1 && (header || assigned) {
+                (self.pieces.pos, self.end) = (pos, stop);
+                if header {
+                    break End::Body;
+                }
+                // Comments before the brace stay in the statement.
+                return End::Initializer;
+            }
+            self.statement.push(piece);
+            if piece.is_token() {
+                header |= is_header(&piece);
+                assigned = piece.is(b'=');
+                resume = (self.pieces.pos, self.end, self.statement.len());
+            }
+            if piece.is(b';') {
+                return End::Complete;
+            }
+        };
+        (self.pieces.pos, self.end) = (resume.0, resume.1);
+        self.statement.truncate(resume.2);
+        end
+    }
+
+    /// `{ … }` after `=`. It may be megabytes long, and is not collected.
+    fn initializer(&mut self, spacing: &mut Spacing<'s>) {
+        let broken = !self.initializer_fits(spacing.clone());
+        let mut braces = 0usize;
+        while let Some(piece) = self.next() {
+            if piece.is(b'{') {
+                braces += 1;
+            } else if piece.is(b'}') {
+                braces = braces.saturating_sub(1);
+            }
+            if braces == 0 && piece.is(b'}') {
+                self.write_collected(spacing, broken);
+                if broken {
+                    self.pending = false;
+                    self.break_line(self.level);
+                }
+                self.statement.push(piece);
+                return self.write_collected(spacing, false);
+            }
+            self.statement.push(piece);
+            let opens = braces == 1 && piece.is(b'{') && !self.pieces.line_comment_follows();
+            let ends = piece.is(b',') && !self.pieces.line_comment_follows();
+            if opens || ends || piece.ends_line() {
+                self.write_collected(spacing, broken && !opens);
+                self.pending |= broken && opens;
+            }
+        }
+        self.write_collected(spacing, broken);
+    }
+
+    fn write_collected(&mut self, spacing: &mut Spacing<'s>, fill: bool) {
+        let pieces = std::mem::take(&mut self.statement);
+        self.write_pieces(&pieces, spacing, self.level + 1, fill);
+        self.statement = pieces;
+        self.statement.clear();
+    }
+
+    /// Whether an initialiser, and what follows it, ends on the line at hand.
+    fn initializer_fits(&self, mut spacing: Spacing<'s>) -> bool {
+        let mut width = self.writer.column();
+        let mut braces = 0usize;
+        for piece in self.pieces.clone() {
+            width += usize::from(spacing.before(piece)) + piece.text.len();
+            if width > self.options.line_width || piece.ends_line() || piece.text.contains('\n') {
+                return false;
+            }
+            if piece.is(b'{') {
+                braces += 1;
+            } else if piece.is(b'}') {
+                braces = braces.saturating_sub(1);
+            } else if braces == 0 && (piece.is(b';') || piece.is(b',')) {
+                break;
+            }
+        }
+        true
+    }
+
+    /// `.section name { … }`: lines of data without `;`.
+    fn section(&mut self) {
+        let end = loop {
+            match self.pieces.peek_token() {
+                None => break End::Complete,
+                Some(next) if next.is(b'{') => break End::Body,
+                Some(next) if next.is(b'}') => break End::Complete,
+                Some(next) => {
+                    self.eat(|_| true);
+                    if next.is(b';') {
+                        break End::Complete;
+                    }
+                }
+            }
+        };
+        self.write_statement(&mut Spacing::new(Statement::Directive));
+        if end != End::Body {
+            return;
+        }
+        self.fresh = true;
+        let outer = self.level;
+        self.statement.clear();
+        while let Some(piece) = self.next() {
+            if piece.is(b'{') || piece.is(b'}') {
+                self.write_data_line();
+                self.token(piece, TokenKind::Punct([piece.text.as_bytes()[0], 0]));
+                if self.level == outer {
+                    return;
+                }
+                continue;
+            }
+            let comment = !piece.is_token();
+            // After a comma a line goes on.
+            let goes_on = self.statement.last().is_some_and(|last| last.is(b','));
+            let starts =
+                piece.breaks > 0 && !goes_on || piece.is_dot() && DATA.contains(&piece.text);
+            if starts && !(comment && piece.breaks == 0) {
+                self.write_data_line();
+            }
+            if comment && self.statement.is_empty() {
+                match piece.kind {
+                    Kind::Line => self.own_line(&piece),
+                    _ => self.comment(&piece),
+                }
+                continue;
+            }
+            self.statement.push(piece);
+            if piece.is(b':') || piece.ends_line() {
+                self.write_data_line();
+            }
+        }
+        self.write_data_line();
+    }
+
+    fn write_data_line(&mut self) {
+        if let Some(first) = self.statement.first() {
+            let label = self.statement.iter().any(|piece| piece.is(b':'));
+            self.start_line(first.breaks, self.level - usize::from(label && self.level > 0));
+            self.write_statement(&mut Spacing::new(Statement::Directive));
+            self.statement.clear();
+        }
+    }
+
+    /// Writes the statement; too long a line is broken after commas.
+    fn write_statement(&mut self, spacing: &mut Spacing<'s>) {
+        let pieces = std::mem::take(&mut self.statement);
+        let level = self.level + 1;
+        if self.writer.column() + bound(&pieces) <= self.options.line_width {
+            self.write_pieces(&pieces, spacing, level, false);
+        } else {
+            let mut rest = pieces.as_slice();
+            while !rest.is_empty() {
+                let (chunk, after) = rest.split_at(chunk_len(rest));
+                self.write_pieces(chunk, spacing, level, true);
+                rest = after;
+            }
+        }
+        self.statement = pieces;
+    }
+
+    /// Writes a function's header: the parameters on one line or each on its
+    /// own, and each directive that follows them on its own.
+    fn write_header(&mut self, spacing: &mut Spacing<'s>) {
+        let pieces = std::mem::take(&mut self.statement);
+        let level = self.level;
+        let close = pieces.iter().rposition(|piece| piece.is(b')'));
+        let name = pieces.iter().rposition(Piece::is_ident).unwrap_or(0);
+        let group = close.and_then(|close| {
+            let open = opening(&pieces[..close])?;
+            (open > 0 && pieces[open - 1].is_ident()).then_some((open, close))
+        });
+        let mut at = close.unwrap_or_else(|| name.min(pieces.len() - 1)) + 1;
+        match group {
+            Some((open, close)) if !self.header_fits(&pieces[..=close], open, spacing.clone()) => {
+                let comment =
+                    pieces[open + 1].kind == Kind::LineComment && pieces[open + 1].breaks == 0;
+                let first = open + 1 + usize::from(comment);
+                self.write_pieces(&pieces[..first], spacing, level + 1, false);
+                let mut rest = &pieces[first..close];
+                while !rest.is_empty() {
+                    let (chunk, after) = rest.split_at(chunk_len(rest));
+                    self.pending = true;
+                    self.write_pieces(chunk, spacing, level + 1, false);
+                    rest = after;
+                }
+                self.pending = true;
+                self.write_pieces(&pieces[close..=close], spacing, level, false);
+            }
+            _ => self.write_pieces(&pieces[..at], spacing, level + 1, false),
+        }
+        while at < pieces.len() {
+            let next = pieces[at + 1..].iter().position(Piece::is_dot);
+            let end = next.map_or(pieces.len(), |next| at + 1 + next);
+            self.pending |= pieces[at].is_dot();
+            self.write_pieces(&pieces[at..end], spacing, level, false);
+            at = end;
+        }
+        self.statement = pieces;
+    }
+
+    /// Whether a header fits on the line, and no comment breaks its parameters.
+    fn header_fits(&self, header: &[Piece<'s>], open: usize, spacing: Spacing<'s>) -> bool {
+        !header[open..].iter().any(Piece::ends_line) && self.fits(header, spacing)
+    }
+
+    /// Writes pieces that stay together; with `fill`, on a new line where they
+    /// do not fit on this one.
+    fn write_pieces(
+        &mut self,
+        pieces: &[Piece<'s>],
+        spacing: &mut Spacing<'s>,
+        level: usize,
+        fill: bool,
+    ) {
+        let mut starts_line = false;
+        if std::mem::take(&mut self.pending)
+            || fill && spacing.is_started() && !self.fits(pieces, spacing.clone())
+        {
+            self.break_line(level);
+            starts_line = true;
+        }
+        for piece in pieces {
+            let space = spacing.before(*piece);
+            if std::mem::take(&mut self.pending) {
+                self.break_line(level);
+                starts_line = true;
+            }
+            if piece.kind == Kind::Line {
+                self.writer.restart_line();
+            } else if starts_line {
+                // Where it stands is settled.
+            } else if piece.kind == Kind::LineComment && piece.breaks > 0 {
+                self.break_line(level);
+            } else if space {
+                self.writer.space();
+            }
+            self.writer.piece(piece);
+            starts_line = false;
+            self.pending = piece.ends_line();
+        }
+    }
+
+    fn fits(&self, pieces: &[Piece<'s>], mut spacing: Spacing<'s>) -> bool {
+        let width = pieces
+            .iter()
+            .filter(|piece| !piece.ends_line())
+            .fold(self.writer.column(), |width, piece| {
+                width + usize::from(spacing.before(*piece)) + piece.text.len()
+            });
+        width <= self.options.line_width
+    }
+
+    fn break_line(&mut self, level: usize) {
+        self.writer.newline();
+        self.writer.indent(self.indentation(level));
+    }
+}
+
+/// Upper bound of the columns that the pieces take on one line.
+fn bound(pieces: &[Piece<'_>]) -> usize {
+    pieces.iter().map(|piece| piece.text.len() + 1).sum()
+}
+
+/// Length of the first part that stays together: up to a comma outside
+/// brackets and a comment on its line.
+fn chunk_len(pieces: &[Piece<'_>]) -> usize {
+    let mut brackets = 0usize;
+    for (at, piece) in pieces.iter().enumerate() {
+        if piece.is(b'[') {
+            brackets += 1;
+        } else if piece.is(b']') {
+            brackets = brackets.saturating_sub(1);
+        }
+        let comment = pieces
+            .get(at + 1)
+            .is_some_and(|next| next.kind == Kind::LineComment && next.breaks == 0);
+        if (piece.is(b',') && brackets == 0 && !comment) || piece.ends_line() {
+            return at + 1;
+        }
+    }
+    pieces.len()
+}
+
+/// Index of the `(` that the `)` after these pieces closes.
+fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
+    let mut depth = 1usize;
+    pieces.iter().rposition(|piece| {
+        if piece.is(b')') {
+            depth += 1;
+        } else if piece.is(b'(') {
+            depth -= 1;
+        }
+        depth == 0
+    })
+}
+
+fn is_header(piece: &Piece<'_>) -> bool {
+    piece.is_dot() && matches!(piece.text, ".entry" | ".func")
+}
+
+/// Whether a comment says this and nothing else.
+fn marks(comment: &str, words: &str) -> bool {
+    comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim() == words
+}

@@ -1,0 +1,82 @@
+//! The edits that bring video instructions to the manual's spelling.
+
+use crate::ast::{Instruction, Operation, SimdOperands};
+use crate::check::{CheckOptions, visit};
+use crate::diagnostic::{Diagnostic, Edit, Severity};
+use crate::isa::{LaneWidth, Mask, Selector};
+use crate::lint::Code;
+use crate::source::Span;
+use crate::syntax::{TokenKind, statement_tokens};
+
+/// Spellings that only the manual rules out: their fixes keep the meaning.
+const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
+
+/// Edits of tokens of legal video instructions, in the order of the text; or
+/// the errors that leave the structure of the text in doubt.
+pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
+    let mut edits = Vec::new();
+    let (diagnostics, ..) = visit(source, &CheckOptions::default(), |statement| {
+        if let Some(instruction) = &statement.instruction {
+            defaults(source, statement.span, instruction, explicit, &mut edits);
+        }
+    });
+    let mut errors = Vec::new();
+    for mut diagnostic in diagnostics {
+        let syntax = diagnostic.code.text().starts_with("V0");
+        if syntax && diagnostic.severity == Severity::Error {
+            errors.push(diagnostic);
+        } else if SPELLINGS.contains(&diagnostic.code) {
+            edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Ok(edits)
+}
+
+/// Removes, or writes, the selectors and masks that say what goes without
+/// saying.
+fn defaults(
+    source: &str,
+    span: Span,
+    instruction: &Instruction,
+    explicit: bool,
+    edits: &mut Vec<Edit>,
+) {
+    let defaults = match &instruction.operation {
+        Operation::Arithmetic2(it) => of(&it.operands),
+        Operation::Set2(it) => of(&it.operands),
+        Operation::Arithmetic4(it) => of(&it.operands),
+        Operation::Set4(it) => of(&it.operands),
+        _ => return,
+    };
+    let text = span.text(source);
+    // Of a legal SIMD instruction: `opcode.modifiers d[.mask], a[.s], b[.s], c`.
+    let tokens = statement_tokens(text);
+    let commas: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].is(b',')).collect();
+    for (comma, default) in commas.into_iter().zip(defaults) {
+        let Some(default) = default else {
+            continue;
+        };
+        let last = tokens[comma - 1];
+        let (start, end) = (span.start + last.span.start, span.start + last.span.end);
+        match last.kind {
+            TokenKind::Dot if !explicit => edits.push(Edit::remove(Span::new(start, end))),
+            TokenKind::Ident if explicit => edits.push(Edit::insert(end, default)),
+            _ => {}
+        }
+    }
+}
+
+/// For `d`, `a` and `b` the default, where that is what holds.
+fn of<L: LaneWidth>(operands: &SimdOperands<L>) -> [Option<String>; 3] {
+    let full = Mask::<L>::FULL;
+    let (a, b) = (Selector::<L>::DEFAULT_A, Selector::<L>::DEFAULT_B);
+    [
+        (operands.mask == full).then(|| full.to_string()),
+        (operands.a_lanes == a).then(|| a.to_string()),
+        (operands.b_lanes == b).then(|| b.to_string()),
+    ]
+}

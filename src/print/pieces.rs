@@ -1,0 +1,146 @@
+//! Tokens and comments in the order of the text, with what stands between.
+
+use crate::source::Span;
+use crate::syntax::lexer::{Lexer, TokenKind, comment_end, line_end, marker_end};
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Token(TokenKind),
+    /// `// …`, without blanks at its end.
+    LineComment,
+    /// `/* … */`
+    BlockComment,
+    /// A line marker of the C preprocessor, or debug information of PTX 1.x:
+    /// it has its line for itself.
+    Line,
+}
+
+/// A token, comment or marker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    /// Where it stands; empty for a piece that is not in the text.
+    pub(super) span: Span,
+    /// Line breaks before it: none, one, or two for more.
+    pub(super) breaks: u8,
+    /// Nothing stands between it and the piece before.
+    pub(super) glued: bool,
+}
+
+impl Piece<'_> {
+    pub(super) fn is(&self, punct: u8) -> bool {
+        self.kind == Kind::Token(TokenKind::Punct([punct, 0]))
+    }
+
+    pub(super) fn is_token(&self) -> bool {
+        matches!(self.kind, Kind::Token(_))
+    }
+
+    pub(super) fn is_ident(&self) -> bool {
+        self.kind == Kind::Token(TokenKind::Ident)
+    }
+
+    pub(super) fn is_number(&self) -> bool {
+        self.kind == Kind::Token(TokenKind::Number)
+    }
+
+    pub(super) fn is_dot(&self) -> bool {
+        self.kind == Kind::Token(TokenKind::Dot)
+    }
+
+    /// Whether nothing may follow it on its line.
+    pub(super) fn ends_line(&self) -> bool {
+        matches!(self.kind, Kind::LineComment | Kind::Line)
+    }
+}
+
+/// Reads pieces off a text.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces<'s> {
+    source: &'s str,
+    bytes: &'s [u8],
+    pub(super) pos: usize,
+}
+
+impl<'s> Pieces<'s> {
+    pub(super) fn new(source: &'s str) -> Pieces<'s> {
+        Pieces { source, bytes: source.as_bytes(), pos: 0 }
+    }
+
+    /// The next token, comments passed over, without reading it.
+    pub(super) fn peek_token(&self) -> Option<Piece<'s>> {
+        let mut ahead = self.clone();
+        std::iter::from_fn(|| ahead.next()).find(Piece::is_token)
+    }
+
+    pub(super) fn starts_with(&self, text: &str) -> bool {
+        self.bytes[self.pos..].starts_with(text.as_bytes())
+    }
+
+    /// Whether `//` follows on the same line.
+    pub(super) fn line_comment_follows(&self) -> bool {
+        let blanks = self.bytes[self.pos..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+        self.bytes[self.pos + blanks.count()..].starts_with(b"//")
+    }
+
+    fn piece(&mut self, kind: Kind, end: usize, next: usize, breaks: u8, glued: bool) -> Piece<'s> {
+        let span = Span::new(self.pos as u32, end as u32);
+        let text = &self.source[self.pos..end];
+        self.pos = next;
+        Piece { kind, text, span, breaks, glued }
+    }
+
+    /// The rest of the line as a piece of its own.
+    pub(super) fn rest_of_line(&mut self, first: Piece<'s>) -> Piece<'s> {
+        let start = first.span.start as usize;
+        let end = line_end(self.bytes, start);
+        self.pos = end;
+        let text = self.source[start..end].trim_ascii_end();
+        let span = Span::new(first.span.start, (start + text.len()) as u32);
+        Piece { kind: Kind::Line, text, span, ..first }
+    }
+}
+
+impl<'s> Iterator for Pieces<'s> {
+    type Item = Piece<'s>;
+
+    fn next(&mut self) -> Option<Piece<'s>> {
+        let before = self.pos;
+        let mut breaks = 0u8;
+        loop {
+            match self.bytes.get(self.pos)? {
+                b'\n' => breaks = (breaks + 1).min(2),
+                b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => {}
+                _ => break,
+            }
+            self.pos += 1;
+        }
+        let start = self.pos;
+        let glued = start == before && start > 0;
+        match (self.bytes[start], self.bytes.get(start + 1)) {
+            (b'/', Some(b'/')) => {
+                let next = line_end(self.bytes, start);
+                let end = start + self.source[start..next].trim_ascii_end().len();
+                return Some(self.piece(Kind::LineComment, end, next, breaks, glued));
+            }
+            (b'/', Some(b'*')) => {
+                // Where it never ends, the module is not formatted.
+                let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
+                return Some(self.piece(Kind::BlockComment, end, end, breaks, glued));
+            }
+            (b'#', _) => {
+                if let Some(next) = marker_end(self.bytes, start) {
+                    let end = start + self.source[start..next].trim_ascii_end().len();
+                    // Its line break belongs to what follows.
+                    return Some(self.piece(Kind::Line, end, next - 1, breaks, glued));
+                }
+            }
+            _ => {}
+        }
+        let mut lexer = Lexer::new(self.source, start);
+        let token = lexer.token()?;
+        Some(self.piece(Kind::Token(token.kind), lexer.pos, lexer.pos, breaks, glued))
+    }
+}

@@ -1,0 +1,211 @@
+//! One rule for the space between two pieces of a statement.
+//!
+//! Where two tokens could become another one when they meet, or a rule is not
+//! known to keep the meaning, what the text has stays: a space, or none.
+
+use super::pieces::{Kind, Piece};
+use crate::syntax::TokenKind;
+
+/// What kind of statement the pieces belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Statement {
+    Instruction,
+    Directive,
+}
+
+/// Part of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// `@p`
+    Guard,
+    /// The opcode with its modifiers.
+    Opcode,
+    Operands,
+}
+
+/// How an operator stands to what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// `-5`, `x+4`, `p|q`
+    Tight,
+    /// `2 * 3`
+    Loose,
+}
+
+/// Directives whose next word is another one even without a space between.
+const OPENING: &[&str] = &[
+    ".const", ".entry", ".extern", ".func", ".global", ".local", ".param", ".reg", ".shared",
+    ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
+];
+
+/// Goes along a statement and tells whether a space stands before each piece.
+#[derive(Clone, Debug)]
+pub(super) struct Spacing<'a> {
+    statement: Statement,
+    part: Part,
+    previous: Option<Piece<'a>>,
+    /// What the previous piece is, if it is an operator.
+    operator: Option<Operator>,
+}
+
+impl<'a> Spacing<'a> {
+    pub(super) fn new(statement: Statement) -> Spacing<'a> {
+        Spacing { statement, part: Part::Opcode, previous: None, operator: None }
+    }
+
+    /// Whether a piece came already.
+    pub(super) fn is_started(&self) -> bool {
+        self.previous.is_some()
+    }
+
+    /// Whether a space stands before this piece, the next one.
+    pub(super) fn before(&mut self, piece: Piece<'a>) -> bool {
+        let Some(previous) = self.previous.replace(piece) else {
+            if piece.is(b'@') {
+                self.part = Part::Guard;
+            }
+            return false;
+        };
+        let after = self.operator.take();
+        if piece.is(b',') || piece.is(b';') {
+            self.part = Part::Operands;
+            return false;
+        }
+        if !piece.is_token() || !previous.is_token() {
+            // What a comment interrupts goes on after it.
+            if !piece.is_token() {
+                self.operator = after;
+            }
+            return true;
+        }
+        if self.statement == Statement::Instruction && self.part != Part::Operands {
+            if let Some(space) = self.in_opcode(previous, piece) {
+                return space;
+            }
+            self.part = Part::Operands;
+            self.operator = sign(piece).then_some(Operator::Tight);
+            return true;
+        }
+        self.in_operands(previous, after, piece)
+    }
+
+    /// The rule before the operands; `None` when this is the first of them.
+    fn in_opcode(&mut self, previous: Piece<'a>, piece: Piece<'a>) -> Option<bool> {
+        if self.part == Part::Guard {
+            if previous.is_ident() && piece.is_ident() {
+                self.part = Part::Opcode;
+                return Some(true);
+            }
+            let binds = (previous.is(b'@') || previous.is(b'!')) && piece.is_ident()
+                || previous.is(b'@') && piece.is(b'!');
+            return Some(!binds && !piece.glued);
+        }
+        if piece.is_dot() && (previous.is_ident() || previous.is_dot()) {
+            return Some(false);
+        }
+        // `tex.1d`, and what follows it; colons as in `.shared::cta`.
+        let part = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
+        let colon = piece.is(b':') || previous.is(b':');
+        ((part || colon) && piece.glued).then_some(false)
+    }
+
+    fn in_operands(
+        &mut self,
+        previous: Piece<'a>,
+        after: Option<Operator>,
+        piece: Piece<'a>,
+    ) -> bool {
+        let closes = |piece: Piece<'_>| piece.is(b')') || piece.is(b']') || piece.is(b'}');
+        let opens = |piece: Piece<'_>| piece.is(b'(') || piece.is(b'[') || piece.is(b'{');
+        let starts = opens(previous) || previous.is(b',') || after.is_some();
+        if sign(piece) {
+            if starts || previous.is(b'=') {
+                self.operator = Some(Operator::Tight);
+                return match after {
+                    // Two signs stay as they are.
+                    Some(Operator::Tight) => !piece.glued,
+                    Some(Operator::Loose) => true,
+                    None => !opens(previous),
+                };
+            }
+            let tight = previous.is_ident() || previous.is_dot();
+            self.operator = Some(if tight { Operator::Tight } else { Operator::Loose });
+            return !tight;
+        }
+        if closes(piece) || opens(previous) {
+            return false;
+        }
+        if previous.is(b',') {
+            return true;
+        }
+        let word = piece.is_ident() || piece.is_number();
+        match after {
+            Some(Operator::Loose) => return true,
+            Some(Operator::Tight) => return !(word || piece.is(b'(') || piece.glued),
+            None => {}
+        }
+        if let Some(operator) = self.operator_at(previous, piece) {
+            self.operator = Some(operator);
+            return operator == Operator::Loose;
+        }
+        // `%r<5>`
+        if self.statement == Statement::Directive
+            && (piece.is(b'<') && previous.is_ident()
+                || piece.is(b'>') && (previous.is_number() || previous.is_ident())
+                || previous.is(b'<') && word)
+        {
+            return false;
+        }
+        if previous.is(b'!') || previous.is(b'~') {
+            return !(word || piece.is(b'(') || piece.glued);
+        }
+        self.between(previous, piece)
+    }
+
+    /// What the piece is, if it is an operator with two sides.
+    fn operator_at(&self, previous: Piece<'a>, piece: Piece<'a>) -> Option<Operator> {
+        let Kind::Token(TokenKind::Punct(punct)) = piece.kind else {
+            return None;
+        };
+        match &punct {
+            b"|\0" if previous.is_ident() => Some(Operator::Tight),
+            b"<\0" | b">\0" if self.statement == Statement::Directive => None,
+            b"*\0" | b"/\0" | b"%\0" | b"<\0" | b">\0" | b"<<" | b">>" | b"<=" | b">=" | b"=="
+            | b"!=" | b"&&" | b"||" | b"&\0" | b"|\0" | b"^\0" | b"?\0" | b"=\0" => {
+                Some(Operator::Loose)
+            }
+            _ => None,
+        }
+    }
+
+    /// The rule between operands, brackets and words.
+    fn between(&self, previous: Piece<'a>, piece: Piece<'a>) -> bool {
+        let directive = self.statement == Statement::Directive;
+        match piece.kind {
+            Kind::Token(TokenKind::Dot) if directive => {
+                let opening = previous.is_dot() && OPENING.contains(&previous.text);
+                opening || previous.is(b')') || !piece.glued
+            }
+            Kind::Token(TokenKind::Dot) => !previous.is_ident() && !piece.glued,
+            Kind::Token(TokenKind::Ident | TokenKind::Number | TokenKind::Str) => {
+                let number = previous.is(b')') && !piece.is_ident();
+                if number || previous.is(b':') { !piece.glued } else { true }
+            }
+            _ if piece.is(b'(') => match previous.text {
+                ")" | "_" => true,
+                ".attribute" | ".unified" => false,
+                _ if previous.is_dot() => true,
+                _ => !previous.is_ident() && !piece.glued,
+            },
+            _ if piece.is(b'[') => {
+                previous.is_dot() || !previous.is_ident() && !previous.is(b']') && !piece.glued
+            }
+            _ if piece.is(b'{') => true,
+            _ => !piece.glued,
+        }
+    }
+}
+
+fn sign(piece: Piece<'_>) -> bool {
+    piece.is(b'+') || piece.is(b'-')
+}
