@@ -703,7 +703,8 @@ impl FromStr for Instruction {
     type Err = ParseInstructionError;
 
     /// Reads one instruction, in the `documented` dialect and without regard to
-    /// targets or declarations. The closing `;` may be missing.
+    /// targets or declarations: any name is that of a register, even one that
+    /// special registers have. The closing `;` may be missing.
     ///
     /// # Errors
     /// The errors that checking the text gives.

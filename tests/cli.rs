@@ -7,7 +7,7 @@ mod support;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use program::{Folder, ROOT, start, vptx, vptx_in};
 use support::fixture;

@@ -173,6 +173,7 @@ fn only_what_keeps_the_meaning_is_normalised() {
         ("vadd.u32.u32.u32 d.b01, a, b, c;", "vadd.u32.u32.u32 d.b01, a, b;"),
         // Not legal: only white space.
         ("vadd.sat.u32.u32  d,a;", "vadd.sat.u32.u32 d, a;"),
+        ("vadd.u33.u32.u32.sat.sat d, a, b;", "vadd.u33.u32.u32.sat.sat d, a, b;"),
         ("vmin2.u32.u32.u32 d.h10,a.h10,b;", "vmin2.u32.u32.u32 d.h10, a.h10, b;"),
         ("@ ! p vadd .u32 .u32.u32 d , a .b0, b ;", "@!p vadd.u32.u32.u32 d, a.b0, b;"),
         // Comments stay.

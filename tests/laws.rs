@@ -630,3 +630,22 @@ fn public_types_cross_threads() {
     shared::<vptx::syntax::Token>();
     shared::<vptx::syntax::Context<'static>>();
 }
+
+#[test]
+fn registers_with_the_names_of_special_ones_survive() {
+    let source = "\
+.version 8.0
+.target sm_75
+.entry k() {
+    .reg .b32 %laneid, %r<4>;
+    .reg .pred %pm0;
+    @%pm0 vadd.u32.u32.u32 %laneid.b0, %laneid.h1, 5, %r1;
+}";
+    let (module, found) = vptx::parse(source);
+    assert_eq!(found, []);
+    let (_, instruction) = module.instructions().next().expect("an instruction");
+    assert_eq!(&read(&instruction.to_string()), instruction);
+    // Undeclared, it is the special one.
+    let found = check("vadd.u32.u32.u32 d, a, %laneid;", &CheckOptions::default());
+    assert_eq!(found[0].code, Code::V219);
+}

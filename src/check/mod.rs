@@ -12,12 +12,12 @@ use std::str::FromStr;
 
 use crate::ast::Instruction;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::isa::{Mnemonic, PtxVersion, Target};
+use crate::isa::{Mnemonic, PtxVersion, Target, is_special_register};
 use crate::lint::Code;
 use crate::module::{Module, VideoStatement};
 use crate::source::{MAX_LEN, Span};
 use crate::syntax::{
-    Context, Handler, Problem, Statement, parse_instruction, read, statement_tokens,
+    Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, statement_tokens,
 };
 
 /// Which rules decide between error and no error.
@@ -211,7 +211,14 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     }
     let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
     let mut diagnostics = Vec::new();
-    let context = Context::default();
+    let mut context = Context::default();
+    // A module may declare registers of such names, and what is printed reads.
+    for pair in tokens.windows(2) {
+        let name = pair[1].span.text(text);
+        if !pair[0].is(b'@') && !pair[0].is(b'!') && is_special_register(name) {
+            context.declare(name, SymbolKind::Register(".b32"), pair[1].span);
+        }
+    }
     let instruction = instruction::check(text, &statement, &context, options, &mut diagnostics);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     match instruction {

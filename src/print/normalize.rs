@@ -14,9 +14,10 @@ const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 /// Edits of tokens of legal video instructions, in the order of the text; or
 /// the errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
-    let mut edits = Vec::new();
+    let (mut edits, mut legal) = (Vec::new(), Vec::new());
     let (diagnostics, ..) = visit(source, &CheckOptions::default(), |statement| {
         if let Some(instruction) = &statement.instruction {
+            legal.push(statement.span);
             defaults(source, statement.span, instruction, explicit, &mut edits);
         }
     });
@@ -25,7 +26,7 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagn
         let syntax = diagnostic.code.text().starts_with("V0");
         if syntax && diagnostic.severity == Severity::Error {
             errors.push(diagnostic);
-        } else if SPELLINGS.contains(&diagnostic.code) {
+        } else if SPELLINGS.contains(&diagnostic.code) && within(&legal, diagnostic.span) {
             edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));
         }
     }
@@ -34,6 +35,12 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagn
     }
     edits.sort_by_key(|edit| edit.span);
     Ok(edits)
+}
+
+/// Whether a span lies in one of some others, which are in order.
+fn within(spans: &[Span], span: Span) -> bool {
+    let next = spans.partition_point(|other| other.end < span.end);
+    spans.get(next).is_some_and(|other| other.start <= span.start)
 }
 
 /// Removes, or writes, the selectors and masks that say what goes without

@@ -160,7 +160,7 @@ impl<'s> Context<'s> {
         Some((entry.symbol.span, entry.count?))
     }
 
-    pub(super) fn declare(&mut self, name: &'s str, kind: SymbolKind<'s>, span: Span) {
+    pub(crate) fn declare(&mut self, name: &'s str, kind: SymbolKind<'s>, span: Span) {
         self.insert(name, Symbol { kind, span }, None);
     }
 
