@@ -62,6 +62,7 @@ impl Plan {
         }
         let mut planner = Planner {
             steps,
+            asked: vec![false; steps.len()],
             words: vec![None; steps.len()],
             kernels: Vec::new(),
             fills: Vec::new(),
@@ -136,8 +137,10 @@ struct Pattern {
 
 struct Planner<'a> {
     steps: &'a [Step],
-    /// Where the low 32 bits of values are, if that was asked and is known.
-    words: Vec<Option<Option<Source>>>,
+    /// Which values were asked for; asking again costs nothing.
+    asked: Vec<bool>,
+    /// Where the low 32 bits of values are, if that is known.
+    words: Vec<Option<Source>>,
     kernels: Vec<Kernel>,
     fills: Vec<u32>,
 }
@@ -182,8 +185,8 @@ impl Planner<'_> {
 
     /// A column of the low 32 bits of a value.
     fn word(&mut self, value: Value) -> Option<Source> {
-        if let Some(known) = self.words[value.index()] {
-            return known;
+        if std::mem::replace(&mut self.asked[value.index()], true) {
+            return self.words[value.index()];
         }
         let source = match self.op(value) {
             Op::Input(input) => Some(Source::Input(input)),
@@ -195,7 +198,7 @@ impl Planner<'_> {
             }
             _ => self.compute(value),
         };
-        self.words[value.index()] = Some(source);
+        self.words[value.index()] = source;
         source
     }
 

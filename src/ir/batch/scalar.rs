@@ -237,7 +237,7 @@ impl Scalar {
         match self.post {
             Post::Add => each(columns, out, |x, y, z| f(x, y).low().wrapping_add(z)),
             Post::Insert { low, mask } => {
-                each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask))
+                each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask));
             }
             Post::Min if T::WIDE => {
                 each(columns, out, |x, y, third| f(x, y).min(T::load(third, z)).low());
