@@ -2,8 +2,9 @@
 //!
 //! The first call makes a plan: a few kernels, each one loop that does what
 //! several steps say. The inputs go through all kernels in chunks, so that
-//! what is in between stays in the cache nearest the core. A program that the
-//! planner knows no kernels for is interpreted.
+//! what is in between stays in the cache nearest the core. The few programs that
+//! need more than 64 bits, of `vshl` and `vmad`, have no plan: each input goes
+//! through the interpreter.
 
 mod kernel;
 mod lanes;

@@ -6,7 +6,7 @@
 
 use super::kernel::{Binary, Source};
 use super::lanes::{self, Element, Gather, LanePost, Lanes, Move};
-use super::scalar::{Extract, MultiplyAdd, Post, Scalar, Width};
+use super::scalar::{Bounds, Extract, MultiplyAdd, Post, Scalar, Width};
 use super::{CHUNK, Words};
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
@@ -107,13 +107,13 @@ struct Core {
     x: Located,
     y: Located,
     clamp: Option<Range>,
-    only_above: bool,
+    bounds: Bounds,
     cut: u32,
 }
 
 impl Core {
     fn new(op: Binary, width: Width, x: Located, y: Located) -> Core {
-        Core { op, width, x, y, clamp: None, only_above: false, cut: 0 }
+        Core { op, width, x, y, clamp: None, bounds: Bounds::Both, cut: 0 }
     }
 }
 
@@ -177,9 +177,9 @@ impl Planner<'_> {
     }
 
     fn scalar(&mut self, core: &Core, post: Post, third: Located) -> Source {
-        let &Core { op, width, x, y, clamp, only_above, cut } = core;
+        let &Core { op, width, x, y, clamp, bounds, cut } = core;
         let signed = [x.1, y.1, third.1];
-        let scalar = Scalar { op, width, signed, clamp, only_above, cut, post };
+        let scalar = Scalar { op, width, signed, clamp, bounds, cut, post };
         self.push(Code::Scalar(scalar), [x.0, y.0, third.0])
     }
 
@@ -225,11 +225,19 @@ impl Planner<'_> {
                 }
             }
             Op::Min(x, y) | Op::Max(x, y) if !(self.is_short(x) && self.is_short(y)) => {
+                let views = [x, y].map(|value| self.unsigned_view(value));
+                let unsigned = views.iter().any(Option::is_some);
+                // Beside one that is taken as unsigned, the other must be so.
+                let taken = |at: usize, value| views[at].is_some() || self.range(value).min >= 0;
+                if unsigned && !(taken(0, x) && taken(1, y)) {
+                    return None;
+                }
+                let (x, y) = (views[0].unwrap_or(x), views[1].unwrap_or(y));
                 let (term, other) = if self.is_short(x) { (y, x) } else { (x, y) };
                 let third = self.located(other)?;
                 let post = match self.op(value) {
-                    Op::Min(..) => Post::Min,
-                    _ => Post::Max,
+                    Op::Min(..) => Post::Min { unsigned },
+                    _ => Post::Max { unsigned },
                 };
                 let core = self.core(term, Some(Width::I64))?;
                 return Some(self.scalar(&core, post, third));
@@ -240,6 +248,14 @@ impl Planner<'_> {
         }
         let core = self.core(value, None)?;
         Some(self.scalar(&core, Post::Word, core.x))
+    }
+
+    /// The value of 64 bits that this one takes as unsigned.
+    fn unsigned_view(&self, value: Value) -> Option<Value> {
+        match self.op(value) {
+            Op::Extract { value, low: 0, width: 64, signed: false } => Some(value),
+            _ => None,
+        }
     }
 
     /// Whether all of a value is in 32 bits.
@@ -324,9 +340,15 @@ impl Planner<'_> {
 
     /// How to compute a value, all of it in a certain width, or its low 32 bits.
     fn core(&mut self, value: Value, exactly: Option<Width>) -> Option<Core> {
-        let (inner, clamp) = match self.op(value) {
-            Op::Clamp(inner, range) => (inner, Some(range)),
-            _ => (value, None),
+        let (inner, clamp, unsigned) = match self.op(value) {
+            Op::Clamp(inner, range) => (inner, Some(range), false),
+            Op::Min(x, y) if self.constant(y).is_some_and(|bound| bound >= 0) => {
+                match (self.unsigned_view(x), self.constant(y)) {
+                    (Some(inner), Some(bound)) => (inner, Some(Range::new(0, bound)), true),
+                    _ => (value, None, false),
+                }
+            }
+            _ => (value, None, false),
         };
         // The 34 bits of a shift to the left.
         let (shifted, cut) = match self.op(inner) {
@@ -373,16 +395,22 @@ impl Planner<'_> {
             let op = match (op, width) {
                 // What saturating leaves is clamped further, if at all.
                 (Binary::Add | Binary::Sub, Width::I32 | Width::U32) => {
-                    if !clamp.is_some_and(|range| width.range().contains_range(range)) {
+                    // A difference below zero is a large one if unsigned.
+                    let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
+                    if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
                         continue;
                     }
                     saturating?
                 }
                 (Binary::AbsDiff, Width::I32) if near => Binary::AbsOfSub,
-                (Binary::Eq | Binary::Ne, Width::U32) => continue,
                 _ if cut > 0 && width == Width::I64 => op,
                 _ if !(holds(inner) || distance) || cut > 0 => continue,
                 _ => op,
+            };
+            // Words are equal whatever their sign.
+            let width = match (op, width) {
+                (Binary::Eq | Binary::Ne, Width::U32) => Width::I32,
+                _ => width,
             };
             if !width.has(op) {
                 continue;
@@ -391,8 +419,12 @@ impl Planner<'_> {
             let clamp = clamp.filter(|&range| {
                 !matches!(op, Binary::AddSat | Binary::SubSat) || range != width.range()
             });
-            let only_above = clamp.is_some_and(|range| range.min <= self.range(inner).min);
-            return Some(Core { op, width, x, y, clamp, only_above, cut });
+            let bounds = match clamp {
+                Some(_) if unsigned && width != Width::U32 => Bounds::AboveUnsigned,
+                Some(range) if unsigned || range.min <= self.range(inner).min => Bounds::Above,
+                _ => Bounds::Both,
+            };
+            return Some(Core { op, width, x, y, clamp, bounds, cut });
         }
         None
     }

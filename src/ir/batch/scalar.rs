@@ -74,11 +74,15 @@ impl Width {
     /// Whether there are kernels for an operation; each costs code.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {
-            Binary::AbsOfSub | Binary::Average | Binary::Eq | Binary::Ne => self == Width::I32,
+            Binary::AbsOfSub | Binary::Average => self == Width::I32,
             Binary::AddSat | Binary::SubSat => self != Width::I64,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Shl | Binary::ShlBelow32 => {
-                self != Width::U32
-            }
+            Binary::Add
+            | Binary::Sub
+            | Binary::Mul
+            | Binary::Eq
+            | Binary::Ne
+            | Binary::Shl
+            | Binary::ShlBelow32 => self != Width::U32,
             _ => true,
         }
     }
@@ -88,6 +92,9 @@ trait Value: Int {
     const WIDE: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;
+    /// With the highest bit turned over, to compare unsigned values; the low word
+    /// of a wide value stays.
+    fn biased(self, unsigned: bool) -> Self;
     fn mul(self, other: Self) -> Self;
     fn shl(self, amount: Self) -> Self;
     fn shr(self, amount: Self) -> Self;
@@ -104,6 +111,9 @@ macro_rules! value {
             }
             fn low(self) -> u32 {
                 self as u32
+            }
+            fn biased(self, unsigned: bool) -> $int {
+                self ^ $int::from(unsigned) << ($int::BITS - 1)
             }
             fn mul(self, other: $int) -> $int {
                 self.wrapping_mul(other)
@@ -138,9 +148,23 @@ pub(super) enum Post {
         low: u32,
         mask: u32,
     },
-    /// The smaller of it and a value of the third column; with [`Width::I64`].
-    Min,
-    Max,
+    /// The smaller of it and a value of the third column; with [`Width::I64`],
+    /// perhaps taken as unsigned.
+    Min {
+        unsigned: bool,
+    },
+    Max {
+        unsigned: bool,
+    },
+}
+
+/// Which bounds of a clamp there is something beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bounds {
+    Both,
+    Above,
+    /// The upper one alone, for values taken as unsigned.
+    AboveUnsigned,
 }
 
 /// A kernel: an operation, a clamp and what becomes of the result.
@@ -151,8 +175,7 @@ pub(super) struct Scalar {
     /// Whether the words of a column are signed values; with [`Width::I64`].
     pub(super) signed: [bool; 3],
     pub(super) clamp: Option<Range>,
-    /// Whether nothing lies below the range of the clamp.
-    pub(super) only_above: bool,
+    pub(super) bounds: Bounds,
     /// Bits above the value that a shift to the left may fill.
     pub(super) cut: u32,
     pub(super) post: Post,
@@ -196,6 +219,8 @@ impl Scalar {
             Binary::Add => self.finish(columns, out, i64::add),
             Binary::Sub => self.finish(columns, out, i64::sub),
             Binary::Mul => self.finish(columns, out, i64::mul),
+            Binary::Eq => self.finish(columns, out, |x: i64, y| i64::truth(x == y)),
+            Binary::Ne => self.finish(columns, out, |x: i64, y| i64::truth(x != y)),
             Binary::Shl => self.finish(columns, out, |x: i64, y| x.shl(y) << cut >> cut),
             Binary::ShlBelow32 => {
                 self.finish(columns, out, |x: i64, y| x.shl_below_32(y) << cut >> cut);
@@ -220,13 +245,16 @@ impl Scalar {
     fn finish<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
         match self.clamp {
             None => self.load(columns, out, f),
-            Some(Range { max, .. }) if self.only_above => {
-                let max = T::nearest(max);
-                self.load(columns, out, |x, y| f(x, y).min(max));
-            }
             Some(Range { min, max }) => {
                 let (min, max) = (T::nearest(min), T::nearest(max));
-                self.load(columns, out, |x, y| f(x, y).max(min).min(max));
+                match self.bounds {
+                    Bounds::Both => self.load(columns, out, |x, y| f(x, y).max(min).min(max)),
+                    Bounds::Above => self.load(columns, out, |x, y| f(x, y).min(max)),
+                    Bounds::AboveUnsigned => {
+                        let max = max.biased(true);
+                        self.load(columns, out, |x, y| f(x, y).biased(true).min(max).biased(true));
+                    }
+                }
             }
         }
     }
@@ -239,12 +267,14 @@ impl Scalar {
             Post::Insert { low, mask } => {
                 each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask));
             }
-            Post::Min if T::WIDE => {
-                each(columns, out, |x, y, third| f(x, y).min(T::load(third, z)).low());
-            }
-            Post::Max if T::WIDE => {
-                each(columns, out, |x, y, third| f(x, y).max(T::load(third, z)).low());
-            }
+            Post::Min { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
+                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
+                value.min(third).low()
+            }),
+            Post::Max { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
+                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
+                value.max(third).low()
+            }),
             _ => each(columns, out, |x, y, _| f(x, y).low()),
         }
     }
