@@ -267,6 +267,30 @@ fn a_batch_takes_slices_of_one_length() {
     }
 }
 
+/// Holds a batch of any length to what single inputs give.
+fn batch_is_eval(program: &Program, random: &mut Random) {
+    let inputs: Vec<Words> = (0..1300).map(|_| words(random)).collect();
+    let wants: Vec<u32> = inputs.iter().map(|&words| eval(program, words)).collect();
+    for length in [0, 1, 255, 256, 257, 511, 512, 513, 1000, 1024, 1300] {
+        let batch = eval_batch(program, &inputs[..length]);
+        assert_eq!(batch, wants[..length], "{length} inputs\n{program}");
+    }
+}
+
+#[test]
+fn a_batch_has_any_length() {
+    let mut random = Random(3);
+    for (form, mnemonic) in rows() {
+        let texts = texts(form, mnemonic);
+        let some = texts.iter().step_by(texts.len() / 4 + 1);
+        for instruction in read_all(some.map(String::as_str)) {
+            for semantics in Semantics::ALL {
+                batch_is_eval(&instruction.lower(semantics), &mut random);
+            }
+        }
+    }
+}
+
 // Every form
 
 /// Whether all semantics are known to agree on a form.

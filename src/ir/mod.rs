@@ -238,6 +238,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     steps: Vec<Step>,
+    plan: batch::PlanOnce,
 }
 
 impl Program {
@@ -367,7 +368,7 @@ impl Builder {
                 steps.push(Step { op: renumber(step.op, |value| moved[value.index()]), ..*step });
             }
         }
-        Program { steps }
+        Program { steps, plan: batch::PlanOnce::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::batch::PlanOnce;
 use super::{Op, Program, Range, Step, range};
 
 /// Why a list of steps is no program.
@@ -22,7 +23,7 @@ impl Program {
     /// use, that widths, positions and shift amounts are in bounds, that the
     /// stated range holds, and that the last value is a 32-bit word.
     pub fn new(steps: Vec<Step>) -> Result<Program, VerifyError> {
-        let program = Program { steps };
+        let program = Program { steps, plan: PlanOnce::default() };
         program.verify()?;
         Ok(program)
     }

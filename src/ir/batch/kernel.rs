@@ -1,0 +1,106 @@
+//! What kernels are made of.
+
+use super::{Input, Words};
+
+/// Words that some kernels handle together.
+pub(super) const BLOCK: usize = 16;
+
+/// Operations on two values, as kernels have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    /// The first value alone.
+    First,
+    Add,
+    Sub,
+    /// Clamped to the range of the type.
+    AddSat,
+    SubSat,
+    Mul,
+    AbsDiff,
+    /// The same, where the difference does not overflow.
+    AbsOfSub,
+    Min,
+    Max,
+    /// Half the sum; sums of zero and more are rounded up, others down.
+    Average,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    /// Amounts above 32 count as 32.
+    Shl,
+    Shr,
+    /// For amounts below 32.
+    ShlBelow32,
+    ShrBelow32,
+}
+
+/// Integers that kernels compute with. Sums and the like wrap: the planner sees
+/// to it that nothing is lost that matters.
+pub(super) trait Int: Copy + Ord {
+    /// The nearest value.
+    fn nearest(value: i128) -> Self;
+    fn truth(holds: bool) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn add_sat(self, other: Self) -> Self;
+    fn sub_sat(self, other: Self) -> Self;
+    /// The bits of the absolute difference.
+    fn distance(self, other: Self) -> Self;
+    fn half(self) -> Self;
+
+    fn average(self, other: Self) -> Self {
+        let sum = self.add(other);
+        sum.add(Self::truth(sum >= Self::truth(false))).half()
+    }
+}
+
+macro_rules! int {
+    ($($int:ident)*) => {$(
+        impl Int for $int {
+            fn nearest(value: i128) -> $int {
+                value.clamp($int::MIN.into(), $int::MAX.into()) as $int
+            }
+            fn truth(holds: bool) -> $int {
+                holds.into()
+            }
+            fn add(self, other: $int) -> $int {
+                self.wrapping_add(other)
+            }
+            fn sub(self, other: $int) -> $int {
+                self.wrapping_sub(other)
+            }
+            fn add_sat(self, other: $int) -> $int {
+                self.saturating_add(other)
+            }
+            fn sub_sat(self, other: $int) -> $int {
+                self.saturating_sub(other)
+            }
+            fn distance(self, other: $int) -> $int {
+                self.abs_diff(other) as $int
+            }
+            fn half(self) -> $int {
+                self >> 1
+            }
+        }
+    )*};
+}
+
+int! { i8 u8 i16 u16 i32 u32 i64 }
+
+/// Where a kernel finds a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Input(Input),
+    /// One that was computed, or is constant.
+    Column(usize),
+}
+
+/// The one loop of all kernels.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one loop for each operation")]
+pub(super) fn each([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
+    for (((out, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+        *out = f(x, y, z);
+    }
+}

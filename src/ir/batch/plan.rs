@@ -1,0 +1,632 @@
+//! From steps to kernels.
+//!
+//! The planner starts from the result and looks for kernels that cover several
+//! steps at once. Mostly the low 32 bits of a value are all that is needed, and
+//! they can be computed from words; where more is, ranges tell what it takes.
+
+use super::kernel::{Binary, Source};
+use super::lanes::{self, Element, Gather, LanePost, Lanes, Move};
+use super::scalar::{Bounds, Extract, MultiplyAdd, Post, Scalar, Width};
+use super::{CHUNK, Words};
+use crate::ir::{Op, Range, Step, Value};
+use crate::isa::Compare;
+
+/// Steps in a program that is planned; instructions take far fewer.
+const MOST_STEPS: usize = 256;
+
+/// Kernels in order; the last one writes the result.
+pub(super) struct Plan {
+    kernels: Vec<Kernel>,
+    /// The word that a column is filled with; only constants are read before
+    /// they are written.
+    fills: Vec<u32>,
+}
+
+struct Kernel {
+    code: Code,
+    sources: [Source; 3],
+    /// The column written, which comes after those read.
+    to: usize,
+}
+
+enum Code {
+    Extract(Extract),
+    Scalar(Scalar),
+    MultiplyAdd(MultiplyAdd),
+    Lanes(Lanes),
+    Gather(Gather),
+}
+
+impl Kernel {
+    fn run(&self, inputs: [&Words; 3], done: &[Words], out: &mut Words) {
+        let columns = self.sources.map(|source| match source {
+            Source::Input(input) => inputs[input as usize],
+            Source::Column(at) => &done[at],
+        });
+        match &self.code {
+            Code::Extract(it) => it.run(columns, out),
+            Code::Scalar(it) => it.run(columns, out),
+            Code::MultiplyAdd(it) => it.run(columns, out),
+            Code::Lanes(it) => it.run(columns, out),
+            Code::Gather(it) => it.run(columns, out),
+        }
+    }
+}
+
+impl Plan {
+    /// A plan for a program, unless it needs kernels that there are none of.
+    pub(super) fn new(steps: &[Step]) -> Option<Plan> {
+        // The planner goes as deep as the steps hang together.
+        if steps.len() > MOST_STEPS {
+            return None;
+        }
+        let mut planner = Planner {
+            steps,
+            asked: vec![false; steps.len()],
+            words: vec![None; steps.len()],
+            kernels: Vec::new(),
+            fills: Vec::new(),
+        };
+        let result = planner.word(Value(steps.len() as u32 - 1))?;
+        let last = planner.kernels.last().map(|kernel| Source::Column(kernel.to));
+        if last != Some(result) {
+            let whole = (result, false);
+            let core = Core::new(Binary::First, Width::I32, whole, whole);
+            planner.scalar(&core, Post::Word, whole);
+        }
+        let Planner { kernels, mut fills, .. } = planner;
+        // The last kernel does not write to a column.
+        fills.pop();
+        Some(Plan { kernels, fills })
+    }
+
+    /// Columns to run it on.
+    pub(super) fn columns(&self) -> Vec<Words> {
+        self.fills.iter().map(|&fill| [fill; CHUNK]).collect()
+    }
+
+    pub(super) fn run(&self, inputs: [&Words; 3], columns: &mut [Words], d: &mut Words) {
+        let Some((last, kernels)) = self.kernels.split_last() else {
+            return;
+        };
+        for kernel in kernels {
+            let (done, rest) = columns.split_at_mut(kernel.to);
+            kernel.run(inputs, done, &mut rest[0]);
+        }
+        last.run(inputs, columns, d);
+    }
+}
+
+/// A column of words, and whether they are signed values.
+type Located = (Source, bool);
+
+/// An operation on two words and a clamp: what one kernel can compute.
+struct Core {
+    op: Binary,
+    width: Width,
+    x: Located,
+    y: Located,
+    clamp: Option<Range>,
+    bounds: Bounds,
+    cut: u32,
+}
+
+impl Core {
+    fn new(op: Binary, width: Width, x: Located, y: Located) -> Core {
+        Core { op, width, x, y, clamp: None, bounds: Bounds::Both, cut: 0 }
+    }
+}
+
+/// The lanes of some words that are computed alike.
+struct Pack {
+    bits: u8,
+    /// By lane, where it is not left out.
+    lanes: [Option<Value>; 4],
+}
+
+/// What is the same in all lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Pattern {
+    op: Binary,
+    clamp: Option<Range>,
+    signed: [bool; 2],
+    range: Range,
+    /// Before the clamp.
+    inner: Range,
+}
+
+struct Planner<'a> {
+    steps: &'a [Step],
+    /// Which values were asked for; asking again costs nothing.
+    asked: Vec<bool>,
+    /// Where the low 32 bits of values are, if that is known.
+    words: Vec<Option<Source>>,
+    kernels: Vec<Kernel>,
+    fills: Vec<u32>,
+}
+
+impl Planner<'_> {
+    fn op(&self, value: Value) -> Op {
+        self.steps[value.index()].op
+    }
+
+    fn range(&self, value: Value) -> Range {
+        self.steps[value.index()].range
+    }
+
+    fn constant(&self, value: Value) -> Option<i128> {
+        match self.op(value) {
+            Op::Constant(constant) => Some(constant),
+            _ => None,
+        }
+    }
+
+    fn fits(&self, value: Value, width: Width) -> bool {
+        width.range().contains_range(self.range(value))
+    }
+
+    fn column(&mut self, fill: u32) -> usize {
+        self.fills.push(fill);
+        self.fills.len() - 1
+    }
+
+    fn push(&mut self, code: Code, sources: [Source; 3]) -> Source {
+        let to = self.column(0);
+        self.kernels.push(Kernel { code, sources, to });
+        Source::Column(to)
+    }
+
+    fn scalar(&mut self, core: &Core, post: Post, third: Located) -> Source {
+        let &Core { op, width, x, y, clamp, bounds, cut } = core;
+        let signed = [x.1, y.1, third.1];
+        let scalar = Scalar { op, width, signed, clamp, bounds, cut, post };
+        self.push(Code::Scalar(scalar), [x.0, y.0, third.0])
+    }
+
+    /// A column of the low 32 bits of a value.
+    fn word(&mut self, value: Value) -> Option<Source> {
+        if std::mem::replace(&mut self.asked[value.index()], true) {
+            return self.words[value.index()];
+        }
+        let source = match self.op(value) {
+            Op::Input(input) => Some(Source::Input(input)),
+            Op::Constant(constant) => Some(Source::Column(self.column(constant as u32))),
+            Op::Extract { value, low: 0, width: 32.., .. } => self.word(value),
+            Op::Extract { value, low, width, signed } if low + width <= 32 => {
+                let extract = Code::Extract(Extract { low, width, signed });
+                self.word(value).map(|from| self.push(extract, [from; 3]))
+            }
+            _ => self.compute(value),
+        };
+        self.words[value.index()] = source;
+        source
+    }
+
+    fn compute(&mut self, value: Value) -> Option<Source> {
+        if let Some(source) = self.packed(value).or_else(|| self.multiply_add(value)) {
+            return Some(source);
+        }
+        match self.op(value) {
+            Op::Insert { base, value, low, width } => {
+                let third = self.word(base)?;
+                let core = self.core(value, None)?;
+                let mask = (((1u64 << width) - 1) << low) as u32;
+                let post = Post::Insert { low: low.into(), mask };
+                return Some(self.scalar(&core, post, (third, false)));
+            }
+            Op::Add(x, y) => {
+                // The term that takes a kernel gets the sum with it.
+                let simple = |value: Value| self.is_located(value);
+                let (term, other) = if simple(x) { (y, x) } else { (x, y) };
+                if !simple(term) {
+                    let third = self.word(other)?;
+                    let core = self.core(term, None)?;
+                    return Some(self.scalar(&core, Post::Add, (third, false)));
+                }
+            }
+            Op::Min(x, y) | Op::Max(x, y) if !(self.is_short(x) && self.is_short(y)) => {
+                let views = [x, y].map(|value| self.unsigned_view(value));
+                let unsigned = views.iter().any(Option::is_some);
+                // Beside one that is taken as unsigned, the other must be so.
+                let taken = |at: usize, value| views[at].is_some() || self.range(value).min >= 0;
+                if unsigned && !(taken(0, x) && taken(1, y)) {
+                    return None;
+                }
+                let (x, y) = (views[0].unwrap_or(x), views[1].unwrap_or(y));
+                let (term, other) = if self.is_short(x) { (y, x) } else { (x, y) };
+                let third = self.located(other)?;
+                let post = match self.op(value) {
+                    Op::Min(..) => Post::Min { unsigned },
+                    _ => Post::Max { unsigned },
+                };
+                let core = self.core(term, Some(Width::I64))?;
+                return Some(self.scalar(&core, post, third));
+            }
+            // Bits above the low 32 are in no column.
+            Op::Extract { low, width, .. } if low + width > 32 => return None,
+            _ => {}
+        }
+        let core = self.core(value, None)?;
+        Some(self.scalar(&core, Post::Word, core.x))
+    }
+
+    /// The value of 64 bits that this one takes as unsigned.
+    fn unsigned_view(&self, value: Value) -> Option<Value> {
+        match self.op(value) {
+            Op::Extract { value, low: 0, width: 64, signed: false } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether all of a value is in 32 bits.
+    fn is_short(&self, value: Value) -> bool {
+        self.fits(value, Width::I32) || self.fits(value, Width::U32)
+    }
+
+    /// Whether a value lies in a word without a computation.
+    fn is_located(&self, value: Value) -> bool {
+        match self.op(value) {
+            Op::Input(_) | Op::Constant(_) => true,
+            Op::Extract { low, width, .. } => low + width <= 32,
+            _ => false,
+        }
+    }
+
+    /// Where all of a value is.
+    fn located(&mut self, value: Value) -> Option<Located> {
+        if !self.is_short(value) {
+            return None;
+        }
+        Some((self.word(value)?, self.fits(value, Width::I32)))
+    }
+
+    /// Where the low 32 bits of a value are.
+    fn located_low(&mut self, value: Value) -> Option<Located> {
+        Some((self.word(value)?, true))
+    }
+
+    /// The operation of a step on two values, as kernels have it.
+    fn binary(&self, value: Value) -> (Binary, Value, Value) {
+        match self.op(value) {
+            Op::Add(x, y) => (Binary::Add, x, y),
+            Op::Sub(x, y) => (Binary::Sub, x, y),
+            Op::Mul(x, y) => (Binary::Mul, x, y),
+            Op::AbsDiff(x, y) => (Binary::AbsDiff, x, y),
+            Op::Min(x, y) => (Binary::Min, x, y),
+            Op::Max(x, y) => (Binary::Max, x, y),
+            Op::Compare(Compare::Eq, x, y) => (Binary::Eq, x, y),
+            Op::Compare(Compare::Ne, x, y) => (Binary::Ne, x, y),
+            Op::Compare(Compare::Lt, x, y) => (Binary::Lt, x, y),
+            Op::Compare(Compare::Le, x, y) => (Binary::Le, x, y),
+            Op::Compare(Compare::Gt, x, y) => (Binary::Lt, y, x),
+            Op::Compare(Compare::Ge, x, y) => (Binary::Le, y, x),
+            Op::Shl(x, y) => {
+                let below = self.range(y).max < 32;
+                (if below { Binary::ShlBelow32 } else { Binary::Shl }, x, self.amount(y))
+            }
+            Op::Shr(x, y) => {
+                if let Some((x, y)) = self.average(x, y) {
+                    return (Binary::Average, x, y);
+                }
+                let below = self.range(y).max < 32;
+                (if below { Binary::ShrBelow32 } else { Binary::Shr }, x, self.amount(y))
+            }
+            _ => (Binary::First, value, value),
+        }
+    }
+
+    /// The terms of a sum that is rounded as averages are.
+    fn average(&self, sum: Value, amount: Value) -> Option<(Value, Value)> {
+        if self.fits(sum, Width::I32)
+            && let Op::Add(sum, carry) = self.op(sum)
+            && let Op::Add(x, y) = self.op(sum)
+            && let Op::Compare(Compare::Ge, compared, zero) = self.op(carry)
+            && (compared, self.constant(zero)) == (sum, Some(0))
+            && self.constant(amount) == Some(1)
+            && self.fits(sum, Width::I32)
+        {
+            return Some((x, y));
+        }
+        None
+    }
+
+    /// A shift amount without a bound that shifts have anyway.
+    fn amount(&self, value: Value) -> Value {
+        match self.op(value) {
+            Op::Min(x, y) if self.constant(y) == Some(32) && self.fits(x, Width::U32) => x,
+            _ => value,
+        }
+    }
+
+    /// How to compute a value, all of it in a certain width, or its low 32 bits.
+    fn core(&mut self, value: Value, exactly: Option<Width>) -> Option<Core> {
+        let (inner, clamp, unsigned) = match self.op(value) {
+            Op::Clamp(inner, range) => (inner, Some(range), false),
+            Op::Min(x, y) if self.constant(y).is_some_and(|bound| bound >= 0) => {
+                match (self.unsigned_view(x), self.constant(y)) {
+                    (Some(inner), Some(bound)) => (inner, Some(Range::new(0, bound)), true),
+                    _ => (value, None, false),
+                }
+            }
+            _ => (value, None, false),
+        };
+        // The 34 bits of a shift to the left.
+        let (shifted, cut) = match self.op(inner) {
+            Op::Extract { value, low: 0, width, signed: true }
+                if width > 32 && matches!(self.op(value), Op::Shl(..)) =>
+            {
+                (value, 64 - u32::from(width))
+            }
+            _ => (inner, 0),
+        };
+        let (op, x, y) = self.binary(shifted);
+        let low_only = clamp.is_none() && exactly.is_none();
+        if low_only {
+            let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
+            let shift = matches!(op, Binary::Shl | Binary::ShlBelow32);
+            if modular || shift && self.fits(y, Width::U32) {
+                let (x, y) = (self.located_low(x)?, self.located_low(y)?);
+                return Some(Core::new(op, Width::I32, x, y));
+            }
+        }
+        for width in Width::ALL {
+            let holds = |value| self.fits(value, width);
+            // A difference is right modulo 2^32.
+            let distance = op == Binary::AbsDiff && low_only;
+            // Amounts count as unsigned words.
+            let shift =
+                matches!(op, Binary::Shl | Binary::Shr | Binary::ShlBelow32 | Binary::ShrBelow32);
+            let second = if shift { self.fits(y, Width::U32) } else { holds(y) };
+            if exactly.is_some_and(|exactly| exactly != width)
+                || !(holds(x) && second && (holds(value) || distance))
+            {
+                continue;
+            }
+            let (left, right) = (self.range(x), self.range(y));
+            let near = width
+                .range()
+                .contains_range(Range::new(left.min - right.max, left.max - right.min))
+                && holds(inner);
+            let saturating = match op {
+                Binary::Add => Some(Binary::AddSat),
+                Binary::Sub => Some(Binary::SubSat),
+                _ => None,
+            };
+            let op = match (op, width) {
+                // What saturating leaves is clamped further, if at all.
+                (Binary::Add | Binary::Sub, Width::I32 | Width::U32) => {
+                    // A difference below zero is a large one if unsigned.
+                    let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
+                    if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
+                        continue;
+                    }
+                    saturating?
+                }
+                (Binary::AbsDiff, Width::I32) if near => Binary::AbsOfSub,
+                _ if cut > 0 && width == Width::I64 => op,
+                _ if !(holds(inner) || distance) || cut > 0 => continue,
+                _ => op,
+            };
+            // Words are equal whatever their sign.
+            let width = match (op, width) {
+                (Binary::Eq | Binary::Ne, Width::U32) => Width::I32,
+                _ => width,
+            };
+            if !width.has(op) {
+                continue;
+            }
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            let clamp = clamp.filter(|&range| {
+                !matches!(op, Binary::AddSat | Binary::SubSat) || range != width.range()
+            });
+            let bounds = match clamp {
+                Some(_) if unsigned && width != Width::U32 => Bounds::AboveUnsigned,
+                Some(range) if unsigned || range.min <= self.range(inner).min => Bounds::Above,
+                _ => Bounds::Both,
+            };
+            return Some(Core { op, width, x, y, clamp, bounds, cut });
+        }
+        None
+    }
+
+    /// A kernel for a product with a sum, where 32 bits are not enough.
+    fn multiply_add(&mut self, value: Value) -> Option<Source> {
+        let (inner, clamp) = match self.op(value) {
+            Op::Clamp(inner, range) => (inner, Some(range)),
+            _ => (value, None),
+        };
+        let (inner, shift) = match self.op(inner) {
+            Op::Shr(inner, amount) => (inner, u32::try_from(self.constant(amount)?).ok()?),
+            _ => (inner, 0),
+        };
+        // Otherwise the words are enough.
+        if clamp.is_none() && shift == 0 {
+            return None;
+        }
+        let (sum, wrapped) = match self.op(inner) {
+            Op::Extract { value, low: 0, width: 64, signed: false } => (value, true),
+            _ => (inner, false),
+        };
+        let signed = !wrapped && self.fits(sum, Width::I64);
+        let range = Range::bits(64, signed);
+        if !range.contains_range(self.range(value))
+            || !(wrapped || range.contains_range(self.range(sum)))
+        {
+            return None;
+        }
+        let (sum, more) = match self.op(sum) {
+            Op::Add(sum, more) if self.constant(more).is_some() => {
+                (sum, i64::try_from(self.constant(more)?).ok()?)
+            }
+            _ => (sum, 0),
+        };
+        let is_product = |value| matches!(self.op(value), Op::Mul(..));
+        let (product, third, negate_product, negate_third) = match self.op(sum) {
+            Op::Add(x, y) if is_product(x) => (x, y, false, false),
+            Op::Sub(x, y) if is_product(x) => (x, y, false, true),
+            Op::Sub(x, y) if is_product(y) => (y, x, true, false),
+            _ => return None,
+        };
+        let Op::Mul(x, y) = self.op(product) else {
+            return None;
+        };
+        let (x, y, z) = (self.located(x)?, self.located(y)?, self.located(third)?);
+        let signed_words = [x.1, y.1, z.1];
+        let kernel =
+            MultiplyAdd { signed_words, negate_product, negate_third, more, signed, shift, clamp };
+        Some(self.push(Code::MultiplyAdd(kernel), [x.0, y.0, z.0]))
+    }
+
+    /// A kernel for lanes that are put into a word or added to one.
+    fn packed(&mut self, value: Value) -> Option<Source> {
+        let (pack, base, sum) = match self.op(value) {
+            Op::Insert { width: width @ (8 | 16), .. } => self.inserted(value, width),
+            Op::Add(..) => self.added(value)?,
+            _ => return None,
+        };
+        let values = pack.lanes.into_iter().flatten();
+        let mut patterns = values.map(|value| self.pattern(value, pack.bits));
+        let pattern = patterns.next()??;
+        if !patterns.all(|other| other == Some(pattern)) {
+            return None;
+        }
+        let Pattern { op, clamp, signed, range, inner } = pattern;
+        let own = |signed| Range::bits(pack.bits, signed);
+        let alike = signed[0] == signed[1];
+        let saturating = clamp == Some(own(signed[0]));
+        let kind = if signed[0] { Element::Signed } else { Element::Unsigned };
+        let (op, element, clamp) = match op {
+            Binary::Add if alike && saturating => (Binary::AddSat, kind, None),
+            Binary::Sub if alike && saturating => (Binary::SubSat, kind, None),
+            Binary::Add | Binary::Sub if !sum && clamp.is_none() => (op, Element::Unsigned, None),
+            Binary::Add | Binary::Sub => (op, Element::Wide, clamp),
+            _ if alike && clamp.is_none() => (op, kind, None),
+            _ => (op, Element::Wide, clamp),
+        };
+        let (op, element) =
+            if lanes::has(op, element) { (op, element) } else { (op, Element::Wide) };
+        let wide = Range::bits(2 * pack.bits, true);
+        let exact = wide.contains_range(inner) && wide.contains_range(range);
+        if !lanes::has(op, element) || element == Element::Wide && !exact {
+            return None;
+        }
+        let x = self.gathered(&pack, 0)?;
+        let y = self.gathered(&pack, 1)?;
+        let lane = (1u64 << pack.bits) - 1;
+        let mask = (0..4)
+            .filter(|&at| pack.lanes[at].is_some())
+            .fold(0, |mask, at| mask | (lane << (at as u32 * u32::from(pack.bits))) as u32);
+        let post = match sum {
+            true => LanePost::Sum,
+            false if mask == u32::MAX => LanePost::Word,
+            false => LanePost::Merge,
+        };
+        let third = if post == LanePost::Word { x } else { self.word(base)? };
+        let lanes = Lanes { op, bits: pack.bits, element, signed, clamp, post, mask };
+        Some(self.push(Code::Lanes(lanes), [x, y, third]))
+    }
+
+    /// The lanes that are put into a word, and the word.
+    fn inserted(&self, mut value: Value, bits: u8) -> (Pack, Value, bool) {
+        let mut pack = Pack { bits, lanes: [None; 4] };
+        while let Op::Insert { base, value: lane, low, width } = self.op(value)
+            && width == bits
+            && low % bits == 0
+            && pack.lanes[usize::from(low / bits)].is_none()
+        {
+            pack.lanes[usize::from(low / bits)] = Some(lane);
+            value = base;
+        }
+        (pack, value, false)
+    }
+
+    /// The lanes that are added to a value, and the value.
+    fn added(&self, mut value: Value) -> Option<(Pack, Value, bool)> {
+        let mut terms = Vec::new();
+        let bits_of = |lane| {
+            let bits = |bits: &u8| self.pattern(lane, *bits).is_some();
+            [8, 16].into_iter().find(bits)
+        };
+        let mut all = None;
+        while let Op::Add(base, lane) = self.op(value)
+            && let Some(bits) = bits_of(lane)
+            && all.is_none_or(|all| all == bits)
+            && terms.len() < usize::from(32 / bits)
+        {
+            all = Some(bits);
+            terms.push(lane);
+            value = base;
+        }
+        let bits = all.filter(|_| terms.len() > 1)?;
+        let mut pack = Pack { bits, lanes: [None; 4] };
+        // Where lanes are in their sources is where they stay, if they can.
+        let at = |lane| match self.op(self.arguments(lane)[0]) {
+            Op::Extract { low, .. } => usize::from(low / bits),
+            _ => 0,
+        };
+        let mut places: Vec<usize> = terms.iter().map(|&lane| at(lane)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let apart = places.len() == terms.len();
+        for (order, &lane) in terms.iter().rev().enumerate() {
+            pack.lanes[if apart { at(lane) } else { order }] = Some(lane);
+        }
+        Some((pack, value, true))
+    }
+
+    /// The two values that a lane is computed from.
+    fn arguments(&self, lane: Value) -> [Value; 2] {
+        let inner = match self.op(lane) {
+            Op::Clamp(inner, _) => inner,
+            _ => lane,
+        };
+        let (_, x, y) = self.binary(inner);
+        [x, y]
+    }
+
+    fn pattern(&self, lane: Value, bits: u8) -> Option<Pattern> {
+        let (inner, clamp) = match self.op(lane) {
+            Op::Clamp(inner, range) => (inner, Some(range)),
+            _ => (lane, None),
+        };
+        let (op, x, y) = self.binary(inner);
+        let part = |value| match self.op(value) {
+            Op::Extract { low, width, signed, .. }
+                if width == bits && low % bits == 0 && low < 32 =>
+            {
+                Some(signed)
+            }
+            _ => None,
+        };
+        let (range, inner) = (self.range(lane), self.range(inner));
+        Some(Pattern { op, clamp, signed: [part(x)?, part(y)?], range, inner })
+    }
+
+    /// A column of words with the sources of all lanes in their places.
+    fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<Source> {
+        let mut sources = Vec::new();
+        let mut moves = Vec::new();
+        for (at, lane) in pack.lanes.iter().enumerate() {
+            let Some(lane) = *lane else { continue };
+            let Op::Extract { value, low, width, .. } = self.op(self.arguments(lane)[argument])
+            else {
+                return None;
+            };
+            let source = self.word(value)?;
+            let column = sources.iter().position(|&it| it == source).unwrap_or_else(|| {
+                sources.push(source);
+                sources.len() - 1
+            });
+            moves.push(Move { column, from: low, to: at as u8 * pack.bits, width });
+        }
+        let &first = sources.first()?;
+        if sources.len() == 1 && moves.iter().all(|it| it.from == it.to) {
+            return Some(first);
+        }
+        let &second = sources.last()?;
+        if sources.len() > 2 {
+            return None;
+        }
+        Some(self.push(Code::Gather(Gather { moves }), [first, second, first]))
+    }
+}

@@ -1,0 +1,372 @@
+//! Kernels that compute one value from a word of each column.
+
+use super::Words;
+use super::kernel::{BLOCK, Binary, Int, each};
+use crate::ir::Range;
+
+/// A kernel: bits of a column's words, extended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extract {
+    pub(super) low: u8,
+    /// At most 32 together with `low`.
+    pub(super) width: u8,
+    pub(super) signed: bool,
+}
+
+impl Extract {
+    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+        // Shifts by constants are faster.
+        match (self.low, self.width) {
+            (0, 8) => self.fixed::<24, 24>(columns, out),
+            (8, 8) => self.fixed::<16, 24>(columns, out),
+            (16, 8) => self.fixed::<8, 24>(columns, out),
+            (24, 8) => self.fixed::<0, 24>(columns, out),
+            (0, 16) => self.fixed::<16, 16>(columns, out),
+            (16, 16) => self.fixed::<0, 16>(columns, out),
+            (low, width) => {
+                let (left, right) = (32 - u32::from(low + width), 32 - u32::from(width));
+                self.shifted(columns, out, left & 31, right & 31);
+            }
+        }
+    }
+
+    fn fixed<const LEFT: u32, const RIGHT: u32>(self, columns: [&Words; 3], out: &mut Words) {
+        self.shifted(columns, out, LEFT, RIGHT);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one loop for each pair of shifts")]
+    fn shifted(self, columns: [&Words; 3], out: &mut Words, left: u32, right: u32) {
+        if self.signed {
+            let get = |word: u32| word.cast_signed() << left >> right;
+            each(columns, out, |x, _, _| get(x).cast_unsigned());
+        } else {
+            each(columns, out, |x, _, _| x << left >> right);
+        }
+    }
+}
+
+/// A word as a signed or unsigned value.
+fn extend(word: u32, signed: bool) -> i64 {
+    let mask = if signed { -1 } else { 0xffff_ffff };
+    i64::from(word.cast_signed()) & mask
+}
+
+/// What values are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    I32,
+    U32,
+    I64,
+}
+
+impl Width {
+    pub(super) const ALL: [Width; 3] = [Width::I32, Width::U32, Width::I64];
+
+    pub(super) fn range(self) -> Range {
+        match self {
+            Width::I32 => Range::bits(32, true),
+            Width::U32 => Range::bits(32, false),
+            Width::I64 => Range::bits(64, true),
+        }
+    }
+
+    /// Whether there are kernels for an operation; each costs code.
+    pub(super) fn has(self, op: Binary) -> bool {
+        match op {
+            Binary::AbsOfSub | Binary::Average => self == Width::I32,
+            Binary::AddSat | Binary::SubSat => self != Width::I64,
+            Binary::Add
+            | Binary::Sub
+            | Binary::Mul
+            | Binary::Eq
+            | Binary::Ne
+            | Binary::Shl
+            | Binary::ShlBelow32 => self != Width::U32,
+            _ => true,
+        }
+    }
+}
+
+trait Value: Int {
+    const WIDE: bool;
+    fn load(word: u32, signed: bool) -> Self;
+    fn low(self) -> u32;
+    /// With the highest bit turned over, to compare unsigned values; the low word
+    /// of a wide value stays.
+    fn biased(self, unsigned: bool) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn shl(self, amount: Self) -> Self;
+    fn shr(self, amount: Self) -> Self;
+    fn shl_below_32(self, amount: Self) -> Self;
+    fn shr_below_32(self, amount: Self) -> Self;
+}
+
+macro_rules! value {
+    ($($int:ident)*) => {$(
+        impl Value for $int {
+            const WIDE: bool = $int::BITS > 32;
+            fn load(word: u32, signed: bool) -> $int {
+                extend(word, signed) as $int
+            }
+            fn low(self) -> u32 {
+                self as u32
+            }
+            fn biased(self, unsigned: bool) -> $int {
+                self ^ $int::from(unsigned) << ($int::BITS - 1)
+            }
+            fn mul(self, other: $int) -> $int {
+                self.wrapping_mul(other)
+            }
+            fn shl(self, amount: $int) -> $int {
+                if (amount as u32) < 32 { self << (amount as u32 & 31) } else { self << 16 << 16 }
+            }
+            fn shr(self, amount: $int) -> $int {
+                if (amount as u32) < 32 { self >> (amount as u32 & 31) } else { self >> 16 >> 16 }
+            }
+            fn shl_below_32(self, amount: $int) -> $int {
+                self << (amount as u32 & 31)
+            }
+            fn shr_below_32(self, amount: $int) -> $int {
+                self >> (amount as u32 & 31)
+            }
+        }
+    )*};
+}
+
+value! { i32 u32 i64 }
+
+/// What becomes of a computed value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Post {
+    /// Its low word is the result.
+    Word,
+    /// Added to the third column.
+    Add,
+    /// Put into the third column.
+    Insert {
+        low: u32,
+        mask: u32,
+    },
+    /// The smaller of it and a value of the third column; with [`Width::I64`],
+    /// perhaps taken as unsigned.
+    Min {
+        unsigned: bool,
+    },
+    Max {
+        unsigned: bool,
+    },
+}
+
+/// Which bounds of a clamp there is something beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bounds {
+    Both,
+    Above,
+    /// The upper one alone, for values taken as unsigned.
+    AboveUnsigned,
+}
+
+/// A kernel: an operation, a clamp and what becomes of the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scalar {
+    pub(super) op: Binary,
+    pub(super) width: Width,
+    /// Whether the words of a column are signed values; with [`Width::I64`].
+    pub(super) signed: [bool; 3],
+    pub(super) clamp: Option<Range>,
+    pub(super) bounds: Bounds,
+    /// Bits above the value that a shift to the left may fill.
+    pub(super) cut: u32,
+    pub(super) post: Post,
+}
+
+impl Scalar {
+    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+        match self.width {
+            Width::I32 => self.narrow(columns, out),
+            Width::U32 => self.common::<u32>(columns, out),
+            Width::I64 => self.wide(columns, out),
+        }
+    }
+
+    fn narrow(&self, columns: [&Words; 3], out: &mut Words) {
+        match self.op {
+            Binary::Add => self.finish(columns, out, i32::add),
+            Binary::Sub => self.finish(columns, out, i32::sub),
+            Binary::Mul => self.finish(columns, out, i32::mul),
+            Binary::Average => self.finish(columns, out, i32::average),
+            Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
+            Binary::Eq => self.finish(columns, out, |x: i32, y| i32::truth(x == y)),
+            Binary::Ne => self.finish(columns, out, |x: i32, y| i32::truth(x != y)),
+            Binary::Shl => self.finish(columns, out, i32::shl),
+            Binary::ShlBelow32 => self.finish(columns, out, i32::shl_below_32),
+            _ => self.common::<i32>(columns, out),
+        }
+    }
+
+    fn common<T: Value>(&self, columns: [&Words; 3], out: &mut Words) {
+        match self.op {
+            Binary::AddSat => self.finish(columns, out, T::add_sat),
+            Binary::SubSat => self.finish(columns, out, T::sub_sat),
+            _ => self.all::<T>(columns, out),
+        }
+    }
+
+    fn wide(&self, columns: [&Words; 3], out: &mut Words) {
+        let cut = self.cut & 63;
+        match self.op {
+            Binary::Add => self.finish(columns, out, i64::add),
+            Binary::Sub => self.finish(columns, out, i64::sub),
+            Binary::Mul => self.finish(columns, out, i64::mul),
+            Binary::Eq => self.finish(columns, out, |x: i64, y| i64::truth(x == y)),
+            Binary::Ne => self.finish(columns, out, |x: i64, y| i64::truth(x != y)),
+            Binary::Shl => self.finish(columns, out, |x: i64, y| x.shl(y) << cut >> cut),
+            Binary::ShlBelow32 => {
+                self.finish(columns, out, |x: i64, y| x.shl_below_32(y) << cut >> cut);
+            }
+            _ => self.all::<i64>(columns, out),
+        }
+    }
+
+    fn all<T: Value>(&self, columns: [&Words; 3], out: &mut Words) {
+        match self.op {
+            Binary::AbsDiff => self.finish(columns, out, T::distance),
+            Binary::Min => self.finish(columns, out, T::min),
+            Binary::Max => self.finish(columns, out, T::max),
+            Binary::Lt => self.finish(columns, out, |x, y| T::truth(x < y)),
+            Binary::Le => self.finish(columns, out, |x, y| T::truth(x <= y)),
+            Binary::Shr => self.finish(columns, out, T::shr),
+            Binary::ShrBelow32 => self.finish(columns, out, T::shr_below_32),
+            _ => self.finish(columns, out, |x: T, _| x),
+        }
+    }
+
+    fn finish<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
+        match self.clamp {
+            None => self.load(columns, out, f),
+            Some(Range { min, max }) => {
+                let (min, max) = (T::nearest(min), T::nearest(max));
+                match self.bounds {
+                    Bounds::Both => self.load(columns, out, |x, y| f(x, y).max(min).min(max)),
+                    Bounds::Above => self.load(columns, out, |x, y| f(x, y).min(max)),
+                    Bounds::AboveUnsigned => {
+                        let max = max.biased(true);
+                        self.load(columns, out, |x, y| f(x, y).biased(true).min(max).biased(true));
+                    }
+                }
+            }
+        }
+    }
+
+    fn load<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
+        let [x, y, z] = self.signed;
+        let f = |x_word, y_word| f(T::load(x_word, x), T::load(y_word, y));
+        match self.post {
+            Post::Add => each(columns, out, |x, y, z| f(x, y).low().wrapping_add(z)),
+            Post::Insert { low, mask } => {
+                each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask));
+            }
+            Post::Min { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
+                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
+                value.min(third).low()
+            }),
+            Post::Max { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
+                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
+                value.max(third).low()
+            }),
+            _ => each(columns, out, |x, y, _| f(x, y).low()),
+        }
+    }
+}
+
+/// A kernel: a sum of a product, a third value and a constant, shifted right
+/// and clamped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MultiplyAdd {
+    /// Whether the words of a column are signed values.
+    pub(super) signed_words: [bool; 3],
+    pub(super) negate_product: bool,
+    pub(super) negate_third: bool,
+    pub(super) more: i64,
+    /// Whether the sum is one of 64 bits with sign.
+    pub(super) signed: bool,
+    pub(super) shift: u32,
+    pub(super) clamp: Option<Range>,
+}
+
+impl MultiplyAdd {
+    pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
+        let shift = self.shift & 63;
+        let Range { min, max } = self.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
+        // Clamps to a word without branches, which would often go wrong.
+        match (self.signed, self.clamp) {
+            (true, Some(range)) if range == Width::I32.range() => self.sum(columns, out, |sum| {
+                let sum = sum >> shift;
+                let (low, bound) = (sum as u32, (sum >> 63) as u32 ^ 0x7fff_ffff);
+                // All ones if the high bits are more than copies of the sign.
+                let over = u32::from(sum != i64::from(low.cast_signed())).wrapping_neg();
+                (low & !over) | (bound & over)
+            }),
+            (true, _) => {
+                let (min, max) = (i64::nearest(min), i64::nearest(max));
+                self.sum(columns, out, |sum| (sum >> shift).max(min).min(max) as u32);
+            }
+            (false, Some(range)) if range == Width::U32.range() => self.sum(columns, out, |sum| {
+                let sum = sum.cast_unsigned() >> shift;
+                sum as u32 | u32::from(sum >> 32 != 0).wrapping_neg()
+            }),
+            (false, _) => {
+                let bound = |value: i128| value.clamp(0, u64::MAX.into()) as u64;
+                let (min, max) = (bound(min), bound(max));
+                self.sum(columns, out, |sum| {
+                    (sum.cast_unsigned() >> shift).max(min).min(max) as u32
+                });
+            }
+        }
+    }
+
+    /// Sums modulo 2^64. Blocks of them are made first: in one loop with what
+    /// follows, the compiler has no good code for either.
+    fn sum(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(i64) -> u32) {
+        let more = self.more;
+        if self.signed_words == [true; 3] && !self.negate_product && !self.negate_third {
+            let sum = |[x, y, z]: [u32; 3]| {
+                let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
+                (x * y).wrapping_add(z).wrapping_add(more)
+            };
+            in_blocks(columns, out, sum, f);
+        } else {
+            let [x_signed, y_signed, z_signed] = self.signed_words;
+            let [product, third] =
+                [self.negate_product, self.negate_third].map(|negate| -i64::from(negate));
+            let sum = |[x, y, z]: [u32; 3]| {
+                let factors = extend(x, x_signed).wrapping_mul(extend(y, y_signed));
+                let z = extend(z, z_signed);
+                (factors ^ product)
+                    .wrapping_sub(product)
+                    .wrapping_add((z ^ third).wrapping_sub(third))
+                    .wrapping_add(more)
+            };
+            in_blocks(columns, out, sum, f);
+        }
+    }
+}
+
+fn in_blocks(
+    columns: [&Words; 3],
+    out: &mut Words,
+    sum: impl Fn([u32; 3]) -> i64,
+    f: impl Fn(i64) -> u32,
+) {
+    let [x, y, z] = columns.map(|column| column.as_chunks::<BLOCK>().0);
+    for (((out, x), y), z) in out.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x).zip(y).zip(z) {
+        let mut sums = [0; BLOCK];
+        for (((to, &x), &y), &z) in sums.iter_mut().zip(x).zip(y).zip(z) {
+            *to = sum([x, y, z]);
+        }
+        for (out, &sum) in out.iter_mut().zip(&sums) {
+            *out = f(sum);
+        }
+    }
+}
