@@ -6,11 +6,15 @@ use super::writer::Writer;
 use super::{FormatOptions, LineEnding};
 use crate::diagnostic::Edit;
 use crate::source::Span;
-use crate::syntax::TokenKind;
 
 /// Deeper braces are not indented further: depth must not make the output
 /// quadratic.
 const MAX_LEVEL: usize = 32;
+
+const OPEN: Kind = Kind::punct(b'{');
+const CLOSE: Kind = Kind::punct(b'}');
+const END: Kind = Kind::punct(b';');
+const GUARD: Kind = Kind::punct(b'@');
 
 /// What ended a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +94,9 @@ impl<'s> Layout<'s> {
                 break;
             }
             match piece.kind {
-                Kind::LineComment | Kind::BlockComment => self.comment(&piece),
-                Kind::Line => self.own_line(&piece),
-                Kind::Token(kind) => self.token(piece, kind),
+                Kind::LINE_COMMENT | Kind::BLOCK_COMMENT => self.comment(&piece),
+                Kind::LINE => self.own_line(&piece),
+                _ => self.token(piece),
             }
         }
         match self.foreign {
@@ -102,7 +106,20 @@ impl<'s> Layout<'s> {
     }
 
     /// The next piece, with the edits made.
+    #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
+        if !self.edits.is_empty() {
+            return self.next_edited();
+        }
+        let piece = self.pieces.next()?;
+        self.end = piece.span.end;
+        if piece.kind == Kind::FOREIGN {
+            self.foreign.get_or_insert(Foreign { span: piece.span });
+        }
+        Some(piece)
+    }
+
+    fn next_edited(&mut self) -> Option<Piece<'s>> {
         loop {
             // What lies behind is done, or in text that stays as it is.
             while let Some((edit, rest)) = self.edits.split_first()
@@ -114,7 +131,7 @@ impl<'s> Layout<'s> {
                 && edit.span == Span::at(self.end)
             {
                 self.edits = rest;
-                let kind = Kind::Token(TokenKind::Dot);
+                let kind = Kind::DOT;
                 let (text, span) = (edit.replacement.as_str(), edit.span);
                 return Some(Piece { kind, text, span, breaks: 0, glued: true });
             }
@@ -131,7 +148,7 @@ impl<'s> Layout<'s> {
                     (true, text) => piece.text = text,
                 }
             }
-            if piece.kind == Kind::Token(TokenKind::Unknown) {
+            if piece.kind == Kind::FOREIGN {
                 self.foreign.get_or_insert(Foreign { span: piece.span });
             }
             return Some(piece);
@@ -149,14 +166,16 @@ impl<'s> Layout<'s> {
             self.writer.space();
             return;
         }
-        if !self.writer.is_empty() {
-            self.writer.newline();
+        let indent = self.indentation(level);
+        if self.writer.is_empty() {
+            self.writer.indent(indent);
+        } else {
             if breaks > 1 && !self.fresh {
-                self.writer.newline();
+                self.writer.newline(0);
             }
+            self.writer.newline(indent);
         }
         self.fresh = false;
-        self.writer.indent(self.indentation(level));
     }
 
     fn own_line(&mut self, piece: &Piece<'s>) {
@@ -168,10 +187,10 @@ impl<'s> Layout<'s> {
     /// A comment between statements.
     fn comment(&mut self, piece: &Piece<'s>) {
         let next = self.pieces.clone().next();
-        let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == Kind::Line);
+        let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == Kind::LINE);
         let trailing = piece.breaks == 0
             && !self.writer.is_empty()
-            && (piece.kind == Kind::LineComment || ends_line);
+            && (piece.kind == Kind::LINE_COMMENT || ends_line);
         if trailing {
             self.inline = false;
             self.writer.space();
@@ -179,7 +198,7 @@ impl<'s> Layout<'s> {
             self.start_line(piece.breaks, self.level);
         }
         self.writer.piece(piece);
-        self.inline = !trailing && piece.kind == Kind::BlockComment && !ends_line;
+        self.inline = !trailing && piece.kind == Kind::BLOCK_COMMENT && !ends_line;
         if marks(piece.text, "vptx: fmt off") {
             self.verbatim();
         }
@@ -213,31 +232,31 @@ impl<'s> Layout<'s> {
         self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
     }
 
-    fn token(&mut self, first: Piece<'s>, kind: TokenKind) {
-        match kind {
-            TokenKind::Punct([b'{', 0]) => {
+    fn token(&mut self, first: Piece<'s>) {
+        match first.kind {
+            OPEN => {
                 self.start_line(first.breaks, self.level);
                 self.writer.piece(&first);
                 self.level += 1;
                 self.fresh = true;
             }
-            TokenKind::Punct([b'}', 0]) => {
+            CLOSE => {
                 self.level = self.level.saturating_sub(1);
                 self.fresh = false;
                 self.start_line(0, self.level);
                 self.writer.piece(&first);
             }
-            TokenKind::Punct([b';', 0]) => {
+            END => {
                 self.start_line(first.breaks, self.level);
                 self.writer.piece(&first);
             }
-            TokenKind::Punct([b'@', 0]) if self.pieces.starts_with("@DWARF") => {
+            GUARD if self.pieces.starts_with("@DWARF") => {
                 let line = self.pieces.rest_of_line(first);
                 self.own_line(&line);
             }
-            TokenKind::Ident if self.is_label(&first) => self.label(first),
-            TokenKind::Dot => self.directive(first),
-            TokenKind::Ident | TokenKind::Punct([b'@', 0]) => self.instruction(first),
+            Kind::IDENT if self.is_label(&first) => self.label(first),
+            Kind::DOT => self.directive(first),
+            Kind::IDENT | GUARD => self.instruction(first),
             _ => {
                 self.foreign.get_or_insert(Foreign { span: first.span });
             }
@@ -266,8 +285,7 @@ impl<'s> Layout<'s> {
             self.writer.space();
             self.writer.piece(&piece);
             if piece.ends_line() {
-                self.writer.newline();
-                self.writer.indent(self.indentation(level + 1));
+                self.break_line(level + 1);
             }
         }
         self.inline = self.pieces.clone().next().is_some_and(|next| NAMED.contains(&next.text));
@@ -275,6 +293,9 @@ impl<'s> Layout<'s> {
 
     fn instruction(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, self.level);
+        if self.instruction_on_a_line(first) {
+            return;
+        }
         self.statement.clear();
         self.statement.push(first);
         let mut braces = 0usize;
@@ -286,6 +307,34 @@ impl<'s> Layout<'s> {
         }
         let mut spacing = Spacing::new(Statement::Instruction);
         self.write_statement(&mut spacing);
+    }
+
+    /// Writes an instruction as it is read, as most can be. Takes that back, and
+    /// says so, when it turns out to need more than a line or has comments.
+    fn instruction_on_a_line(&mut self, first: Piece<'s>) -> bool {
+        let before = (self.pieces.pos, self.end, self.edits);
+        let mark = self.writer.mark();
+        let mut spacing = Spacing::new(Statement::Instruction);
+        let mut braces = 0usize;
+        let mut next = Some(first);
+        while let Some(piece) = next
+            && piece.is_token()
+        {
+            if spacing.before(piece) {
+                self.writer.space();
+            }
+            self.writer.piece(&piece);
+            if self.writer.column() > self.options.line_width {
+                break;
+            }
+            if piece.is(b';') {
+                return true;
+            }
+            next = self.statement_piece(&mut braces);
+        }
+        self.writer.take_back(mark);
+        (self.pieces.pos, self.end, self.edits) = before;
+        false
     }
 
     /// The next piece of a statement, unless it belongs to what follows.
@@ -351,7 +400,7 @@ impl<'s> Layout<'s> {
 
     fn file(&mut self) {
         self.eat(Piece::is_number);
-        self.eat(|piece| piece.kind == Kind::Token(TokenKind::Str));
+        self.eat(|piece| piece.kind == Kind::STRING);
         while self.eat(|piece| piece.is(b',')) {
             self.eat(Piece::is_number);
         }
@@ -497,7 +546,7 @@ impl<'s> Layout<'s> {
         while let Some(piece) = self.next() {
             if piece.is(b'{') || piece.is(b'}') {
                 self.write_data_line();
-                self.token(piece, TokenKind::Punct([piece.text.as_bytes()[0], 0]));
+                self.token(piece);
                 if self.level == outer {
                     return;
                 }
@@ -513,7 +562,7 @@ impl<'s> Layout<'s> {
             }
             if comment && self.statement.is_empty() {
                 match piece.kind {
-                    Kind::Line => self.own_line(&piece),
+                    Kind::LINE => self.own_line(&piece),
                     _ => self.comment(&piece),
                 }
                 continue;
@@ -567,7 +616,7 @@ impl<'s> Layout<'s> {
         match group {
             Some((open, close)) if !self.header_fits(&pieces[..=close], open, spacing.clone()) => {
                 let comment =
-                    pieces[open + 1].kind == Kind::LineComment && pieces[open + 1].breaks == 0;
+                    pieces[open + 1].kind == Kind::LINE_COMMENT && pieces[open + 1].breaks == 0;
                 let first = open + 1 + usize::from(comment);
                 self.write_pieces(&pieces[..first], spacing, level + 1, false);
                 let mut rest = &pieces[first..close];
@@ -619,11 +668,11 @@ impl<'s> Layout<'s> {
                 self.break_line(level);
                 starts_line = true;
             }
-            if piece.kind == Kind::Line {
-                self.writer.restart_line();
+            if piece.kind == Kind::LINE {
+                self.writer.start_at_edge();
             } else if starts_line {
                 // Where it stands is settled.
-            } else if piece.kind == Kind::LineComment && piece.breaks > 0 {
+            } else if piece.kind == Kind::LINE_COMMENT && piece.breaks > 0 {
                 self.break_line(level);
             } else if space {
                 self.writer.space();
@@ -645,8 +694,7 @@ impl<'s> Layout<'s> {
     }
 
     fn break_line(&mut self, level: usize) {
-        self.writer.newline();
-        self.writer.indent(self.indentation(level));
+        self.writer.newline(self.indentation(level));
     }
 }
 
@@ -667,7 +715,7 @@ fn chunk_len(pieces: &[Piece<'_>]) -> usize {
         }
         let comment = pieces
             .get(at + 1)
-            .is_some_and(|next| next.kind == Kind::LineComment && next.breaks == 0);
+            .is_some_and(|next| next.kind == Kind::LINE_COMMENT && next.breaks == 0);
         if (piece.is(b',') && brackets == 0 && !comment) || piece.ends_line() {
             return at + 1;
         }

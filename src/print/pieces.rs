@@ -3,26 +3,62 @@
 use crate::source::Span;
 use crate::syntax::lexer::{Lexer, TokenKind, comment_end, line_end, marker_end};
 
-/// What a piece is.
+/// What a piece is: one number, since it is asked for often. Punctuation is its
+/// own byte or, with two bytes, both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Token(TokenKind),
+pub(super) struct Kind(u16);
+
+impl Kind {
+    pub(super) const IDENT: Kind = Kind(1);
+    pub(super) const DOT: Kind = Kind(2);
+    pub(super) const NUMBER: Kind = Kind(3);
+    pub(super) const STRING: Kind = Kind(4);
+    /// What PTX does not have.
+    pub(super) const FOREIGN: Kind = Kind(5);
     /// `// …`, without blanks at its end.
-    LineComment,
+    pub(super) const LINE_COMMENT: Kind = Kind(6);
     /// `/* … */`
-    BlockComment,
+    pub(super) const BLOCK_COMMENT: Kind = Kind(7);
     /// A line marker of the C preprocessor, or debug information of PTX 1.x:
     /// it has its line for itself.
-    Line,
+    pub(super) const LINE: Kind = Kind(8);
+
+    /// Punctuation of one byte.
+    pub(super) const fn punct(byte: u8) -> Kind {
+        Kind(byte as u16)
+    }
+
+    /// Punctuation of two bytes.
+    pub(super) const fn pair(bytes: [u8; 2]) -> Kind {
+        Kind(u16::from_be_bytes(bytes))
+    }
+
+    fn of(token: TokenKind) -> Kind {
+        match token {
+            TokenKind::Ident => Kind::IDENT,
+            TokenKind::Dot => Kind::DOT,
+            TokenKind::Number => Kind::NUMBER,
+            TokenKind::Str => Kind::STRING,
+            TokenKind::Punct([byte, 0]) => Kind::punct(byte),
+            TokenKind::Punct(bytes) => Kind::pair(bytes),
+            TokenKind::Unknown | TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                Kind::FOREIGN
+            }
+        }
+    }
+
+    pub(super) const fn is_token(self) -> bool {
+        !matches!(self, Kind::LINE_COMMENT | Kind::BLOCK_COMMENT | Kind::LINE)
+    }
 }
 
 /// A token, comment or marker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
-    pub(super) kind: Kind,
     pub(super) text: &'a str,
     /// Where it stands; empty for a piece that is not in the text.
     pub(super) span: Span,
+    pub(super) kind: Kind,
     /// Line breaks before it: none, one, or two for more.
     pub(super) breaks: u8,
     /// Nothing stands between it and the piece before.
@@ -31,28 +67,28 @@ pub(super) struct Piece<'a> {
 
 impl Piece<'_> {
     pub(super) fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::Token(TokenKind::Punct([punct, 0]))
+        self.kind == Kind::punct(punct)
     }
 
     pub(super) fn is_token(&self) -> bool {
-        matches!(self.kind, Kind::Token(_))
+        self.kind.is_token()
     }
 
     pub(super) fn is_ident(&self) -> bool {
-        self.kind == Kind::Token(TokenKind::Ident)
+        self.kind == Kind::IDENT
     }
 
     pub(super) fn is_number(&self) -> bool {
-        self.kind == Kind::Token(TokenKind::Number)
+        self.kind == Kind::NUMBER
     }
 
     pub(super) fn is_dot(&self) -> bool {
-        self.kind == Kind::Token(TokenKind::Dot)
+        self.kind == Kind::DOT
     }
 
     /// Whether nothing may follow it on its line.
     pub(super) fn ends_line(&self) -> bool {
-        matches!(self.kind, Kind::LineComment | Kind::Line)
+        matches!(self.kind, Kind::LINE_COMMENT | Kind::LINE)
     }
 }
 
@@ -89,7 +125,7 @@ impl<'s> Pieces<'s> {
         let span = Span::new(self.pos as u32, end as u32);
         let text = &self.source[self.pos..end];
         self.pos = next;
-        Piece { kind, text, span, breaks, glued }
+        Piece { text, span, kind, breaks, glued }
     }
 
     /// The rest of the line as a piece of its own.
@@ -99,7 +135,7 @@ impl<'s> Pieces<'s> {
         self.pos = end;
         let text = self.source[start..end].trim_ascii_end();
         let span = Span::new(first.span.start, (start + text.len()) as u32);
-        Piece { kind: Kind::Line, text, span, ..first }
+        Piece { kind: Kind::LINE, text, span, ..first }
     }
 }
 
@@ -109,38 +145,37 @@ impl<'s> Iterator for Pieces<'s> {
     fn next(&mut self) -> Option<Piece<'s>> {
         let before = self.pos;
         let mut breaks = 0u8;
-        loop {
-            match self.bytes.get(self.pos)? {
+        let first = loop {
+            match *self.bytes.get(self.pos)? {
                 b'\n' => breaks = (breaks + 1).min(2),
                 b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => {}
-                _ => break,
+                first => break first,
             }
             self.pos += 1;
-        }
+        };
         let start = self.pos;
         let glued = start == before && start > 0;
-        match (self.bytes[start], self.bytes.get(start + 1)) {
+        match (first, self.bytes.get(start + 1)) {
             (b'/', Some(b'/')) => {
                 let next = line_end(self.bytes, start);
                 let end = start + self.source[start..next].trim_ascii_end().len();
-                return Some(self.piece(Kind::LineComment, end, next, breaks, glued));
+                return Some(self.piece(Kind::LINE_COMMENT, end, next, breaks, glued));
             }
             (b'/', Some(b'*')) => {
                 // Where it never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
-                return Some(self.piece(Kind::BlockComment, end, end, breaks, glued));
+                return Some(self.piece(Kind::BLOCK_COMMENT, end, end, breaks, glued));
             }
             (b'#', _) => {
                 if let Some(next) = marker_end(self.bytes, start) {
                     let end = start + self.source[start..next].trim_ascii_end().len();
                     // Its line break belongs to what follows.
-                    return Some(self.piece(Kind::Line, end, next - 1, breaks, glued));
+                    return Some(self.piece(Kind::LINE, end, next - 1, breaks, glued));
                 }
             }
             _ => {}
         }
-        let mut lexer = Lexer::new(self.source, start);
-        let token = lexer.token()?;
-        Some(self.piece(Kind::Token(token.kind), lexer.pos, lexer.pos, breaks, glued))
+        let (kind, end) = Lexer::new(self.source, start).scan(first, start);
+        Some(self.piece(Kind::of(kind), end, end, breaks, glued))
     }
 }

@@ -4,7 +4,6 @@
 //! known to keep the meaning, what the text has stays: a space, or none.
 
 use super::pieces::{Kind, Piece};
-use crate::syntax::TokenKind;
 
 /// What kind of statement the pieces belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +35,33 @@ enum Operator {
 const OPENING: &[&str] = &[
     ".const", ".entry", ".extern", ".func", ".global", ".local", ".param", ".reg", ".shared",
     ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
+];
+
+const COMMA: Kind = Kind::punct(b',');
+const BAR: Kind = Kind::punct(b'|');
+const LESS: Kind = Kind::punct(b'<');
+const MORE: Kind = Kind::punct(b'>');
+
+/// Operators with two sides; signs apart.
+const OPERATORS: &[Kind] = &[
+    BAR,
+    LESS,
+    MORE,
+    Kind::punct(b'*'),
+    Kind::punct(b'/'),
+    Kind::punct(b'%'),
+    Kind::punct(b'&'),
+    Kind::punct(b'^'),
+    Kind::punct(b'?'),
+    Kind::punct(b'='),
+    Kind::pair(*b"<<"),
+    Kind::pair(*b">>"),
+    Kind::pair(*b"<="),
+    Kind::pair(*b">="),
+    Kind::pair(*b"=="),
+    Kind::pair(*b"!="),
+    Kind::pair(*b"&&"),
+    Kind::pair(*b"||"),
 ];
 
 /// Goes along a statement and tells whether a space stands before each piece.
@@ -86,7 +112,10 @@ impl<'a> Spacing<'a> {
             self.operator = sign(piece).then_some(Operator::Tight);
             return true;
         }
-        self.in_operands(previous, after, piece)
+        match (previous.kind, piece.kind) {
+            (COMMA, Kind::IDENT) => true,
+            _ => self.in_operands(previous, after, piece),
+        }
     }
 
     /// The rule before the operands; `None` when this is the first of them.
@@ -164,16 +193,10 @@ impl<'a> Spacing<'a> {
 
     /// What the piece is, if it is an operator with two sides.
     fn operator_at(&self, previous: Piece<'a>, piece: Piece<'a>) -> Option<Operator> {
-        let Kind::Token(TokenKind::Punct(punct)) = piece.kind else {
-            return None;
-        };
-        match &punct {
-            b"|\0" if previous.is_ident() => Some(Operator::Tight),
-            b"<\0" | b">\0" if self.statement == Statement::Directive => None,
-            b"*\0" | b"/\0" | b"%\0" | b"<\0" | b">\0" | b"<<" | b">>" | b"<=" | b">=" | b"=="
-            | b"!=" | b"&&" | b"||" | b"&\0" | b"|\0" | b"^\0" | b"?\0" | b"=\0" => {
-                Some(Operator::Loose)
-            }
+        match piece.kind {
+            BAR if previous.is_ident() => Some(Operator::Tight),
+            LESS | MORE if self.statement == Statement::Directive => None,
+            kind if OPERATORS.contains(&kind) => Some(Operator::Loose),
             _ => None,
         }
     }
@@ -182,12 +205,12 @@ impl<'a> Spacing<'a> {
     fn between(&self, previous: Piece<'a>, piece: Piece<'a>) -> bool {
         let directive = self.statement == Statement::Directive;
         match piece.kind {
-            Kind::Token(TokenKind::Dot) if directive => {
+            Kind::DOT if directive => {
                 let opening = previous.is_dot() && OPENING.contains(&previous.text);
                 opening || previous.is(b')') || !piece.glued
             }
-            Kind::Token(TokenKind::Dot) => !previous.is_ident() && !piece.glued,
-            Kind::Token(TokenKind::Ident | TokenKind::Number | TokenKind::Str) => {
+            Kind::DOT => !previous.is_ident() && !piece.glued,
+            Kind::IDENT | Kind::NUMBER | Kind::STRING => {
                 let number = previous.is(b')') && !piece.is_ident();
                 if number || previous.is(b':') { !piece.glued } else { true }
             }

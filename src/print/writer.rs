@@ -4,17 +4,37 @@ use super::pieces::{Kind, Piece};
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
-/// Spaces to indent with, in one piece.
-const BLANKS: &str = "                                                                ";
+/// White space before the next piece.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gap {
+    newlines: u8,
+    blanks: usize,
+}
 
-/// Collects text and, if wanted, what it changes in the source.
+/// A place in what was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    written: usize,
+    edits: usize,
+    compared: (usize, usize),
+    run: Option<(usize, usize)>,
+    gap: Gap,
+    column: usize,
+}
+
+/// Collects text and, if wanted, what it changes in the source. What stays as
+/// it is is copied in runs, not piece by piece.
 #[derive(Debug)]
 pub(super) struct Writer<'s> {
     source: &'s str,
     newline: &'static str,
     out: String,
-    /// Where the line at hand starts in `out`.
-    line: usize,
+    /// The part of the source that comes next in `out`, unless other text does.
+    run: Option<(usize, usize)>,
+    /// What comes after it.
+    gap: Gap,
+    /// Bytes on the line at hand, the gap with them.
+    column: usize,
     edits: Option<Vec<Edit>>,
     /// Up to where `out` and the source have been compared.
     compared: (usize, usize),
@@ -25,84 +45,149 @@ impl<'s> Writer<'s> {
         Writer {
             source,
             newline,
-            out: String::with_capacity(if edits { 0 } else { source.len() }),
-            line: 0,
+            out: String::with_capacity(source.len()),
+            run: None,
+            gap: Gap::default(),
+            column: 0,
             edits: edits.then(Vec::new),
             compared: (0, 0),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.out.is_empty()
+        self.out.is_empty() && self.run.is_none()
     }
 
     /// Bytes on the line at hand.
     pub(super) fn column(&self) -> usize {
-        self.out.len() - self.line
+        self.column
     }
 
     pub(super) fn space(&mut self) {
-        self.out.push(' ');
+        self.gap.blanks += 1;
+        self.column += 1;
     }
 
-    pub(super) fn newline(&mut self) {
-        self.out.push_str(self.newline);
-        self.line = self.out.len();
-    }
-
-    /// Takes back the indentation of a line that has nothing else, or starts one.
-    pub(super) fn restart_line(&mut self) {
-        if self.out[self.line..].bytes().all(|byte| byte == b' ') {
-            self.out.truncate(self.line);
-        } else {
-            self.newline();
-        }
+    /// Ends the line and indents the next one.
+    pub(super) fn newline(&mut self, indent: usize) {
+        self.gap.newlines += 1;
+        self.gap.blanks = indent;
+        self.column = indent;
     }
 
     /// Indents a line that has nothing yet.
-    pub(super) fn indent(&mut self, width: usize) {
-        let mut left = width;
-        while left > 0 {
-            let some = left.min(BLANKS.len());
-            self.out.push_str(&BLANKS[..some]);
-            left -= some;
+    pub(super) fn indent(&mut self, indent: usize) {
+        self.gap.blanks = indent;
+        self.column = indent;
+    }
+
+    /// Starts a line at its edge, unless this one has nothing yet.
+    pub(super) fn start_at_edge(&mut self) {
+        if self.gap.newlines == 0 && !self.is_empty() {
+            self.gap.newlines = 1;
+        }
+        self.indent(0);
+    }
+
+    /// A place to come back to.
+    pub(super) fn mark(&mut self) -> Mark {
+        // Or else coming back would leave it to be copied again.
+        self.flush();
+        let Writer { out, run, gap, column, edits, compared, .. } = self;
+        let edits = edits.as_ref().map_or(0, Vec::len);
+        let (run, gap, column, compared) = (*run, *gap, *column, *compared);
+        Mark { written: out.len(), edits, compared, run, gap, column }
+    }
+
+    /// Takes back what was written since a mark.
+    pub(super) fn take_back(&mut self, mark: Mark) {
+        self.out.truncate(mark.written);
+        (self.compared, self.run, self.gap) = (mark.compared, mark.run, mark.gap);
+        self.column = mark.column;
+        if let Some(edits) = &mut self.edits {
+            edits.truncate(mark.edits);
         }
     }
 
     /// Writes a piece.
     pub(super) fn piece(&mut self, piece: &Piece<'_>) {
-        match piece.kind {
-            Kind::BlockComment | Kind::Token(crate::syntax::TokenKind::Str)
-                if piece.text.contains('\n') =>
-            {
-                if piece.kind == Kind::BlockComment && self.newline == "\n" {
-                    self.out.push_str(&piece.text.replace("\r\n", "\n"));
-                } else {
-                    self.copy(piece.span);
-                }
-                self.line = self.out.rfind('\n').map_or(0, |at| at + 1);
-            }
-            _ if self.edits.is_some() && self.is_source(piece) => self.copy(piece.span),
-            _ => self.out.push_str(piece.text),
+        if matches!(piece.kind, Kind::BLOCK_COMMENT | Kind::STRING) && piece.text.contains('\n') {
+            return self.lines(piece);
+        }
+        self.column += piece.text.len();
+        if self.is_source(piece) {
+            self.extend(piece.span);
+        } else {
+            self.text(piece.text);
         }
     }
 
+    /// Writes a piece with line breaks inside. In comments they become those of
+    /// the text; what strings hold is not ours.
+    fn lines(&mut self, piece: &Piece<'_>) {
+        let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
+        self.column = piece.text.len() - last;
+        if piece.kind == Kind::BLOCK_COMMENT && self.newline == "\n" && piece.text.contains('\r') {
+            self.text(&piece.text.replace("\r\n", "\n"));
+        } else {
+            self.extend(piece.span);
+        }
+    }
+
+    /// Whether the piece stands in the source as it is to be written.
     fn is_source(&self, piece: &Piece<'_>) -> bool {
-        !piece.span.is_empty() && piece.span.text(self.source) == piece.text
+        let at = self.source[piece.span.start as usize..].as_ptr();
+        !piece.span.is_empty() && std::ptr::eq(at, piece.text.as_ptr())
     }
 
     /// Writes a part of the source as it is.
     pub(super) fn verbatim(&mut self, span: Span) {
-        self.copy(span);
-        if let Some(at) = span.text(self.source).rfind('\n') {
-            self.line = self.out.len() - (span.len() as usize - at - 1);
-        }
+        let text = span.text(self.source);
+        self.column = match text.rfind('\n') {
+            Some(at) => text.len() - at - 1,
+            None => self.column + text.len(),
+        };
+        self.extend(span);
     }
 
-    fn copy(&mut self, span: Span) {
-        self.compare(span.start as usize);
-        self.out.push_str(span.text(self.source));
-        self.compared = (self.out.len(), span.end as usize);
+    /// Appends a part of the source: to the run, where the gap is the same.
+    fn extend(&mut self, span: Span) {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let gap = std::mem::take(&mut self.gap);
+        if let Some((_, last)) = &mut self.run
+            && *last <= start
+            && is_gap(&self.source.as_bytes()[*last..start], self.newline, gap)
+        {
+            *last = end;
+            return;
+        }
+        self.flush();
+        self.fill(gap);
+        self.compare(start);
+        self.run = Some((start, end));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.flush();
+        self.run = None;
+        let gap = std::mem::take(&mut self.gap);
+        self.fill(gap);
+        self.out.push_str(text);
+    }
+
+    fn fill(&mut self, gap: Gap) {
+        for _ in 0..gap.newlines {
+            self.out.push_str(self.newline);
+        }
+        self.out.extend(std::iter::repeat_n(' ', gap.blanks));
+    }
+
+    fn flush(&mut self) {
+        if let Some((start, end)) = &mut self.run {
+            self.out.push_str(&self.source[*start..*end]);
+            *start = *end;
+            self.compared = (self.out.len(), *end);
+        }
     }
 
     /// Notes what was written in place of the source up to an offset.
@@ -120,10 +205,19 @@ impl<'s> Writer<'s> {
 
     /// Ends the last line.
     pub(super) fn finish(mut self) -> (String, Vec<Edit>) {
+        self.flush();
         if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.newline();
+            self.out.push_str(self.newline);
         }
         self.compare(self.source.len());
         (self.out, self.edits.unwrap_or_default())
     }
+}
+
+/// Whether white space is the one to be written.
+fn is_gap(white: &[u8], newline: &str, gap: Gap) -> bool {
+    let newlines = usize::from(gap.newlines) * newline.len();
+    white.len() == newlines + gap.blanks
+        && white[..newlines].chunks(newline.len()).all(|white| white == newline.as_bytes())
+        && white[newlines..].iter().all(|&byte| byte == b' ')
 }

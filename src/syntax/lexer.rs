@@ -53,8 +53,19 @@ pub(crate) struct Lexer<'s> {
 }
 
 /// Bytes that may follow the first of an identifier.
+const WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        word[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+        byte += 1;
+    }
+    word
+};
+
+/// Whether a byte may follow the first of an identifier.
 pub(crate) const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+    WORD[byte as usize]
 }
 
 /// Bytes that may start an identifier; `%` only before a word.
@@ -192,7 +203,8 @@ impl<'s> Lexer<'s> {
         Some(Token { kind, span, on_new_line: trivia.newline })
     }
 
-    fn scan(&self, first: u8, start: usize) -> (TokenKind, usize) {
+    /// The kind and end of the token that starts here, with no trivia before it.
+    pub(crate) fn scan(&self, first: u8, start: usize) -> (TokenKind, usize) {
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
         match first {
             _ if is_word_start(first) => (TokenKind::Ident, self.word_end(start + 1)),
