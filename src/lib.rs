@@ -1,4 +1,4 @@
-//! Reads, checks and prints the *video instructions* of NVIDIA PTX: `vadd`,
+//! Reads, checks, formats and evaluates the *video instructions* of NVIDIA PTX: `vadd`,
 //! `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`, and the
 //! SIMD forms that end in `2` or `4`.
 //!
@@ -44,7 +44,8 @@
 //! Data flows one way: [`source`] (text, spans) → [`syntax`] (tokens, module
 //! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (the
 //! raw tree against the [`video::FORMS`] table and the module's declarations) →
-//! [`ast`] (validated instructions) and [`diagnostic`]s. Spans are byte offsets
+//! [`ast`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
+//! compute). [`print`](mod@print) formats whole modules. Spans are byte offsets
 //! everywhere; [`source::LineIndex`] makes lines and columns of them.
 //!
 //! # Features

@@ -1,5 +1,7 @@
 //! The formatter: layout by snapshot, and that nothing but layout changes.
 
+#[path = "../benches/module/mod.rs"]
+mod module;
 mod support;
 
 use std::ops::Range;
@@ -132,6 +134,16 @@ fn laws_hold_on_every_fixture() {
             laws(&name, &source, &options);
         }
         laws(&format!("{name} with CRLF"), &source.replace('\n', "\r\n"), &options()[0]);
+    }
+}
+
+#[test]
+fn laws_hold_on_made_modules() {
+    for per_mille in [0, 10, 500, 1000] {
+        let source = module::make(100_000, per_mille);
+        for options in options() {
+            laws(&format!("{per_mille} per mille"), &source, &options);
+        }
     }
 }
 

@@ -614,7 +614,7 @@ impl<'s> Layout<'s> {
         });
         let mut at = close.unwrap_or_else(|| name.min(pieces.len() - 1)) + 1;
         match group {
-            Some((open, close)) if !self.header_fits(&pieces[..=close], open, spacing.clone()) => {
+            Some((open, close)) if !self.header_fits(&pieces[..=close], open, spacing) => {
                 let comment =
                     pieces[open + 1].kind == Kind::LINE_COMMENT && pieces[open + 1].breaks == 0;
                 let first = open + 1 + usize::from(comment);
@@ -642,7 +642,7 @@ impl<'s> Layout<'s> {
     }
 
     /// Whether a header fits on the line, and no comment breaks its parameters.
-    fn header_fits(&self, header: &[Piece<'s>], open: usize, spacing: Spacing<'s>) -> bool {
+    fn header_fits(&self, header: &[Piece<'s>], open: usize, spacing: &Spacing<'s>) -> bool {
         !header[open..].iter().any(Piece::ends_line) && self.fits(header, spacing)
     }
 
@@ -657,7 +657,7 @@ impl<'s> Layout<'s> {
     ) {
         let mut starts_line = false;
         if std::mem::take(&mut self.pending)
-            || fill && spacing.is_started() && !self.fits(pieces, spacing.clone())
+            || fill && spacing.is_started() && !self.fits(pieces, spacing)
         {
             self.break_line(level);
             starts_line = true;
@@ -683,7 +683,12 @@ impl<'s> Layout<'s> {
         }
     }
 
-    fn fits(&self, pieces: &[Piece<'s>], mut spacing: Spacing<'s>) -> bool {
+    fn fits(&self, pieces: &[Piece<'s>], spacing: &Spacing<'s>) -> bool {
+        // Mostly there is room enough even for a space before each.
+        if self.writer.column() + bound(pieces) <= self.options.line_width {
+            return true;
+        }
+        let mut spacing = spacing.clone();
         let width = pieces
             .iter()
             .filter(|piece| !piece.ends_line())
