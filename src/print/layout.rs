@@ -133,7 +133,8 @@ impl<'s> Layout<'s> {
                 self.edits = rest;
                 let kind = Kind::DOT;
                 let (text, span) = (edit.replacement.as_str(), edit.span);
-                return Some(Piece { kind, text, span, breaks: 0, glued: true });
+                let (breaks, glued, is_source) = (0, true, false);
+                return Some(Piece { text, span, kind, breaks, glued, is_source });
             }
             let mut piece = self.pieces.next()?;
             self.end = piece.span.end;
@@ -145,7 +146,7 @@ impl<'s> Layout<'s> {
                 match (piece.is_token(), edit.replacement.as_str()) {
                     (false, _) => {}
                     (true, "") => continue,
-                    (true, text) => piece.text = text,
+                    (true, text) => (piece.text, piece.is_source) = (text, false),
                 }
             }
             if piece.kind == Kind::FOREIGN {
@@ -320,7 +321,7 @@ impl<'s> Layout<'s> {
         while let Some(piece) = next
             && piece.is_token()
         {
-            if spacing.before(piece) {
+            if spacing.before(&piece) {
                 self.writer.space();
             }
             self.writer.piece(&piece);
@@ -338,6 +339,7 @@ impl<'s> Layout<'s> {
     }
 
     /// The next piece of a statement, unless it belongs to what follows.
+    #[inline]
     fn statement_piece(&mut self, braces: &mut usize) -> Option<Piece<'s>> {
         let (pos, end) = (self.pieces.pos, self.end);
         let piece = self.next()?;
@@ -506,7 +508,7 @@ impl<'s> Layout<'s> {
         let mut width = self.writer.column();
         let mut braces = 0usize;
         for piece in self.pieces.clone() {
-            width += usize::from(spacing.before(piece)) + piece.text.len();
+            width += usize::from(spacing.before(&piece)) + piece.text.len();
             if width > self.options.line_width || piece.ends_line() || piece.text.contains('\n') {
                 return false;
             }
@@ -663,7 +665,7 @@ impl<'s> Layout<'s> {
             starts_line = true;
         }
         for piece in pieces {
-            let space = spacing.before(*piece);
+            let space = spacing.before(piece);
             if std::mem::take(&mut self.pending) {
                 self.break_line(level);
                 starts_line = true;
@@ -693,7 +695,7 @@ impl<'s> Layout<'s> {
             .iter()
             .filter(|piece| !piece.ends_line())
             .fold(self.writer.column(), |width, piece| {
-                width + usize::from(spacing.before(*piece)) + piece.text.len()
+                width + usize::from(spacing.before(piece)) + piece.text.len()
             });
         width <= self.options.line_width
     }

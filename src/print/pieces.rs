@@ -1,7 +1,9 @@
 //! Tokens and comments in the order of the text, with what stands between.
 
 use crate::source::Span;
-use crate::syntax::lexer::{Lexer, TokenKind, comment_end, line_end, marker_end};
+use crate::syntax::lexer::{
+    Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end,
+};
 
 /// What a piece is: one number, since it is asked for often. Punctuation is its
 /// own byte or, with two bytes, both.
@@ -9,6 +11,8 @@ use crate::syntax::lexer::{Lexer, TokenKind, comment_end, line_end, marker_end};
 pub(super) struct Kind(u16);
 
 impl Kind {
+    /// No piece at all.
+    pub(super) const NONE: Kind = Kind(0);
     pub(super) const IDENT: Kind = Kind(1);
     pub(super) const DOT: Kind = Kind(2);
     pub(super) const NUMBER: Kind = Kind(3);
@@ -63,6 +67,8 @@ pub(super) struct Piece<'a> {
     pub(super) breaks: u8,
     /// Nothing stands between it and the piece before.
     pub(super) glued: bool,
+    /// The text is what the span covers.
+    pub(super) is_source: bool,
 }
 
 impl Piece<'_> {
@@ -121,11 +127,12 @@ impl<'s> Pieces<'s> {
         self.bytes[self.pos + blanks.count()..].starts_with(b"//")
     }
 
+    #[inline]
     fn piece(&mut self, kind: Kind, end: usize, next: usize, breaks: u8, glued: bool) -> Piece<'s> {
         let span = Span::new(self.pos as u32, end as u32);
         let text = &self.source[self.pos..end];
         self.pos = next;
-        Piece { text, span, kind, breaks, glued }
+        Piece { text, span, kind, breaks, glued, is_source: true }
     }
 
     /// The rest of the line as a piece of its own.
@@ -139,43 +146,110 @@ impl<'s> Pieces<'s> {
     }
 }
 
+/// What a byte starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Blank,
+    Word,
+    /// Punctuation that never makes a pair.
+    Single,
+    Other,
+}
+
+const STARTS: [Start; 256] = {
+    let mut starts = [Start::Other; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        starts[byte as usize] = match byte {
+            b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
+            b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
+                Start::Single
+            }
+            _ if is_word_start(byte) => Start::Word,
+            _ => Start::Other,
+        };
+        byte += 1;
+    }
+    starts
+};
+
 impl<'s> Iterator for Pieces<'s> {
     type Item = Piece<'s>;
 
+    #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
         let before = self.pos;
         let mut breaks = 0u8;
-        let first = loop {
-            match *self.bytes.get(self.pos)? {
-                b'\n' => breaks = (breaks + 1).min(2),
-                b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => {}
-                first => break first,
+        let (first, starts) = loop {
+            let byte = *self.bytes.get(self.pos)?;
+            match STARTS[byte as usize] {
+                Start::Blank => breaks = (breaks + u8::from(byte == b'\n')).min(2),
+                starts => break (byte, starts),
             }
             self.pos += 1;
         };
         let start = self.pos;
         let glued = start == before && start > 0;
+        // The same as the lexer finds, sooner.
+        let (kind, end) = match starts {
+            Start::Word => (Kind::IDENT, self.word_end(start + 1)),
+            Start::Single => (Kind::punct(first), start + 1),
+            _ if first == b'%' && self.is_word(start + 1) => {
+                (Kind::IDENT, self.word_end(start + 2))
+            }
+            _ if first == b'.'
+                && self.bytes.get(start + 1).is_some_and(|&byte| is_word_start(byte)) =>
+            {
+                match self.word_end(start + 2) {
+                    // `.shared::cta` is one word.
+                    end if self.bytes.get(end) == Some(&b':') => {
+                        return Some(self.other(first, breaks, glued));
+                    }
+                    end => (Kind::DOT, end),
+                }
+            }
+            _ => return Some(self.other(first, breaks, glued)),
+        };
+        Some(self.piece(kind, end, end, breaks, glued))
+    }
+}
+
+impl<'s> Pieces<'s> {
+    fn is_word(&self, at: usize) -> bool {
+        self.bytes.get(at).is_some_and(|&byte| is_word(byte))
+    }
+
+    fn word_end(&self, mut at: usize) -> usize {
+        while self.is_word(at) {
+            at += 1;
+        }
+        at
+    }
+
+    /// A piece that does not start like a word.
+    fn other(&mut self, first: u8, breaks: u8, glued: bool) -> Piece<'s> {
+        let start = self.pos;
         match (first, self.bytes.get(start + 1)) {
             (b'/', Some(b'/')) => {
                 let next = line_end(self.bytes, start);
                 let end = start + self.source[start..next].trim_ascii_end().len();
-                return Some(self.piece(Kind::LINE_COMMENT, end, next, breaks, glued));
+                return self.piece(Kind::LINE_COMMENT, end, next, breaks, glued);
             }
             (b'/', Some(b'*')) => {
                 // Where it never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
-                return Some(self.piece(Kind::BLOCK_COMMENT, end, end, breaks, glued));
+                return self.piece(Kind::BLOCK_COMMENT, end, end, breaks, glued);
             }
             (b'#', _) => {
                 if let Some(next) = marker_end(self.bytes, start) {
                     let end = start + self.source[start..next].trim_ascii_end().len();
                     // Its line break belongs to what follows.
-                    return Some(self.piece(Kind::LINE, end, next - 1, breaks, glued));
+                    return self.piece(Kind::LINE, end, next - 1, breaks, glued);
                 }
             }
             _ => {}
         }
         let (kind, end) = Lexer::new(self.source, start).scan(first, start);
-        Some(self.piece(Kind::of(kind), end, end, breaks, glued))
+        self.piece(Kind::of(kind), end, end, breaks, glued)
     }
 }

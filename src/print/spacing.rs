@@ -38,6 +38,7 @@ const OPENING: &[&str] = &[
 ];
 
 const COMMA: Kind = Kind::punct(b',');
+const END: Kind = Kind::punct(b';');
 const BAR: Kind = Kind::punct(b'|');
 const LESS: Kind = Kind::punct(b'<');
 const MORE: Kind = Kind::punct(b'>');
@@ -64,47 +65,93 @@ const OPERATORS: &[Kind] = &[
     Kind::pair(*b"||"),
 ];
 
+/// What a rule may ask of the piece before.
+#[derive(Clone, Copy, Debug)]
+struct Previous<'a> {
+    kind: Kind,
+    text: &'a str,
+}
+
+impl Previous<'_> {
+    const NONE: Previous<'static> = Previous { kind: Kind::NONE, text: "" };
+
+    fn is(&self, punct: u8) -> bool {
+        self.kind == Kind::punct(punct)
+    }
+
+    fn is_ident(&self) -> bool {
+        self.kind == Kind::IDENT
+    }
+
+    fn is_dot(&self) -> bool {
+        self.kind == Kind::DOT
+    }
+
+    fn is_number(&self) -> bool {
+        self.kind == Kind::NUMBER
+    }
+}
+
 /// Goes along a statement and tells whether a space stands before each piece.
 #[derive(Clone, Debug)]
 pub(super) struct Spacing<'a> {
     statement: Statement,
     part: Part,
-    previous: Option<Piece<'a>>,
+    previous: Previous<'a>,
     /// What the previous piece is, if it is an operator.
     operator: Option<Operator>,
 }
 
 impl<'a> Spacing<'a> {
     pub(super) fn new(statement: Statement) -> Spacing<'a> {
-        Spacing { statement, part: Part::Opcode, previous: None, operator: None }
+        let part = match statement {
+            Statement::Instruction => Part::Opcode,
+            Statement::Directive => Part::Operands,
+        };
+        Spacing { statement, part, previous: Previous::NONE, operator: None }
     }
 
     /// Whether a piece came already.
     pub(super) fn is_started(&self) -> bool {
-        self.previous.is_some()
+        self.previous.kind != Kind::NONE
     }
 
     /// Whether a space stands before this piece, the next one.
-    pub(super) fn before(&mut self, piece: Piece<'a>) -> bool {
-        let Some(previous) = self.previous.replace(piece) else {
-            if piece.is(b'@') {
+    #[inline]
+    pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
+        let now = Previous { kind: piece.kind, text: piece.text };
+        let previous = std::mem::replace(&mut self.previous, now);
+        // What is met most.
+        if self.part == Part::Operands && self.operator.is_none() {
+            match (previous.kind, piece.kind) {
+                (COMMA, Kind::IDENT) => return true,
+                (Kind::IDENT, COMMA | END) => return false,
+                _ => {}
+            }
+        }
+        self.decide(previous, piece)
+    }
+
+    fn decide(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
+        if previous.kind == Kind::NONE {
+            if self.statement == Statement::Instruction && piece.is(b'@') {
                 self.part = Part::Guard;
             }
             return false;
-        };
+        }
         let after = self.operator.take();
         if piece.is(b',') || piece.is(b';') {
             self.part = Part::Operands;
             return false;
         }
-        if !piece.is_token() || !previous.is_token() {
+        if !piece.is_token() || !previous.kind.is_token() {
             // What a comment interrupts goes on after it.
             if !piece.is_token() {
                 self.operator = after;
             }
             return true;
         }
-        if self.statement == Statement::Instruction && self.part != Part::Operands {
+        if self.part != Part::Operands {
             if let Some(space) = self.in_opcode(previous, piece) {
                 return space;
             }
@@ -112,14 +159,11 @@ impl<'a> Spacing<'a> {
             self.operator = sign(piece).then_some(Operator::Tight);
             return true;
         }
-        match (previous.kind, piece.kind) {
-            (COMMA, Kind::IDENT) => true,
-            _ => self.in_operands(previous, after, piece),
-        }
+        self.in_operands(previous, after, piece)
     }
 
     /// The rule before the operands; `None` when this is the first of them.
-    fn in_opcode(&mut self, previous: Piece<'a>, piece: Piece<'a>) -> Option<bool> {
+    fn in_opcode(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<bool> {
         if self.part == Part::Guard {
             if previous.is_ident() && piece.is_ident() {
                 self.part = Part::Opcode;
@@ -140,13 +184,13 @@ impl<'a> Spacing<'a> {
 
     fn in_operands(
         &mut self,
-        previous: Piece<'a>,
+        previous: Previous<'a>,
         after: Option<Operator>,
-        piece: Piece<'a>,
+        piece: &Piece<'a>,
     ) -> bool {
-        let closes = |piece: Piece<'_>| piece.is(b')') || piece.is(b']') || piece.is(b'}');
-        let opens = |piece: Piece<'_>| piece.is(b'(') || piece.is(b'[') || piece.is(b'{');
-        let starts = opens(previous) || previous.is(b',') || after.is_some();
+        let closes = piece.is(b')') || piece.is(b']') || piece.is(b'}');
+        let opened = previous.is(b'(') || previous.is(b'[') || previous.is(b'{');
+        let starts = opened || previous.is(b',') || after.is_some();
         if sign(piece) {
             if starts || previous.is(b'=') {
                 self.operator = Some(Operator::Tight);
@@ -154,14 +198,14 @@ impl<'a> Spacing<'a> {
                     // Two signs stay as they are.
                     Some(Operator::Tight) => !piece.glued,
                     Some(Operator::Loose) => true,
-                    None => !opens(previous),
+                    None => !opened,
                 };
             }
             let tight = previous.is_ident() || previous.is_dot();
             self.operator = Some(if tight { Operator::Tight } else { Operator::Loose });
             return !tight;
         }
-        if closes(piece) || opens(previous) {
+        if closes || opened {
             return false;
         }
         if previous.is(b',') {
@@ -192,7 +236,7 @@ impl<'a> Spacing<'a> {
     }
 
     /// What the piece is, if it is an operator with two sides.
-    fn operator_at(&self, previous: Piece<'a>, piece: Piece<'a>) -> Option<Operator> {
+    fn operator_at(&self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),
             LESS | MORE if self.statement == Statement::Directive => None,
@@ -202,7 +246,7 @@ impl<'a> Spacing<'a> {
     }
 
     /// The rule between operands, brackets and words.
-    fn between(&self, previous: Piece<'a>, piece: Piece<'a>) -> bool {
+    fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
         let directive = self.statement == Statement::Directive;
         match piece.kind {
             Kind::DOT if directive => {
@@ -229,6 +273,6 @@ impl<'a> Spacing<'a> {
     }
 }
 
-fn sign(piece: Piece<'_>) -> bool {
+fn sign(piece: &Piece<'_>) -> bool {
     piece.is(b'+') || piece.is(b'-')
 }

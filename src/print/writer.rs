@@ -4,6 +4,9 @@ use super::pieces::{Kind, Piece};
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
+/// Spaces to indent with, in one piece.
+const BLANKS: &str = "                                ";
+
 /// White space before the next piece.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
@@ -110,12 +113,13 @@ impl<'s> Writer<'s> {
     }
 
     /// Writes a piece.
+    #[inline]
     pub(super) fn piece(&mut self, piece: &Piece<'_>) {
         if matches!(piece.kind, Kind::BLOCK_COMMENT | Kind::STRING) && piece.text.contains('\n') {
             return self.lines(piece);
         }
         self.column += piece.text.len();
-        if self.is_source(piece) {
+        if piece.is_source {
             self.extend(piece.span);
         } else {
             self.text(piece.text);
@@ -134,12 +138,6 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Whether the piece stands in the source as it is to be written.
-    fn is_source(&self, piece: &Piece<'_>) -> bool {
-        let at = self.source[piece.span.start as usize..].as_ptr();
-        !piece.span.is_empty() && std::ptr::eq(at, piece.text.as_ptr())
-    }
-
     /// Writes a part of the source as it is.
     pub(super) fn verbatim(&mut self, span: Span) {
         let text = span.text(self.source);
@@ -151,6 +149,7 @@ impl<'s> Writer<'s> {
     }
 
     /// Appends a part of the source: to the run, where the gap is the same.
+    #[inline]
     fn extend(&mut self, span: Span) {
         let (start, end) = (span.start as usize, span.end as usize);
         let gap = std::mem::take(&mut self.gap);
@@ -179,7 +178,12 @@ impl<'s> Writer<'s> {
         for _ in 0..gap.newlines {
             self.out.push_str(self.newline);
         }
-        self.out.extend(std::iter::repeat_n(' ', gap.blanks));
+        let mut left = gap.blanks;
+        while left > 0 {
+            let some = left.min(BLANKS.len());
+            self.out.push_str(&BLANKS[..some]);
+            left -= some;
+        }
     }
 
     fn flush(&mut self) {
@@ -215,7 +219,14 @@ impl<'s> Writer<'s> {
 }
 
 /// Whether white space is the one to be written.
+#[inline]
 fn is_gap(white: &[u8], newline: &str, gap: Gap) -> bool {
+    // Within a line there is a blank at most.
+    match (white, gap.newlines) {
+        ([], 0) => return gap.blanks == 0,
+        ([b' '], 0) => return gap.blanks == 1,
+        _ => {}
+    }
     let newlines = usize::from(gap.newlines) * newline.len();
     white.len() == newlines + gap.blanks
         && white[..newlines].chunks(newline.len()).all(|white| white == newline.as_bytes())
