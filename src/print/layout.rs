@@ -1,6 +1,7 @@
 //! Which line each statement, comment and brace stands on.
 
 use super::pieces::{Kind, Piece, Pieces};
+use super::simple;
 use super::spacing::{Spacing, Statement};
 use super::writer::Writer;
 use super::{FormatOptions, LineEnding};
@@ -105,18 +106,28 @@ impl<'s> Layout<'s> {
         }
     }
 
+    /// Where the next edit starts.
+    fn next_edit(&self) -> u32 {
+        self.edits.first().map_or(u32::MAX, |edit| edit.span.start)
+    }
+
     /// The next piece, with the edits made.
     #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
-        if !self.edits.is_empty() {
-            return self.next_edited();
+        let edit = self.next_edit();
+        if self.end < edit {
+            let pos = self.pieces.pos;
+            let piece = self.pieces.next()?;
+            if piece.span.end <= edit {
+                self.end = piece.span.end;
+                if piece.kind == Kind::FOREIGN {
+                    self.foreign.get_or_insert(Foreign { span: piece.span });
+                }
+                return Some(piece);
+            }
+            self.pieces.pos = pos;
         }
-        let piece = self.pieces.next()?;
-        self.end = piece.span.end;
-        if piece.kind == Kind::FOREIGN {
-            self.foreign.get_or_insert(Foreign { span: piece.span });
-        }
-        Some(piece)
+        self.next_edited()
     }
 
     fn next_edited(&mut self) -> Option<Piece<'s>> {
@@ -294,7 +305,7 @@ impl<'s> Layout<'s> {
 
     fn instruction(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, self.level);
-        if self.instruction_on_a_line(first) {
+        if self.simple_instruction(&first) || self.instruction_on_a_line(first) {
             return;
         }
         self.statement.clear();
@@ -308,6 +319,26 @@ impl<'s> Layout<'s> {
         }
         let mut spacing = Spacing::new(Statement::Instruction);
         self.write_statement(&mut spacing);
+    }
+
+    /// Writes an instruction of the usual shape, if it is one.
+    fn simple_instruction(&mut self, first: &Piece<'s>) -> bool {
+        // Edits are told from tokens.
+        if self.writer.has_edits() {
+            return false;
+        }
+        let bytes = self.pieces.bytes();
+        let Some(simple) = simple::instruction(bytes, first.span.start as usize) else {
+            return false;
+        };
+        let end = simple.end as u32;
+        let fits = self.writer.column() + simple.width <= self.options.line_width;
+        if !fits || self.next_edit() < end {
+            return false;
+        }
+        self.writer.simple(&simple);
+        (self.pieces.pos, self.end) = (simple.end, end);
+        true
     }
 
     /// Writes an instruction as it is read, as most can be. Takes that back, and

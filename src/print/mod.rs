@@ -23,6 +23,7 @@
 mod layout;
 mod normalize;
 mod pieces;
+mod simple;
 mod spacing;
 mod writer;
 

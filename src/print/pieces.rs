@@ -117,6 +117,10 @@ impl<'s> Pieces<'s> {
         std::iter::from_fn(|| ahead.next()).find(Piece::is_token)
     }
 
+    pub(super) fn bytes(&self) -> &'s [u8] {
+        self.bytes
+    }
+
     pub(super) fn starts_with(&self, text: &str) -> bool {
         self.bytes[self.pos..].starts_with(text.as_bytes())
     }

@@ -1,6 +1,7 @@
 //! Where formatted text goes.
 
 use super::pieces::{Kind, Piece};
+use super::simple::Simple;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
@@ -59,6 +60,11 @@ impl<'s> Writer<'s> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.out.is_empty() && self.run.is_none()
+    }
+
+    /// Whether it notes what it changes.
+    pub(super) fn has_edits(&self) -> bool {
+        self.edits.is_some()
     }
 
     /// Bytes on the line at hand.
@@ -135,6 +141,15 @@ impl<'s> Writer<'s> {
             self.text(&piece.text.replace("\r\n", "\n"));
         } else {
             self.extend(piece.span);
+        }
+    }
+
+    /// Writes an instruction of the usual shape.
+    pub(super) fn simple(&mut self, simple: &Simple) {
+        self.column += simple.width;
+        for &(start, end, space) in simple.parts() {
+            self.gap.blanks += usize::from(space);
+            self.extend(Span::new(start as u32, end as u32));
         }
     }
 
