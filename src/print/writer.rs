@@ -49,7 +49,8 @@ impl<'s> Writer<'s> {
         Writer {
             source,
             newline,
-            out: String::with_capacity(source.len()),
+            // Blanks in place of tabs take some more.
+            out: String::with_capacity(source.len() + source.len() / 8),
             run: None,
             gap: Gap::default(),
             column: 0,
