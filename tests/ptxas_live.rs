@@ -298,6 +298,15 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("a backslash before the opcode");
     }
+    // Before 13, comparisons of unsigned numbers have a second name in SIMD.
+    if rejected == [false, false, true]
+        && only(&|error| {
+            error.code == Code::V113
+                && matches!(case.text(error).as_str(), ".lo" | ".ls" | ".hi" | ".hs")
+        })
+    {
+        return Some("an unsigned comparison in `vset2` or `vset4`, which ptxas 13 rejects");
+    }
     // Modifiers that only other instructions have, and only they look at:
     // seven in all three versions, the others since 12.9, one in 11.8 alone.
     let ignored = if rejected == [false, true, true] {
