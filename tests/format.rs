@@ -481,6 +481,21 @@ fn tokens_never_melt() {
 }
 
 #[test]
+fn what_looks_like_an_opcode_starts_no_line() {
+    // After a break, the reader would miss a `;` before it.
+    let names = ["%register"; 12].join(", ");
+    for source in [
+        format!(".reg .b32 {names}, vadd.u32.u32.u32 d, a, b;"),
+        format!("call (r), f, ({names}, vmin2.x, {names});"),
+        format!(".entry k(.param .u32 {names}, vset4.x) {{}}"),
+        format!(".global .u32 t[9] = {{vmax.u32, {names}, {names}}};"),
+    ] {
+        laws(&source, &source, &FormatOptions::default());
+        assert!(formatted(&source).lines().all(|line| !line.trim_start().starts_with('v')));
+    }
+}
+
+#[test]
 fn depth_and_length_are_no_trouble() {
     let deep = format!("{}ret;{}", "{".repeat(20_000), "}".repeat(20_000));
     let text = formatted(&deep);

@@ -28,6 +28,17 @@ enum End {
     Initializer,
 }
 
+/// Whether a line ends inside a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Break {
+    #[default]
+    None,
+    /// For the looks of it.
+    Wished,
+    /// After a comment.
+    Forced,
+}
+
 /// Directives on whose line a label stays: it names what they declare.
 const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
 
@@ -51,8 +62,8 @@ pub(super) struct Layout<'s> {
     level: usize,
     /// The line at hand goes on with the next piece.
     inline: bool,
-    /// What comes next in the statement at hand starts a line.
-    pending: bool,
+    /// Whether what comes next in the statement at hand starts a line.
+    pending: Break,
     /// Nothing stands in the block yet: no blank line.
     fresh: bool,
     /// The pieces of the statement at hand; kept for its allocation.
@@ -82,7 +93,7 @@ impl<'s> Layout<'s> {
             writer: Writer::new(source, newline, with_edits),
             level: 0,
             inline: false,
-            pending: false,
+            pending: Break::None,
             fresh: true,
             statement: Vec::new(),
             foreign: None,
@@ -173,7 +184,7 @@ impl<'s> Layout<'s> {
 
     /// Starts a line, after a blank one if the text has one.
     fn start_line(&mut self, breaks: u8, level: usize) {
-        self.pending = false;
+        self.pending = Break::None;
         if std::mem::take(&mut self.inline) {
             self.writer.space();
             return;
@@ -510,7 +521,7 @@ impl<'s> Layout<'s> {
             if braces == 0 && piece.is(b'}') {
                 self.write_collected(spacing, broken);
                 if broken {
-                    self.pending = false;
+                    self.pending = Break::None;
                     self.break_line(self.level);
                 }
                 self.statement.push(piece);
@@ -521,7 +532,9 @@ impl<'s> Layout<'s> {
             let ends = piece.is(b',') && !self.pieces.line_comment_follows();
             if opens || ends || piece.ends_line() {
                 self.write_collected(spacing, broken && !opens);
-                self.pending |= broken && opens;
+                if broken && opens {
+                    self.pending = Break::Wished;
+                }
             }
         }
         self.write_collected(spacing, broken);
@@ -655,11 +668,11 @@ impl<'s> Layout<'s> {
                 let mut rest = &pieces[first..close];
                 while !rest.is_empty() {
                     let (chunk, after) = rest.split_at(chunk_len(rest));
-                    self.pending = true;
+                    self.pending = Break::Wished;
                     self.write_pieces(chunk, spacing, level + 1, false);
                     rest = after;
                 }
-                self.pending = true;
+                self.pending = Break::Forced;
                 self.write_pieces(&pieces[close..=close], spacing, level, false);
             }
             _ => self.write_pieces(&pieces[..at], spacing, level + 1, false),
@@ -667,7 +680,9 @@ impl<'s> Layout<'s> {
         while at < pieces.len() {
             let next = pieces[at + 1..].iter().position(Piece::is_dot);
             let end = next.map_or(pieces.len(), |next| at + 1 + next);
-            self.pending |= pieces[at].is_dot();
+            if pieces[at].is_dot() {
+                self.pending = Break::Forced;
+            }
             self.write_pieces(&pieces[at..end], spacing, level, false);
             at = end;
         }
@@ -689,15 +704,16 @@ impl<'s> Layout<'s> {
         fill: bool,
     ) {
         let mut starts_line = false;
-        if std::mem::take(&mut self.pending)
-            || fill && spacing.is_started() && !self.fits(pieces, spacing)
-        {
+        let pending = std::mem::take(&mut self.pending);
+        let wished =
+            pending == Break::Wished || fill && spacing.is_started() && !self.fits(pieces, spacing);
+        if pending == Break::Forced || wished && !is_like_opcode(pieces) {
             self.break_line(level);
             starts_line = true;
         }
         for piece in pieces {
             let space = spacing.before(piece);
-            if std::mem::take(&mut self.pending) {
+            if std::mem::take(&mut self.pending) == Break::Forced {
                 self.break_line(level);
                 starts_line = true;
             }
@@ -712,7 +728,7 @@ impl<'s> Layout<'s> {
             }
             self.writer.piece(piece);
             starts_line = false;
-            self.pending = piece.ends_line();
+            self.pending = if piece.ends_line() { Break::Forced } else { Break::None };
         }
     }
 
@@ -772,6 +788,17 @@ fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
         }
         depth == 0
     })
+}
+
+/// Whether pieces start as a video instruction does. On a line of their own
+/// they would be taken for one after a missing `;`.
+fn is_like_opcode(pieces: &[Piece<'_>]) -> bool {
+    match pieces {
+        [first, second, ..] => {
+            first.is_ident() && first.text.starts_with(['v', 'V']) && second.text.starts_with('.')
+        }
+        _ => false,
+    }
 }
 
 fn is_header(piece: &Piece<'_>) -> bool {
