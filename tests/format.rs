@@ -5,9 +5,8 @@ mod module;
 mod support;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
-use support::fixture;
+use support::{fixture, ptx_files};
 use vptx::print::{FormatOptions, LineEnding, format, format_edits};
 use vptx::syntax::statement_tokens;
 use vptx::{Instruction, parse};
@@ -108,23 +107,9 @@ fn options() -> Vec<FormatOptions> {
     vec![FormatOptions::default(), narrow, crlf]
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "ptx") {
-            found.push(path);
-        }
-    }
-    found.sort();
-}
-
 #[test]
 fn laws_hold_on_every_fixture() {
-    let mut found = Vec::new();
-    files(&fixture("ptx"), &mut found);
-    files(&fixture("format"), &mut found);
+    let found = [ptx_files("ptx"), ptx_files("format")].concat();
     assert!(found.len() > 35, "{} files", found.len());
     for path in found {
         let source = std::fs::read_to_string(&path).expect("UTF-8");

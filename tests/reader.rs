@@ -1,10 +1,12 @@
 //! The module reader: every video instruction of a module is found where it
 //! stands and judged by the declarations it sees, whatever surrounds it.
 
+mod support;
+
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
+use support::ptx_files;
 use vptx::diagnostic::Severity;
 use vptx::isa::{PtxVersion, Target};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse, parse_with};
@@ -609,23 +611,6 @@ fn every_wrong_instruction_is_reported_in_one_run() {
 
 // ------------------------------------------------------------------ fixtures
 
-fn fixtures() -> Vec<PathBuf> {
-    fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).expect("the folder is there") {
-            let path = entry.expect("it can be read").path();
-            if path.is_dir() {
-                walk(&path, out);
-            } else if path.extension().is_some_and(|extension| extension == "ptx") {
-                out.push(path);
-            }
-        }
-    }
-    let mut out = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ptx"), &mut out);
-    out.sort();
-    out
-}
-
 /// Counts words that are mnemonics and have a modifier, outside comments and
 /// strings: a way of its own, that knows nothing of statements.
 fn count_mnemonics(text: &str) -> usize {
@@ -665,7 +650,7 @@ const WARNINGS: &[(&str, Code, usize)] = &[];
 
 #[test]
 fn fixtures_are_silent() {
-    let fixtures = fixtures();
+    let fixtures = ptx_files("ptx");
     let mut statements = 0;
     let mut warnings = Vec::new();
     for path in &fixtures {

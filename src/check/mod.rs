@@ -141,11 +141,7 @@ fn unreadable(source: &str) -> Option<Diagnostic> {
         let message = "the input is larger than 4 GiB";
         return Some(Diagnostic::new(Code::V008, Span::at(0), message));
     }
-    // Mostly there is none, and that is quickly seen.
-    if !source.as_bytes().contains(&0) {
-        return None;
-    }
-    let at = source.bytes().position(|byte| byte == 0)? as u32;
+    let at = source.find('\0')? as u32;
     let what = if source.starts_with("\u{7f}ELF") {
         "an ELF file, such as a cubin or an object file"
     } else {

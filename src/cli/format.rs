@@ -116,16 +116,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 // Not through the stream, which may drop escapes.
                 io::stdout().write_all(&text.unwrap_or_default())?;
             }
-            Outcome::Changed { text } if *input == Input::Stdin && !arguments.diff => {
-                changed += 1;
-                io::stdout().write_all(&text)?;
-                if arguments.check && !arguments.quiet {
-                    writeln!(out.stream, "would format {}", input.name())?;
-                }
-            }
             Outcome::Changed { text } => {
                 changed += 1;
-                out.stream.write_all(&text)?;
+                if *input == Input::Stdin && !arguments.diff {
+                    io::stdout().write_all(&text)?;
+                } else {
+                    out.stream.write_all(&text)?;
+                }
                 if arguments.check && !arguments.diff && !arguments.quiet {
                     writeln!(out.stream, "would format {}", input.name())?;
                 }

@@ -45,12 +45,6 @@ const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
 /// Types of data in a section; each starts a line there.
 const DATA: &[&str] = &[".b8", ".b16", ".b32", ".b64"];
 
-/// A token that PTX does not have, or that cannot start a statement.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Foreign {
-    pub(super) span: Span,
-}
-
 /// Lays out a text whose structure is sound, with edits of its tokens.
 pub(super) struct Layout<'s> {
     pieces: Pieces<'s>,
@@ -68,7 +62,8 @@ pub(super) struct Layout<'s> {
     fresh: bool,
     /// The pieces of the statement at hand; kept for its allocation.
     statement: Vec<Piece<'s>>,
-    foreign: Option<Foreign>,
+    /// A token that PTX does not have, or that cannot start a statement.
+    foreign: Option<Span>,
 }
 
 impl<'s> Layout<'s> {
@@ -100,7 +95,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<(String, Vec<Edit>), Foreign> {
+    pub(super) fn run(mut self) -> Result<(String, Vec<Edit>), Span> {
         while let Some(piece) = self.next() {
             if self.foreign.is_some() {
                 break;
@@ -132,7 +127,7 @@ impl<'s> Layout<'s> {
             if piece.span.end <= edit {
                 self.end = piece.span.end;
                 if piece.kind == Kind::FOREIGN {
-                    self.foreign.get_or_insert(Foreign { span: piece.span });
+                    self.foreign.get_or_insert(piece.span);
                 }
                 return Some(piece);
             }
@@ -172,7 +167,7 @@ impl<'s> Layout<'s> {
                 }
             }
             if piece.kind == Kind::FOREIGN {
-                self.foreign.get_or_insert(Foreign { span: piece.span });
+                self.foreign.get_or_insert(piece.span);
             }
             return Some(piece);
         }
@@ -281,7 +276,7 @@ impl<'s> Layout<'s> {
             Kind::DOT => self.directive(first),
             Kind::IDENT | GUARD => self.instruction(first),
             _ => {
-                self.foreign.get_or_insert(Foreign { span: first.span });
+                self.foreign.get_or_insert(first.span);
             }
         }
     }

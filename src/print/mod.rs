@@ -117,8 +117,8 @@ fn run(
     let error = |diagnostics| FormatError { diagnostics };
     let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
     Layout::new(source, &edits, options, with_edits).run().map_err(|foreign| {
-        let text = foreign.span.text(source);
+        let text = foreign.text(source);
         let message = format!("`{text}` cannot stand here in PTX");
-        error(vec![Diagnostic::new(Code::V007, foreign.span, message).label("unexpected")])
+        error(vec![Diagnostic::new(Code::V007, foreign, message).label("unexpected")])
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::source::Span;
 use crate::syntax::lexer::{
-    Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end,
+    Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end, word_end,
 };
 
 /// What a piece is: one number, since it is asked for often. Punctuation is its
@@ -223,11 +223,8 @@ impl<'s> Pieces<'s> {
         self.bytes.get(at).is_some_and(|&byte| is_word(byte))
     }
 
-    fn word_end(&self, mut at: usize) -> usize {
-        while self.is_word(at) {
-            at += 1;
-        }
-        at
+    fn word_end(&self, at: usize) -> usize {
+        word_end(self.bytes, at)
     }
 
     /// A piece that does not start like a word.

@@ -5,7 +5,7 @@
 //! tokens; what is written is the same. Edits are always made from tokens, and
 //! tests hold the two against each other.
 
-use crate::syntax::lexer::{is_word, is_word_start};
+use crate::syntax::lexer::{is_word, is_word_start, word_end};
 
 /// Parts of the text that an instruction is put together from.
 const PARTS: usize = 12;
@@ -69,9 +69,7 @@ impl Scanner<'_> {
 
     /// Takes the rest of a word.
     fn word(&mut self) {
-        while is_word(self.peek()) {
-            self.at += 1;
-        }
+        self.at = word_end(self.bytes, self.at);
     }
 
     /// Takes a name; a register's has a `%`.

@@ -68,6 +68,16 @@ pub(crate) const fn is_word(byte: u8) -> bool {
     WORD[byte as usize]
 }
 
+/// Offset after the bytes from `at` on that may follow the first of an
+/// identifier.
+#[inline]
+pub(crate) fn word_end(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(|&byte| is_word(byte)) {
+        at += 1;
+    }
+    at
+}
+
 /// Bytes that may start an identifier; `%` only before a word.
 pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
@@ -180,11 +190,8 @@ impl<'s> Lexer<'s> {
         Lexer { bytes: text.as_bytes(), pos }
     }
 
-    fn word_end(&self, mut at: usize) -> usize {
-        while self.bytes.get(at).is_some_and(|&byte| is_word(byte)) {
-            at += 1;
-        }
-        at
+    fn word_end(&self, at: usize) -> usize {
+        word_end(self.bytes, at)
     }
 
     /// The next token, or `None` at the end of the text.

@@ -6,8 +6,8 @@
 
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
-    Lexer, Token, TokenKind, comment_end, is_word, is_word_start, line_end, skip_trivia,
-    starts_line, string_end,
+    Lexer, Token, TokenKind, comment_end, is_word_start, line_end, skip_trivia, starts_line,
+    string_end, word_end,
 };
 use super::scope::{Context, SymbolKind};
 use crate::source::Span;
@@ -171,11 +171,8 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         }
     }
 
-    fn word_end(&self, mut at: usize) -> usize {
-        while self.bytes.get(at).is_some_and(|&byte| is_word(byte)) {
-            at += 1;
-        }
-        at
+    fn word_end(&self, at: usize) -> usize {
+        word_end(self.bytes, at)
     }
 
     fn label_or_instruction(&mut self) {

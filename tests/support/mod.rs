@@ -1,7 +1,7 @@
 //! What several test files use.
 #![allow(dead_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vptx::Code;
 use vptx::check::{CheckOptions, Dialect, check};
@@ -16,6 +16,24 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
 pub(crate) fn fixture_text(path: &str) -> String {
     let path = fixture(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every PTX file in a folder below `fixtures/`, in order.
+pub(crate) fn ptx_files(folder: &str) -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "ptx") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&fixture(folder), &mut found);
+    found.sort();
+    found
 }
 
 /// The module in which the verdicts of `fixtures/oracle/verdicts.tsv` were
