@@ -151,16 +151,21 @@ pub struct Fix {
 impl Fix {
     /// The text with the fix made.
     pub fn apply(&self, source: &str) -> String {
-        let mut fixed = String::with_capacity(source.len());
-        let mut at = 0;
-        for edit in &self.edits {
-            fixed.push_str(&source[at..edit.span.start as usize]);
-            fixed.push_str(&edit.replacement);
-            at = edit.span.end as usize;
-        }
-        fixed.push_str(&source[at..]);
-        fixed
+        apply(source, &self.edits)
     }
+}
+
+/// A text with edits made, which are in order and do not overlap.
+pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
+    let mut edited = String::with_capacity(source.len());
+    let mut at = 0;
+    for edit in edits {
+        edited.push_str(&source[at..edit.span.start as usize]);
+        edited.push_str(&edit.replacement);
+        at = edit.span.end as usize;
+    }
+    edited.push_str(&source[at..]);
+    edited
 }
 
 /// Whether a tool may apply a fix.

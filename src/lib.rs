@@ -1,4 +1,4 @@
-//! Reads, checks, formats and evaluates the *video instructions* of NVIDIA PTX: `vadd`,
+//! Reads, checks, formats, evaluates and rewrites the *video instructions* of NVIDIA PTX: `vadd`,
 //! `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`, and the
 //! SIMD forms that end in `2` or `4`.
 //!
@@ -33,6 +33,23 @@
 //! assert_eq!(diagnostics[0].message, "`vmin` needs a third source `c` here");
 //! ```
 //!
+//! Where ptxas emulates a video instruction at length, ordinary PTX of the same
+//! meaning can take its place:
+//!
+//! ```
+//! let source = "
+//! .version 8.0
+//! .target sm_90
+//! .func f(.reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c) {
+//!     @!%p vmin2.s32.s32.s32 d, a, b, c; // 9 machine instructions
+//! }";
+//! let (module, _) = vptx::parse(source);
+//! let rewritten = vptx::rewrite(&module, &vptx::RewriteOptions::default())?;
+//! let expected = source.replace("vmin2.s32.s32.s32 d, a, b, c;", "min.s16x2 d, a, b;");
+//! assert_eq!(rewritten.text(), expected);
+//! # Ok::<(), vptx::rewrite::RewriteError>(())
+//! ```
+//!
 //! # The promise
 //!
 //! An [`Instruction`] is legal by construction: illegal combinations have no
@@ -45,7 +62,8 @@
 //! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (the
 //! raw tree against the [`video::FORMS`] table and the module's declarations) →
 //! [`ast`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
-//! compute). [`print`](mod@print) formats whole modules. Spans are byte offsets
+//! compute). [`mod@rewrite`] writes them as ordinary PTX, [`print`](mod@print)
+//! formats whole modules. Spans are byte offsets
 //! everywhere; [`source::LineIndex`] makes lines and columns of them.
 //!
 //! # Features
@@ -62,6 +80,7 @@ pub mod isa;
 pub mod lint;
 mod module;
 pub mod print;
+pub mod rewrite;
 pub mod source;
 pub mod syntax;
 pub mod video;
@@ -79,6 +98,7 @@ pub use diagnostic::Diagnostic;
 pub use lint::Code;
 pub use module::{Module, VideoStatement};
 pub use print::{FormatError, FormatOptions, format, format_edits};
+pub use rewrite::{RewriteOptions, rewrite};
 
 /// The README's examples.
 #[cfg(doctest)]

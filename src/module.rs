@@ -1,7 +1,7 @@
 //! A module that was read: its video instructions and the gates it sets.
 
 use crate::ast::Instruction;
-use crate::isa::{PtxVersion, Target};
+use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::source::Span;
 
 /// A module, or a bare list of statements, that was read.
@@ -20,6 +20,8 @@ pub struct VideoStatement {
     pub span: Span,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
+    /// How its registers are declared.
+    pub registers: WordRegisters,
 }
 
 impl<'s> Module<'s> {

@@ -21,9 +21,13 @@ const ODD: &str = "vadd.sat.u32.u32.u32 d, a, b;\n";
 fn every_code_as_human_and_json() {
     for code in Code::ALL {
         let path = format!("fixtures/diagnostics/{code}.ptx");
-        let human = vptx(&["check", &path], "");
+        let mut arguments = vec!["check", &path];
+        // Notes that one asks for.
+        arguments.extend((*code == Code::V601).then_some("--costs"));
+        let human = vptx(&arguments, "");
         insta::assert_snapshot!(format!("{code}.human"), human.transcript());
-        let json = vptx(&["check", "--format", "json", &path], "");
+        arguments.extend(["--format", "json"]);
+        let json = vptx(&arguments, "");
         insta::assert_snapshot!(format!("{code}.json"), json.transcript());
     }
 }
@@ -33,7 +37,7 @@ fn json_follows_its_schema() {
     let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
     let schema = serde_json::from_str(&schema).unwrap();
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
-    let run = vptx(&["check", "--format", "json", "fixtures/diagnostics"], "");
+    let run = vptx(&["check", "--costs", "--format", "json", "fixtures/diagnostics"], "");
     assert_eq!(run.status, 1);
     let mut codes = std::collections::BTreeSet::new();
     for line in run.stdout.lines() {

@@ -19,9 +19,9 @@ const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108)];
 
 /// What is found in a text that belongs to a code. What an instruction computes
-/// is a matter of its own.
+/// or costs is a matter of its own.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
-    let mut found = check(text, &CheckOptions::default().with_dialect(dialect));
+    let mut found = check(text, &CheckOptions::default().with_dialect(dialect).with_costs(true));
     found.retain(|diagnostic| diagnostic.code == code || !is_about_results(diagnostic));
     found
 }
@@ -304,4 +304,23 @@ fn every_fix_leaves_valid_code() {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(fixes > 100, "only {fixes} fixes were tried");
+}
+
+/// The fix for an emulated instruction leaves nothing to report of it.
+#[test]
+fn cost_fixes_are_valid() {
+    let text = fixture_text(Code::V601);
+    let found = |text: &str| findings(Code::V601, text, Dialect::Documented);
+    let before = found(&text);
+    let safe = |wanted| {
+        let fixes = before.iter().flat_map(|diagnostic| &diagnostic.fixes);
+        fixes.filter(|fix| (fix.applicability == Applicability::Safe) == wanted).count()
+    };
+    assert_eq!((safe(true), safe(false)), (2, 1), "vadd.sat differs between semantics");
+    for diagnostic in &before {
+        let fixed = diagnostic.fixes[0].apply(&text);
+        let after = found(&fixed);
+        assert_eq!(after.len(), before.len() - 1, "{fixed}");
+        assert!(after.iter().all(|left| left.code == Code::V601), "{fixed}");
+    }
 }

@@ -1,6 +1,7 @@
 //! The raw tree against the table of forms and the module's context: out come
 //! validated instructions, or diagnostics.
 
+mod cost;
 mod divergence;
 mod instruction;
 mod modifiers;
@@ -12,9 +13,10 @@ use std::str::FromStr;
 
 use crate::ast::Instruction;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::isa::{Mnemonic, PtxVersion, Target, is_special_register};
+use crate::isa::{Mnemonic, PtxVersion, Target, WordRegisters, is_special_register};
 use crate::lint::Code;
 use crate::module::{Module, VideoStatement};
+use crate::rewrite::BlockWriter;
 use crate::source::{MAX_LEN, Span};
 use crate::syntax::{
     Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, statement_tokens,
@@ -54,6 +56,8 @@ pub struct CheckOptions {
     pub target: Option<Target>,
     /// A PTX version to check against, instead of the module's own.
     pub ptx_version: Option<PtxVersion>,
+    /// Report what costs more than it has to on the target (`V6xx`).
+    pub costs: bool,
 }
 
 impl CheckOptions {
@@ -68,6 +72,13 @@ impl CheckOptions {
     #[must_use]
     pub fn with_target(mut self, target: Option<Target>) -> CheckOptions {
         self.target = target;
+        self
+    }
+
+    /// These options with or without findings about cost.
+    #[must_use]
+    pub fn with_costs(mut self, costs: bool) -> CheckOptions {
+        self.costs = costs;
         self
     }
 
@@ -124,6 +135,7 @@ pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(Video
         options,
         diagnostics: Vec::new(),
         divergences: divergence::Divergences::default(),
+        blocks: None,
         sink,
         version: None,
         target: None,
@@ -159,6 +171,7 @@ struct Checker<'s, 'o, F> {
     options: &'o CheckOptions,
     diagnostics: Vec<Diagnostic>,
     divergences: divergence::Divergences,
+    blocks: Option<BlockWriter<'s>>,
     sink: F,
     version: Option<PtxVersion>,
     target: Option<Target>,
@@ -188,12 +201,38 @@ impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
             let opcode = raw.mnemonic.to(raw.modifiers.last().copied().unwrap_or(raw.mnemonic));
             self.diagnostics.extend(self.divergences.find(instruction, opcode));
         }
-        (self.sink)(VideoStatement { span: first.to(last), instruction });
+        let registers = instruction
+            .as_ref()
+            .map_or_else(WordRegisters::default, |instruction| declared(instruction, context));
+        if let (true, Some(instruction)) = (self.options.costs, &instruction) {
+            let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(self.source));
+            let place = cost::Place {
+                statement: first.to(last),
+                own: self.target,
+                target: self.options.target.or(self.target),
+                version: self.options.ptx_version.or(self.version),
+                registers,
+            };
+            self.diagnostics.extend(cost::find(instruction, &place, blocks));
+        }
+        (self.sink)(VideoStatement { span: first.to(last), instruction, registers });
     }
 
     fn problem(&mut self, problem: Problem) {
         self.diagnostics.push(structure::diagnostic(problem));
     }
+}
+
+/// How the registers of an instruction are declared, at their most particular.
+fn declared(instruction: &Instruction, context: &Context<'_>) -> WordRegisters {
+    let sources = instruction.sources().into_iter().flatten();
+    let all = sources.chain([instruction.destination()]);
+    all.filter_map(|register| match context.resolve(register.name())?.kind {
+        SymbolKind::Register(ty) => Some(WordRegisters::from_text(ty)),
+        _ => None,
+    })
+    .max()
+    .unwrap_or_default()
 }
 
 /// Checks a text that must be one instruction; the `;` may be missing.

@@ -47,6 +47,11 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     deny: Option<Deny>,
 
+    /// Report, too, what ptxas emulates with more machine instructions than
+    /// needed on the target (V6xx)
+    #[arg(long)]
+    costs: bool,
+
     /// Print findings only, no summary
     #[arg(long, short)]
     quiet: bool,
@@ -80,7 +85,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             DialectName::Ptxas => Dialect::Ptxas,
         })
         .with_target(arguments.target)
-        .with_ptx_version(arguments.ptx_version);
+        .with_ptx_version(arguments.ptx_version)
+        .with_costs(arguments.costs);
     let mut troubles = 0usize;
     let inputs = input::expand(&arguments.paths, |message| {
         troubles += 1;

@@ -16,7 +16,7 @@ use crate::check::parse;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ir::{Agreement, Deviation, Input, Program, Semantics, Witness};
 use crate::isa::{LaneWidth, Mask, Type};
-use crate::report::{self, FileReport, Format};
+use crate::report::{self, FileReport, Format, Style};
 use crate::syntax::{TokenKind, statement_tokens};
 
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
 }
 
 /// A choice of semantics on the command line.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum SemanticsName {
     /// The manual
     #[default]
@@ -124,10 +124,15 @@ pub(super) fn report(
     source: String,
     diagnostics: Vec<Diagnostic>,
 ) -> io::Result<()> {
-    let mut text = Vec::new();
     let file = FileReport { path, source, diagnostics };
-    report::write(&mut text, Format::Human, &out.style, &file)?;
-    out.stream.write_all(&text)
+    out.stream.write_all(&human(&out.style, &file)?)
+}
+
+/// Findings for people.
+pub(super) fn human(style: &Style, file: &FileReport) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    report::write(&mut text, Format::Human, style, file)?;
+    Ok(text)
 }
 
 /// The registers of an instruction.

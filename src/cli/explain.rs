@@ -6,11 +6,12 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::{FAILED, Output, trouble};
+use super::{FAILED, Output, lower, trouble};
 use crate::ast::Instruction;
 use crate::ir::{Agreement, Deviation, Semantics, Witness};
-use crate::isa::{Destination, Mnemonic, Role};
+use crate::isa::{Destination, Mnemonic, Role, Target};
 use crate::lint::Code;
+use crate::rewrite::FreshRegisters;
 use crate::video;
 
 #[derive(Debug, Args)]
@@ -116,6 +117,21 @@ fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
     writeln!(stream, "    {}", example.text)?;
     writeln!(stream, "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}")?;
     writeln!(stream, "    d = 0x{:08x}\n", example.result)?;
+    writeln!(stream, "## As ordinary PTX\n")?;
+    let target = Target::sm(90);
+    if let Ok(instruction) = example.text.parse::<Instruction>() {
+        let mut registers = FreshRegisters::new("%t_");
+        let text = instruction.to_ptx(target, Semantics::Ptxas13, &mut registers);
+        if let (Ok(text), Some(costs)) =
+            (text, lower::ptx::costs(&instruction, Semantics::Ptxas13, target))
+        {
+            writeln!(stream, "The example: {costs}.\n")?;
+            for line in registers.declarations().iter().map(String::as_str).chain(text.lines()) {
+                writeln!(stream, "    {line}")?;
+            }
+            writeln!(stream)?;
+        }
+    }
     let needs = first.requirement;
     writeln!(
         stream,

@@ -2,6 +2,8 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+pub(super) mod ptx;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -14,13 +16,25 @@ use crate::ast::Instruction;
 use crate::check::parse;
 use crate::diagnostic::Severity;
 use crate::ir::Program;
+use crate::isa::Target;
 use crate::source::{LineIndex, Position};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of a file, every video instruction is lowered; a comment says where it stands.
+--emit ir prints the program of every video instruction of a file; a comment
+says where it stands.
   vptx lower 'vmin.s32.s32.s32.add d, a.b0, b.h1, c;' --emit ir
-Exit status: 0 all lowered, 1 an instruction is wrong, 2 could not run.")]
+
+--emit ptx prints the file with ordinary PTX in the place of the video
+instructions for which ptxas 13.5 needs more machine instructions on the target
+than for the PTX written here; all else stays, byte for byte. What was done,
+and where the three semantics differ, is told on standard error. Of a single
+instruction, the statements are printed whether or not they are fewer.
+  vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
+  vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
+
+Exit status: 0 all lowered, 1 an instruction is wrong or cannot be written for
+the target, 2 could not run.")]
 pub(super) struct Arguments {
     /// A PTX file, - for standard input, or one instruction
     #[arg(value_name = "FILE|-|INSTRUCTION", default_value = "-")]
@@ -30,31 +44,55 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// What the instructions are taken to mean
-    #[arg(long, value_enum, default_value_t)]
-    semantics: SemanticsName,
+    /// What the instructions are taken to mean [default: manual for ir, ptxas-13
+    /// for ptx: what the program does today]
+    #[arg(long, value_enum)]
+    semantics: Option<SemanticsName>,
+
+    /// The target to write PTX for, such as sm_90 [default: the module's own]
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Target>,
+
+    /// Rewrite what does not become cheaper, too
+    #[arg(long)]
+    all: bool,
+
+    /// Write each original as a comment
+    #[arg(long)]
+    comments: bool,
+
+    /// Tell nothing of what was rewritten
+    #[arg(long, short)]
+    quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Emit {
     /// Programs over exact integers, a step a line, by the manual's stages
     Ir,
+    /// Ordinary PTX
+    Ptx,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let Emit::Ir = arguments.emit;
     let subject = arguments.subject.as_str();
     let path = Path::new(subject);
+    if arguments.emit == Emit::Ir
+        && (arguments.target.is_some() || arguments.all || arguments.comments)
+    {
+        trouble("--target, --all and --comments belong to --emit ptx");
+        return Ok(FAILED);
+    }
+    if arguments.emit == Emit::Ptx && arguments.semantics == Some(SemanticsName::All) {
+        trouble("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13");
+        return Ok(FAILED);
+    }
     let input = match subject {
         "-" => Input::Stdin,
         _ if path.exists() => Input::File(path.into()),
         _ if subject.contains(|c: char| c.is_whitespace() || c == ';') => {
             return match eval::instruction(subject, out)? {
-                Ok(instruction) => {
-                    let text = programs(&instruction, arguments.semantics);
-                    write!(out.stream, "// {instruction}\n{text}")?;
-                    Ok(0)
-                }
+                Ok(instruction) => single(&instruction, arguments, out),
                 Err(status) => Ok(status),
             };
         }
@@ -63,12 +101,27 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     };
-    match input.read() {
-        Ok(source) => file(&input.name(), source, arguments.semantics, out),
-        Err(message) => {
-            trouble(&message);
-            Ok(FAILED)
+    let name = input.name();
+    let done = match arguments.emit {
+        Emit::Ir => input
+            .read()
+            .map(|source| file(&name, source, arguments.semantics.unwrap_or_default(), out)),
+        Emit::Ptx => input.bytes().map(|bytes| ptx::file(&name, &bytes, arguments, out)),
+    };
+    done.unwrap_or_else(|message| {
+        trouble(&message);
+        Ok(FAILED)
+    })
+}
+
+fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    match arguments.emit {
+        Emit::Ir => {
+            let text = programs(instruction, arguments.semantics.unwrap_or_default());
+            write!(out.stream, "// {instruction}\n{text}")?;
+            Ok(0)
         }
+        Emit::Ptx => ptx::single(instruction, arguments, out),
     }
 }
 

@@ -14,6 +14,6 @@ mod version;
 pub use form::{Destination, Form, Negation, Requirement, Slot, Sources};
 pub use mnemonic::{Family, Mnemonic};
 pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type};
-pub use registers::{RegisterType, is_special_register};
+pub use registers::{RegisterType, WordRegisters, is_special_register};
 pub use selector::{Bytes, Halves, LaneWidth, Mask, Part, Selector};
 pub use version::{PtxVersion, Target};

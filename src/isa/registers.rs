@@ -23,6 +23,30 @@ impl RegisterType {
     }
 }
 
+/// How the 32-bit registers of an instruction are declared: video instructions
+/// do not care, other instructions do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WordRegisters {
+    /// All as `.b32`, or not at all.
+    #[default]
+    Untyped,
+    /// Some as `.u32` or `.s32`, which instructions on pairs of halves reject.
+    Integer,
+    /// Some as `.f16x2`, which several instructions on words reject.
+    Packed,
+}
+
+impl WordRegisters {
+    /// Of a register declared with this type (dot included).
+    pub fn from_text(text: &str) -> WordRegisters {
+        match text {
+            ".u32" | ".s32" => WordRegisters::Integer,
+            ".f16x2" => WordRegisters::Packed,
+            _ => WordRegisters::Untyped,
+        }
+    }
+}
+
 impl fmt::Display for RegisterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -2,7 +2,8 @@
 //!
 //! Codes are stable once published: `V0xx` syntax, `V1xx` modifiers and types,
 //! `V2xx` operands, selectors and masks, `V3xx` target and version, `V4xx`
-//! spelling and portability, `V5xx` results that are not what they seem.
+//! spelling and portability, `V5xx` results that are not what they seem, `V6xx`
+//! cost.
 
 use std::fmt;
 
@@ -107,6 +108,7 @@ codes! {
     V407 "ignored-selector" Warning "A selector that ptxas ignores",
     V501 "result-differs" Warning "The code of ptxas can give another result than the manual",
     V502 "result-differs-in-old-ptxas" Warning "The code of ptxas 11 and 12 can give another result than the manual",
+    V601 "emulated-instruction" Note "ptxas emulates the instruction with more machine instructions than needed",
 }
 
 impl Code {

@@ -1,0 +1,62 @@
+//! Notes where ptxas needs more machine instructions than an equivalent does.
+
+use crate::ast::Instruction;
+use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::ir::Semantics;
+use crate::isa::{PtxVersion, Target, WordRegisters};
+use crate::lint::Code;
+use crate::rewrite::{BlockWriter, Cost, Outcome, choose, gate};
+use crate::source::Span;
+
+/// Where an instruction stands.
+pub(super) struct Place {
+    /// From guard or mnemonic to `;`.
+    pub(super) statement: Span,
+    /// The module's `.target`.
+    pub(super) own: Option<Target>,
+    /// The target that is meant.
+    pub(super) target: Option<Target>,
+    pub(super) version: Option<PtxVersion>,
+    pub(super) registers: WordRegisters,
+}
+
+/// The finding on an instruction, if something cheaper is known for the target.
+pub(super) fn find(
+    instruction: &Instruction,
+    place: &Place,
+    blocks: &mut BlockWriter<'_>,
+) -> Option<Diagnostic> {
+    let target = place.target?;
+    let cost = instruction.cost(target).filter(Cost::is_lower)?;
+    let gate = gate(target, place.own, place.version);
+    let Outcome::Rewritten(sequence) = choose(instruction, target, gate, Semantics::Ptxas13, false)
+    else {
+        return None;
+    };
+    let program = instruction.lower(Semantics::Ptxas13);
+    let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
+    let sequence = sequence.for_registers(place.registers);
+    let block = blocks.block(place.statement.start, instruction, &sequence, false);
+    let (applicability, help) = if same {
+        (Applicability::Safe, "`vptx lower --emit ptx` writes it so".to_owned())
+    } else {
+        let help = "`vptx lower --emit ptx` writes it so, as ptxas 13 computes it; the manual or \
+                    older ptxas mean something else";
+        (Applicability::Unsafe, help.to_owned())
+    };
+    let (many, few) = (cost.ptxas, cost.rewritten);
+    let message = format!(
+        "emulated: ptxas 13.5 emits {many} machine instructions on {target}, an equivalent of \
+         {few} exists"
+    );
+    Some(
+        Diagnostic::new(Code::V601, place.statement, message)
+            .label(format!("{many} machine instructions"))
+            .help(help)
+            .fix(
+                applicability,
+                "write it as ordinary PTX",
+                vec![Edit::replace(place.statement, block)],
+            ),
+    )
+}

@@ -1,0 +1,198 @@
+//! `vptx lower --emit ptx`
+
+use std::io::{self, Write};
+
+use anstream::AutoStream;
+
+use super::super::eval::{SemanticsName, human};
+use super::super::{FAILED, FOUND, Output, trouble};
+use super::Arguments;
+use crate::ast::Instruction;
+use crate::check::parse;
+use crate::diagnostic::Severity;
+use crate::ir::Semantics;
+use crate::isa::Target;
+use crate::report::FileReport;
+use crate::rewrite::{
+    Change, Cost, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, rewrite,
+};
+use crate::source::{LineIndex, Position, UNDECODABLE, decode};
+
+/// The one semantics that was asked for.
+fn semantics(arguments: &Arguments) -> Semantics {
+    let name = arguments.semantics.unwrap_or(SemanticsName::Ptxas13);
+    name.list().first().copied().unwrap_or(Semantics::Ptxas13)
+}
+
+/// What an instruction costs beside what `to_ptx` writes for it, if that was
+/// measured.
+pub(in crate::cli) fn costs(
+    instruction: &Instruction,
+    semantics: Semantics,
+    target: Target,
+) -> Option<String> {
+    let Cost { ptxas, rewritten, strategy } = instruction.cost(target)?;
+    if instruction.has_constants() {
+        // It was measured with registers.
+        return None;
+    }
+    let plural = if ptxas == 1 { "" } else { "s" };
+    let native = format!("ptxas 13.5 makes {ptxas} machine instruction{plural} of it on {target}");
+    let gate = Gate { target, version: None };
+    let measured = strategy.sequence(instruction, semantics, gate);
+    let same = instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    // The cheapest may be built on `vabsdiff4`, which is not written here.
+    let measured = measured.filter(|sequence| same && sequence.is_ordinary());
+    Some(match measured {
+        // The figure is that of the most that any of its class takes.
+        Some(sequence) if sequence.lines().len() < rewritten as usize => {
+            format!("{native}, and at most {rewritten} of this")
+        }
+        Some(_) => format!("{native}, and {rewritten} of this"),
+        None => native,
+    })
+}
+
+pub(super) fn single(
+    instruction: &Instruction,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> io::Result<u8> {
+    let Some(target) = arguments.target else {
+        trouble("an instruction needs a target: --target sm_90, for example");
+        return Ok(FAILED);
+    };
+    let mut registers = FreshRegisters::avoiding(&instruction.to_string());
+    let semantics = semantics(arguments);
+    let text = match instruction.to_ptx(target, semantics, &mut registers) {
+        Ok(text) => text,
+        Err(error) => {
+            trouble(&error.to_string());
+            return Ok(FOUND);
+        }
+    };
+    writeln!(out.stream, "// {instruction}")?;
+    if let Some(costs) = costs(instruction, semantics, target) {
+        writeln!(out.stream, "// {costs}")?;
+    }
+    let differs: Vec<&str> = Semantics::ALL
+        .into_iter()
+        .filter(|other| instruction.lower(*other) != instruction.lower(semantics))
+        .map(Semantics::text)
+        .collect();
+    if !differs.is_empty() {
+        writeln!(out.stream, "// as {semantics}; not as {}", differs.join(", "))?;
+    }
+    for declaration in registers.declarations() {
+        writeln!(out.stream, "{declaration}")?;
+    }
+    writeln!(out.stream, "{text}")?;
+    Ok(0)
+}
+
+pub(super) fn file(
+    name: &str,
+    bytes: &[u8],
+    arguments: &Arguments,
+    out: &mut Output,
+) -> io::Result<u8> {
+    let source = decode(bytes.to_vec());
+    let (module, mut diagnostics) = parse(&source);
+    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    let options = RewriteOptions::default()
+        .with_target(arguments.target)
+        .with_semantics(semantics(arguments))
+        .with_all(arguments.all)
+        .with_comments(arguments.comments);
+    let rewritten = match rewrite(&module, &options) {
+        Ok(rewritten) => rewritten,
+        Err(RewriteError::NoTarget) => {
+            trouble(&format!(
+                "`{name}` has no .target: say for which one, --target sm_90, for example"
+            ));
+            return Ok(FAILED);
+        }
+    };
+    // Not through the stream, which may drop escapes; what is not UTF-8 comes
+    // back as it was.
+    let mut stdout = io::stdout().lock();
+    let mut at = 0;
+    for edit in rewritten.edits() {
+        if edit.replacement.contains(UNDECODABLE) {
+            trouble(&format!("`{name}` is left alone: an instruction is not in UTF-8"));
+            return Ok(FAILED);
+        }
+        stdout.write_all(&bytes[at..edit.span.start as usize])?;
+        stdout.write_all(edit.replacement.as_bytes())?;
+        at = edit.span.end as usize;
+    }
+    stdout.write_all(&bytes[at..])?;
+    stdout.flush()?;
+
+    let found = !diagnostics.is_empty();
+    let mut errors = AutoStream::auto(io::stderr().lock());
+    if !arguments.quiet {
+        tell(&mut errors, name, &source, &rewritten.changes, &options)?;
+    }
+    let unavailable = rewritten.changes.iter().any(|change| change.outcome == Outcome::Unavailable);
+    if found {
+        let file = FileReport { path: name.into(), source: source.clone(), diagnostics };
+        errors.write_all(&human(&out.style, &file)?)?;
+    }
+    Ok(if found || unavailable { FOUND } else { 0 })
+}
+
+/// What was rewritten, and where the semantics differ.
+fn tell(
+    errors: &mut impl Write,
+    name: &str,
+    source: &str,
+    changes: &[Change<'_>],
+    options: &RewriteOptions,
+) -> io::Result<()> {
+    let index = LineIndex::new(source);
+    let (mut rewritten, mut before, mut after, mut measured) = (0usize, 0, 0, 0usize);
+    for change in changes {
+        let Position { line, column } = index.position(source, change.span.start);
+        let place = format!("{name}:{line}:{column}");
+        let instruction = change.instruction;
+        match change.outcome {
+            Outcome::Rewritten(_) => {
+                rewritten += 1;
+                if let Some(cost) = change.cost {
+                    measured += 1;
+                    before += cost.ptxas;
+                    after += cost.rewritten;
+                }
+                if !change.differs.is_empty() {
+                    let others: Vec<&str> =
+                        change.differs.iter().map(|other| other.text()).collect();
+                    writeln!(
+                        errors,
+                        "{place}: note: `{instruction}` is written as {} computes it, not as {}",
+                        options.semantics,
+                        others.join(" and "),
+                    )?;
+                }
+            }
+            Outcome::Unavailable => writeln!(
+                errors,
+                "{place}: `{instruction}` stays: the module's .target and .version have nothing \
+                 to write it with"
+            )?,
+            Outcome::Kept => {}
+        }
+    }
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let total = changes.len();
+    write!(errors, "{rewritten} of {total} video instruction{} rewritten", plural(total))?;
+    if measured > 0 {
+        let target = changes.first().map(|change| change.target);
+        let target = target.map_or_else(String::new, |target| format!(" on {target}"));
+        write!(errors, ": {before} → {after} machine instructions{target}")?;
+        if measured < rewritten {
+            write!(errors, ", of {measured} that are measured")?;
+        }
+    }
+    writeln!(errors)
+}

@@ -1,0 +1,226 @@
+//! What instructions and their sequences cost, in machine instructions of
+//! ptxas 13.5: loads, stores and the rest of a kernel not counted.
+//!
+//! `costs.txt` is measured by `scripts/measure-costs`. Its first part has a line
+//! for each mnemonic with its modifiers, in order: the number of a row of the
+//! second part for each class of operands. Rows have, for each target, what
+//! ptxas' own expansion has, what the best sequence has, and its strategy.
+
+use super::sequence::{Opcode, Sequence};
+use super::{Gate, Strategy, candidates};
+use crate::ast::{Instruction, MadMode, Operation, SimdOperands, Source, Tail};
+use crate::ir::Semantics;
+use crate::isa::{LaneWidth, Target, Type};
+
+/// The targets that costs are measured for.
+pub const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
+
+/// Machine instructions for a video instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cost {
+    /// What ptxas 13.5 makes of the video instruction.
+    pub ptxas: u32,
+    /// What it makes of the best ordinary PTX.
+    pub rewritten: u32,
+    /// How that is written.
+    pub strategy: Strategy,
+}
+
+impl Cost {
+    /// Whether rewriting makes the code smaller.
+    pub fn is_lower(&self) -> bool {
+        self.rewritten < self.ptxas
+    }
+}
+
+const TABLE: &str = include_str!("costs.txt");
+/// Characters of a row: five cells of `nn>nn@ss`, a space between.
+const ROW: usize = 9 * TARGETS.len();
+/// Characters of a row's number.
+const CODE: usize = 3;
+
+/// The target whose costs stand for those of another: the newest one that is
+/// not newer. Before `sm_75` there is none.
+pub fn measured(target: Target) -> Option<usize> {
+    TARGETS.iter().rposition(|&number| number <= target.number)
+}
+
+impl Instruction {
+    /// What the instruction costs on a target in the semantics of ptxas 13, and
+    /// what its best sequence does. Instructions with constants cost what they do
+    /// with registers or less. `None` before `sm_75`, where nothing was measured.
+    pub fn cost(&self, target: Target) -> Option<Cost> {
+        let column = measured(target)?;
+        let (head, cell) = class(self);
+        let (heads, rows) = TABLE.split_once("\n\n")?;
+        let line = find(heads, &head)?;
+        let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
+        let row = usize::from_str_radix(code, 36).ok()?;
+        let text = rows.get(row * ROW..)?.get(column * 9..)?.get(..8)?;
+        let number = |at: usize| text.get(at..at + 2)?.trim().parse::<u32>().ok();
+        Some(Cost {
+            ptxas: number(0)?,
+            rewritten: number(3)?,
+            strategy: Strategy::from_number(number(6)? as u8)?,
+        })
+    }
+}
+
+/// What follows a head in the sorted lines of the table.
+fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
+    let (mut low, mut high) = (0, lines.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let start = lines[..middle].rfind('\n').map_or(0, |at| at + 1).max(low);
+        let end = lines[start..].find('\n').map_or(lines.len(), |at| start + at);
+        let line = &lines[start..end];
+        let own = line.split(' ').next()?;
+        match head.cmp(own) {
+            std::cmp::Ordering::Equal => return Some(&line[own.len()..]),
+            std::cmp::Ordering::Less => high = start,
+            std::cmp::Ordering::Greater => low = end + 1,
+        }
+    }
+    None
+}
+
+/// The line and the column of an instruction in the table. Which parts of words
+/// are selected does not matter beyond their width, and neither do the lanes of
+/// SIMD selectors, unless two lanes have the same operands, or one has the same
+/// operand twice.
+pub fn class(instruction: &Instruction) -> (String, usize) {
+    let mut head = instruction.mnemonic().text().to_owned();
+    for slot in instruction.form().slots {
+        if let Some(modifier) = instruction.modifier(slot.role) {
+            head.push_str(modifier.text());
+        }
+    }
+    let width = |source: &Source| match source {
+        Source::Register { part: Some(part), .. } if part.width() == 8 => 1,
+        Source::Register { part: Some(_), .. } => 2,
+        Source::Register { part: None, .. } | Source::Immediate(_) => 0,
+    };
+    let scalar = |a: &Source, b: &Source| 3 * width(a) + width(b);
+    let tail = |tail: &Tail| match tail {
+        Tail::Merge { part, .. } if part.width() == 8 => ":b",
+        Tail::Merge { .. } => ":h",
+        Tail::Word | Tail::Secondary { .. } => "",
+    };
+    let cell = match &instruction.operation {
+        Operation::Arithmetic(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::Shift(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::Set(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::MultiplyAdd(it) => {
+            let parts = it.parts();
+            head.push_str(match parts.mode {
+                MadMode::NegateA => ":-a",
+                MadMode::NegateB => ":-b",
+                MadMode::NegateC => ":-c",
+                MadMode::Plain | MadMode::PlusOne => "",
+            });
+            scalar(&parts.a, &parts.b)
+        }
+        Operation::Arithmetic2(it) => simd(&it.operands),
+        Operation::Set2(it) => simd(&it.operands),
+        Operation::Arithmetic4(it) => simd(&it.operands),
+        Operation::Set4(it) => simd(&it.operands),
+    };
+    (head, cell)
+}
+
+/// By the number of lanes in the mask and the kind of the selectors.
+fn simd<L: LaneWidth>(operands: &SimdOperands<L>) -> usize {
+    let lanes: Vec<(u8, u8)> = (0..L::LANES)
+        .filter(|at| operands.mask.bits() >> at & 1 == 1)
+        .map(|at| (operands.a_lanes.lanes()[at], operands.b_lanes.lanes()[at]))
+        .collect();
+    let twice = lanes.iter().enumerate().any(|(at, pair)| {
+        pair.0 == pair.1 || lanes[..at].contains(pair) || operands.a == operands.b
+    });
+    let kind = if twice {
+        2
+    } else {
+        let (a, b) = (crate::isa::Selector::DEFAULT_A, crate::isa::Selector::DEFAULT_B);
+        usize::from(operands.a_lanes != a || operands.b_lanes != b)
+    };
+    3 * (lanes.len() - 1) + kind
+}
+
+/// How far an estimate must be below what ptxas makes of the instruction.
+const MARGIN: u32 = 2;
+
+/// About what a sequence costs, where it was not measured.
+fn estimate(sequence: &Sequence, target: Target) -> u32 {
+    let new = target.number >= 120;
+    let of = |opcode: Opcode| match opcode {
+        Opcode::AddSat | Opcode::SubSat if !new => 5,
+        Opcode::Sad(_) if new => 3,
+        Opcode::Dot4(..) | Opcode::Dot2(..) if target.number >= 90 => 2,
+        Opcode::Low | Opcode::High | Opcode::Extend(Type::U32) => 0,
+        Opcode::MinWide(_) | Opcode::MaxWide(_) if !new => 4,
+        Opcode::AddWide
+        | Opcode::SubWide
+        | Opcode::Product(_)
+        | Opcode::ShlWide
+        | Opcode::ShrWide(_)
+        | Opcode::SetWide(..) => 2,
+        Opcode::MulWide => 4,
+        _ => 1,
+    };
+    sequence.lines().iter().map(|line| of(line.opcode)).sum()
+}
+
+/// The measured best sequence, if a gate admits it and it means what is asked.
+fn best(
+    instruction: &Instruction,
+    cost: Cost,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let meant = semantics == Semantics::Ptxas13
+        || instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
+}
+
+/// The cheapest sequence that a gate admits and that has no video instructions:
+/// the measured one where there is one, else by estimate.
+pub(super) fn cheapest(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let cost = instruction.cost(target);
+    let measured = cost.and_then(|cost| best(instruction, cost, semantics, gate));
+    measured.filter(Sequence::is_ordinary).or_else(|| {
+        let all = candidates(instruction, semantics, gate).into_iter();
+        all.map(|(_, sequence)| sequence)
+            .filter(Sequence::is_ordinary)
+            .min_by_key(|sequence| estimate(sequence, target))
+    })
+}
+
+/// A sequence that is cheaper than what ptxas makes of an instruction; unsigned
+/// `vabsdiff4`, which is one itself, may be in it.
+pub(super) fn cheaper(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let cost = instruction.cost(target).filter(Cost::is_lower)?;
+    best(instruction, cost, semantics, gate).or_else(|| {
+        // Not measured: well below, to be sure.
+        let sequence = cheapest(instruction, target, semantics, gate)?;
+        (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
+    })
+}

@@ -1,0 +1,700 @@
+//! Straight-line code in ordinary PTX, as a value that can be run and printed.
+
+use std::fmt;
+
+use crate::ir::Input;
+use crate::isa::{Compare, PtxVersion, Target, Type, WordRegisters};
+
+/// The class of a register that a sequence writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// `.b32`
+    Word,
+    /// `.b64`
+    Wide,
+    /// `.pred`
+    Predicate,
+}
+
+/// What an instruction of a sequence reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arg {
+    /// A source of the video instruction, a 32-bit word.
+    Input(Input),
+    /// The result of the line of this number.
+    Line(u16),
+    /// A constant; its low 32 bits in a place for words.
+    Constant(u64),
+}
+
+macro_rules! opcodes {
+    ($($(#[$doc:meta])* $name:ident $(($($part:ty),+))? $class:ident $arity:literal)*) => {
+        /// An ordinary PTX instruction. Types tell how words are read.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Opcode {
+            $($(#[$doc])* $name $(($($part),+))?,)*
+        }
+
+        impl Opcode {
+            /// The class of its result.
+            pub const fn class(self) -> Class {
+                match self { $(Opcode::$name { .. } => Class::$class,)* }
+            }
+
+            /// How many arguments it has, 1 to 3.
+            pub const fn arity(self) -> usize {
+                match self { $(Opcode::$name { .. } => $arity,)* }
+            }
+        }
+    };
+}
+
+opcodes! {
+    /// Copy of a word.
+    Move Word 1
+    /// Sum, modulo 2^32.
+    Add Word 2
+    /// Difference, modulo 2^32.
+    Sub Word 2
+    /// Product, modulo 2^32.
+    Mul Word 2
+    /// Product and sum, modulo 2^32.
+    Mad Word 3
+    /// Sum clamped to signed 32 bits.
+    AddSat Word 2
+    /// Difference clamped to signed 32 bits.
+    SubSat Word 2
+    /// Absolute value of a signed word.
+    Abs Word 1
+    /// Bits in both.
+    And Word 2
+    /// Bits in either.
+    Or Word 2
+    /// Bits in one.
+    Xor Word 2
+    /// Bits that are not set.
+    Not Word 1
+    /// Any bitwise function of three words, by its truth table: bit `4x + 2y + z`.
+    Lop3(u8) Word 3
+    /// Shift left; amounts above 31 give 0.
+    Shl Word 2
+    /// Shift right; amounts above 31 count as 32.
+    Shr(Type) Word 2
+    /// The upper word of the pair (low, high) shifted left by an amount, modulo 32.
+    FunnelLeftWrap Word 3
+    /// The upper word of the pair (low, high) shifted left by an amount up to 32.
+    FunnelLeft Word 3
+    /// The lower word of the pair (low, high) shifted right by an amount, modulo 32.
+    FunnelRightWrap Word 3
+    /// The smaller.
+    Min(Type) Word 2
+    /// The larger.
+    Max(Type) Word 2
+    /// Absolute difference of the first two, plus the third, modulo 2^32.
+    Sad(Type) Word 3
+    /// Four bytes of the pair (first, second), by the nibbles of the third; with
+    /// bit 3 set, the byte's sign eight times.
+    Permute Word 3
+    /// The first where the predicate holds, else the second.
+    Select Word 3
+    /// Sum of four products of bytes, plus the third.
+    Dot4(Type, Type) Word 3
+    /// Sum of the products of both halves of the first with the lower two bytes
+    /// of the second, plus the third.
+    Dot2(Type, Type) Word 3
+    /// Two signed words clamped to halves of a type: the second in the lower.
+    Pack2(Type) Word 2
+    /// Two signed words clamped to bytes of a type, the second in the lowest, below
+    /// the lower half of the third.
+    Pack4(Type) Word 3
+    /// Sums of halves.
+    Add2 Word 2
+    /// The smaller of each pair of halves.
+    Min2(Type) Word 2
+    /// The larger of each pair of halves.
+    Max2(Type) Word 2
+    /// Absolute differences of unsigned bytes (a video instruction that targets
+    /// before `sm_120` have).
+    AbsDiff4 Word 2
+    /// The third plus the sum of the absolute differences of unsigned bytes
+    /// (likewise).
+    SumAbsDiff4 Word 3
+    /// The number of set bits.
+    Count Word 1
+    /// The lower word of 64 bits.
+    Low Word 1
+    /// The upper word of 64 bits.
+    High Word 1
+    /// A word extended to 64 bits.
+    Extend(Type) Wide 1
+    /// Sum, modulo 2^64.
+    AddWide Wide 2
+    /// Difference, modulo 2^64.
+    SubWide Wide 2
+    /// Product of 64 bits, modulo 2^64.
+    MulWide Wide 2
+    /// Product of two words.
+    Product(Type) Wide 2
+    /// Shift of 64 bits left by a word; amounts above 63 give 0.
+    ShlWide Wide 2
+    /// Shift of 64 bits right by a word; amounts above 63 count as 64.
+    ShrWide(Type) Wide 2
+    /// The smaller.
+    MinWide(Type) Wide 2
+    /// The larger.
+    MaxWide(Type) Wide 2
+    /// Whether words compare so.
+    Set(Compare, Type) Predicate 2
+    /// Whether words compare so and a predicate holds.
+    SetAnd(Compare, Type) Predicate 3
+    /// Whether words compare so or a predicate holds.
+    SetOr(Compare, Type) Predicate 3
+    /// Whether 64 bits compare so.
+    SetWide(Compare, Type) Predicate 2
+}
+
+/// `.u32` or `.s32` by signedness, of 32 bits.
+fn sign(ty: Type) -> char {
+    if ty == Type::S32 { 's' } else { 'u' }
+}
+
+impl Opcode {
+    /// The oldest target and PTX version that have it.
+    pub const fn requirement(self) -> (u16, PtxVersion) {
+        match self {
+            Opcode::Lop3(_) => (50, PtxVersion::new(4, 3)),
+            Opcode::FunnelLeft | Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap => {
+                (32, PtxVersion::new(3, 1))
+            }
+            Opcode::Dot4(..) | Opcode::Dot2(..) => (61, PtxVersion::new(5, 0)),
+            Opcode::Pack2(_) | Opcode::Pack4(_) => (72, PtxVersion::new(6, 5)),
+            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => (90, PtxVersion::new(8, 0)),
+            Opcode::AbsDiff4 | Opcode::SumAbsDiff4 => (30, PtxVersion::new(3, 0)),
+            _ => (20, PtxVersion::new(2, 0)),
+        }
+    }
+
+    /// The result for arguments of their classes: words and 64 bits as unsigned
+    /// numbers, predicates as 0 or 1.
+    pub fn eval(self, [x, y, z]: [u64; 3]) -> u64 {
+        let (a, b, c) = (x as u32, y as u32, z as u32);
+        let (sa, sb) = (a.cast_signed(), b.cast_signed());
+        let (wa, wb) = (x.cast_signed(), y.cast_signed());
+        let word = match self {
+            Opcode::Move | Opcode::Low => a,
+            Opcode::High => (x >> 32) as u32,
+            Opcode::Add => a.wrapping_add(b),
+            Opcode::Sub => a.wrapping_sub(b),
+            Opcode::Mul => a.wrapping_mul(b),
+            Opcode::Mad => a.wrapping_mul(b).wrapping_add(c),
+            Opcode::AddSat => sa.saturating_add(sb).cast_unsigned(),
+            Opcode::SubSat => sa.saturating_sub(sb).cast_unsigned(),
+            Opcode::Abs => sa.wrapping_abs().cast_unsigned(),
+            Opcode::And => a & b,
+            Opcode::Or => a | b,
+            Opcode::Xor => a ^ b,
+            Opcode::Not => !a,
+            Opcode::Lop3(table) => {
+                (0..8).filter(|row| table >> row & 1 == 1).fold(0, |bits, row| {
+                    let pick = |word: u32, bit: u8| if row >> bit & 1 == 1 { word } else { !word };
+                    bits | pick(a, 2) & pick(b, 1) & pick(c, 0)
+                })
+            }
+            Opcode::Shl => a.checked_shl(b).unwrap_or(0),
+            Opcode::Shr(Type::U32) => a.checked_shr(b).unwrap_or(0),
+            Opcode::Shr(Type::S32) => (sa >> b.min(31)).cast_unsigned(),
+            Opcode::FunnelLeftWrap => (pair(a, b) << (c & 31) >> 32) as u32,
+            Opcode::FunnelLeft => (pair(a, b) << c.min(32) >> 32) as u32,
+            Opcode::FunnelRightWrap => (pair(a, b) >> (c & 31)) as u32,
+            Opcode::Min(Type::U32) => a.min(b),
+            Opcode::Min(Type::S32) => sa.min(sb).cast_unsigned(),
+            Opcode::Max(Type::U32) => a.max(b),
+            Opcode::Max(Type::S32) => sa.max(sb).cast_unsigned(),
+            Opcode::Sad(Type::U32) => a.abs_diff(b).wrapping_add(c),
+            Opcode::Sad(Type::S32) => sa.abs_diff(sb).wrapping_add(c),
+            Opcode::Permute => permute(pair(a, b), c),
+            Opcode::Select => {
+                if z == 0 {
+                    b
+                } else {
+                    a
+                }
+            }
+            Opcode::Dot4(left, right) => (0..4).fold(c, |sum, at| {
+                let product = lane(a, at, 8, left).wrapping_mul(lane(b, at, 8, right));
+                sum.wrapping_add(product.cast_unsigned())
+            }),
+            Opcode::Dot2(left, right) => (0..2).fold(c, |sum, at| {
+                let product = lane(a, at, 16, left).wrapping_mul(lane(b, at, 8, right));
+                sum.wrapping_add(product.cast_unsigned())
+            }),
+            Opcode::Pack2(ty) => packed(sa, 16, ty) << 16 | packed(sb, 16, ty),
+            Opcode::Pack4(ty) => c << 16 | packed(sa, 8, ty) << 8 | packed(sb, 8, ty),
+            Opcode::Add2 => halves(a, b, Type::U32, i32::wrapping_add),
+            Opcode::Min2(ty) => halves(a, b, ty, Ord::min),
+            Opcode::Max2(ty) => halves(a, b, ty, Ord::max),
+            Opcode::AbsDiff4 => (0..4).fold(0, |word, at| word | absdiff(a, b, at) << (8 * at)),
+            Opcode::SumAbsDiff4 => (0..4).fold(c, |sum, at| sum.wrapping_add(absdiff(a, b, at))),
+            Opcode::Count => a.count_ones(),
+            Opcode::Extend(Type::U32) => return a.into(),
+            Opcode::Extend(Type::S32) => return i64::from(sa).cast_unsigned(),
+            Opcode::AddWide => return x.wrapping_add(y),
+            Opcode::SubWide => return x.wrapping_sub(y),
+            Opcode::MulWide => return x.wrapping_mul(y),
+            Opcode::Product(ty) => return product(a, b, ty),
+            Opcode::ShlWide => return x.checked_shl(b).unwrap_or(0),
+            Opcode::ShrWide(Type::U32) => return x.checked_shr(b).unwrap_or(0),
+            Opcode::ShrWide(Type::S32) => return (wa >> b.min(63)).cast_unsigned(),
+            Opcode::MinWide(Type::U32) => return x.min(y),
+            Opcode::MinWide(Type::S32) => return wa.min(wb).cast_unsigned(),
+            Opcode::MaxWide(Type::U32) => return x.max(y),
+            Opcode::MaxWide(Type::S32) => return wa.max(wb).cast_unsigned(),
+            Opcode::Set(compare, ty) => return holds(compare, ty, a, b),
+            Opcode::SetAnd(compare, ty) => return holds(compare, ty, a, b) & z,
+            Opcode::SetOr(compare, ty) => return holds(compare, ty, a, b) | z,
+            Opcode::SetWide(compare, Type::U32) => return ordered(compare, &x, &y),
+            Opcode::SetWide(compare, Type::S32) => return ordered(compare, &wa, &wb),
+        };
+        word.into()
+    }
+}
+
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+fn permute(bytes: u64, selector: u32) -> u32 {
+    (0..4).fold(0, |word, at| {
+        let nibble = selector >> (4 * at) & 15;
+        let byte = (bytes >> (8 * (nibble & 7))) as u8;
+        let byte = if nibble < 8 { byte } else { (byte.cast_signed() >> 7).cast_unsigned() };
+        word | u32::from(byte) << (8 * at)
+    })
+}
+
+fn lane(word: u32, at: u32, bits: u32, ty: Type) -> i32 {
+    let top = (word >> (bits * at)) << (32 - bits);
+    if ty == Type::S32 {
+        top.cast_signed() >> (32 - bits)
+    } else {
+        (top >> (32 - bits)).cast_signed()
+    }
+}
+
+fn packed(word: i32, bits: u32, ty: Type) -> u32 {
+    let (min, max) = match ty {
+        Type::S32 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        Type::U32 => (0, (1 << bits) - 1),
+    };
+    word.clamp(min, max).cast_unsigned() & ((1 << bits) - 1)
+}
+
+fn halves(x: u32, y: u32, ty: Type, op: fn(i32, i32) -> i32) -> u32 {
+    let half = |at| op(lane(x, at, 16, ty), lane(y, at, 16, ty)).cast_unsigned() & 0xffff;
+    half(1) << 16 | half(0)
+}
+
+fn absdiff(x: u32, y: u32, at: u32) -> u32 {
+    lane(x, at, 8, Type::U32).abs_diff(lane(y, at, 8, Type::U32))
+}
+
+fn product(x: u32, y: u32, ty: Type) -> u64 {
+    match ty {
+        Type::U32 => u64::from(x) * u64::from(y),
+        Type::S32 => (i64::from(x.cast_signed()) * i64::from(y.cast_signed())).cast_unsigned(),
+    }
+}
+
+fn holds(compare: Compare, ty: Type, x: u32, y: u32) -> u64 {
+    match ty {
+        Type::U32 => ordered(compare, &x, &y),
+        Type::S32 => ordered(compare, &x.cast_signed(), &y.cast_signed()),
+    }
+}
+
+fn ordered<T: Ord>(compare: Compare, x: &T, y: &T) -> u64 {
+    u64::from(match compare {
+        Compare::Eq => x == y,
+        Compare::Ne => x != y,
+        Compare::Lt => x < y,
+        Compare::Le => x <= y,
+        Compare::Gt => x > y,
+        Compare::Ge => x >= y,
+    })
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    /// What it does.
+    pub opcode: Opcode,
+    args: [Arg; 3],
+}
+
+impl Line {
+    /// What it reads.
+    pub fn args(&self) -> &[Arg] {
+        &self.args[..self.opcode.arity()]
+    }
+}
+
+/// Ordinary PTX that computes the new `d` of a video instruction from `a`, `b`
+/// and `c`. The last line gives the result; no line writes what another one
+/// reads later, so that `d` may be any of the sources.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sequence {
+    lines: Vec<Line>,
+}
+
+impl Sequence {
+    /// The instructions, in order; at least one.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The new `d` for source words.
+    pub fn eval(&self, a: u32, b: u32, c: u32) -> u32 {
+        let mut values: Vec<u64> = Vec::with_capacity(self.lines.len());
+        for line in &self.lines {
+            let args = line.args.map(|arg| match arg {
+                Arg::Input(Input::A) => a.into(),
+                Arg::Input(Input::B) => b.into(),
+                Arg::Input(Input::C) => c.into(),
+                Arg::Line(at) => values.get(usize::from(at)).copied().unwrap_or(0),
+                Arg::Constant(value) => value,
+            });
+            values.push(line.opcode.eval(args));
+        }
+        values.last().map_or(0, |&value| value as u32)
+    }
+
+    /// The oldest target and PTX version that have all its instructions.
+    pub fn requirement(&self) -> (Target, PtxVersion) {
+        let all = self.lines.iter().map(|line| line.opcode.requirement());
+        let (target, version) = all
+            .fold((20, PtxVersion::new(2, 0)), |(number, version), (least, since)| {
+                (number.max(least), version.max(since))
+            });
+        (Target::sm(target), version)
+    }
+
+    /// Whether no line is a video instruction itself.
+    pub fn is_ordinary(&self) -> bool {
+        let video = |line: &Line| matches!(line.opcode, Opcode::AbsDiff4 | Opcode::SumAbsDiff4);
+        !self.lines.iter().any(video)
+    }
+
+    /// The sequence for registers that are declared so: where its instructions
+    /// would reject them, it works on copies, which cost nothing in machine code.
+    #[must_use]
+    pub fn for_registers(&self, registers: WordRegisters) -> Sequence {
+        let halves =
+            |line: &Line| matches!(line.opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_));
+        match registers {
+            WordRegisters::Untyped => self.clone(),
+            WordRegisters::Integer if !self.lines.iter().any(halves) => self.clone(),
+            WordRegisters::Integer | WordRegisters::Packed => self.on_copies(),
+        }
+    }
+
+    fn on_copies(&self) -> Sequence {
+        let read = |input| self.lines.iter().any(|line| line.args().contains(&Arg::Input(input)));
+        let inputs: Vec<Input> = Input::ALL.into_iter().filter(|input| read(*input)).collect();
+        let copy = |arg| Line { opcode: Opcode::Move, args: [arg, ZERO, ZERO] };
+        let mut lines: Vec<Line> = inputs.iter().map(|input| copy(Arg::Input(*input))).collect();
+        for line in &self.lines {
+            let args = line.args.map(|arg| match arg {
+                Arg::Line(at) => Arg::Line(at + inputs.len() as u16),
+                Arg::Input(input) => inputs
+                    .iter()
+                    .position(|own| *own == input)
+                    .map_or(arg, |at| Arg::Line(at as u16)),
+                Arg::Constant(_) => arg,
+            });
+            lines.push(Line { opcode: line.opcode, args });
+        }
+        lines.push(copy(Arg::Line(lines.len() as u16 - 1)));
+        Sequence { lines }
+    }
+}
+
+const ZERO: Arg = Arg::Constant(0);
+
+/// Makes sequences: equal lines once, constants computed, what changes nothing
+/// left out.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    lines: Vec<Line>,
+}
+
+impl Builder {
+    pub(crate) fn push(&mut self, opcode: Opcode, args: &[Arg]) -> Arg {
+        let mut all = [ZERO; 3];
+        all[..args.len()].copy_from_slice(args);
+        if let Some(value) = simplified(opcode, all) {
+            return value;
+        }
+        if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_)) {
+            // These take registers only.
+            for arg in &mut all[..opcode.arity()] {
+                if let Arg::Constant(_) = arg {
+                    *arg = self.line(Opcode::Move, [*arg, ZERO, ZERO]);
+                }
+            }
+        }
+        self.line(opcode, all)
+    }
+
+    fn line(&mut self, opcode: Opcode, args: [Arg; 3]) -> Arg {
+        let line = Line { opcode, args };
+        let at = self.lines.iter().position(|other| *other == line).unwrap_or_else(|| {
+            self.lines.push(line);
+            self.lines.len() - 1
+        });
+        Arg::Line(at as u16)
+    }
+
+    /// A bitwise function of three words by instructions on two, which ptxas joins
+    /// again.
+    ///
+    /// ptxas 12.9 and 13.5 crash on a `lop3` whose result is only tested for zero,
+    /// as a program may do with `d`.
+    fn split(&mut self, table: u8, args: [Arg; 3]) -> Arg {
+        // Each word in turn decides between two functions of the other two.
+        let ways = (0..3u8).map(|pivot| {
+            let (first, second) = [(2, 1), (2, 0), (1, 0)][usize::from(pivot)];
+            let row = |on: bool, x: u8, y: u8| {
+                let row = u8::from(on) << pivot | x << first | y << second;
+                table >> row & 1
+            };
+            let part = |on| (0..4u8).fold(0, |all, at| all | row(on, at >> 1, at & 1) << at);
+            (pivot, first, second, part(false), part(false) ^ part(true))
+        });
+        let cost = |table: u8| match table {
+            0b0000 | 0b1111 | 0b1100 | 0b1010 => 0,
+            0b1000 | 0b1110 | 0b0110 | 0b0011 | 0b0101 => 1,
+            _ => 2,
+        };
+        let best = ways.min_by_key(|(_, _, _, off, change)| cost(*off) + cost(*change));
+        let (pivot, first, second, off, change) = best.unwrap_or_default();
+        // Bit 2 of a row is the first word.
+        let arg = |bit: u8| args[2 - usize::from(bit)];
+        let off = self.two(off, arg(first), arg(second));
+        let change = self.two(change, arg(first), arg(second));
+        let change = self.and(arg(pivot), change);
+        self.xor(off, change)
+    }
+
+    /// A bitwise function of two words: bit `2x + y` of its truth table.
+    fn two(&mut self, table: u8, x: Arg, y: Arg) -> Arg {
+        match table {
+            0b0000 => ZERO,
+            0b1111 => word(u32::MAX),
+            0b1100 => x,
+            0b1010 => y,
+            0b0011 => self.push(Opcode::Not, &[x]),
+            0b0101 => self.push(Opcode::Not, &[y]),
+            0b1000 => self.and(x, y),
+            0b1110 => self.or(x, y),
+            0b0110 => self.xor(x, y),
+            0b0010 => {
+                let x = self.push(Opcode::Not, &[x]);
+                self.and(x, y)
+            }
+            0b0100 => {
+                let y = self.push(Opcode::Not, &[y]);
+                self.and(x, y)
+            }
+            _ => {
+                let opposite = self.two(!table & 0b1111, x, y);
+                self.push(Opcode::Not, &[opposite])
+            }
+        }
+    }
+
+    /// The lines that lead to a result.
+    pub(crate) fn finish(mut self, result: Arg) -> Sequence {
+        let last = match result {
+            Arg::Line(at) => Some(self.lines[usize::from(at)]),
+            Arg::Input(_) | Arg::Constant(_) => None,
+        };
+        let result = match last {
+            Some(Line { opcode: Opcode::Lop3(table), args }) => self.split(table, args),
+            _ => result,
+        };
+        let result = match result {
+            Arg::Line(at) => usize::from(at),
+            Arg::Input(_) | Arg::Constant(_) => {
+                let args = [result, ZERO, ZERO];
+                self.lines.push(Line { opcode: Opcode::Move, args });
+                self.lines.len() - 1
+            }
+        };
+        let mut used = vec![false; result + 1];
+        used[result] = true;
+        for at in (0..=result).rev() {
+            if used[at] {
+                for arg in self.lines[at].args() {
+                    if let Arg::Line(read) = arg {
+                        used[usize::from(*read)] = true;
+                    }
+                }
+            }
+        }
+        let mut moved = vec![0; result + 1];
+        let mut lines: Vec<Line> = Vec::with_capacity(result + 1);
+        for at in 0..=result {
+            if used[at] {
+                moved[at] = lines.len() as u16;
+                let args = self.lines[at].args.map(|arg| match arg {
+                    Arg::Line(read) => Arg::Line(moved[usize::from(read)]),
+                    other => other,
+                });
+                lines.push(Line { opcode: self.lines[at].opcode, args });
+            }
+        }
+        Sequence { lines }
+    }
+
+    pub(crate) fn add(&mut self, x: Arg, y: Arg) -> Arg {
+        self.push(Opcode::Add, &[x, y])
+    }
+
+    pub(crate) fn sub(&mut self, x: Arg, y: Arg) -> Arg {
+        self.push(Opcode::Sub, &[x, y])
+    }
+
+    pub(crate) fn and(&mut self, x: Arg, y: Arg) -> Arg {
+        self.push(Opcode::And, &[x, y])
+    }
+
+    pub(crate) fn or(&mut self, x: Arg, y: Arg) -> Arg {
+        self.push(Opcode::Or, &[x, y])
+    }
+
+    pub(crate) fn xor(&mut self, x: Arg, y: Arg) -> Arg {
+        self.push(Opcode::Xor, &[x, y])
+    }
+
+    pub(crate) fn permute(&mut self, x: Arg, y: Arg, selector: u32) -> Arg {
+        self.push(Opcode::Permute, &[x, y, word(selector)])
+    }
+
+    pub(crate) fn lop3(&mut self, x: Arg, y: Arg, z: Arg, f: fn(u8, u8, u8) -> u8) -> Arg {
+        self.push(Opcode::Lop3(f(0xf0, 0xcc, 0xaa)), &[x, y, z])
+    }
+}
+
+/// A constant word.
+pub(crate) fn word(value: u32) -> Arg {
+    Arg::Constant(value.into())
+}
+
+/// What a line comes to without being written.
+fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
+    let constant = |arg: Arg| match arg {
+        Arg::Constant(value) => Some(value),
+        Arg::Input(_) | Arg::Line(_) => None,
+    };
+    let known = args.map(|arg| constant(arg).unwrap_or(0));
+    if args[..opcode.arity()].iter().all(|arg| constant(*arg).is_some()) {
+        return Some(Arg::Constant(opcode.eval(known)));
+    }
+    let [x, y, z] = args;
+    let (zero, ones) = (ZERO, word(u32::MAX));
+    match opcode {
+        Opcode::Add | Opcode::Or | Opcode::Xor if x == zero => Some(y),
+        Opcode::Add | Opcode::Sub | Opcode::Or | Opcode::Xor | Opcode::Shl | Opcode::Shr(_)
+            if y == zero =>
+        {
+            Some(x)
+        }
+        Opcode::And if x == y || y == ones => Some(x),
+        Opcode::And if x == ones => Some(y),
+        Opcode::And if x == zero || y == zero => Some(zero),
+        Opcode::Sub | Opcode::Xor | Opcode::Set(Compare::Ne | Compare::Lt | Compare::Gt, _)
+            if x == y =>
+        {
+            Some(zero)
+        }
+        Opcode::Permute if z == word(0x3210) => Some(x),
+        Opcode::Permute if z == word(0x7654) => Some(y),
+        Opcode::Or
+        | Opcode::Min(_)
+        | Opcode::Max(_)
+        | Opcode::Min2(_)
+        | Opcode::Max2(_)
+        | Opcode::Select
+            if x == y =>
+        {
+            Some(x)
+        }
+        Opcode::Select => match constant(z) {
+            Some(0) => Some(y),
+            Some(_) => Some(x),
+            None => None,
+        },
+        Opcode::Set(Compare::Eq | Compare::Le | Compare::Ge, _) if x == y => Some(Arg::Constant(1)),
+        Opcode::SetAnd(..) if z == zero => Some(zero),
+        Opcode::SetOr(..) if z == Arg::Constant(1) => Some(z),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Opcode {
+    /// The opcode with its modifiers, as PTX spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |compare: &Compare| compare.modifier().text();
+        match self {
+            Opcode::Move => f.write_str("mov.b32"),
+            Opcode::Add => f.write_str("add.s32"),
+            Opcode::Sub => f.write_str("sub.s32"),
+            Opcode::Mul => f.write_str("mul.lo.s32"),
+            Opcode::Mad => f.write_str("mad.lo.s32"),
+            Opcode::AddSat => f.write_str("add.sat.s32"),
+            Opcode::SubSat => f.write_str("sub.sat.s32"),
+            Opcode::Abs => f.write_str("abs.s32"),
+            Opcode::And => f.write_str("and.b32"),
+            Opcode::Or => f.write_str("or.b32"),
+            Opcode::Xor => f.write_str("xor.b32"),
+            Opcode::Not => f.write_str("not.b32"),
+            Opcode::Lop3(_) => f.write_str("lop3.b32"),
+            Opcode::Shl => f.write_str("shl.b32"),
+            Opcode::Shr(ty) => write!(f, "shr.{}32", sign(*ty)),
+            Opcode::FunnelLeftWrap => f.write_str("shf.l.wrap.b32"),
+            Opcode::FunnelLeft => f.write_str("shf.l.clamp.b32"),
+            Opcode::FunnelRightWrap => f.write_str("shf.r.wrap.b32"),
+            Opcode::Min(ty) => write!(f, "min.{}32", sign(*ty)),
+            Opcode::Max(ty) => write!(f, "max.{}32", sign(*ty)),
+            Opcode::Sad(ty) => write!(f, "sad.{}32", sign(*ty)),
+            Opcode::Permute => f.write_str("prmt.b32"),
+            Opcode::Select => f.write_str("selp.b32"),
+            Opcode::Dot4(a, b) => write!(f, "dp4a.{}32.{}32", sign(*a), sign(*b)),
+            Opcode::Dot2(a, b) => write!(f, "dp2a.lo.{}32.{}32", sign(*a), sign(*b)),
+            Opcode::Pack2(ty) => write!(f, "cvt.pack.sat.{}16.s32", sign(*ty)),
+            Opcode::Pack4(ty) => write!(f, "cvt.pack.sat.{}8.s32.b32", sign(*ty)),
+            Opcode::Add2 => f.write_str("add.u16x2"),
+            Opcode::Min2(ty) => write!(f, "min.{}16x2", sign(*ty)),
+            Opcode::Max2(ty) => write!(f, "max.{}16x2", sign(*ty)),
+            Opcode::AbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32"),
+            Opcode::SumAbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32.add"),
+            Opcode::Count => f.write_str("popc.b32"),
+            Opcode::Low => f.write_str("cvt.u32.u64"),
+            Opcode::High => f.write_str("mov.b64"),
+            Opcode::Extend(ty) => write!(f, "cvt.{0}64.{0}32", sign(*ty)),
+            Opcode::AddWide => f.write_str("add.s64"),
+            Opcode::SubWide => f.write_str("sub.s64"),
+            Opcode::MulWide => f.write_str("mul.lo.s64"),
+            Opcode::Product(ty) => write!(f, "mul.wide.{}32", sign(*ty)),
+            Opcode::ShlWide => f.write_str("shl.b64"),
+            Opcode::ShrWide(ty) => write!(f, "shr.{}64", sign(*ty)),
+            Opcode::MinWide(ty) => write!(f, "min.{}64", sign(*ty)),
+            Opcode::MaxWide(ty) => write!(f, "max.{}64", sign(*ty)),
+            Opcode::Set(compare, ty) => write!(f, "setp{}.{}32", name(compare), sign(*ty)),
+            Opcode::SetAnd(compare, ty) => write!(f, "setp{}.and.{}32", name(compare), sign(*ty)),
+            Opcode::SetOr(compare, ty) => write!(f, "setp{}.or.{}32", name(compare), sign(*ty)),
+            Opcode::SetWide(compare, ty) => write!(f, "setp{}.{}64", name(compare), sign(*ty)),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Parts and lanes put into a word.
+
+use super::super::sequence::{Arg, Opcode, word};
+use super::dot::Part;
+use super::{Compiler, S32};
+use crate::ir::{Op, Range, Value};
+use crate::isa::Type;
+
+/// Lanes put into a word one after the other.
+struct Chain {
+    base: Value,
+    width: u8,
+    /// By lane, lane 0 first.
+    lanes: [Option<Value>; 4],
+}
+
+impl Compiler<'_> {
+    pub(super) fn insert(&mut self, value: Value) -> Option<Arg> {
+        if self.tactics.pack
+            && let Some(chain) = self.chain(value)
+            && let Some(arg) = self.packed(&chain)
+        {
+            return Some(arg);
+        }
+        let Op::Insert { base, value, low, width } = self.op(value) else {
+            return None;
+        };
+        let base = self.low(base)?;
+        let (word_of, first) = self.bytes(value, width)?;
+        // The bytes of `base` are numbers 0 to 3, those of the value 4 to 7.
+        let at = u32::from(low / 8);
+        let mut selector = 0x3210;
+        for byte in 0..u32::from(width / 8) {
+            let place = 4 * (at + byte);
+            selector = selector & !(15 << place) | (4 + first + byte) << place;
+        }
+        Some(self.builder.permute(base, word_of, selector))
+    }
+
+    /// A word and the number of the byte in it from which on the low bits of the
+    /// value stand.
+    fn bytes(&mut self, value: Value, width: u8) -> Option<(Arg, u32)> {
+        match self.op(value) {
+            Op::Extract { value: inner, low, width: own, .. }
+                if low % 8 == 0 && low + own <= 32 && own >= width =>
+            {
+                Some((self.low(inner)?, u32::from(low / 8)))
+            }
+            Op::Clamp(inner, range) if self.tactics.pack => {
+                let ty = packs(range, width);
+                match ty {
+                    Some(ty) if S32.contains_range(self.range(inner)) => {
+                        let inner = self.low(inner)?;
+                        let zero = word(0);
+                        Some((
+                            if width == 8 {
+                                self.push(Opcode::Pack4(ty), &[zero, inner, zero])
+                            } else {
+                                self.push(Opcode::Pack2(ty), &[zero, inner])
+                            },
+                            0,
+                        ))
+                    }
+                    _ => Some((self.low(value)?, 0)),
+                }
+            }
+            _ => match self.side_by_side(value, width) {
+                Some(arg) => Some((arg, 2)),
+                None => Some((self.modulo(value, width)?, 0)),
+            },
+        }
+    }
+
+    /// A word from whose upper half on stand the low bits of the sum or difference
+    /// of two parts that both would have to be moved: side by side, they are added
+    /// by one multiplication.
+    fn side_by_side(&mut self, value: Value, width: u8) -> Option<Arg> {
+        let (x, y, factor) = match self.op(value) {
+            Op::Add(x, y) => (x, y, 0x0001_0001),
+            Op::Sub(x, y) => (x, y, 0xffff_0001),
+            _ => return None,
+        };
+        let (upper, lower) = (self.part(x)?, self.part(y)?);
+        if upper.width.min(lower.width) < width || upper.byte == 0 || lower.byte == 0 {
+            return None;
+        }
+        let byte = |part: Part, at: u8| {
+            let base = if part.input == lower.input { 0 } else { 4 };
+            u32::from(base + part.byte + at.min(width / 8 - 1))
+        };
+        let selector =
+            byte(lower, 0) | byte(lower, 1) << 4 | byte(upper, 0) << 8 | byte(upper, 1) << 12;
+        let (low, high) = (self.inputs[lower.input as usize], self.inputs[upper.input as usize]);
+        let both = self.builder.permute(low, high, selector);
+        Some(self.push(Opcode::Mul, &[both, word(factor)]))
+    }
+
+    /// A word whose low bits are those of a value; the others may be anything.
+    fn modulo(&mut self, value: Value, width: u8) -> Option<Arg> {
+        let (opcode, x, y) = match self.op(value) {
+            _ if self.low[value.index()].is_some() => return self.low(value),
+            Op::Extract { value, low: 0, width: own, .. } if own >= width => {
+                return self.modulo(value, width);
+            }
+            Op::Add(x, y) => (Opcode::Add, x, y),
+            Op::Sub(x, y) => (Opcode::Sub, x, y),
+            Op::Mul(x, y) => (Opcode::Mul, x, y),
+            _ => return self.low(value),
+        };
+        let (x, y) = (self.modulo(x, width)?, self.modulo(y, width)?);
+        Some(self.push(opcode, &[x, y]))
+    }
+
+    fn chain(&self, value: Value) -> Option<Chain> {
+        let Op::Insert { width, .. } = self.op(value) else {
+            return None;
+        };
+        let mut chain = Chain { base: value, width, lanes: [None; 4] };
+        while let Op::Insert { base, value, low, width } = self.op(chain.base) {
+            if width != chain.width || low % width != 0 {
+                return None;
+            }
+            // The last one put in counts.
+            chain.lanes[usize::from(low / width)].get_or_insert(value);
+            chain.base = base;
+        }
+        let count = chain.lanes.iter().flatten().count();
+        (count > 1).then_some(chain)
+    }
+
+    /// Lanes clamped and packed by `cvt.pack`.
+    fn packed(&mut self, chain: &Chain) -> Option<Arg> {
+        let ty = [Type::U32, Type::S32].into_iter().find(|ty| {
+            let range = Range::bits(chain.width, *ty == Type::S32);
+            chain.lanes.iter().flatten().all(|&lane| match self.op(lane) {
+                Op::Clamp(inner, to) => to == range && S32.contains_range(self.range(inner)),
+                _ => range.contains_range(self.range(lane)),
+            })
+        })?;
+        let mut words = Vec::new();
+        let mut order = Vec::new();
+        for (at, lane) in chain.lanes.iter().enumerate() {
+            if let Some(lane) = lane {
+                let inner = match self.op(*lane) {
+                    Op::Clamp(inner, _) => inner,
+                    _ => *lane,
+                };
+                words.push(self.low(inner)?);
+                order.push(at as u32);
+            }
+        }
+        let zero = word(0);
+        let get = |at: usize| words.get(at).copied().unwrap_or(zero);
+        let packed = if chain.width == 16 {
+            self.push(Opcode::Pack2(ty), &[get(1), get(0)])
+        } else {
+            let upper = if words.len() > 2 {
+                self.push(Opcode::Pack4(ty), &[get(3), get(2), zero])
+            } else {
+                zero
+            };
+            self.push(Opcode::Pack4(ty), &[get(1), get(0), upper])
+        };
+        let base = self.low(chain.base)?;
+        let bytes = u32::from(chain.width / 8);
+        let mut selector = 0x3210;
+        for (from, to) in order.iter().enumerate() {
+            for byte in 0..bytes {
+                let place = 4 * (to * bytes + byte);
+                selector = selector & !(15 << place) | (4 + from as u32 * bytes + byte) << place;
+            }
+        }
+        Some(self.builder.permute(base, packed, selector))
+    }
+}
+
+/// The type of a part whose range this is.
+fn packs(range: Range, width: u8) -> Option<Type> {
+    [Type::U32, Type::S32].into_iter().find(|ty| Range::bits(width, *ty == Type::S32) == range)
+}

@@ -1,0 +1,512 @@
+//! What ptxas makes of video instructions and of their sequences: measures
+//! `src/rewrite/costs.txt`, and checks it on forms that were not measured.
+//! `scripts/measure-costs` runs this.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, iter, thread};
+
+use forms::{PARTS, Random, heads, rows};
+use vptx::ir::Semantics;
+use vptx::isa::{Destination, Family, Form, Mnemonic, Negation, Sources, Target};
+use vptx::rewrite::{
+    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, candidates, class,
+    rewrite,
+};
+use vptx::{Instruction, parse};
+
+#[path = "support/forms.rs"]
+mod forms;
+
+/// Kernels in a module.
+const BATCH: usize = 400;
+
+fn tool(name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from).join("bin").join(name)
+}
+
+/// A kernel around statements that compute `d` from `a`, `b`, `c`.
+fn kernel(number: usize, body: &str) -> String {
+    format!(
+        ".visible .entry k{number}(.param .u64 input)\n{{\n.reg .b64 %pointer;\n.reg .b32 a, b, c, d;\n.reg .pred p;\n\
+         ld.param.u64 %pointer, [input];\nld.volatile.global.u32 a, [%pointer];\n\
+         ld.volatile.global.u32 b, [%pointer+4];\nld.volatile.global.u32 c, [%pointer+8];\n\
+         {{\n{body}\n}}\nst.volatile.global.u32 [%pointer+12], d;\nret;\n}}\n"
+    )
+}
+
+/// A module of kernels; the first one does nothing but load and store.
+fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String {
+    let mut module = format!(".version 8.8\n.target sm_{target}\n.address_size 64\n");
+    for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
+        module += &kernel(number, body);
+    }
+    module
+}
+
+/// Machine instructions of the kernels of a module beyond those of the first one.
+fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<u32> {
+    let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let (source, object) = (folder.join("m.ptx"), folder.join("m.cubin"));
+    fs::write(&source, module).expect("a module");
+    let run = Command::new(tool("ptxas-13.5"))
+        .args(["-arch", &format!("sm_{target}")])
+        .args([&source, &"-o".into(), &object])
+        .output()
+        .expect("ptxas runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{} is refused: {said}", source.display());
+    let counts = instructions(&fs::read(&object).expect("an object"), kernels + 1);
+    fs::remove_dir_all(&folder).expect("the folder goes");
+    counts[1..].iter().map(|count| count.saturating_sub(counts[0])).collect()
+}
+
+/// Instructions other than NOP in the sections `.text.kN` of an ELF file.
+fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
+    let u16_at = |at: usize| u16::from_le_bytes(elf[at..at + 2].try_into().expect("two bytes"));
+    let u32_at = |at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().expect("four bytes"));
+    let u64_at =
+        |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let (table, size) = (u64_at(0x28), usize::from(u16_at(0x3a)));
+    let (sections, names) = (usize::from(u16_at(0x3c)), usize::from(u16_at(0x3e)));
+    let strings = u64_at(table + names * size + 0x18);
+    let mut counts = vec![0; count];
+    for section in (0..sections).map(|at| table + at * size) {
+        let name = strings + u32_at(section) as usize;
+        let end = elf[name..].iter().position(|&byte| byte == 0).expect("an end");
+        let name = std::str::from_utf8(&elf[name..name + end]).expect("a name");
+        if let Some(number) = name.strip_prefix(".text.k") {
+            let (start, length) = (u64_at(section + 0x18), u64_at(section + 0x20));
+            let codes = (start..start + length).step_by(16).map(|at| u16_at(at) & 0xfff);
+            let number: usize = number.parse().expect("a number");
+            counts[number] = codes.filter(|&code| code != 0x918).count() as u32;
+        }
+    }
+    counts
+}
+
+/// Counts for many bodies, each measured once, on two threads.
+fn measure_all(bodies: &[String], target: u16) -> HashMap<String, u32> {
+    let mut distinct: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let chunks: Vec<&[&str]> = distinct.chunks(BATCH).collect();
+    let found = Mutex::new(HashMap::new());
+    on_two_threads(chunks.len(), |at| {
+        let bodies = chunks[at].iter().copied();
+        let text = module(bodies.clone(), target);
+        let counts = measure(&text, chunks[at].len(), target, &format!("{target}-{at}"));
+        found.lock().expect("no panic").extend(bodies.map(str::to_owned).zip(counts));
+    });
+    found.into_inner().expect("no panic")
+}
+
+fn on_two_threads(count: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count {
+                        return;
+                    }
+                    work(at);
+                }
+            });
+        }
+    });
+}
+
+fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
+    let mut registers = FreshRegisters::new("%v_");
+    let text = sequence.to_ptx(instruction, &mut registers).join("\n");
+    registers.declarations().join("\n") + "\n" + &text
+}
+
+/// Instructions of each class to measure.
+fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
+    let mut random = Random(2026);
+    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut add = |text: String, most: usize| {
+        let instruction: Instruction = text.parse().expect(&text);
+        let class = classes.entry(class(&instruction)).or_default();
+        if class.len() < most && !class.contains(&instruction) {
+            class.push(instruction);
+        }
+    };
+    for (form, mnemonic) in rows() {
+        for head in heads(form, mnemonic) {
+            match form.sources {
+                Sources::Scalar => scalars(form, mnemonic, &head, &mut random, &mut add),
+                Sources::Lanes2 => simd(&head, 2, &mut random, &mut add),
+                Sources::Lanes4 => simd(&head, 4, &mut random, &mut add),
+            }
+        }
+    }
+    classes
+}
+
+fn scalars(
+    form: &Form,
+    mnemonic: Mnemonic,
+    head: &str,
+    random: &mut Random,
+    add: &mut impl FnMut(String, usize),
+) {
+    let c = if form.third { ", c" } else { "" };
+    let ds: &[&str] = if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
+    let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
+    let minus: &[[&str; 3]] = match (form.negation, mnemonic.family()) {
+        (Negation::ProductOrThird, Family::MultiplyAdd) => {
+            &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]]
+        }
+        _ => &[["", "", ""]],
+    };
+    for d in ds {
+        for (a, b) in widths.iter().flat_map(|a| widths.iter().map(move |b| (a, b))) {
+            for _ in 0..(a.len() * b.len()).min(3) {
+                let (a, b) = (random.pick(a), random.pick(b));
+                for [na, nb, nc] in minus {
+                    let c = c.replace("c", &format!("{nc}c"));
+                    add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 3);
+                }
+            }
+        }
+    }
+}
+
+fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(String, usize)) {
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let choices = 2 * lanes;
+    for mask in 1..1u32 << lanes {
+        let digits: String = (0..lanes)
+            .rev()
+            .filter(|at| mask >> at & 1 == 1)
+            .map(|at| char::from(b'0' + at as u8))
+            .collect();
+        let d = if digits.len() == lanes { String::new() } else { format!(".{letter}{digits}") };
+        add(format!("{head} d{d}, a, b, c;"), 6);
+        let mut pick = || loop {
+            let digits: String =
+                (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
+            // ptxas takes it for a type.
+            if digits != "1024" {
+                return format!(".{letter}{digits}");
+            }
+        };
+        for _ in 0..5 {
+            let (a, b) = (pick(), pick());
+            add(format!("{head} d{d}, a{a}, b{b}, c;"), 8);
+            add(format!("{head} d{d}, a, b{b}, c;"), 8);
+            add(format!("{head} d{d}, a{a}, b, c;"), 8);
+        }
+        // The least that is left to do.
+        let same = |digit: usize| {
+            format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
+        };
+        for (a, b) in [(0, lanes), (0, 0), (1, lanes), (lanes, 1)] {
+            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 14);
+        }
+        let own: String = (0..lanes).rev().map(|at| char::from(b'0' + at as u8)).collect();
+        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 14);
+    }
+}
+
+/// The sequences of an instruction that may be the cheapest.
+fn worth_trying(instruction: &Instruction, target: u16) -> Vec<(Strategy, Sequence)> {
+    let gate = Gate { target: Target::sm(target), version: None };
+    let mut all = candidates(instruction, Semantics::Ptxas13, gate);
+    let least = all.iter().map(|(_, sequence)| sequence.lines().len()).min().unwrap_or(0);
+    all.retain(|(strategy, sequence)| {
+        strategy.number() == 0 || sequence.lines().len() <= least + 6
+    });
+    all
+}
+
+struct Cell {
+    ptxas: u32,
+    best: u32,
+    strategy: u8,
+}
+
+fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>) -> Cell {
+    let ptxas = instructions.iter().map(|it| counts[&it.to_string()]).min().expect("some");
+    // What all have, at its worst.
+    let mut worst: BTreeMap<Strategy, (usize, u32)> = BTreeMap::new();
+    for instruction in instructions {
+        for strategy in Strategy::all() {
+            let gate = Gate { target: Target::sm(target), version: None };
+            if let Some(sequence) = strategy.sequence(instruction, Semantics::Ptxas13, gate)
+                && let Some(count) = counts.get(&sequence_text(instruction, &sequence))
+            {
+                let entry = worst.entry(strategy).or_default();
+                entry.0 += 1;
+                entry.1 = entry.1.max(*count);
+            }
+        }
+    }
+    let all = worst.iter().filter(|(_, (seen, _))| *seen == instructions.len());
+    let (strategy, (_, best)) =
+        all.min_by_key(|(_, (_, count))| *count).expect("a strategy for all");
+    Cell { ptxas, best: *best, strategy: strategy.number() }
+}
+
+#[test]
+#[ignore = "needs ptxas and a quarter of an hour; scripts/measure-costs runs it"]
+fn measure_costs() {
+    let classes = samples();
+    let mut cells: BTreeMap<(String, usize), Vec<Cell>> = BTreeMap::new();
+    for target in TARGETS {
+        let mut bodies = Vec::new();
+        for instruction in classes.values().flatten() {
+            bodies.push(instruction.to_string());
+            let tried = worth_trying(instruction, target);
+            bodies.extend(tried.iter().map(|(_, sequence)| sequence_text(instruction, sequence)));
+        }
+        let counts = measure_all(&bodies, target);
+        println!(
+            "sm_{target}: {} classes, {} bodies, {} kernels",
+            classes.len(),
+            bodies.len(),
+            counts.len()
+        );
+        for (class, instructions) in &classes {
+            cells.entry(class.clone()).or_default().push(cell(instructions, target, &counts));
+        }
+    }
+    let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
+    fs::write(path, table(&cells)).expect("the table is written");
+}
+
+/// The rows of the README: what ptxas makes of a mnemonic's classes on average,
+/// what becomes of them, and the geometric mean of the ratios.
+fn summary() -> String {
+    let mut text = String::from("| |");
+    let mut rule = String::from("|---|");
+    for target in TARGETS {
+        write!(text, " sm_{target} |").expect("a string");
+        rule.push_str("---|");
+    }
+    text = format!("{text}\n{rule}\n");
+    let classes = samples();
+    let mut all = vec![Vec::new(); TARGETS.len()];
+    let mut means = vec![Vec::new(); TARGETS.len()];
+    for &mnemonic in Mnemonic::ALL {
+        write!(text, "| `{mnemonic}` |").expect("a string");
+        for (column, target) in TARGETS.into_iter().enumerate() {
+            let own = classes.values().map(|instructions| &instructions[0]);
+            let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
+            let costs: Vec<(f64, f64)> = own
+                .filter(|instruction| usual(instruction))
+                .map(|instruction| {
+                    let cost = instruction.cost(Target::sm(target)).expect("it was measured");
+                    (cost.ptxas.into(), cost.ptxas.min(cost.rewritten).max(1).into())
+                })
+                .collect();
+            let count = costs.len() as f64;
+            let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
+            let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
+            let ratios: Vec<f64> = costs.iter().map(|(before, after)| before / after).collect();
+            let mean = geometric(&ratios);
+            write!(text, " {before:.1} → {after:.1}, {mean:.2} |").expect("a string");
+            all[column].extend(ratios);
+            means[column].push(mean);
+        }
+        text.push('\n');
+    }
+    for (name, ratios) in [("mean of these", &means), ("mean of all classes", &all)] {
+        write!(text, "| {name} |").expect("a string");
+        for ratios in ratios {
+            write!(text, " {:.2} |", geometric(ratios)).expect("a string");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn geometric(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
+/// Not one that takes a lane twice or compares it with itself.
+fn usual(instruction: &Instruction) -> bool {
+    let simd = instruction.form().sources != Sources::Scalar;
+    !simd || class(instruction).1 % 3 != 2
+}
+
+#[test]
+fn the_readme_has_the_measured_table() {
+    let readme = include_str!("../README.md");
+    let table = summary();
+    assert!(readme.contains(&table), "README.md should have\n{table}");
+}
+
+/// Every class has a cost, and what is cheaper is admitted where it is measured.
+#[test]
+fn every_class_is_in_the_table() {
+    for instruction in samples().values().flatten() {
+        for target in TARGETS.map(Target::sm) {
+            let cost = instruction.cost(target);
+            let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
+            let gate = Gate { target, version: None };
+            let sequence = cost.strategy.sequence(instruction, Semantics::Ptxas13, gate);
+            assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
+        }
+    }
+    assert_eq!(
+        "vadd.u32.u32.u32 d, a, b;".parse::<Instruction>().map(|it| it.cost(Target::sm(70))),
+        Ok(None)
+    );
+}
+
+/// An instruction of the table's forms with any operands, constants too.
+fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
+    let (form, mnemonic) = *random.pick(all);
+    let heads = heads(form, mnemonic);
+    let head = random.pick(&heads);
+    let digits = |random: &mut Random, lanes: usize| -> String {
+        (0..lanes).map(|_| char::from(b'0' + random.below(2 * lanes) as u8)).collect()
+    };
+    let lanes = match form.sources {
+        Sources::Scalar => {
+            let mut source = |name: &str| match random.below(8) {
+                0 => format!("{}", *random.pick(&[0i64, 1, -1, 5, 31, 40, 255, -128, 0x7fff_ffff])),
+                1 | 2 => name.to_owned(),
+                _ => format!("{name}{}", random.pick(&PARTS)),
+            };
+            let (a, b) = (source("a"), source("b"));
+            let d = if form.destination == Destination::Part { *random.pick(&PARTS) } else { "" };
+            let c = if form.third { ", c" } else { "" };
+            let minus = if form.negation == Negation::ProductOrThird
+                && random.one_in(3)
+                && a.starts_with('a')
+            {
+                "-"
+            } else {
+                ""
+            };
+            return format!("{head} d{d}, {minus}{a}, {b}{c};");
+        }
+        Sources::Lanes2 => 2,
+        Sources::Lanes4 => 4,
+    };
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let mask = 1 + random.below((1 << lanes) - 1);
+    let mask: String = (0..lanes)
+        .rev()
+        .filter(|at| mask >> at & 1 == 1)
+        .map(|at| char::from(b'0' + at as u8))
+        .collect();
+    let mut text = format!("{head} d.{letter}{mask}");
+    for name in ["a", "b"] {
+        let selector = digits(random, lanes);
+        // ptxas takes the one for a type.
+        if random.one_in(3) || selector == "1024" {
+            write!(text, ", {name}").expect("a string");
+        } else {
+            write!(text, ", {name}.{letter}{selector}").expect("a string");
+        }
+    }
+    text + ", c;"
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn never_worse() {
+    let number = |name: &str, default: u64| {
+        env::var(name).ok().filter(|text| !text.is_empty()).map_or(default, |text| {
+            text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+        })
+    };
+    let (count, seed) = (number("VPTX_COST_COUNT", 2000), number("VPTX_COST_SEED", 1));
+    let mut random = Random(seed);
+    let all: Vec<_> = rows().collect();
+    let texts: Vec<String> = (0..count)
+        .map(|_| {
+            let mut text = any(&all, &mut random);
+            if random.one_in(8) {
+                text = text.replace(", b", ", a");
+            }
+            if random.one_in(8) {
+                text = format!("mov.b32 d, b;\nsetp.gt.u32 p, c, 7;\n@p {text}");
+            }
+            text
+        })
+        .collect();
+    let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
+    let worse = Mutex::new(Vec::new());
+    let sums = Mutex::new((0u64, 0u64, 0u64));
+    on_two_threads(chunks.len() * TARGETS.len(), |at| {
+        let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
+        let before = module(chunk.iter().map(String::as_str), target);
+        let (parsed, found) = parse(&before);
+        assert_eq!(parsed.instructions().count(), chunk.len(), "{found:?}");
+        let rewritten = rewrite(&parsed, &RewriteOptions::default()).expect("it has a target");
+        let after = measure(&rewritten.text(), chunk.len(), target, &format!("after-{at}"));
+        let before = measure(&before, chunk.len(), target, &format!("before-{at}"));
+        for ((text, before), after) in chunk.iter().zip(&before).zip(&after) {
+            if after > before {
+                let message = format!("sm_{target}: {text} {before} became {after}");
+                worse.lock().expect("no panic").push(message);
+            }
+        }
+        let mut sums = sums.lock().expect("no panic");
+        sums.0 += before.iter().copied().map(u64::from).sum::<u64>();
+        sums.1 += after.iter().copied().map(u64::from).sum::<u64>();
+        let changed = rewritten.changes.iter();
+        let changed = changed.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
+        sums.2 += changed.count() as u64;
+    });
+    let (before, after, changed) = sums.into_inner().expect("no panic");
+    let worse = worse.into_inner().expect("no panic");
+    println!(
+        "{count} instructions (seed {seed}) x {} targets: {changed} rewritten, {before} machine \
+         instructions became {after}, {} worse",
+        TARGETS.len(),
+        worse.len()
+    );
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+/// The text of the table.
+fn table(cells: &BTreeMap<(String, usize), Vec<Cell>>) -> String {
+    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+    let row = |cells: &[Cell]| {
+        let texts =
+            cells.iter().map(|it| format!("{:2}>{:2}@{:2}", it.ptxas, it.best, it.strategy));
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    for cells in cells.values() {
+        rows.insert(row(cells), 0);
+    }
+    for (number, value) in rows.values_mut().enumerate() {
+        *value = number;
+    }
+    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((head, cell), measured) in cells {
+        let line = lines.entry(head).or_default();
+        line.resize(line.len().max(cell + 1), "---".into());
+        line[*cell] = base36(rows[&row(measured)]);
+    }
+    let mut text = String::new();
+    for (head, codes) in lines {
+        writeln!(text, "{head} {}", codes.join(" ")).expect("a string");
+    }
+    text.push('\n');
+    for row in rows.keys() {
+        writeln!(text, "{row}").expect("a string");
+    }
+    text
+}
+
+fn base36(number: usize) -> String {
+    let digit = |value: usize| char::from_digit((value % 36) as u32, 36).expect("below 36");
+    [number / 1296, number / 36, number].map(digit).iter().collect()
+}

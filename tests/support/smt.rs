@@ -1,0 +1,605 @@
+//! Programs and sequences as SMT-LIB 2 text over the words `a`, `b`, `c`, and a
+//! solver to ask whether they differ.
+//!
+//! Both sides are written from the definitions of their operations, not by
+//! calling what evaluates them.
+#![allow(dead_code)]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use vptx::Instruction;
+use vptx::ir::{Input, Op, Program, Range, Step, Value};
+use vptx::isa::{Compare, Type};
+use vptx::rewrite::{Arg, Class, Line, Opcode, Sequence};
+
+/// Inputs that are one register are one word: the second and third word are
+/// those of these places.
+pub(crate) fn places(instruction: &Instruction) -> [usize; 3] {
+    let sources = instruction.sources();
+    [0, 1, 2].map(|at| {
+        let same = |first: &usize| sources[at].is_some() && sources[*first] == sources[at];
+        (0..at).find(same).unwrap_or(at)
+    })
+}
+
+/// Declares the words; those that stand for another one are equal to it.
+fn inputs(places: [usize; 3]) -> String {
+    let mut text = String::new();
+    for (at, input) in Input::ALL.into_iter().enumerate() {
+        let name = input.text();
+        let _ = match places[at] {
+            place if place == at => writeln!(text, "(declare-const {name} (_ BitVec 32))"),
+            place => {
+                let other = Input::ALL[place].text();
+                writeln!(text, "(define-fun {name} () (_ BitVec 32) {other})")
+            }
+        };
+    }
+    text
+}
+
+/// The claim that the results differ for some inputs.
+pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) -> String {
+    let mut text = inputs(places);
+    let (left, right) = define(program, sequence, &mut text);
+    let _ = writeln!(text, "(assert (distinct {left} {right}))");
+    text
+}
+
+/// Commands that print both results for some words.
+pub(crate) fn evaluation(program: &Program, sequence: &Sequence, words: [u32; 3]) -> String {
+    let mut text = String::new();
+    for (input, word) in Input::ALL.into_iter().zip(words) {
+        let _ = writeln!(text, "(define-fun {} () (_ BitVec 32) #x{word:08x})", input.text());
+    }
+    let (left, right) = define(program, sequence, &mut text);
+    let _ = writeln!(text, "(simplify {left})\n(simplify {right})");
+    text
+}
+
+/// Defines every step and line, and tells the terms of the results.
+fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String, String) {
+    // Solvers do not see that products of different widths are equal, nor what
+    // parts of one have to do with each other: those are left to `mul`.
+    let wide = |line: &Line| matches!(line.opcode, Opcode::MulWide | Opcode::Product(_));
+    let wide = sequence.lines().iter().any(wide);
+    let mut steps = Steps { program, wide, bits: Vec::new() };
+    for (at, step) in program.steps().iter().enumerate() {
+        let (term, width) = steps.term(step);
+        assert!(width >= needed(step.range), "{step:?} does not fit {width} bits");
+        let name = format!("p{at}");
+        let _ = writeln!(text, "(define-fun {name} () (_ BitVec {width}) {term})");
+        if wide && matches!(step.op, Op::Mul(..)) {
+            let [least, most] = [step.range.min, step.range.max].map(|end| constant(end, width));
+            let order = if step.range.min < 0 { "bvsle" } else { "bvule" };
+            let _ = writeln!(text, "(assert ({order} {least} {name}))");
+            let _ = writeln!(text, "(assert ({order} {name} {most}))");
+        }
+        steps.bits.push(Bits { name, width, signed: step.range.min < 0 });
+    }
+    for (at, line) in sequence.lines().iter().enumerate() {
+        let sort = match line.opcode.class() {
+            Class::Word => "(_ BitVec 32)",
+            Class::Wide => "(_ BitVec 64)",
+            Class::Predicate => "Bool",
+        };
+        let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
+    }
+    let result = steps.bits.last().expect("a program has steps").at(32);
+    (result, format!("s{}", sequence.lines().len() - 1))
+}
+
+/// A value of a program as a bit-vector, at least as wide as its range needs.
+struct Bits {
+    name: String,
+    width: u32,
+    signed: bool,
+}
+
+impl Bits {
+    /// The value in two's complement of this width, or its low bits.
+    fn at(&self, width: u32) -> String {
+        resized(&self.name, self.width, self.signed, width)
+    }
+
+    /// The width in which it can be compared with signed values.
+    fn width_as(&self, signed: bool) -> u32 {
+        self.width + u32::from(signed && !self.signed)
+    }
+}
+
+fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {
+    let extend = if signed { "sign_extend" } else { "zero_extend" };
+    match () {
+        () if from == to => term.to_owned(),
+        () if from < to => format!("((_ {extend} {}) {term})", to - from),
+        () => format!("((_ extract {} 0) {term})", to - 1),
+    }
+}
+
+/// Bits that a range needs: unsigned where it has no negative number.
+fn needed(range: Range) -> u32 {
+    let bits = |value: i128| 128 - value.leading_zeros();
+    match range.min {
+        0.. => bits(range.max).max(1),
+        min => bits(!min).max(if range.max < 0 { 0 } else { bits(range.max) }) + 1,
+    }
+}
+
+fn constant(value: i128, width: u32) -> String {
+    format!("(_ bv{} {width})", value.cast_unsigned() & ((1 << width) - 1))
+}
+
+fn signed(ty: Type) -> bool {
+    ty == Type::S32
+}
+
+fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String {
+    let sign = if signed { 's' } else { 'u' };
+    match compare {
+        Compare::Eq => format!("(= {x} {y})"),
+        Compare::Ne => format!("(distinct {x} {y})"),
+        Compare::Lt => format!("(bv{sign}lt {x} {y})"),
+        Compare::Le => format!("(bv{sign}le {x} {y})"),
+        Compare::Gt => format!("(bv{sign}gt {x} {y})"),
+        Compare::Ge => format!("(bv{sign}ge {x} {y})"),
+    }
+}
+
+/// `|x - y|` where that fits the width.
+fn distance(signed: bool, x: &str, y: &str) -> String {
+    format!("(ite {} (bvsub {y} {x}) (bvsub {x} {y}))", holds(Compare::Lt, signed, x, y))
+}
+
+fn lesser(signed: bool, x: &str, y: &str) -> String {
+    format!("(ite {} {x} {y})", holds(Compare::Lt, signed, x, y))
+}
+
+fn greater(signed: bool, x: &str, y: &str) -> String {
+    format!("(ite {} {x} {y})", holds(Compare::Gt, signed, x, y))
+}
+
+struct Steps<'p> {
+    program: &'p Program,
+    /// Products are those of `mul`, which have 64 bits.
+    wide: bool,
+    bits: Vec<Bits>,
+}
+
+impl Steps<'_> {
+    fn range(&self, value: Value) -> Range {
+        let at = self.index(value);
+        self.program.steps()[at].range
+    }
+
+    /// A value prints as `%` and its number.
+    fn index(&self, value: Value) -> usize {
+        value.to_string()[1..].parse().expect("a number")
+    }
+
+    fn get(&self, value: Value) -> &Bits {
+        &self.bits[self.index(value)]
+    }
+
+    /// Both values in one width in which they compare, and whether as signed.
+    fn pair(&self, x: Value, y: Value) -> (String, String, u32, bool) {
+        let (x, y) = (self.get(x), self.get(y));
+        let signed = x.signed || y.signed;
+        let width = x.width_as(signed).max(y.width_as(signed));
+        (x.at(width), y.at(width), width, signed)
+    }
+
+    /// Sums and differences are exact in as many bits as the range needs; with at
+    /// least a word, solvers see sums of words in another order to be equal.
+    fn sum(&self, op: &str, x: Value, y: Value, range: Range) -> (String, u32) {
+        let (x, y) = (self.get(x), self.get(y));
+        let width = needed(range).max(x.width).max(y.width).max(32);
+        (format!("({op} {} {})", x.at(width), y.at(width)), width)
+    }
+
+    fn term(&self, step: &Step) -> (String, u32) {
+        self.check(step);
+        match step.op {
+            Op::Input(input) => (input.text().to_owned(), 32),
+            Op::Constant(value) => {
+                let width = needed(step.range);
+                (constant(value, width), width)
+            }
+            Op::Extract { value, low, width, .. } => {
+                let (low, width) = (u32::from(low), u32::from(width));
+                let bits = self.get(value);
+                let whole = bits.at(bits.width.max(low + width));
+                (format!("((_ extract {} {low}) {whole})", low + width - 1), width)
+            }
+            Op::Add(x, y) => self.sum("bvadd", x, y, step.range),
+            Op::Sub(x, y) => self.sum("bvsub", x, y, step.range),
+            Op::Mul(x, y) => {
+                let (op, width) = match needed(step.range) {
+                    _ if self.wide => ("mul", 64),
+                    0..=32 => ("bvmul", 32),
+                    _ => ("bvmul", 64),
+                };
+                (format!("({op} {} {})", self.get(x).at(width), self.get(y).at(width)), width)
+            }
+            Op::AbsDiff(x, y) => {
+                let (x, y, width, signed) = self.pair(x, y);
+                // Unsigned as it is, the result has as many bits as the operands.
+                (distance(signed, &x, &y), width)
+            }
+            Op::Min(x, y) => {
+                let (x, y, width, signed) = self.pair(x, y);
+                (lesser(signed, &x, &y), width)
+            }
+            Op::Max(x, y) => {
+                let (x, y, width, signed) = self.pair(x, y);
+                (greater(signed, &x, &y), width)
+            }
+            Op::Shl(x, amount) => {
+                let (x, amount) = (self.get(x), self.get(amount));
+                let width = needed(step.range).max(x.width).max(amount.width);
+                (format!("(bvshl {} {})", x.at(width), amount.at(width)), width)
+            }
+            Op::Shr(x, amount) => {
+                let (x, amount) = (self.get(x), self.get(amount));
+                let width = x.width.max(amount.width);
+                let op = if x.signed { "bvashr" } else { "bvlshr" };
+                (format!("({op} {} {})", x.at(width), amount.at(width)), width)
+            }
+            Op::Compare(compare, x, y) => {
+                let (x, y, _, signed) = self.pair(x, y);
+                (format!("(ite {} #b1 #b0)", holds(compare, signed, &x, &y)), 1)
+            }
+            Op::Clamp(value, to) => {
+                let bits = self.get(value);
+                let signed = bits.signed || to.min < 0;
+                let limits = needed(to) + u32::from(signed && to.min >= 0);
+                let width = bits.width_as(signed).max(limits);
+                let (least, most) = (constant(to.min, width), constant(to.max, width));
+                let limited = lesser(signed, &bits.at(width), &most);
+                let lower = holds(Compare::Lt, signed, &bits.at(width), &least);
+                (format!("(ite {lower} {least} {limited})"), width)
+            }
+            Op::Insert { base, value, low, width } => {
+                let (low, width) = (u32::from(low), u32::from(width));
+                let base = self.get(base).at(32);
+                let mut term = self.get(value).at(width);
+                if low > 0 {
+                    term = format!("(concat {term} ((_ extract {} 0) {base}))", low - 1);
+                }
+                if low + width < 32 {
+                    term = format!("(concat ((_ extract 31 {}) {base}) {term})", low + width);
+                }
+                (term, 32)
+            }
+        }
+    }
+
+    /// Widths rest on ranges, so these are not believed either.
+    fn check(&self, step: &Step) {
+        let ends = |value| {
+            let range = self.range(value);
+            [range.min, range.max]
+        };
+        // Operations that are monotone in each operand have their extremes at
+        // the ends of ranges.
+        let corners = |x, y, f: fn(i128, i128) -> i128| {
+            ends(x).into_iter().all(|x| ends(y).into_iter().all(|y| step.range.contains(f(x, y))))
+        };
+        let right = match step.op {
+            Op::Input(_) | Op::Insert { .. } => step.range.contains_range(Range::bits(32, false)),
+            Op::Constant(value) => step.range.contains(value),
+            Op::Extract { value, low, width, signed } => {
+                let whole = Range::bits(width, signed);
+                let [min, max] = ends(value).map(|end| end >> low);
+                let kept = Range::new(min, max);
+                step.range.contains_range(whole)
+                    || whole.contains_range(kept) && step.range.contains_range(kept)
+            }
+            Op::Add(x, y) => corners(x, y, |x, y| x + y),
+            Op::Sub(x, y) => corners(x, y, |x, y| x - y),
+            Op::Mul(x, y) => corners(x, y, |x, y| x * y),
+            // A lower end above 0 has no part in the width.
+            Op::AbsDiff(x, y) => {
+                let most = Range::new(0, step.range.max);
+                ends(x).iter().all(|x| ends(y).iter().all(|y| most.contains((x - y).abs())))
+            }
+            Op::Min(x, y) => corners(x, y, Ord::min),
+            Op::Max(x, y) => corners(x, y, Ord::max),
+            Op::Shl(x, y) => corners(x, y, |x, y| x << y),
+            Op::Shr(x, y) => corners(x, y, |x, y| x >> y),
+            Op::Compare(..) => step.range.min >= 0,
+            Op::Clamp(value, to) => {
+                ends(value).iter().all(|&end| step.range.contains(end.clamp(to.min, to.max)))
+            }
+        };
+        assert!(right, "the range of {step:?} is wrong");
+    }
+}
+
+/// What an opcode reads in a place.
+fn class_of(opcode: Opcode, place: usize) -> Class {
+    match (opcode, place) {
+        (Opcode::Select | Opcode::SetAnd(..) | Opcode::SetOr(..), 2) => Class::Predicate,
+        (
+            Opcode::Low
+            | Opcode::High
+            | Opcode::AddWide
+            | Opcode::SubWide
+            | Opcode::MulWide
+            | Opcode::MinWide(_)
+            | Opcode::MaxWide(_)
+            | Opcode::SetWide(..),
+            _,
+        )
+        | (Opcode::ShlWide | Opcode::ShrWide(_), 0) => Class::Wide,
+        _ => Class::Word,
+    }
+}
+
+fn arg_term(arg: Arg, class: Class) -> String {
+    match (arg, class) {
+        (Arg::Input(input), _) => input.text().to_owned(),
+        (Arg::Line(at), _) => format!("s{at}"),
+        (Arg::Constant(value), Class::Word) => format!("#x{:08x}", value & 0xffff_ffff),
+        (Arg::Constant(value), Class::Wide) => format!("#x{value:016x}"),
+        (Arg::Constant(value), Class::Predicate) => (value != 0).to_string(),
+    }
+}
+
+/// A part of a word, from lane `at` of `bits` bits each, extended to 32 bits.
+fn lane(word: &str, at: u32, bits: u32, ty: Type) -> String {
+    let part = part(word, at, bits);
+    resized(&part, bits, signed(ty), 32)
+}
+
+fn part(word: &str, at: u32, bits: u32) -> String {
+    format!("((_ extract {} {}) {word})", bits * (at + 1) - 1, bits * at)
+}
+
+/// A word of lanes, from what each of them is.
+fn lanes(count: u32, lane: impl Fn(u32) -> String) -> String {
+    let lanes: Vec<String> = (0..count).rev().map(lane).collect();
+    format!("(concat {})", lanes.join(" "))
+}
+
+/// Terms added to a word.
+fn plus(word: &str, count: u32, term: impl Fn(u32) -> String) -> String {
+    let terms: Vec<String> = (0..count).map(term).collect();
+    format!("(bvadd {word} {})", terms.join(" "))
+}
+
+/// The bits of a word under a mask. A single run is cut out, as the parts of
+/// sources are: solvers do not see the two to be equal factors.
+fn masked(word: &str, mask: u32) -> String {
+    let (low, width) = (mask.trailing_zeros(), mask.count_ones());
+    if mask == 0 || mask == u32::MAX || width + low + mask.leading_zeros() != 32 {
+        return format!("(bvand {word} #x{mask:08x})");
+    }
+    let run = format!("((_ extract {} {low}) {word})", low + width - 1);
+    let run = resized(&run, width, false, 32 - low);
+    if low == 0 { run } else { format!("(concat {run} (_ bv0 {low}))") }
+}
+
+/// A signed number of some bits clamped to fewer bits, and cut to these.
+fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
+    let range = Range::bits(bits as u8, signed(ty));
+    let (least, most) = (constant(range.min, from), constant(range.max, from));
+    let limited = greater(true, &lesser(true, term, &most), &least);
+    format!("((_ extract {} 0) {limited})", bits - 1)
+}
+
+/// A sum or difference of words in 33 bits, clamped to 32.
+fn saturated_sum(op: &str, x: &str, y: &str) -> String {
+    let [x, y] = [x, y].map(|word| resized(word, 32, true, 33));
+    saturated(&format!("({op} {x} {y})"), 33, 32, Type::S32)
+}
+
+/// One of eight bytes by a nibble: its low bits count bytes, bit 3 asks for the
+/// sign in all bits.
+fn permuted(low: &str, high: &str, selector: &str, at: u32) -> String {
+    let nibble = part(selector, at, 4);
+    let count = format!("((_ zero_extend 58) (concat ((_ extract 2 0) {nibble}) #b000))");
+    let byte = format!("((_ extract 7 0) (bvlshr (concat {high} {low}) {count}))");
+    let sign = format!("((_ repeat 8) ((_ extract 7 7) {byte}))");
+    format!("(ite (= ((_ extract 3 3) {nibble}) #b1) {sign} {byte})")
+}
+
+fn line_term(line: &Line) -> String {
+    let mut args = line
+        .args()
+        .iter()
+        .enumerate()
+        .map(|(place, &arg)| arg_term(arg, class_of(line.opcode, place)));
+    let [x, y, z] = [(); 3].map(|()| args.next().unwrap_or_default());
+    let (x, y, z) = (x.as_str(), y.as_str(), z.as_str());
+    let long = |word: &str, ty| resized(word, 32, signed(ty), 64);
+    let shift = |ty| if signed(ty) { "bvashr" } else { "bvlshr" };
+    // The pair of the first two words, shifted by the third.
+    let funnel =
+        |op, amount: &str| format!("({op} (concat {y} {x}) ((_ zero_extend 32) {amount}))");
+    let wrapped = format!("(bvand {z} #x0000001f)");
+    match line.opcode {
+        Opcode::Move => x.to_owned(),
+        Opcode::Add | Opcode::AddWide => format!("(bvadd {x} {y})"),
+        Opcode::Sub | Opcode::SubWide => format!("(bvsub {x} {y})"),
+        Opcode::Mul => format!("(bvmul {x} {y})"),
+        Opcode::MulWide => format!("(mul {x} {y})"),
+        Opcode::Mad => format!("(bvadd (bvmul {x} {y}) {z})"),
+        Opcode::AddSat => saturated_sum("bvadd", x, y),
+        Opcode::SubSat => saturated_sum("bvsub", x, y),
+        Opcode::Abs => format!("(ite (bvslt {x} #x00000000) (bvneg {x}) {x})"),
+        Opcode::And => match line.args()[1] {
+            Arg::Constant(mask) => masked(x, mask as u32),
+            _ => format!("(bvand {x} {y})"),
+        },
+        Opcode::Or => format!("(bvor {x} {y})"),
+        Opcode::Xor => format!("(bvxor {x} {y})"),
+        Opcode::Not => format!("(bvnot {x})"),
+        Opcode::Lop3(table) => {
+            let term = |row: u8| {
+                let literal = |word: &str, bit: u8| match row >> bit & 1 {
+                    1 => word.to_owned(),
+                    _ => format!("(bvnot {word})"),
+                };
+                format!("(bvand {} {} {})", literal(x, 2), literal(y, 1), literal(z, 0))
+            };
+            let rows = (0..8).filter(|row| table >> row & 1 == 1);
+            rows.fold("#x00000000".to_owned(), |all, row| format!("(bvor {all} {})", term(row)))
+        }
+        Opcode::Shl => format!("(bvshl {x} {y})"),
+        Opcode::Shr(ty) => match line.args()[1] {
+            Arg::Constant(by @ 0..32) => {
+                let run = format!("((_ extract 31 {by}) {x})");
+                resized(&run, 32 - by as u32, signed(ty), 32)
+            }
+            _ => format!("({} {x} {y})", shift(ty)),
+        },
+        Opcode::FunnelLeftWrap => format!("((_ extract 63 32) {})", funnel("bvshl", &wrapped)),
+        Opcode::FunnelLeft => {
+            format!("((_ extract 63 32) {})", funnel("bvshl", &lesser(false, z, "#x00000020")))
+        }
+        Opcode::FunnelRightWrap => format!("((_ extract 31 0) {})", funnel("bvlshr", &wrapped)),
+        Opcode::Min(ty) | Opcode::MinWide(ty) => lesser(signed(ty), x, y),
+        Opcode::Max(ty) | Opcode::MaxWide(ty) => greater(signed(ty), x, y),
+        Opcode::Sad(ty) => format!("(bvadd {} {z})", distance(signed(ty), x, y)),
+        Opcode::Permute => lanes(4, |at| permuted(x, y, z, at)),
+        Opcode::Select => format!("(ite {z} {x} {y})"),
+        Opcode::Dot4(left, right) => {
+            plus(z, 4, |at| format!("(bvmul {} {})", lane(x, at, 8, left), lane(y, at, 8, right)))
+        }
+        Opcode::Dot2(left, right) => {
+            plus(z, 2, |at| format!("(bvmul {} {})", lane(x, at, 16, left), lane(y, at, 8, right)))
+        }
+        Opcode::Pack2(ty) => {
+            format!("(concat {} {})", saturated(x, 32, 16, ty), saturated(y, 32, 16, ty))
+        }
+        Opcode::Pack4(ty) => {
+            let (upper, lower) = (saturated(x, 32, 8, ty), saturated(y, 32, 8, ty));
+            format!("(concat ((_ extract 15 0) {z}) {upper} {lower})")
+        }
+        Opcode::Add2 => lanes(2, |at| format!("(bvadd {} {})", part(x, at, 16), part(y, at, 16))),
+        Opcode::Min2(ty) => lanes(2, |at| lesser(signed(ty), &part(x, at, 16), &part(y, at, 16))),
+        Opcode::Max2(ty) => lanes(2, |at| greater(signed(ty), &part(x, at, 16), &part(y, at, 16))),
+        Opcode::AbsDiff4 => lanes(4, |at| distance(false, &part(x, at, 8), &part(y, at, 8))),
+        Opcode::SumAbsDiff4 => plus(z, 4, |at| {
+            format!("((_ zero_extend 24) {})", distance(false, &part(x, at, 8), &part(y, at, 8)))
+        }),
+        Opcode::Count => {
+            plus("#x00000000", 32, |at| format!("((_ zero_extend 31) {})", part(x, at, 1)))
+        }
+        Opcode::Low => format!("((_ extract 31 0) {x})"),
+        Opcode::High => format!("((_ extract 63 32) {x})"),
+        Opcode::Extend(ty) => long(x, ty),
+        Opcode::Product(ty) => format!("(mul {} {})", long(x, ty), long(y, ty)),
+        Opcode::ShlWide => format!("(bvshl {x} {})", long(y, Type::U32)),
+        Opcode::ShrWide(ty) => format!("({} {x} {})", shift(ty), long(y, Type::U32)),
+        Opcode::Set(compare, ty) | Opcode::SetWide(compare, ty) => holds(compare, signed(ty), x, y),
+        Opcode::SetAnd(compare, ty) => format!("(and {} {z})", holds(compare, signed(ty), x, y)),
+        Opcode::SetOr(compare, ty) => format!("(or {} {z})", holds(compare, signed(ty), x, y)),
+        other => panic!("{other} has no encoding"),
+    }
+}
+
+/// Heads of queries, with and without telling what products are.
+const PRODUCT: &str = "(set-logic QF_BV)
+(define-fun mul ((x (_ BitVec 64)) (y (_ BitVec 64))) (_ BitVec 64) (bvmul x y))
+";
+const ANY_PRODUCT: &str = "(set-logic QF_UFBV)
+(declare-fun mul ((_ BitVec 64) (_ BitVec 64)) (_ BitVec 64))
+";
+
+/// What the solver says to a [`query`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// There are no such inputs.
+    Proven,
+    /// These are.
+    Differs([u32; 3]),
+    /// None in time.
+    Unknown,
+}
+
+/// A z3 that answers one query after the other.
+pub(crate) struct Solver {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Solver {
+    pub(crate) fn new(path: &Path) -> Solver {
+        let mut child = Command::new(path)
+            .arg("-in")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let input = child.stdin.take().expect("it is piped");
+        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        Solver { child, input, output }
+    }
+
+    fn send(&mut self, text: &str) {
+        self.input.write_all(text.as_bytes()).expect("the solver reads");
+        self.input.flush().expect("the solver reads");
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the solver writes");
+        line.trim().to_owned()
+    }
+
+    /// Nothing of an earlier query is left.
+    fn start(&mut self, head: &str, text: &str, end: &str, seconds: u64) {
+        let timeout = seconds * 1000;
+        self.send(&format!("(reset)\n(set-option :timeout {timeout})\n{head}{text}{end}\n"));
+    }
+
+    /// The answer to a [`query`]. Most do not ask what a product is, only that it
+    /// is the same for the same factors.
+    pub(crate) fn ask(&mut self, query: &str, seconds: u64) -> Answer {
+        if query.contains("(mul ") && self.check(ANY_PRODUCT, query, seconds) == Answer::Proven {
+            return Answer::Proven;
+        }
+        self.check(PRODUCT, query, seconds)
+    }
+
+    fn check(&mut self, head: &str, query: &str, seconds: u64) -> Answer {
+        self.start(head, query, "(check-sat)", seconds);
+        match self.line().as_str() {
+            "unsat" => Answer::Proven,
+            "unknown" | "timeout" => Answer::Unknown,
+            "sat" => Answer::Differs(Input::ALL.map(|input| {
+                self.send(&format!("(get-value ({}))\n", input.text()));
+                self.word()
+            })),
+            other => panic!("the solver says {other:?} to\n{query}"),
+        }
+    }
+
+    /// Both results of an [`evaluation`].
+    pub(crate) fn evaluate(&mut self, evaluation: &str) -> [u32; 2] {
+        self.start(PRODUCT, evaluation, "", 60);
+        [self.word(), self.word()]
+    }
+
+    /// The number in a line such as `((a #x00000001))`.
+    fn word(&mut self) -> u32 {
+        let line = self.line();
+        let digits = line.split_once("#x").map(|(_, rest)| rest.trim_end_matches(')'));
+        digits
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .unwrap_or_else(|| panic!("the solver says {line:?}"))
+    }
+}
+
+impl Drop for Solver {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
