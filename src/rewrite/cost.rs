@@ -6,6 +6,8 @@
 //! second part for each class of operands. Rows have, for each target, what
 //! ptxas' own expansion has, what the best sequence has, and its strategy.
 
+use std::sync::LazyLock;
+
 use super::sequence::{Opcode, Sequence};
 use super::{Gate, Strategy, candidates};
 use crate::ast::{Instruction, MadMode, Operation, SimdOperands, Source, Tail};
@@ -33,7 +35,9 @@ impl Cost {
     }
 }
 
-const TABLE: &str = include_str!("costs.txt");
+/// Both parts of the table: the blank line between them is sought once.
+static TABLE: LazyLock<(&str, &str)> =
+    LazyLock::new(|| include_str!("costs.txt").split_once("\n\n").unwrap_or_default());
 /// Characters of a row: five cells of `nn>nn@ss`, a space between.
 const ROW: usize = 9 * TARGETS.len();
 /// Characters of a row's number.
@@ -41,7 +45,7 @@ const CODE: usize = 3;
 
 /// The target whose costs stand for those of another: the newest one that is
 /// not newer. Before `sm_75` there is none.
-pub fn measured(target: Target) -> Option<usize> {
+fn measured(target: Target) -> Option<usize> {
     TARGETS.iter().rposition(|&number| number <= target.number)
 }
 
@@ -52,7 +56,7 @@ impl Instruction {
     pub fn cost(&self, target: Target) -> Option<Cost> {
         let column = measured(target)?;
         let (head, cell) = class(self);
-        let (heads, rows) = TABLE.split_once("\n\n")?;
+        let (heads, rows) = *TABLE;
         let line = find(heads, &head)?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
         let row = usize::from_str_radix(code, 36).ok()?;

@@ -21,7 +21,7 @@ use crate::ast::{Instruction, Operand, Operation, Source, Tail};
 use crate::ir::{Input, Semantics};
 use crate::isa::{PtxVersion, Target};
 
-pub use cost::{Cost, TARGETS, class, measured};
+pub use cost::{Cost, TARGETS, class};
 pub use emit::{FreshRegisters, Unavailable};
 pub(crate) use module::{BlockWriter, choose, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};

@@ -1,0 +1,31 @@
+//! Any bytes: rewriting does not panic; a text without errors has no video
+//! instructions left where it was rewritten, and brings no findings.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vptx::diagnostic::Severity;
+use vptx::isa::Target;
+use vptx::rewrite::{Outcome, RewriteOptions, rewrite};
+use vptx::{parse, source};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = source::decode(bytes.to_vec());
+    let (module, before) = parse(&text);
+    let options = RewriteOptions::default()
+        .with_target(Some(Target::sm(90)))
+        .with_all(true)
+        .with_comments(true);
+    let rewritten = rewrite(&module, &options).expect("a target is given");
+    let result = rewritten.text();
+    if before.iter().any(|finding| finding.severity == Severity::Error) {
+        return;
+    }
+    let (after, findings) = parse(&result);
+    let changed = rewritten.changes.iter();
+    let changed = changed.filter(|change| matches!(change.outcome, Outcome::Rewritten(_))).count();
+    assert_eq!(after.statements().len(), module.statements().len() - changed);
+    assert!(findings.len() <= before.len());
+    let kept: usize = rewritten.edits().iter().map(|edit| edit.span.len() as usize).sum();
+    let new: usize = rewritten.edits().iter().map(|edit| edit.replacement.len()).sum();
+    assert_eq!(result.len(), text.len() - kept + new);
+});
