@@ -174,7 +174,7 @@ fn scalars(
             for _ in 0..(a.len() * b.len()).min(3) {
                 let (a, b) = (random.pick(a), random.pick(b));
                 for [na, nb, nc] in minus {
-                    let c = c.replace("c", &format!("{nc}c"));
+                    let c = c.replace('c', &format!("{nc}c"));
                     add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 3);
                 }
             }
@@ -310,7 +310,7 @@ fn summary() -> String {
                     (cost.ptxas.into(), cost.ptxas.min(cost.rewritten).max(1).into())
                 })
                 .collect();
-            let count = costs.len() as f64;
+            let count = number(costs.len());
             let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
             let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
             let ratios: Vec<f64> = costs.iter().map(|(before, after)| before / after).collect();
@@ -332,7 +332,12 @@ fn summary() -> String {
 }
 
 fn geometric(ratios: &[f64]) -> f64 {
-    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
+}
+
+/// A count, which is small.
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).expect("a small one"))
 }
 
 /// Not one that takes a lane twice or compares it with itself.
@@ -420,12 +425,12 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn never_worse() {
-    let number = |name: &str, default: u64| {
+    let setting = |name: &str, default: u64| {
         env::var(name).ok().filter(|text| !text.is_empty()).map_or(default, |text| {
             text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
         })
     };
-    let (count, seed) = (number("VPTX_COST_COUNT", 2000), number("VPTX_COST_SEED", 1));
+    let (count, seed) = (setting("VPTX_COST_COUNT", 2000), setting("VPTX_COST_SEED", 1));
     let mut random = Random(seed);
     let all: Vec<_> = rows().collect();
     let texts: Vec<String> = (0..count)
