@@ -454,9 +454,8 @@ fn encodings_equal_evaluation() {
         let semantics = *random.pick(&Semantics::ALL);
         let program = instruction.lower(semantics);
         for (strategy, sequence) in candidates(&instruction, semantics, GATE) {
-            let words = [(); 3].map(|()| match random.one_in(2) {
-                true => *random.pick(&EDGES),
-                false => random.next() as u32,
+            let words = [(); 3].map(|()| {
+                if random.one_in(2) { *random.pick(&EDGES) } else { random.next() as u32 }
             });
             let [a, b, c] = words;
             assert_eq!(

@@ -169,19 +169,18 @@ struct Steps<'p> {
     bits: Vec<Bits>,
 }
 
+/// A value prints as `%` and its number.
+fn index(value: Value) -> usize {
+    value.to_string()[1..].parse().expect("a number")
+}
+
 impl Steps<'_> {
     fn range(&self, value: Value) -> Range {
-        let at = self.index(value);
-        self.program.steps()[at].range
-    }
-
-    /// A value prints as `%` and its number.
-    fn index(&self, value: Value) -> usize {
-        value.to_string()[1..].parse().expect("a number")
+        self.program.steps()[index(value)].range
     }
 
     fn get(&self, value: Value) -> &Bits {
-        &self.bits[self.index(value)]
+        &self.bits[index(value)]
     }
 
     /// Both values in one width in which they compare, and whether as signed.
