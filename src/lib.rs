@@ -1,6 +1,6 @@
-//! Reads, checks, formats, evaluates and rewrites the *video instructions* of NVIDIA PTX: `vadd`,
-//! `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`, and the
-//! SIMD forms that end in `2` or `4`.
+//! Reads, checks, formats, evaluates and rewrites the *video instructions* of
+//! NVIDIA PTX: `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`,
+//! `vmad`, `vset`, and the SIMD forms that end in `2` or `4`.
 //!
 //! ```
 //! use vptx::Instruction;
@@ -41,6 +41,7 @@
 //! .version 8.0
 //! .target sm_90
 //! .func f(.reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c) {
+//!     .reg .pred %p;
 //!     @!%p vmin2.s32.s32.s32 d, a, b, c; // 9 machine instructions
 //! }";
 //! let (module, _) = vptx::parse(source);

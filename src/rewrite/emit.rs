@@ -74,9 +74,9 @@ pub struct Unavailable {
 impl Instruction {
     /// Ordinary PTX that does what the instruction does under a semantics, a
     /// statement a line: the cheapest on the target without video instructions.
-    /// Registers that it reads and writes must be declared as `.b32`. The guard stands at the last
-    /// one, which alone writes `d`. Registers beside those of the instruction are
-    /// taken from `registers`; declaring them is left to the caller.
+    /// The guard stands at the last one, which alone writes `d`. The instruction's
+    /// registers must be declared as `.b32` (see [`Sequence::for_registers`]);
+    /// others are taken from `registers`, and declaring them is left to the caller.
     ///
     /// # Errors
     /// When all sequences use instructions that the target does not have. For

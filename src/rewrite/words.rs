@@ -613,8 +613,8 @@ impl Compiler<'_> {
             let sum = Exact { arg: self.push(combine, &[x.arg, y.arg]), range: narrow };
             return Some(self.clamp_word(sum, range)?.arg);
         }
-        if low && !high && range.min == 0 {
-            return self.positive_sum(x, y, subtract);
+        if low && !high && range.min == 0 && !subtract {
+            return self.positive_sum(x, y);
         }
         if signed && range == S32 {
             let opcode = if subtract { Opcode::SubSat } else { Opcode::AddSat };
@@ -671,12 +671,9 @@ impl Compiler<'_> {
         Some(Exact { arg, range })
     }
 
-    /// The low 32 bits of a sum or difference of words, 0 where it is negative.
-    fn positive_sum(&mut self, x: Exact, y: Exact, subtract: bool) -> Option<Arg> {
+    /// The low 32 bits of a sum of words, 0 where it is negative.
+    fn positive_sum(&mut self, x: Exact, y: Exact) -> Option<Arg> {
         let unsigned = |side: Exact| !S32.contains_range(side.range);
-        if subtract {
-            return None;
-        }
         let sum = self.builder.add(x.arg, y.arg);
         let negative = match (unsigned(x), unsigned(y)) {
             (false, false) => {
