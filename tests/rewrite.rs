@@ -347,3 +347,30 @@ fn requirement_is_that_of_the_newest_line() {
         }
     }
 }
+
+/// What the solver found once, and chance does not.
+#[test]
+fn words_that_were_wrong() {
+    for (text, semantics, [a, b, c]) in [
+        ("vsub.s32.s32.u32.sat d.b2, a, b, c;", Semantics::Ptxas13, [0x8000_0058, 0x7fff_ffe0, 0]),
+        ("vsub.u32.s32.u32.sat d.h1, a, b, c;", Semantics::Ptxas13, [0x8000_c0bb, 0x7fff_e152, 0]),
+        (
+            "vmad.s32.u32.u32.sat.shr7 d, a, -b, c;",
+            Semantics::Manual,
+            [0x8000_7fff, 0xffff_fffe, 2],
+        ),
+        (
+            "vmad.u32.u32.u32.sat d, a, b, -c;",
+            Semantics::Manual,
+            [0xffff_ffff, 0xffff_ffff, 0x8000_0000],
+        ),
+    ] {
+        let instruction: Instruction = text.parse().expect("legal");
+        let expected = instruction.lower(semantics).eval(a, b, c);
+        let all = candidates(&instruction, semantics, GATE);
+        assert!(!all.is_empty(), "{text}");
+        for (strategy, sequence) in all {
+            assert_eq!(sequence.eval(a, b, c), expected, "{text} {semantics} {strategy}");
+        }
+    }
+}

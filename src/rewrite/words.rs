@@ -487,7 +487,7 @@ impl Compiler<'_> {
             (false, false, false) | (true, false, true) => |x, y, top| x & y & top,
             (true, false, false) | (false, false, true) => |x, y, top| x & !y & top,
             (false, true, false) | (true, true, true) => |x, y, top| !x & y & top,
-            (false, true, true) => |_, y, top| y & top,
+            (false, true, true) => |x, y, top| (x | y) & top,
         };
         let out = self.builder.lop3(left.arg, right.arg, word(TOP), table);
         Some(self.builder.or(low, out))
@@ -727,14 +727,11 @@ impl Compiler<'_> {
 
     fn clamp_wide(&mut self, value: Value, range: Range) -> Option<Arg> {
         let own = self.range(value);
-        if own.max > S64.max && own.min < 0 {
-            return None;
-        }
         let inner = match self.op(value) {
             Op::Shr(x, _) => self.range(x),
             _ => own,
         };
-        if inner.min < S64.min {
+        if both64(inner, inner).is_none() {
             return self.clamp_far(value, range);
         }
         if !self.tactics.wide
@@ -754,8 +751,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Low, &[wide]))
     }
 
-    /// Clamps a difference that 64 bits cannot hold, or one shifted right: what is
-    /// taken away is clamped first.
+    /// Clamps a difference that 64 bits cannot hold, or one shifted right: its
+    /// larger operand, an unsigned one, is clamped first.
     fn clamp_far(&mut self, value: Value, range: Range) -> Option<Arg> {
         let (difference, bits) = match self.op(value) {
             Op::Shr(x, amount) => match self.op(amount) {
@@ -767,9 +764,19 @@ impl Compiler<'_> {
         let Op::Sub(x, y) = self.op(difference) else {
             return None;
         };
-        let enough = self.range(x).max - (range.min << bits);
-        let (left, right) = (self.wide(x)?, self.wide(y)?);
-        let right = self.push(Opcode::MinWide(Type::U32), &[right, Arg::Constant(enough as u64)]);
+        let (x_range, y_range) = (self.range(x), self.range(y));
+        let (mut left, mut right) = (self.wide(x)?, self.wide(y)?);
+        let first = !S64.contains_range(x_range);
+        let (side, own, enough) = if first {
+            (&mut left, x_range, ((range.max + 1) << bits) + y_range.max)
+        } else {
+            (&mut right, y_range, x_range.max - (range.min << bits))
+        };
+        if !U64.contains_range(own) {
+            return None;
+        }
+        let enough = Arg::Constant(enough as u64);
+        *side = self.builder.push(Opcode::MinWide(Type::U32), &[*side, enough]);
         let difference = self.push(Opcode::SubWide, &[left, right]);
         let shifted = self.push(Opcode::ShrWide(Type::S32), &[difference, word(bits)]);
         let least = Arg::Constant(range.min as u64);
