@@ -14,7 +14,7 @@ use super::progress::with_progress;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{CheckOptions, Dialect, check_counted};
 use crate::isa::{PtxVersion, Target};
-use crate::report::{self, Counts, FileReport, Format};
+use crate::report::{Counts, FileReport, Format, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -74,7 +74,7 @@ enum Deny {
 
 /// What became of one input.
 enum Outcome {
-    Checked { statements: usize, report: Option<FileReport> },
+    Checked { statements: usize, report: FileReport },
     Unreadable(String),
 }
 
@@ -103,6 +103,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             .collect::<Vec<Outcome>>()
     });
 
+    let mut reporter = Reporter::new(arguments.format, out.style);
     let mut counts = Counts::default();
     let (mut files, mut statements) = (0usize, 0usize);
     let mut text = Vec::new();
@@ -111,13 +112,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             Outcome::Checked { statements: found, report } => {
                 files += 1;
                 statements += found;
-                if let Some(report) = report {
-                    counts.add(&report.diagnostics);
-                    // The stream is line-buffered; a file goes out in one piece.
-                    text.clear();
-                    report::write(&mut text, arguments.format, &out.style, &report)?;
-                    out.stream.write_all(&text)?;
+                counts.add(&report.diagnostics);
+                // The stream is line-buffered; a file goes out in one piece.
+                text.clear();
+                if report.diagnostics.is_empty() {
+                    reporter.clean(&mut text, &report.path)?;
+                } else {
+                    reporter.file(&mut text, &report)?;
                 }
+                out.stream.write_all(&text)?;
             }
             Outcome::Unreadable(message) => {
                 troubles += 1;
@@ -127,6 +130,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             }
         }
     }
+    text.clear();
+    reporter.finish(&mut text)?;
+    out.stream.write_all(&text)?;
     if arguments.format == Format::Human && !arguments.quiet && files > 0 {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         writeln!(
@@ -150,11 +156,8 @@ fn check_input(input: &Input, options: &CheckOptions) -> Outcome {
         Ok(source) => {
             let (statements, diagnostics) = check_counted(&source, options);
             // The text of a clean file is not needed again.
-            let report = (!diagnostics.is_empty()).then(|| FileReport {
-                path: input.name(),
-                source,
-                diagnostics,
-            });
+            let source = if diagnostics.is_empty() { String::new() } else { source };
+            let report = FileReport { path: input.name(), source, diagnostics };
             Outcome::Checked { statements, report }
         }
         Err(message) => Outcome::Unreadable(message),

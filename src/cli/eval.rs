@@ -16,7 +16,7 @@ use crate::check::parse;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ir::{Agreement, Deviation, Input, Program, Semantics, Witness};
 use crate::isa::{LaneWidth, Mask, Type};
-use crate::report::{self, FileReport, Format, Style};
+use crate::report::{FileReport, Format, Reporter, Style};
 use crate::syntax::{TokenKind, statement_tokens};
 
 #[derive(Debug, Args)]
@@ -131,7 +131,7 @@ pub(super) fn report(
 /// Findings for people.
 pub(super) fn human(style: &Style, file: &FileReport) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    report::write(&mut text, Format::Human, style, file)?;
+    Reporter::new(Format::Human, *style).file(&mut text, file)?;
     Ok(text)
 }
 

@@ -19,7 +19,7 @@ use super::progress::with_progress;
 use super::settings::{self, Finder};
 use super::{FAILED, FOUND, Output, trouble};
 use crate::print::{FormatError, FormatOptions, format, format_edits};
-use crate::report::{self, FileReport, Format};
+use crate::report::{FileReport, Format, Reporter};
 use crate::source::{UNDECODABLE, decode};
 
 /// After this long a diff need not be the shortest one.
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             Outcome::Wrong(report) => {
                 wrong += 1;
                 let mut text = Vec::new();
-                report::write(&mut text, Format::Human, &out.style, &report)?;
+                Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
                 // What a filter prints is taken for the text.
                 if *input == Input::Stdin {
                     errors.write_all(&text)?;

@@ -77,21 +77,46 @@ impl Counts {
     }
 }
 
-/// Writes the findings of a file.
-///
-/// # Errors
-/// What writing gives.
-pub fn write(
-    out: &mut impl Write,
+/// Writes the findings of a run, file by file.
+#[derive(Debug)]
+pub struct Reporter {
     format: Format,
-    style: &Style,
-    file: &FileReport,
-) -> io::Result<()> {
-    let index = LineIndex::new(&file.source);
-    match format {
-        Format::Human => human::write(out, style, file, &index),
-        Format::Concise => concise(out, file, &index),
-        Format::Json => json::write(out, file, &index),
+    style: Style,
+}
+
+impl Reporter {
+    /// Starts a report.
+    pub fn new(format: Format, style: Style) -> Reporter {
+        Reporter { format, style }
+    }
+
+    /// Reports a file that has findings.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn file(&mut self, out: &mut impl Write, file: &FileReport) -> io::Result<()> {
+        let index = LineIndex::new(&file.source);
+        match self.format {
+            Format::Human => human::write(out, &self.style, file, &index),
+            Format::Concise => concise(out, file, &index),
+            Format::Json => json::write(out, file, &index),
+        }
+    }
+
+    /// Reports a file that has none.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn clean(&mut self, _out: &mut impl Write, _path: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Ends the report.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn finish(self, _out: &mut impl Write) -> io::Result<()> {
+        Ok(())
     }
 }
 
