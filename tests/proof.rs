@@ -38,6 +38,9 @@ const NEGATIONS: [[&str; 3]; 4] = [["", "", ""], ["-", "", ""], ["", "-", ""], [
 const EDGES: [u32; 8] =
     [0, 1, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x80ff_7f01, 0x7fff_8000, 0x0020_1f10];
 
+/// Constants of every range that matters.
+const CONSTANTS: [&str; 7] = ["0", "1", "27", "0x1234", "0x7fffffff", "0x80000000", "0xffffffff"];
+
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -287,6 +290,43 @@ fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
         }
     }
     texts
+}
+
+/// A constant in each place, as its range decides between sequences, too.
+fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
+    let mut texts = Vec::new();
+    if form.sources != Sources::Scalar {
+        return texts;
+    }
+    let d = if form.destination == Destination::Part { turns.pick(&PARTS) } else { "" };
+    for place in 0..if form.third { 3 } else { 2 } {
+        for constant in CONSTANTS {
+            let [mut a, mut b, mut c] = ["a", "b", "c"].map(str::to_owned);
+            // The other factor or summand is a word, or a part in turn.
+            let part = turns.pick(&["", ".b3", "", ".h1"]);
+            match place {
+                0 => (a, b) = (constant.to_owned(), b + part),
+                1 => (a, b) = (a + part, constant.to_owned()),
+                _ => (a, c) = (a + part, constant.to_owned()),
+            }
+            let third = if form.third { format!(", {c}") } else { String::new() };
+            texts.push(format!("{head} d{d}, {a}, {b}{third};"));
+        }
+    }
+    texts
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn constants_are_proven() {
+    let mut prover = Prover::new();
+    let mut turns = Turns(0);
+    for (form, mnemonic, heads) in table() {
+        let texts: Vec<String> =
+            heads.iter().flat_map(|head| constant_texts(form, head, &mut turns)).collect();
+        prover.prove(&format!("{}, {}, constants", mnemonic.text(), form.title), &texts);
+    }
+    prover.finish();
 }
 
 #[test]

@@ -364,6 +364,13 @@ fn words_that_were_wrong() {
             Semantics::Manual,
             [0xffff_ffff, 0xffff_ffff, 0x8000_0000],
         ),
+        ("vshl.s32.s32.u32.clamp.min d, a.b3, b, 1;", Semantics::Ptxas13, [0xfe00_0000, 0, 0]),
+        ("vshl.s32.s32.u32.wrap.max d, a, b, 0x1234;", Semantics::Ptxas13, [0xffff_edcb, 0, 0]),
+        (
+            "vshl.u32.s32.u32.clamp.min d, a, 1, c;",
+            Semantics::Manual,
+            [0xddb9_f171, 0, 0xb7db_6cf2],
+        ),
     ] {
         let instruction: Instruction = text.parse().expect("legal");
         let expected = instruction.lower(semantics).eval(a, b, c);

@@ -497,7 +497,11 @@ impl Compiler<'_> {
     /// by the shift's upper word.
     fn shifted_or(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
         let y = self.exact(y).filter(|y| U32.contains_range(y.range))?;
-        let inner = self.taken_as_unsigned(x).unwrap_or(x);
+        let inner = match self.taken_as_unsigned(x) {
+            Some(inner) => inner,
+            None if self.range(x).min < 0 => return None,
+            None => x,
+        };
         let Op::Shl(x, amount) = self.op(inner) else {
             return None;
         };
