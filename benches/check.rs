@@ -6,7 +6,7 @@ mod module;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use vptx::{CheckOptions, Code};
+use vptx::CheckOptions;
 
 fn main() {
     divan::main();
@@ -15,8 +15,8 @@ fn main() {
 fn run(bencher: Bencher<'_, '_>, bytes: usize, video_per_mille: u64) {
     let source = module::make(bytes, video_per_mille);
     let options = CheckOptions::default();
-    // One form in the mix has another result under ptxas, and says so.
-    assert!(vptx::check(&source, &options).iter().all(|found| found.code == Code::V501));
+    // Some forms in the mix are doubtful, and said to be.
+    assert!(vptx::check(&source, &options).iter().all(|found| found.code.text() >= "V5"));
     bencher
         .counter(BytesCount::of_str(&source))
         .bench_local(|| vptx::check(divan::black_box(&source), &options));

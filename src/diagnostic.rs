@@ -47,6 +47,9 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Ways to mend it.
     pub fixes: Vec<Fix>,
+    /// The statement it is about, if it is about one: comments beside that can
+    /// suppress it.
+    pub statement: Option<Span>,
 }
 
 impl Diagnostic {
@@ -61,6 +64,7 @@ impl Diagnostic {
             help: None,
             labels: Vec::new(),
             fixes: Vec::new(),
+            statement: None,
         }
     }
 

@@ -76,6 +76,7 @@
 pub mod ast;
 pub mod check;
 pub mod diagnostic;
+pub mod embed;
 pub mod ir;
 pub mod isa;
 pub mod lint;
@@ -84,6 +85,7 @@ pub mod print;
 pub mod rewrite;
 pub mod source;
 pub mod syntax;
+mod text;
 pub mod video;
 
 #[cfg(feature = "cli")]

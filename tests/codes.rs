@@ -6,10 +6,11 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use support::{fixture, is_about_results};
-use vptx::check::{CheckOptions, Dialect, check};
+use support::{fixture, is_about_asm, is_about_results};
+use vptx::check::{CheckOptions, Dialect, Language, check};
 use vptx::diagnostic::{Applicability, Diagnostic, Fix, Severity};
-use vptx::lint::Code;
+use vptx::ir::Semantics;
+use vptx::lint::{Code, RuleSet};
 use vptx::source::decode;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
@@ -21,13 +22,25 @@ const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108)];
 /// What is found in a text that belongs to a code. What an instruction computes
 /// or costs is a matter of its own.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
-    let mut found = check(text, &CheckOptions::default().with_dialect(dialect).with_costs(true));
+    let mut found = check(text, &options(code, dialect));
     found.retain(|diagnostic| diagnostic.code == code || !is_about_results(diagnostic));
     found
 }
 
+/// The default rules and the one of the code.
+fn options(code: Code, dialect: Dialect) -> CheckOptions {
+    CheckOptions::default()
+        .with_dialect(dialect)
+        .with_language(if is_about_asm(code) { Language::Cuda } else { Language::Ptx })
+        .with_rules(RuleSet::DEFAULT.with(code))
+}
+
+fn fixture_name(code: Code) -> String {
+    format!("{code}.{}", if is_about_asm(code) { "cu" } else { "ptx" })
+}
+
 fn fixture_text(code: Code) -> String {
-    let path = fixture("diagnostics").join(format!("{code}.ptx"));
+    let path = fixture("diagnostics").join(fixture_name(code));
     decode(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
@@ -106,7 +119,11 @@ fn page(code: Code) -> Page<'static> {
         assert!(ends, "{code}: `{heading}` ends inside a sentence");
     }
     let [example, fix] = [2, 3].map(|at: usize| sections[at].blocks.remove(0));
-    let infos = if code == Code::V008 { ["text", "sh"] } else { ["ptx", "ptx"] };
+    let infos = match code {
+        Code::V008 => ["text", "sh"],
+        _ if is_about_asm(code) => ["cuda", "cuda"],
+        _ => ["ptx", "ptx"],
+    };
     assert_eq!([example.0, fix.0], infos, "{code}: info strings");
     Page { example, fix }
 }
@@ -136,12 +153,12 @@ fn codes_and_names_are_found() {
 
 #[test]
 fn pages_and_fixtures_are_those_of_the_codes() {
-    let names = |end: &str| -> BTreeSet<String> {
-        Code::ALL.iter().map(|code| format!("{code}.{end}")).collect()
-    };
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/pages");
-    assert_eq!(files(&pages), names("md"));
-    assert_eq!(files(&fixture("diagnostics")), names("ptx"));
+    assert_eq!(files(&pages), Code::ALL.iter().map(|code| format!("{code}.md")).collect());
+    assert_eq!(
+        files(&fixture("diagnostics")),
+        Code::ALL.iter().copied().map(fixture_name).collect()
+    );
 }
 
 #[test]
@@ -230,6 +247,7 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
 
 /// What a fix leaves undone or does wrong.
 fn broken(
+    code: Code,
     text: &str,
     dialect: Dialect,
     before: &[Diagnostic],
@@ -249,7 +267,7 @@ fn broken(
     if fixed == text {
         broken.push("changes nothing".into());
     }
-    let after = findings(Code::V001, &fixed, dialect);
+    let after = findings(code, &fixed, dialect);
     let mut allowed = places(before, |offset| moved(fix, offset));
     let left = places(&after, |offset| offset);
 
@@ -271,32 +289,100 @@ fn broken(
         if !new.is_empty() {
             broken.push(format!("a safe fix brings {new:?}"));
         }
+        broken.extend(changed(text, &fixed, code));
     }
     broken.into_iter().map(|problem| format!("{problem}\n{fixed}")).collect()
+}
+
+/// A result that a safe fix changes.
+fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
+    // The replacements of V601 are ordinary PTX, and are proven elsewhere.
+    if is_about_asm(code) || code == Code::V601 {
+        return None;
+    }
+    let ((before, _), (after, _)) = (vptx::parse(text), vptx::parse(fixed));
+    // Errors, which some fixes mend, compute nothing.
+    if before.statements().len() != after.statements().len() {
+        return Some("statements come or go".into());
+    }
+    let word = |name: &str, round: u32| {
+        let seed = name.bytes().fold(round.wrapping_mul(0x9e37_79b9) | 1, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193).rotate_left(13)
+        });
+        // Edges are where results differ.
+        match seed % 5 {
+            0 => 0xffff_ffff,
+            1 => 0x8000_0000,
+            2 => 0x7fff_8000 ^ (seed >> 16),
+            3 => seed % 3,
+            _ => seed,
+        }
+    };
+    for (old, new) in before.statements().iter().zip(after.statements()) {
+        let (Some(old), Some(new)) = (&old.instruction, &new.instruction) else {
+            continue;
+        };
+        if old.destination() != new.destination() || old.guard != new.guard {
+            return Some(format!("`{old}` writes something else as `{new}`"));
+        }
+        for semantics in Semantics::ALL {
+            let programs = [old, new].map(|it| (it.lower(semantics), it.sources()));
+            for round in 0..500 {
+                let [old_result, new_result] = programs.each_ref().map(|(program, sources)| {
+                    let [a, b, c] = sources.map(|it| it.map_or(0, |it| word(it.name(), round)));
+                    program.eval(a, b, c)
+                });
+                if old_result != new_result {
+                    return Some(format!("`{old}` gives another result as `{new}` ({semantics})"));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// What the table says of fixes is what there is.
+#[test]
+fn fixes_are_of_the_kinds_that_the_table_says() {
+    for &code in Code::ALL {
+        let mut texts = vec![fixture_text(code)];
+        texts.push(page(code).example.1);
+        let mut kinds = BTreeSet::new();
+        for text in &texts {
+            for found in findings(code, text, Dialect::Documented) {
+                if found.code == code {
+                    kinds.extend(found.fixes.iter().map(|fix| format!("{:?}", fix.applicability)));
+                }
+            }
+        }
+        let table: BTreeSet<String> = code.fixes().iter().map(|it| format!("{it:?}")).collect();
+        assert_eq!(kinds, table, "{code}");
+    }
 }
 
 #[test]
 fn every_fix_leaves_valid_code() {
     let mut texts = Vec::new();
     for &code in Code::ALL {
-        texts.push((format!("fixture {code}"), fixture_text(code)));
+        texts.push((code, "fixture", fixture_text(code)));
         let (info, example) = page(code).example;
-        if info == "ptx" {
-            texts.push((format!("page {code}"), example));
+        if info != "text" {
+            texts.push((code, "page", example));
         }
     }
     let mut problems = Vec::new();
     let mut fixes = 0;
-    for (origin, text) in &texts {
+    for (own, origin, text) in &texts {
         for dialect in DIALECTS {
-            let before = findings(Code::V001, text, dialect);
+            let before = findings(*own, text, dialect);
             for (at, diagnostic) in before.iter().enumerate() {
                 for fix in &diagnostic.fixes {
                     fixes += 1;
                     let code = diagnostic.code;
-                    for problem in broken(text, dialect, &before, at, fix) {
+                    for problem in broken(*own, text, dialect, &before, at, fix) {
                         let title = &fix.title;
-                        problems.push(format!("{origin} {dialect:?} {code} {title}: {problem}"));
+                        let place = format!("{origin} {own} {dialect:?}");
+                        problems.push(format!("{place} {code} {title}: {problem}"));
                     }
                 }
             }
@@ -323,4 +409,13 @@ fn cost_fixes_are_valid() {
         assert_eq!(after.len(), before.len() - 1, "{fixed}");
         assert!(after.iter().all(|left| left.code == Code::V601), "{fixed}");
     }
+}
+
+/// The document is the table of the rules.
+#[test]
+fn the_document_has_all_rules() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    let text = std::fs::read_to_string(path).expect("the document");
+    let start = text.find("| code |").expect("the table");
+    assert_eq!(text[start..], vptx::lint::table(), "`vptx explain --all` prints it");
 }

@@ -487,7 +487,7 @@ fn what_only_ptxas_accepts_is_no_sentence() {
     for text in [
         "vadd.sat.u32.u32.u32 d, a, b;",
         "vadd.u32.u32.u32.sat.sat d, a, b;",
-        "vmin.u32.u32.u32.add.sat d, a, b, c;",
+        "vsub.s32.s32.s32.add.sat d, a, b, c;",
         "vset.lt.u32.u32 d, a, b;",
         "vadd.u32.u32.u32 d, a, b, c;",
         "vadd.u32.u32.u32 d, -a, -b;",

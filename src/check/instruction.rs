@@ -72,9 +72,6 @@ pub(super) fn check(
     if checked.errors {
         return None;
     }
-    modifiers::order(&mut checked, &modifiers, operands.form.slots);
-    operands::ignored_third(&mut checked, &operands);
-    operands::read_as_type(&mut checked, &operands);
     let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
     // A guard that is no predicate is an error, and has returned above.
     Some(Instruction { guard: guard.flatten(), operation })

@@ -1,8 +1,7 @@
 //! The raw tree against the table of forms and the module's context: out come
 //! validated instructions, or diagnostics.
 
-mod cost;
-mod divergence;
+mod embedded;
 mod instruction;
 mod modifiers;
 mod operands;
@@ -14,9 +13,8 @@ use std::str::FromStr;
 use crate::ast::Instruction;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{Mnemonic, PtxVersion, Target, WordRegisters, is_special_register};
-use crate::lint::Code;
+use crate::lint::{self, Code, Known, Memo, Place, RuleSet, Subject};
 use crate::module::{Module, VideoStatement};
-use crate::rewrite::BlockWriter;
 use crate::source::{MAX_LEN, Span};
 use crate::syntax::{
     Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, statement_tokens,
@@ -46,21 +44,40 @@ impl FromStr for Dialect {
     }
 }
 
+/// What language a text is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// PTX, whole modules or bare statements.
+    #[default]
+    Ptx,
+    /// CUDA, `OpenCL` or C++, of which the PTX in `asm` is checked.
+    Cuda,
+}
+
 /// How to check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckOptions {
+    /// What [`check`] reads; a [`Module`] is always PTX.
+    pub language: Language,
     /// The rules.
     pub dialect: Dialect,
     /// A target to check against, instead of the module's own.
     pub target: Option<Target>,
     /// A PTX version to check against, instead of the module's own.
     pub ptx_version: Option<PtxVersion>,
-    /// Report what costs more than it has to on the target (`V6xx`).
-    pub costs: bool,
+    /// What to report.
+    pub rules: RuleSet,
 }
 
 impl CheckOptions {
+    /// These options for another language.
+    #[must_use]
+    pub fn with_language(mut self, language: Language) -> CheckOptions {
+        self.language = language;
+        self
+    }
+
     /// These options with another dialect.
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> CheckOptions {
@@ -75,10 +92,10 @@ impl CheckOptions {
         self
     }
 
-    /// These options with or without findings about cost.
+    /// These options with other rules in force.
     #[must_use]
-    pub fn with_costs(mut self, costs: bool) -> CheckOptions {
-        self.costs = costs;
+    pub fn with_rules(mut self, rules: RuleSet) -> CheckOptions {
+        self.rules = rules;
         self
     }
 
@@ -103,7 +120,11 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let diagnostics = visit(source, options, |_| count += 1).0;
+    let mut diagnostics = match options.language {
+        Language::Ptx => visit(source, options, |_| count += 1).0,
+        Language::Cuda => embedded::visit(source, options, || count += 1),
+    };
+    select(source, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -116,10 +137,17 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
 /// As [`parse`], with options.
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
-    let (diagnostics, version, target) = visit(source, options, |statement| {
+    let (mut diagnostics, version, target) = visit(source, options, |statement| {
         statements.push(statement);
     });
+    select(source, options, &mut diagnostics);
     (Module { source, version, target, statements }, diagnostics)
+}
+
+/// Leaves what the options ask for and no comment suppresses.
+fn select(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
+    lint::suppress(source, options.rules, options.dialect, diagnostics);
 }
 
 pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
@@ -130,16 +158,7 @@ pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(Video
     if let Some(diagnostic) = unreadable(source) {
         return (vec![diagnostic], None, None);
     }
-    let mut checker = Checker {
-        source,
-        options,
-        diagnostics: Vec::new(),
-        divergences: divergence::Divergences::default(),
-        blocks: None,
-        sink,
-        version: None,
-        target: None,
-    };
+    let mut checker = Checker::new(source, options, Known::default(), sink);
     read(source, &mut checker);
     let Checker { mut diagnostics, version, target, .. } = checker;
     // Structural problems come up later than they start.
@@ -170,52 +189,82 @@ struct Checker<'s, 'o, F> {
     source: &'s str,
     options: &'o CheckOptions,
     diagnostics: Vec<Diagnostic>,
-    divergences: divergence::Divergences,
-    blocks: Option<BlockWriter<'s>>,
+    memo: Memo<'s>,
     sink: F,
     version: Option<PtxVersion>,
     target: Option<Target>,
 }
 
-impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
-    fn wants(&self, opcode: &str) -> bool {
-        opcode.starts_with(['v', 'V'])
-            && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
+impl<'s, 'o, F: FnMut(VideoStatement)> Checker<'s, 'o, F> {
+    fn new(source: &'s str, options: &'o CheckOptions, known: Known, sink: F) -> Self {
+        Checker {
+            source,
+            options,
+            diagnostics: Vec::new(),
+            memo: Memo::new(source, known),
+            sink,
+            version: None,
+            target: None,
+        }
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    /// Checks a statement; the instruction comes back if it is legal.
+    fn check(
+        &mut self,
+        statement: &Statement<'_>,
+        context: &Context<'s>,
+    ) -> (Span, Option<Instruction>, WordRegisters) {
         self.version = context.version.map(|(version, _)| version);
         self.target = context.target.map(|(target, _)| target);
         let first = statement.tokens[0].span;
         let last = statement.tokens[statement.tokens.len() - 1].span;
+        let span = first.to(last);
+        let before = self.diagnostics.len();
         let instruction = instruction::check(
             self.source,
-            &statement,
+            statement,
             context,
             self.options,
             &mut self.diagnostics,
         );
-        if let (Some(instruction), Ok(raw), Dialect::Documented) =
-            (&instruction, &statement.parsed, self.options.dialect)
-        {
-            let opcode = raw.mnemonic.to(raw.modifiers.last().copied().unwrap_or(raw.mnemonic));
-            self.diagnostics.extend(self.divergences.find(instruction, opcode));
-        }
         let registers = instruction
             .as_ref()
             .map_or_else(WordRegisters::default, |instruction| declared(instruction, context));
-        if let (true, Some(instruction)) = (self.options.costs, &instruction) {
-            let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(self.source));
-            let place = cost::Place {
-                statement: first.to(last),
+        if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
+            let place = Place {
+                statement: span,
                 own: self.target,
                 target: self.options.target.or(self.target),
                 version: self.options.ptx_version.or(self.version),
                 registers,
             };
-            self.diagnostics.extend(cost::find(instruction, &place, blocks));
+            let subject = Subject { source: self.source, raw, instruction, place };
+            let documented = self.options.dialect == Dialect::Documented;
+            let Checker { options, memo, diagnostics, .. } = self;
+            lint::run(options.rules, documented, &subject, memo, diagnostics);
         }
-        (self.sink)(VideoStatement { span: first.to(last), instruction, registers });
+        for diagnostic in &mut self.diagnostics[before..] {
+            diagnostic.statement = Some(span);
+        }
+        (span, instruction, registers)
+    }
+}
+
+/// Whether an opcode is, or may have been meant to be, that of a video
+/// instruction.
+fn is_wanted(opcode: &str) -> bool {
+    opcode.starts_with(['v', 'V'])
+        && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
+}
+
+impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
+    fn wants(&self, opcode: &str) -> bool {
+        is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        let (span, instruction, registers) = self.check(&statement, context);
+        (self.sink)(VideoStatement { span, instruction, registers });
     }
 
     fn problem(&mut self, problem: Problem) {

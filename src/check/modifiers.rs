@@ -14,12 +14,8 @@ use crate::video;
 #[derive(Debug, Default)]
 pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
-    /// Whether any was wrong: then nothing is said about their order.
-    faulty: bool,
     /// Whether any was unknown: it may be what another seems to lack.
     unknown: bool,
-    /// Every good modifier as written.
-    written: Vec<(Modifier, Span)>,
 }
 
 impl Modifiers {
@@ -101,21 +97,17 @@ pub(super) fn read(
         match Modifier::from_text(text) {
             Some(modifier) if modifier.role().is_type() => {
                 types.push((Some(modifier), span));
-                modifiers.written.push((modifier, span));
             }
             Some(modifier) if video::takes(mnemonic, modifier) => {
                 place(checked, mnemonic, &mut modifiers, modifier, span);
             }
             Some(modifier) => {
-                modifiers.faulty = true;
                 not_allowed(checked, mnemonic, modifier, span, raw);
             }
             None if is_foreign_type(text) => {
                 types.push((None, span));
-                modifiers.faulty = true;
             }
             None => {
-                modifiers.faulty = true;
                 match unknown(checked, mnemonic, &mut modifiers, text, span) {
                     // A misspelt type is no missing type.
                     Some(meant) if meant.role().is_type() => types.push((Some(meant), span)),
@@ -138,23 +130,14 @@ fn place(
     span: Span,
 ) {
     let role = modifier.role();
-    modifiers.written.push((modifier, span));
     let Some((first, first_span)) = modifiers.roles[role as usize] else {
         modifiers.roles[role as usize] = Some((modifier, span));
         return;
     };
     if role == Role::Saturate {
         // ptxas takes any number of them.
-        checked.documented_only(
-            Diagnostic::new(Code::V402, span, "`.sat` is written more than once")
-                .label("no effect")
-                .related(first_span, "already here")
-                .help("write `.sat` once")
-                .fix(Applicability::Safe, "remove it", vec![Edit::remove(span)]),
-        );
         return;
     }
-    modifiers.faulty = true;
     let message = if first == modifier {
         format!("`{modifier}` is written twice")
     } else {
@@ -341,7 +324,6 @@ fn assign_types(
             modifiers.roles[slot.role as usize] = Some((modifier, span));
             continue;
         }
-        modifiers.faulty = true;
         modifiers.roles[slot.role as usize] = Some((slot.choices[0], span));
         checked.push(
             Diagnostic::new(Code::V107, span, "a shift amount is always unsigned")
@@ -356,7 +338,6 @@ fn assign_types(
     }
     let line = video::syntax(mnemonic, form);
     if types.len() < slots.len() {
-        modifiers.faulty = true;
         let (span, count) = match (types.first(), types.last()) {
             (Some(first), Some(last)) => (first.1.to(last.1), types.len().to_string()),
             _ => (raw.mnemonic, "none".into()),
@@ -374,7 +355,6 @@ fn assign_types(
     if let [(_, first), .., (_, last)] | [(_, first @ last)] =
         types.get(slots.len()..).unwrap_or_default()
     {
-        modifiers.faulty = true;
         let why = if form.slot(Role::Dtype).is_none() {
             format!("`{mnemonic}` has no destination type: the result is 0 or 1")
         } else {
@@ -435,7 +415,6 @@ fn require(
         if modifiers.get(slot.role).is_some() || modifiers.unknown {
             continue;
         }
-        modifiers.faulty = true;
         let code = if slot.role == Role::Compare { Code::V108 } else { Code::V109 };
         // Its documented place: after what comes before it in the form.
         let before = forms[0].slots.iter().take_while(|before| before.role != slot.role);
@@ -467,50 +446,6 @@ fn require(
         }
         checked.push(diagnostic);
     }
-}
-
-/// Warns of modifiers in another order than the form's, once everything else
-/// is right.
-pub(super) fn order(checked: &mut Checked<'_, '_>, modifiers: &Modifiers, slots: &[Slot]) {
-    if modifiers.faulty {
-        return;
-    }
-    let documented: Vec<Modifier> =
-        slots.iter().filter_map(|slot| modifiers.get(slot.role)).collect();
-    // A repeated `.sat` is another finding.
-    let mut seen = false;
-    let written: Vec<(Modifier, Span)> = modifiers
-        .written
-        .iter()
-        .copied()
-        .filter(|&(modifier, _)| modifier != Modifier::Sat || !std::mem::replace(&mut seen, true))
-        .collect();
-    let pairs = || written.iter().zip(&documented);
-    if pairs().all(|((written, _), documented)| written == documented) {
-        return;
-    }
-    let (Some((_, first)), Some((_, last))) = (written.first(), written.last()) else {
-        return;
-    };
-    let text: String = documented.iter().map(|modifier| modifier.text()).collect();
-    checked.documented_only(
-        Diagnostic::new(
-            Code::V401,
-            first.to(*last),
-            "the modifiers are not in the documented order",
-        )
-        .label("ptxas accepts it, the manual does not have it")
-        .help(format!("write `{text}`"))
-        .fix(
-            Applicability::Safe,
-            "put them in the documented order",
-            // Token by token: comments between them stay.
-            pairs()
-                .filter(|((written, _), documented)| written != *documented)
-                .map(|((_, span), documented)| Edit::replace(*span, documented.text()))
-                .collect(),
-        ),
-    );
 }
 
 /// `a, b and c`

@@ -9,9 +9,11 @@ use crate::isa::{
     Bytes, Destination, Form, Halves, LaneWidth, Mask, Mnemonic, Negation, Part, RegisterType,
     Role, Selector, Sources, is_special_register,
 };
-use crate::lint::Code;
+use crate::lint::{Code, is_ignored};
 use crate::source::Span;
-use crate::syntax::{Constant, RawInstruction, RawOperand, Shape, SymbolKind, statement_tokens};
+use crate::syntax::{
+    Constant, OperandClass, RawInstruction, RawOperand, Shape, SymbolKind, statement_tokens,
+};
 use crate::video;
 
 /// The operands of an instruction that has the right number of them.
@@ -21,8 +23,6 @@ pub(super) struct Operands<'r> {
     pub(super) b: &'r RawOperand,
     /// The third source, where the form has one.
     pub(super) c: Option<&'r RawOperand>,
-    /// A third source where it has none.
-    pub(super) ignored: Option<&'r RawOperand>,
     /// The form that modifiers and destination selector ask for.
     pub(super) form: &'static Form,
 }
@@ -32,10 +32,6 @@ pub(super) enum Value {
     Register(Register),
     Immediate(Immediate),
 }
-
-/// Selectors that ptxas lets stand on `d` and `c` of scalar instructions and
-/// ignores.
-const IGNORED_SELECTORS: [&str; 3] = [".b01", ".b12", ".b23"];
 
 /// Finds the form and gives the operands their names; reports what is too
 /// many, too few or excludes each other.
@@ -150,13 +146,12 @@ fn named<'r>(
     if form.third && c.is_none() {
         missing_third(checked, mnemonic, modifiers, part, form, [d, b]);
     }
-    let mut ignored = None;
     if let Some(third) = c.filter(|_| !form.third) {
         // Checked like a source that counts, as ptxas does.
         third_source(checked, form, third);
-        ignored = c.take();
+        c = None;
     }
-    Some(Operands { d, a, b, c, ignored, form })
+    Some(Operands { d, a, b, c, form })
 }
 
 /// Reports the third source that a form lacks.
@@ -202,74 +197,6 @@ fn missing_third(
     checked.push(diagnostic);
 }
 
-/// Warns of a third source without effect, once all else is right.
-pub(super) fn ignored_third(checked: &mut Checked<'_, '_>, operands: &Operands<'_>) {
-    let Some(third) = operands.ignored else {
-        return;
-    };
-    // The comma alone: there may be a comment beside it.
-    let from = operands.b.span.end;
-    let between = Span::new(from, third.span.start);
-    let comma = statement_tokens(between.text(checked.source))
-        .into_iter()
-        .find(|token| token.is(b','))
-        .map(|token| Span::new(from + token.span.start, from + token.span.end));
-    let edits = match comma {
-        Some(comma) if comma.to(third.span).len() <= third.span.len() + 2 => {
-            vec![Edit::remove(comma.to(third.span))]
-        }
-        comma => comma.into_iter().chain([third.span]).map(Edit::remove).collect(),
-    };
-    let d = operands.d.value.text(checked.source);
-    checked.documented_only(
-        Diagnostic::new(
-            Code::V403,
-            third.span,
-            "the third source is ignored without secondary operation or destination selector",
-        )
-        .label("has no effect")
-        .help(format!(
-            "remove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `{d}`"
-        ))
-        .fix(Applicability::Safe, "remove it", edits),
-    );
-}
-
-/// Warns of the selector `.b1024`, once all else is right.
-pub(super) fn read_as_type(checked: &mut Checked<'_, '_>, operands: &Operands<'_>) {
-    let text = |operand: &RawOperand| operand.selector.map(|span| span.text(checked.source));
-    let sources = [operands.a, operands.b];
-    let Some(at) = sources.iter().position(|source| text(source) == Some(".b1024")) else {
-        return;
-    };
-    let Some(selector) = sources[at].selector else {
-        return;
-    };
-    // With the registers swapped, lane n of one is lane n + 4 of the other.
-    let lanes = |operand: &RawOperand, default: Selector<Bytes>| {
-        let lanes = text(operand).and_then(Selector::from_text).unwrap_or(default);
-        let moved: Vec<u8> = lanes.lanes().iter().map(|lane| lane ^ 4).collect();
-        Selector::<Bytes>::new(&moved).map(|lanes| lanes.to_string())
-    };
-    let swapped = (lanes(operands.a, Selector::DEFAULT_A), lanes(operands.b, Selector::DEFAULT_B));
-    let mut diagnostic =
-        Diagnostic::new(Code::V405, selector, "ptxas 12.9 and 13.5 read `.b1024` as a type")
-            .label("a syntax error there; ptxas 11.8 accepts it");
-    if let (Some(a), Some(b)) = swapped
-        && a != ".b1024"
-        && b != ".b1024"
-    {
-        let [first, second] = sources.map(|source| source.value.text(checked.source));
-        let (first, second) = (format!("{second}{a}"), format!("{first}{b}"));
-        diagnostic = diagnostic.help(format!("`{first}, {second}` names the same lanes")).fix(
-            Applicability::Safe,
-            "swap the registers and their selectors",
-            vec![Edit::replace(operands.a.span, first), Edit::replace(operands.b.span, second)],
-        );
-    }
-    checked.push(diagnostic);
-}
-
 /// The destination: always a register.
 pub(super) fn destination(
     checked: &mut Checked<'_, '_>,
@@ -304,7 +231,7 @@ pub(super) fn destination(
             );
             None
         }
-        _ => name(checked, d, Place::Destination),
+        _ => name(checked, form, d, Place::Destination),
     };
     let Some(selector) = d.selector.filter(|_| takes_selector(checked, d)) else {
         return register;
@@ -316,8 +243,8 @@ pub(super) fn destination(
         Destination::Word | Destination::Part => {
             let parts =
                 video::forms(mnemonic).iter().any(|form| form.destination == Destination::Part);
-            if IGNORED_SELECTORS.contains(&text) {
-                ignored_selector(checked, selector);
+            if is_ignored(text) {
+                // Legal, and a rule's business.
             } else if !parts {
                 checked.push(
                     Diagnostic::new(
@@ -339,18 +266,6 @@ pub(super) fn destination(
         }
     }
     register
-}
-
-fn ignored_selector(checked: &mut Checked<'_, '_>, selector: Span) {
-    let text = selector.text(checked.source);
-    checked.documented_only(
-        Diagnostic::new(Code::V407, selector, format!("`{text}` selects nothing here"))
-            .label("ptxas accepts and ignores it")
-            .help(
-                "the whole word is used; scalar selectors are `.b0` `.b1` `.b2` `.b3` `.h0` `.h1`",
-            )
-            .fix(Applicability::Safe, "remove it", vec![Edit::remove(selector)]),
-    );
 }
 
 /// A source `a` or `b`.
@@ -414,8 +329,7 @@ pub(super) fn third_source(
         return value;
     };
     let text = selector.text(checked.source);
-    if form.sources == Sources::Scalar && IGNORED_SELECTORS.contains(&text) {
-        ignored_selector(checked, selector);
+    if form.sources == Sources::Scalar && is_ignored(text) {
         return value;
     }
     checked.push(
@@ -459,7 +373,7 @@ fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Op
             }
             constant(checked, operand, value).map(Value::Immediate)
         }
-        _ => name(checked, operand, Place::Source).map(Value::Register),
+        _ => name(checked, form, operand, Place::Source).map(Value::Register),
     }
 }
 
@@ -502,20 +416,6 @@ fn constant(
         }
     };
     let low = bits as u32;
-    let fits = u64::from(low) == bits || i64::from(low.cast_signed()) == bits.cast_signed();
-    if !fits {
-        let kept = if low < 10 { low.to_string() } else { format!("{low:#x}") };
-        checked.push(
-            Diagnostic::new(Code::V406, operand.value, "the constant is wider than 32 bits")
-                .label(format!("only its low 32 bits are used: {kept}"))
-                .help(format!("write `{kept}` if that is meant"))
-                .fix(
-                    Applicability::Safe,
-                    format!("write `{kept}`"),
-                    vec![Edit::replace(operand.value, kept)],
-                ),
-        );
-    }
     Some(Immediate::spelled(low, spelling(operand.value.text(checked.source))))
 }
 
@@ -547,7 +447,12 @@ enum Place {
 }
 
 /// An operand that must be a 32-bit register.
-fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Option<Register> {
+fn name(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+    place: Place,
+) -> Option<Register> {
     let written = place == Place::Destination;
     let kind = |message: &str, help: &str| {
         Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
@@ -601,6 +506,9 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Op
         if symbol.kind.register_type() == Some(RegisterType::Word) {
             return register(checked, operand);
         }
+        if let (SymbolKind::Operand(OperandClass::Constant(_)), false) = (symbol.kind, written) {
+            return unknown_constant(checked, form, operand);
+        }
         checked.push(
             wrong_symbol(operand.value, text, symbol.kind, place)
                 .related(symbol.span, "declared here"),
@@ -651,6 +559,37 @@ fn name(checked: &mut Checked<'_, '_>, operand: &RawOperand, place: Place) -> Op
                  and last to the end of their `{ }`",
             ),
         });
+        return None;
+    }
+    register(checked, operand)
+}
+
+/// A source that the compiler of an `asm` replaces by a number: any value, as a
+/// register has.
+fn unknown_constant(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+) -> Option<Register> {
+    let text = operand.value.text(checked.source);
+    if form.sources != Sources::Scalar {
+        checked.push(
+            Diagnostic::new(Code::V211, operand.span, "SIMD video instructions take no constants")
+                .label("expected a register")
+                .help(format!("pass `{text}` as `\"r\"`: the compiler moves it to a register")),
+        );
+        return None;
+    }
+    if let Some(selector) = operand.selector {
+        checked.push(
+            Diagnostic::new(Code::V210, selector, "a constant takes no selector")
+                .label("not allowed here")
+                .help(format!("pass the value of the part, or `{text}` as `\"r\"`")),
+        );
+        return None;
+    }
+    // The minus of a number is part of it; of a register it is another thing.
+    if operand.minus.is_some() {
         return None;
     }
     register(checked, operand)
@@ -708,8 +647,35 @@ fn wrong_symbol(span: Span, text: &str, kind: SymbolKind<'_>, place: Place) -> D
             Diagnostic::new(Code::V214, span, format!("`{text}` is a function"))
                 .label("expected a register")
         }
+        SymbolKind::Operand(class) => wrong_operand(span, text, class),
         SymbolKind::Label => Diagnostic::new(Code::V214, span, format!("`{text}` is a label"))
             .label("expected a register"),
+    }
+}
+
+/// An operand of inline assembly with the wrong constraint.
+fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> Diagnostic {
+    match class {
+        OperandClass::Constant(constraint) => Diagnostic::new(
+            Code::V211,
+            span,
+            format!("`{text}` is a constant (`\"{constraint}\"`), and this is the destination"),
+        )
+        .label("a constant cannot be written to"),
+        OperandClass::Register(ty, constraint) => {
+            let help = match ty {
+                ".b16" => "pass a 32-bit value as `\"r\"`: `.h0` or `.b0` on it takes its low part",
+                ".b64" => "pass a 32-bit value as `\"r\"`, such as one half of it",
+                _ => "pass its bits as `\"r\"`, as `__float_as_uint` gives them",
+            };
+            Diagnostic::new(
+                Code::V215,
+                span,
+                format!("`{text}` is a `{ty}` register (`\"{constraint}\"`)"),
+            )
+            .label("expected 32 bits: `\"r\"`")
+            .help(help)
+        }
     }
 }
 
@@ -789,16 +755,7 @@ pub(super) fn negation(
         return Negated::None;
     }
     match (a, b, c) {
-        (Some(a), Some(b), _) => {
-            checked.documented_only(
-                Diagnostic::new(Code::V404, b, "the two minus signs cancel")
-                    .label("undoes the other")
-                    .related(a, "the other")
-                    .help("minus on `a` or `b` negates their product; on both it does nothing")
-                    .fix(Applicability::Safe, "remove both", remove(&[a, b])),
-            );
-            if c.is_some() { Negated::C } else { Negated::None }
-        }
+        (Some(_), Some(_), c) => c.map_or(Negated::None, |_| Negated::C),
         (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
             checked.push(
                 Diagnostic::new(Code::V213, c, "`vmad` can negate the product or `c`, not both")

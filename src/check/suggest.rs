@@ -1,6 +1,7 @@
 //! "Did you mean": the nearest of what is allowed.
 
 use crate::isa::{Mnemonic, Modifier};
+use crate::text::distance;
 use crate::video;
 
 /// The video instruction an opcode may have been meant to be. `vote` is an
@@ -49,29 +50,6 @@ fn nearest<'a, T>(
         .filter(|((distance, ..), _)| *distance <= limit)
         .reduce(|best, next| if next.0 <= best.0 { next } else { best })
         .map(|(_, value)| value)
-}
-
-/// Edits between two short texts: insert, delete, replace, swap neighbours.
-fn distance(left: &str, right: &str) -> usize {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut before = vec![0; right.len() + 1];
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    let mut row = vec![0; right.len() + 1];
-    for i in 1..=left.len() {
-        row[0] = i;
-        for j in 1..=right.len() {
-            let replace = last[j - 1] + usize::from(left[i - 1] != right[j - 1]);
-            row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            let swapped =
-                i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
-            if swapped {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        std::mem::swap(&mut before, &mut last);
-        std::mem::swap(&mut last, &mut row);
-    }
-    last[right.len()]
 }
 
 #[cfg(test)]

@@ -20,9 +20,17 @@ pub(super) struct Arguments {
     /// of ptxas such as C3; all are listed without one
     #[arg(value_name = "CODE|MNEMONIC")]
     subject: Option<String>,
+
+    /// Print a table of all rules, in Markdown
+    #[arg(long, conflicts_with = "subject")]
+    all: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if arguments.all {
+        write!(out.stream, "{}", crate::lint::table())?;
+        return Ok(0);
+    }
     let Some(subject) = &arguments.subject else {
         return list(out);
     };

@@ -6,24 +6,19 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use anstream::AutoStream;
 use clap::Args;
-use clap::builder::styling::{AnsiColor, Style};
 use rayon::prelude::*;
-use similar::{ChangeTag, TextDiff};
 
-use super::input::{self, Input, reason};
+use super::files::{diff, replace};
+use super::input::{self, Input, Kind, reason};
 use super::progress::with_progress;
-use super::settings::{self, Finder};
+use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::print::{FormatError, FormatOptions, format, format_edits};
 use crate::report::{FileReport, Format, Reporter};
 use crate::source::{UNDECODABLE, decode};
-
-/// After this long a diff need not be the shortest one.
-const DIFF_TIME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -81,25 +76,23 @@ enum Outcome {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let fixed = match arguments.config.as_deref().map(settings::read) {
-        Some(Err(message)) => {
+    let finder = match Finder::new(arguments.config.as_deref(), false) {
+        Ok(finder) => finder,
+        Err(message) => {
             trouble(&message);
             return Ok(FAILED);
         }
-        Some(Ok(options)) => Some(options),
-        None => None,
     };
     let mut troubles = 0usize;
-    let inputs = input::expand(&arguments.paths, |message| {
+    let inputs = input::expand(&arguments.paths, is_ptx, |message| {
         troubles += 1;
         trouble(&message);
     });
-    let finder = Finder::default();
     let outcomes = with_progress("formatted", inputs.len(), |done| {
         inputs
             .par_iter()
             .map(|input| {
-                let outcome = treat(input, arguments, fixed.as_ref(), &finder, out.style.color)
+                let outcome = treat(input, arguments, &finder, out.style.color)
                     .unwrap_or_else(Outcome::Failed);
                 done.fetch_add(1, Ordering::Relaxed);
                 outcome
@@ -158,6 +151,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     })
 }
 
+fn is_ptx(path: &Path) -> bool {
+    Kind::of(path) == Kind::Ptx
+}
+
 /// `2 files formatted, 1 unchanged`
 fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
     let verb = if only { "to format" } else { "formatted" };
@@ -174,10 +171,10 @@ fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
 fn treat(
     input: &Input,
     arguments: &Arguments,
-    fixed: Option<&FormatOptions>,
     finder: &Finder,
     color: bool,
 ) -> Result<Outcome, String> {
+    input.must_be_ptx()?;
     let bytes = input.bytes()?;
     // Where a link points to is what is replaced.
     let path = match input {
@@ -187,15 +184,11 @@ fn treat(
                 .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
         ),
     };
-    let options = match (fixed, &path) {
-        (Some(options), _) => options.clone(),
-        (None, Some(path)) => finder.options(path.parent().unwrap_or(path))?,
-        (None, None) => {
-            let folder = std::env::current_dir().map_err(|error| reason(&error))?;
-            finder.options(&folder)?
-        }
+    let settings = match &path {
+        Some(path) => finder.of(path)?.0,
+        None => finder.here()?,
     };
-    let formatted = match formatted(&bytes, &options) {
+    let formatted = match formatted(&bytes, &settings.format) {
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
@@ -245,47 +238,4 @@ fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, F
     }
     formatted.extend_from_slice(&bytes[at..]);
     Ok(Some(formatted))
-}
-
-/// Puts new contents in the place of a file's, all or nothing.
-fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let permissions = fs::metadata(path)?.permissions();
-    if permissions.readonly() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
-    }
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".vptx-").tempfile_in(folder)?;
-    file.write_all(contents)?;
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// A unified diff.
-fn diff(name: &str, old: &[u8], new: &[u8], color: bool) -> Vec<u8> {
-    let paint = |style: Style, text: &str| {
-        if color { format!("{style}{text}{style:#}") } else { text.to_string() }
-    };
-    let bold = Style::new().bold();
-    let mut text = paint(bold, &format!("--- {name}")) + "\n";
-    text += &(paint(bold, &format!("+++ {name}")) + "\n");
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        text += &(paint(AnsiColor::Cyan.on_default(), &hunk.header().to_string()) + "\n");
-        for change in hunk.iter_changes() {
-            let style = match change.tag() {
-                ChangeTag::Equal => Style::new(),
-                ChangeTag::Delete => AnsiColor::Red.on_default(),
-                ChangeTag::Insert => AnsiColor::Green.on_default(),
-            };
-            let line = change.value();
-            let (line, end) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));
-            text += &(paint(style, &format!("{}{line}", change.tag())) + "\n");
-            if !end {
-                text += "\\ No newline at end of file\n";
-            }
-        }
-    }
-    text.into_bytes()
 }

@@ -15,8 +15,28 @@ pub(super) enum Input {
     File(PathBuf),
 }
 
+/// What a file holds, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Ptx,
+    /// PTX inside another language.
+    Cuda,
+    Other,
+}
+
 /// Endings of files that hold PTX inside another language.
-const CUDA: &[&str] = &["cu", "cuh", "cl", "c", "h", "cc", "cpp", "cxx", "hpp", "inl"];
+const CUDA: &[&str] =
+    &["cu", "cuh", "cl", "clh", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl", "ipp"];
+
+impl Kind {
+    pub(super) fn of(path: &Path) -> Kind {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("ptx") => Kind::Ptx,
+            Some(ending) if CUDA.contains(&ending) => Kind::Cuda,
+            _ => Kind::Other,
+        }
+    }
+}
 
 impl Input {
     /// How the input is named to the reader.
@@ -24,6 +44,17 @@ impl Input {
         match self {
             Input::Stdin => "<stdin>".into(),
             Input::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// A sentence that says why not, if the file holds another language.
+    pub(super) fn must_be_ptx(&self) -> Result<(), String> {
+        match self {
+            Input::File(path) if Kind::of(path) == Kind::Cuda => Err(format!(
+                "`{}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)",
+                path.display()
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -59,12 +90,6 @@ fn too_large(name: &str) -> String {
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let name = path.display();
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    if extension.is_some_and(|extension| CUDA.contains(&extension)) {
-        return Err(format!(
-            "`{name}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)"
-        ));
-    }
     let length = fs::metadata(path).map_err(cannot)?.len();
     if length > MAX_LEN as u64 {
         return Err(too_large(&name.to_string()));
@@ -82,8 +107,12 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 /// The inputs that the arguments name: files as they are, directories walked
-/// for `*.ptx` in order of their names. Troubles go to `trouble`.
-pub(super) fn expand(arguments: &[PathBuf], mut trouble: impl FnMut(String)) -> Vec<Input> {
+/// for what is wanted in order of their names. Troubles go to `trouble`.
+pub(super) fn expand(
+    arguments: &[PathBuf],
+    wants: impl Fn(&Path) -> bool,
+    mut trouble: impl FnMut(String),
+) -> Vec<Input> {
     let mut inputs = Vec::new();
     for argument in arguments {
         if argument.as_os_str() == "-" {
@@ -102,7 +131,7 @@ pub(super) fn expand(arguments: &[PathBuf], mut trouble: impl FnMut(String)) -> 
             match entry {
                 Ok(entry) => {
                     let file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-                    if file && entry.path().extension().is_some_and(|ending| ending == "ptx") {
+                    if file && wants(entry.path()) {
                         inputs.push(Input::File(strip_dot(entry.path())));
                     }
                 }
@@ -110,7 +139,7 @@ pub(super) fn expand(arguments: &[PathBuf], mut trouble: impl FnMut(String)) -> 
             }
         }
         if inputs.len() == before {
-            trouble(format!("no `*.ptx` files in `{}`", argument.display()));
+            trouble(format!("no files to read in `{}`", argument.display()));
         }
     }
     // A file named twice, or named and found, is read once.

@@ -102,6 +102,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let name = input.name();
+    if let Err(message) = input.must_be_ptx() {
+        trouble(&message);
+        return Ok(FAILED);
+    }
     let done = match arguments.emit {
         Emit::Ir => input
             .read()

@@ -2,12 +2,15 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+mod baseline;
 mod check;
 mod eval;
 mod explain;
+mod files;
 mod format;
 mod input;
 mod lower;
+mod man;
 mod progress;
 mod settings;
 
@@ -55,6 +58,8 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print a manual page, in roff
+    Man(man::Arguments),
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -101,6 +106,7 @@ pub fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Arguments::command(), "vptx", &mut script);
             out.stream.write_all(&script).map(|()| 0)
         }
+        Command::Man(arguments) => man::run(&arguments, Arguments::command(), &mut out),
     };
     let result = result.and_then(|status| out.stream.flush().map(|()| status));
     match result {

@@ -4,6 +4,9 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+/// Columns of the bar.
+const BAR: usize = 30;
+
 /// Runs a piece of work; if it takes over a second on a terminal, says how far
 /// it has come.
 pub(super) fn with_progress<T: Send>(
@@ -24,7 +27,10 @@ pub(super) fn with_progress<T: Send>(
                 std::thread::park_timeout(Duration::from_millis(100));
                 if start.elapsed() > Duration::from_secs(1) {
                     shown = true;
-                    eprint!("\r{verb} {} of {total} files", done.load(Ordering::Relaxed));
+                    let done = done.load(Ordering::Relaxed);
+                    let full = BAR * done / total;
+                    let bar = "=".repeat(full) + &" ".repeat(BAR - full);
+                    eprint!("\r[{bar}] {verb} {done} of {total} files");
                 }
             }
             if shown {

@@ -25,7 +25,8 @@ struct JsonDiagnostic<'a> {
 
 pub(super) fn write(out: &mut impl Write, file: &FileReport, index: &LineIndex) -> io::Result<()> {
     for diagnostic in &file.diagnostics {
-        let Diagnostic { code, severity, span, message, label, help, labels, fixes } = diagnostic;
+        let Diagnostic { code, severity, span, message, label, help, labels, fixes, .. } =
+            diagnostic;
         let own = (!label.is_empty()).then(|| Label { span: *span, text: label.clone() });
         let record = JsonDiagnostic {
             code: *code,

@@ -1,16 +1,24 @@
 //! Findings as text: for people, for editors and grep, for programs.
 
+mod github;
 mod human;
 mod json;
+mod junit;
+mod sarif;
 
 use std::io::{self, Write};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::LineIndex;
 
+use junit::Junit;
+use sarif::Sarif;
+
 pub use human::Style;
 
 /// The output formats.
+// Doc comments of the values are help texts, not Markdown.
+#[allow(clippy::doc_markdown)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Source excerpts with labels and help
@@ -20,6 +28,12 @@ pub enum Format {
     Concise,
     /// One JSON object a line each
     Json,
+    /// One SARIF 2.1.0 document, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// One JUnit XML document, for test reports
+    Junit,
 }
 
 /// A file that has findings.
@@ -80,14 +94,32 @@ impl Counts {
 /// Writes the findings of a run, file by file.
 #[derive(Debug)]
 pub struct Reporter {
-    format: Format,
-    style: Style,
+    writer: Writer,
+}
+
+/// A format with what it needs to remember between files.
+#[derive(Debug)]
+enum Writer {
+    Human(Style),
+    Concise,
+    Json,
+    Sarif(Sarif),
+    Github,
+    Junit(Junit),
 }
 
 impl Reporter {
     /// Starts a report.
     pub fn new(format: Format, style: Style) -> Reporter {
-        Reporter { format, style }
+        let writer = match format {
+            Format::Human => Writer::Human(style),
+            Format::Concise => Writer::Concise,
+            Format::Json => Writer::Json,
+            Format::Sarif => Writer::Sarif(Sarif::default()),
+            Format::Github => Writer::Github,
+            Format::Junit => Writer::Junit(Junit::default()),
+        };
+        Reporter { writer }
     }
 
     /// Reports a file that has findings.
@@ -96,10 +128,13 @@ impl Reporter {
     /// What writing gives.
     pub fn file(&mut self, out: &mut impl Write, file: &FileReport) -> io::Result<()> {
         let index = LineIndex::new(&file.source);
-        match self.format {
-            Format::Human => human::write(out, &self.style, file, &index),
-            Format::Concise => concise(out, file, &index),
-            Format::Json => json::write(out, file, &index),
+        match &mut self.writer {
+            Writer::Human(style) => human::write(out, style, file, &index),
+            Writer::Concise => concise(out, file, &index),
+            Writer::Json => json::write(out, file, &index),
+            Writer::Sarif(sarif) => sarif.file(out, file, &index),
+            Writer::Github => github::write(out, file, &index),
+            Writer::Junit(junit) => junit.file(out, file, &index),
         }
     }
 
@@ -107,16 +142,31 @@ impl Reporter {
     ///
     /// # Errors
     /// What writing gives.
-    pub fn clean(&mut self, _out: &mut impl Write, _path: &str) -> io::Result<()> {
-        Ok(())
+    pub fn clean(&mut self, out: &mut impl Write, path: &str) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Junit(junit) => junit.clean(out, path),
+            _ => Ok(()),
+        }
     }
 
     /// Ends the report.
     ///
     /// # Errors
     /// What writing gives.
-    pub fn finish(self, _out: &mut impl Write) -> io::Result<()> {
-        Ok(())
+    pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
+        match self.writer {
+            Writer::Sarif(sarif) => sarif.finish(out),
+            Writer::Junit(junit) => junit.finish(out),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The message, and the help behind it where there is one.
+fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
+    match &diagnostic.help {
+        Some(help) => format!("{}{between}{help}", diagnostic.message),
+        None => diagnostic.message.clone(),
     }
 }
 

@@ -13,5 +13,5 @@ mod scope;
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
 pub use grammar::{Expected, Failure, Guard, RawInstruction, RawOperand, Shape, parse_instruction};
 pub use lexer::{Token, TokenKind};
-pub use reader::{Handler, Problem, ProblemKind, Statement, read, statement_tokens};
-pub use scope::{Context, Symbol, SymbolKind};
+pub use reader::{Handler, Problem, ProblemKind, Statement, read, read_in, statement_tokens};
+pub use scope::{Context, OperandClass, Symbol, SymbolKind};

@@ -69,6 +69,11 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reads a text. It is at most [`crate::source::MAX_LEN`] bytes long.
 pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
+    read_in(source, Context::default(), handler);
+}
+
+/// Reads a text in which some names are declared already.
+pub fn read_in<'s>(source: &'s str, context: Context<'s>, handler: &mut impl Handler<'s>) {
     let mark = source.starts_with(BYTE_ORDER_MARK);
     if mark {
         let span = Span::new(0, BYTE_ORDER_MARK.len_utf8() as u32);
@@ -78,7 +83,7 @@ pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
         source,
         bytes: source.as_bytes(),
         pos: if mark { BYTE_ORDER_MARK.len_utf8() } else { 0 },
-        context: Context::default(),
+        context,
         tokens: Vec::new(),
         parameters: Vec::new(),
         handler,

@@ -28,13 +28,26 @@ pub enum SymbolKind<'s> {
     Function,
     /// A label.
     Label,
+    /// An operand of inline assembly that is no 32-bit register.
+    Operand(OperandClass<'s>),
+}
+
+/// What the constraint of an operand of inline assembly makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperandClass<'s> {
+    /// A register of the type written, dot included; and the constraint.
+    Register(&'static str, &'s str),
+    /// A number that is not known here; the constraint.
+    Constant(&'s str),
 }
 
 impl SymbolKind<'_> {
     /// The class of register it is, if it is one.
     pub fn register_type(self) -> Option<RegisterType> {
         match self {
-            SymbolKind::Register(ty) => Some(RegisterType::from_text(ty)),
+            SymbolKind::Register(ty) | SymbolKind::Operand(OperandClass::Register(ty, _)) => {
+                Some(RegisterType::from_text(ty))
+            }
             SymbolKind::Vector => Some(RegisterType::Other),
             _ => None,
         }

@@ -63,5 +63,10 @@ pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
 /// Whether the finding is about what an instruction computes or costs, not how
 /// it is written. Most tests look at the latter.
 pub(crate) fn is_about_results(diagnostic: &Diagnostic) -> bool {
-    matches!(diagnostic.code, Code::V501 | Code::V502 | Code::V601)
+    ["V5", "V6"].iter().any(|start| diagnostic.code.text().starts_with(start))
+}
+
+/// Whether a code is about the `asm` of another language.
+pub(crate) fn is_about_asm(code: Code) -> bool {
+    code.text().starts_with("V7")
 }

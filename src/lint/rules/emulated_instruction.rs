@@ -1,31 +1,15 @@
-//! Notes where ptxas needs more machine instructions than an equivalent does.
+//! V601: ptxas needs more machine instructions than an equivalent does.
 
-use crate::ast::Instruction;
+use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
 use crate::ir::Semantics;
-use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::lint::Code;
-use crate::rewrite::{BlockWriter, Cost, Outcome, choose, gate};
-use crate::source::Span;
+use crate::rewrite::{Cost, Outcome, choose, gate};
 
-/// Where an instruction stands.
-pub(super) struct Place {
-    /// From guard or mnemonic to `;`.
-    pub(super) statement: Span,
-    /// The module's `.target`.
-    pub(super) own: Option<Target>,
-    /// The target that is meant.
-    pub(super) target: Option<Target>,
-    pub(super) version: Option<PtxVersion>,
-    pub(super) registers: WordRegisters,
-}
+pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
 
-/// The finding on an instruction, if something cheaper is known for the target.
-pub(super) fn find(
-    instruction: &Instruction,
-    place: &Place,
-    blocks: &mut BlockWriter<'_>,
-) -> Option<Diagnostic> {
+fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
+    let Subject { instruction, place, .. } = subject;
     let target = place.target?;
     let cost = instruction.cost(target).filter(Cost::is_lower)?;
     let gate = gate(target, place.own, place.version);
@@ -36,7 +20,7 @@ pub(super) fn find(
     let program = instruction.lower(Semantics::Ptxas13);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
     let sequence = sequence.for_registers(place.registers);
-    let block = blocks.block(place.statement.start, instruction, &sequence, false);
+    let block = memo.blocks().block(place.statement.start, instruction, &sequence, false);
     let (applicability, help) = if same {
         (Applicability::Safe, "`vptx lower --emit ptx` writes it so".to_owned())
     } else {

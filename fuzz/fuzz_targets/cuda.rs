@@ -1,0 +1,32 @@
+//! Any bytes as CUDA: finding and checking `asm` must not panic, spans and fixes
+//! must fit the text, and fixing all there is must come to an end.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vptx::CheckOptions;
+use vptx::check::Language;
+use vptx::diagnostic::{Applicability, Severity};
+use vptx::lint::{RuleSet, fix};
+use vptx::source;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = source::decode(bytes.to_vec());
+    let options =
+        CheckOptions::default().with_language(Language::Cuda).with_rules(RuleSet::ALL);
+    let found = vptx::check(&text, &options);
+    for diagnostic in &found {
+        assert!(text.get(diagnostic.span.range()).is_some());
+        for label in &diagnostic.labels {
+            assert!(text.get(label.span.range()).is_some());
+        }
+        for fix in &diagnostic.fixes {
+            let _ = fix.apply(&text);
+        }
+    }
+    let errors = |found: &[vptx::Diagnostic]| {
+        found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+    };
+    let fixed = fix(&text, &options, Applicability::Unsafe);
+    assert!(errors(&fixed.left) <= errors(&found));
+    assert_eq!(vptx::check(&fixed.text, &options), fixed.left);
+});

@@ -1,0 +1,279 @@
+//! The PTX in the `asm` statements of another language.
+
+use super::{CheckOptions, Checker, is_wanted, unreadable};
+use crate::ast::Instruction;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label};
+use crate::embed::{self, Asm, AsmOperand};
+use crate::ir::{Input, Semantics};
+use crate::isa::Mnemonic;
+use crate::lint::{Code, Known};
+use crate::module::VideoStatement;
+use crate::source::Span;
+use crate::syntax::{
+    Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
+};
+
+/// Checks the video instructions in a source; `count` is called for each.
+pub(super) fn visit(
+    source: &str,
+    options: &CheckOptions,
+    mut count: impl FnMut(),
+) -> Vec<Diagnostic> {
+    if let Some(diagnostic) = unreadable(source) {
+        return vec![diagnostic];
+    }
+    let mut diagnostics = Vec::new();
+    let mut known = Known::default();
+    for asm in embed::statements(source) {
+        // Most hold none.
+        if !asm.text.contains(['v', 'V']) {
+            continue;
+        }
+        let mut context = Context::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
+        }
+        let checker = Checker::new(&asm.text, options, known, |_: VideoStatement| ());
+        let mut checker = EmbeddedChecker { asm: &asm, source, checker, count: &mut count };
+        read_in(&asm.text, context, &mut checker);
+        let Checker { diagnostics: found, memo, .. } = checker.checker;
+        known = memo.into_known();
+        diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
+    }
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+    diagnostics
+}
+
+/// Where an operand is declared, as a place behind the text.
+fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
+    let at = (asm.text.len() + operand) as u32;
+    Span::new(at, at + 1)
+}
+
+/// What a constraint makes of its operand.
+fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
+    let constraint = operand.constraint.as_str();
+    let class = constraint.trim_start_matches(['=', '+', '&', '%']);
+    // The same place as another operand.
+    if let Some(other) = class.parse::<usize>().ok().and_then(|at| asm.operands.get(at))
+        && !other.constraint.ends_with(|c: char| c.is_ascii_digit())
+    {
+        return kind(asm, other);
+    }
+    let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
+    match class {
+        "h" => register(".b16"),
+        "l" => register(".b64"),
+        "q" => register(".b128"),
+        "f" => register(".f32"),
+        "d" => register(".f64"),
+        "n" | "i" => SymbolKind::Operand(OperandClass::Constant(constraint)),
+        // A word, or something that is not known.
+        _ => SymbolKind::Register(".b32"),
+    }
+}
+
+struct EmbeddedChecker<'t, 's, 'o, F: FnMut(VideoStatement), C> {
+    asm: &'t Asm<'s>,
+    source: &'t str,
+    checker: Checker<'t, 'o, F>,
+    count: C,
+}
+
+impl<'t, F: FnMut(VideoStatement), C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, F, C> {
+    fn wants(&self, opcode: &str) -> bool {
+        is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'t>) {
+        if !self.is_ptx(&statement) {
+            return;
+        }
+        (self.count)();
+        let (span, instruction, _) = self.checker.check(&statement, context);
+        let before = self.checker.diagnostics.len();
+        self.unknown_operands(span);
+        if let Some(instruction) = &instruction {
+            self.reads_output(&statement, span, instruction);
+            self.writes_input(&statement, instruction);
+        }
+        for diagnostic in &mut self.checker.diagnostics[before..] {
+            diagnostic.statement = Some(span);
+        }
+    }
+
+    // Blocks may be opened in one `asm` and closed in another, and what is no
+    // video instruction is not judged.
+    fn problem(&mut self, _: Problem) {}
+}
+
+impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
+    /// Whether a statement is PTX, and not that of another machine that has
+    /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
+    fn is_ptx(&self, statement: &Statement<'_>) -> bool {
+        let text = |token: &Token| token.span.text(&self.asm.text);
+        let tokens = statement.tokens;
+        let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
+        let opcode = words.clone().next().map_or("", text);
+        let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
+        let types = modifiers
+            .filter(|token| {
+                let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
+                matches!(ty, "8" | "16" | "32" | "64")
+            })
+            .count();
+        if types > 1 {
+            return true;
+        }
+        // One that names its operands as PTX does, and ends as PTX does.
+        let complete = tokens.last().is_some_and(|last| last.is(b';'));
+        let operand = tokens
+            .iter()
+            .filter(|token| token.kind == TokenKind::Ident)
+            .find(|token| text(token).starts_with('%'));
+        complete
+            && operand.is_some_and(|operand| {
+                let name = text(operand);
+                self.operand(name).is_some()
+                    || self.asm.unknown_operands().any(|(_, span)| span == operand.span)
+            })
+            && Mnemonic::from_text(opcode).is_some()
+    }
+
+    /// The operand of a placeholder, and its number.
+    fn operand(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'_>)> {
+        self.asm.operands.iter().enumerate().find(|(_, it)| it.placeholder == placeholder)
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) {
+        self.checker.diagnostics.push(diagnostic);
+    }
+
+    /// V701: references to operands that are not there.
+    fn unknown_operands(&mut self, statement: Span) {
+        let count = self.asm.operands.len();
+        let asm = self.asm;
+        for (_, span) in asm.unknown_operands() {
+            if span.start < statement.start || span.end > statement.end {
+                continue;
+            }
+            let name = span.text(&asm.text);
+            let help = match count {
+                0 => "it has no operands".to_string(),
+                1 => "it has one operand, number 0".to_string(),
+                _ => format!("it has {count} operands, numbered from 0; outputs come first"),
+            };
+            self.push(
+                Diagnostic::new(Code::V701, span, format!("the `asm` has no operand `{name}`"))
+                    .label("no such operand")
+                    .help(help),
+            );
+        }
+    }
+
+    /// V702: outputs that are read before anything is written to them.
+    fn reads_output(&mut self, statement: &Statement<'_>, span: Span, instruction: &Instruction) {
+        let Ok(raw) = &statement.parsed else {
+            return;
+        };
+        let program = instruction.lower(Semantics::Manual);
+        let sources = instruction.sources().into_iter().zip(Input::ALL).zip(&raw.operands[1..]);
+        for ((register, input), operand) in sources {
+            let Some(register) = register.filter(|_| program.reads(input)) else {
+                continue;
+            };
+            let Some((number, output)) = self.operand(register.name()) else {
+                continue;
+            };
+            let number = number.to_string();
+            let tied = self.asm.operands.iter().any(|other| other.constraint == number);
+            let before = &self.asm.text[..span.start as usize];
+            if !output.constraint.starts_with('=') || tied || mentions(before, register.name()) {
+                continue;
+            }
+            let message = format!("`{register}` is read, but declared as output only");
+            let mut diagnostic = Diagnostic::new(Code::V702, operand.value, message)
+                .label("its value is arbitrary")
+                .related(beyond(self.asm, self.number(output)), "declared here")
+                .help("`\"+r\"` declares an operand that is read and written");
+            // In the source itself: see `in_source`.
+            if output.span.text(self.source).starts_with("\"=") {
+                let at = output.span.start + 1;
+                let edit = Edit::replace(Span::new(at, at + 1), "+");
+                let title = "declare it as read and written";
+                diagnostic = diagnostic.fix(Applicability::Unsafe, title, vec![edit]);
+            }
+            self.push(diagnostic);
+            return;
+        }
+    }
+
+    fn number(&self, operand: &AsmOperand<'_>) -> usize {
+        self.asm.operands.iter().position(|it| it.placeholder == operand.placeholder).unwrap_or(0)
+    }
+
+    /// V703: inputs that are written.
+    fn writes_input(&mut self, statement: &Statement<'_>, instruction: &Instruction) {
+        let Ok(raw) = &statement.parsed else {
+            return;
+        };
+        let d = instruction.destination();
+        let Some((number, operand)) = self.operand(d.name()) else {
+            return;
+        };
+        if operand.output {
+            return;
+        }
+        let diagnostic = Diagnostic::new(
+            Code::V703,
+            raw.operands[0].value,
+            format!("`{d}` is written, but declared as input"),
+        )
+        .label("the compiler relies on its old value")
+        .related(beyond(self.asm, number), "declared here")
+        .help("move it to the outputs, as `\"+r\"` if it is read, too");
+        self.push(diagnostic);
+    }
+}
+
+/// Whether a text has a word.
+fn mentions(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let after = text[at + word.len()..].chars().next();
+        after.is_none_or(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '$'))
+    })
+}
+
+/// A finding in the text of an `asm`, as one in the source.
+fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
+    let place = |span: Span| match (span.start as usize).checked_sub(asm.text.len()) {
+        Some(operand) if !span.is_empty() => asm.operands[operand].span,
+        _ => asm.source_span(span),
+    };
+    let fix = |fix: Fix| {
+        // That of V702 is in the source already.
+        let edits = if found.code == Code::V702 {
+            Some(fix.edits)
+        } else {
+            let edits = fix.edits.iter().map(|edit| {
+                let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
+                Some(Edit::replace(span, replacement))
+            });
+            edits.collect()
+        };
+        let title = asm.spelled(&fix.title);
+        edits.map(|edits| Fix { title, applicability: fix.applicability, edits })
+    };
+    let label = |label: Label| Label { span: place(label.span), text: asm.spelled(&label.text) };
+    Diagnostic {
+        code: found.code,
+        severity: found.severity,
+        span: place(found.span),
+        message: asm.spelled(&found.message),
+        label: asm.spelled(&found.label),
+        help: found.help.map(|help| asm.spelled(&help)),
+        labels: found.labels.into_iter().map(label).collect(),
+        fixes: found.fixes.into_iter().filter_map(fix).collect(),
+        statement: Some(asm.span),
+    }
+}

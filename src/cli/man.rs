@@ -1,0 +1,68 @@
+//! `vptx man`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::fs;
+use std::io::{self, Write};
+use std::iter;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
+use clap_mangen::Man;
+
+use super::input::reason;
+use super::{FAILED, Output, trouble};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The command whose page to print, such as check; vptx itself without one
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+
+    /// Write the pages of vptx and all commands as files into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> io::Result<u8> {
+    // `vptx help` needs no page.
+    let mut program = program.disable_help_subcommand(true);
+    // Gives each command its full name, such as vptx-check.
+    program.build();
+    if let Some(folder) = &arguments.out {
+        return Ok(match write_all(&program, folder) {
+            Ok(()) => 0,
+            Err(error) => {
+                let folder = folder.display();
+                trouble(&format!("cannot write pages to `{folder}`: {}", reason(&error)));
+                FAILED
+            }
+        });
+    }
+    let command = if let Some(name) = &arguments.command {
+        let Some(command) = program.find_subcommand(name) else {
+            trouble(&format!("no command `{name}`: `vptx help` lists all"));
+            return Ok(FAILED);
+        };
+        command
+    } else {
+        &program
+    };
+    let mut text = Vec::new();
+    page(command).render(&mut text)?;
+    out.stream.write_all(&text)?;
+    Ok(0)
+}
+
+fn page(command: &Command) -> Man {
+    // Its own choice would be the command's name in place of the program's.
+    Man::new(command.clone()).source(concat!("vptx ", env!("CARGO_PKG_VERSION")))
+}
+
+fn write_all(program: &Command, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for command in iter::once(program).chain(program.get_subcommands()) {
+        page(command).generate_to(folder)?;
+    }
+    Ok(())
+}

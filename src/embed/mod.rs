@@ -1,0 +1,182 @@
+//! PTX in C, C++, CUDA and `OpenCL`: the `asm` statements of a source.
+//!
+//! [`statements`] finds them and makes PTX of their string literals, operands
+//! written as words such as `%0`. Each byte of that text knows where in the
+//! source it comes from, so that what is found in the text is reported, and
+//! changed, in the source.
+//!
+//! ```
+//! use vptx::embed;
+//!
+//! let source = r#"asm("vabsdiff.u32.u32.u32 %0, %%r1,\n\t %[b];" : "=r"(d) : [b] "r"(b));"#;
+//! let asm = &embed::statements(source)[0];
+//! assert_eq!(asm.text, "vabsdiff.u32.u32.u32 %0, %r1,\n\t %b;");
+//! assert_eq!(asm.operands[1].constraint, "r");
+//! assert_eq!(asm.spelled("%r1, %b"), "%%r1, %[b]");
+//! ```
+//!
+//! What a preprocessor would do is not done. A statement whose literals come from
+//! macros has no text that is known, and is left out.
+
+mod edit;
+mod scan;
+mod template;
+
+use scan::{Literal, Scanner, Statement};
+use template::{Expanded, Map, Mode, Spelling, Unknown, decode, expand};
+
+use crate::source::Span;
+
+/// Every `asm` statement of a source whose text is known, in order.
+///
+/// Left out are those under `#if 0`, those whose template or operands are not
+/// written out (macros, `#`, conditions of the preprocessor between them), and
+/// those that have an operand with nvcc's constraint `C`, which pastes text. An
+/// empty template gives an empty text. The source has at most
+/// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
+pub fn statements(source: &str) -> Vec<Asm<'_>> {
+    if !source.contains("asm") {
+        return Vec::new();
+    }
+    Scanner::new(source).filter_map(|statement| Asm::new(source, statement)).collect()
+}
+
+/// An `asm` statement.
+#[derive(Clone, Debug)]
+pub struct Asm<'s> {
+    /// From the keyword to the closing parenthesis.
+    pub span: Span,
+    /// The PTX, with a placeholder for each reference to an operand.
+    ///
+    /// A placeholder is `%0`, or `%name` if the template has `%[name]`, with a `$`
+    /// or more where that word means something else. `%%` is `%`, and `%=` is 0. A
+    /// byte that is not UTF-8 is U+007F. Without a `:`, all is as it stands.
+    pub text: String,
+    /// Whether a `:` follows the template.
+    pub extended: bool,
+    /// Outputs, then inputs, in the order in which they are numbered.
+    pub operands: Vec<AsmOperand<'s>>,
+    map: Map,
+    literals: Vec<Literal>,
+    /// Whether it belongs to a line of the preprocessor.
+    in_directive: bool,
+    spelling: Spelling,
+    unknown: Vec<Unknown>,
+    unknown_at: Vec<(usize, Span)>,
+}
+
+/// An operand of an `asm` statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsmOperand<'s> {
+    /// The name in brackets before the constraint.
+    pub name: Option<&'s str>,
+    /// The constraint without quotes, such as `=r`.
+    pub constraint: String,
+    /// The constraint's string literals, quotes included.
+    pub span: Span,
+    /// Whether it stands among the outputs.
+    pub output: bool,
+    /// How the text refers to it.
+    pub placeholder: String,
+}
+
+/// How `%` are read in a statement.
+fn mode(extended: bool, has_operands: bool) -> Mode {
+    match (extended, has_operands) {
+        (false, _) => Mode::Basic,
+        (true, false) => Mode::Bare,
+        (true, true) => Mode::Full,
+    }
+}
+
+impl<'s> Asm<'s> {
+    fn new(source: &str, statement: Statement<'s>) -> Option<Asm<'s>> {
+        let mut operands = Vec::with_capacity(statement.operands.len());
+        for operand in &statement.operands {
+            let literals = &statement.constraints[operand.constraint.clone()];
+            let constraint = decode(source, literals).text;
+            if constraint.contains('C') {
+                return None;
+            }
+            operands.push(AsmOperand {
+                name: operand.name,
+                constraint,
+                span: literals[0].span.to(literals[literals.len() - 1].span),
+                output: operand.output,
+                placeholder: String::new(),
+            });
+        }
+        let template = decode(source, &statement.template);
+        let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
+        let mode = mode(statement.extended, !operands.is_empty());
+        let Expanded { mapped, placeholders, unknown, unknown_at, spelling } =
+            expand(template, mode, &names);
+        for (operand, placeholder) in operands.iter_mut().zip(placeholders) {
+            operand.placeholder = placeholder;
+        }
+        Some(Asm {
+            span: statement.span,
+            text: mapped.text,
+            extended: statement.extended,
+            operands,
+            map: mapped.map,
+            literals: statement.template,
+            in_directive: statement.in_directive,
+            spelling,
+            unknown,
+            unknown_at,
+        })
+    }
+
+    /// The source of a span of the text, from that of its first byte to that of
+    /// its last one. An empty span is the point after the byte before it, or that
+    /// before the first byte.
+    pub fn source_span(&self, span: Span) -> Span {
+        let end = self.text.len() as u32;
+        if self.text.is_empty() {
+            Span::at(self.literals[0].body.start)
+        } else if !span.is_empty() {
+            self.map.source(span)
+        } else if span.start == 0 {
+            Span::at(self.map.source(Span::new(0, 1)).start)
+        } else {
+            Span::at(self.map.source(Span::new(0, span.start.min(end))).end)
+        }
+    }
+
+    /// A change of the source that replaces a span of the text.
+    ///
+    /// None where the source cannot say just that: where the span goes through a
+    /// placeholder or an escape, or from one line's literal into the next, or where
+    /// the replacement would run together with what is beside it.
+    ///
+    /// The text of the changed source has the replacement. Its placeholders may be
+    /// others if it refers to fewer operands, or has words that it had not.
+    pub fn source_edit(
+        &self,
+        source: &str,
+        span: Span,
+        replacement: &str,
+    ) -> Option<(Span, String)> {
+        edit::source_edit(self, source, span, replacement)
+    }
+
+    /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or
+    /// `%0`, any other `%` doubled where the statement has to, or does.
+    pub fn spelled(&self, text: &str) -> String {
+        self.spelling.spell(text)
+    }
+
+    /// References of an extended statement to operands that it does not have, as
+    /// the source spells them, and where the text has their placeholders.
+    pub fn unknown_operands(&self) -> impl Iterator<Item = (&str, Span)> {
+        self.unknown_at.iter().map(|&(index, span)| (self.unknown[index].spelling.as_str(), span))
+    }
+
+    fn mode(&self) -> Mode {
+        mode(self.extended, !self.operands.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests;

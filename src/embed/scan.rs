@@ -1,0 +1,513 @@
+//! Finds `asm` statements in C and C++, and reads their parts.
+//!
+//! Knows as much of the language as tells code from comments and strings. An
+//! attempt to read a statement ends at the next `asm` at the latest, and what it
+//! read is scanned once more if it fails: all work is linear.
+
+use std::ops::Range;
+
+use crate::source::Span;
+use crate::syntax::lexer::comment_end;
+
+/// A string literal.
+#[derive(Clone, Debug)]
+pub(super) struct Literal {
+    /// Prefix, quotes and all.
+    pub(super) span: Span,
+    /// What is between the quotes, or the parentheses of a raw string.
+    pub(super) body: Span,
+    /// Whether nothing in it is an escape.
+    pub(super) raw: bool,
+}
+
+/// An operand as it is written.
+#[derive(Debug)]
+pub(super) struct Operand<'s> {
+    pub(super) name: Option<&'s str>,
+    /// Which of the statement's constraints are its own; at least one.
+    pub(super) constraint: Range<usize>,
+    pub(super) output: bool,
+}
+
+/// An `asm` statement as it is written.
+#[derive(Debug)]
+pub(super) struct Statement<'s> {
+    pub(super) span: Span,
+    pub(super) template: Vec<Literal>,
+    pub(super) operands: Vec<Operand<'s>>,
+    /// The literals of all constraints.
+    pub(super) constraints: Vec<Literal>,
+    /// Whether a `:` follows the template.
+    pub(super) extended: bool,
+    /// Whether it belongs to a line of the preprocessor, such as a `#define`.
+    pub(super) in_directive: bool,
+}
+
+/// Bytes of names; those beyond ASCII may be letters.
+const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+}
+
+const fn table(of: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < of.len() {
+        table[of[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
+/// Bytes to look at among statements. Of the letters of `asm`, `m` is the rarest.
+const CODE: [bool; 256] = table(b"\"'/#m");
+/// Bytes to look at inside parentheses.
+const NESTED: [bool; 256] = table(b"\"'/#m()");
+/// Bytes to look at where the preprocessor leaves out everything.
+const DISABLED: [bool; 256] = table(b"\"'/#");
+/// Bytes that end a run of plain ones in a literal.
+const QUOTED: [bool; 256] = table(b"\"'\\\n");
+
+const QUALIFIERS: [&str; 7] =
+    ["volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"];
+
+/// What [`Cursor::seek`] stops at.
+enum Stop {
+    /// Behind a `#` that starts a line.
+    Directive,
+    /// Behind the keyword that starts here.
+    Asm(usize),
+    /// Behind a `(`.
+    Open,
+    /// Behind a `)`.
+    Close,
+}
+
+/// A place in the source.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'s> {
+    source: &'s str,
+    bytes: &'s [u8],
+    pub(super) pos: usize,
+    /// Where the digits behind the last `'` of a number start.
+    separated: usize,
+}
+
+/// Offset of the first byte from `pos` on that is in the table.
+#[inline]
+fn find(bytes: &[u8], pos: usize, table: &[bool; 256]) -> Option<usize> {
+    let rest = bytes.get(pos..)?;
+    rest.iter().position(|&byte| table[usize::from(byte)]).map(|n| pos + n)
+}
+
+/// Offset after the backslashes before line breaks from here on, which join lines.
+pub(super) fn splices(bytes: &[u8], mut pos: usize) -> usize {
+    while bytes.get(pos) == Some(&b'\\') {
+        pos += match bytes[pos + 1..] {
+            [b'\n', ..] => 2,
+            [b'\r', b'\n', ..] => 3,
+            _ => break,
+        };
+    }
+    pos
+}
+
+/// Whether a backslash joins the line that ends here to the next one.
+fn is_spliced(bytes: &[u8], newline: usize) -> bool {
+    let line = &bytes[..newline];
+    line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+}
+
+/// Offset of the line break that ends the line, joined ones with it, or of the
+/// end of the text.
+fn line_end(bytes: &[u8], mut pos: usize) -> usize {
+    while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
+        if !is_spliced(bytes, pos + n) {
+            return pos + n;
+        }
+        pos += n + 1;
+    }
+    bytes.len()
+}
+
+impl<'s> Cursor<'s> {
+    pub(super) fn new(source: &'s str) -> Cursor<'s> {
+        Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.pos).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let eaten = self.peek() == Some(byte);
+        self.pos += usize::from(eaten);
+        eaten
+    }
+
+    /// Moves on to the next byte of the table that means something in code.
+    fn seek(&mut self, stops: &[bool; 256]) -> Option<Stop> {
+        loop {
+            let Some(at) = find(self.bytes, self.pos, stops) else {
+                self.pos = self.bytes.len();
+                return None;
+            };
+            self.pos = at + 1;
+            match self.bytes[at] {
+                b'"' => {
+                    let literal = self.string(at, at, is_raw(&self.bytes[..at]));
+                    self.pos = literal.map_or_else(|end| end, |literal| literal.span.end as usize);
+                }
+                b'\'' => {
+                    if !self.is_separator(at) {
+                        self.pos = self.quoted_end(at).unwrap_or_else(|end| end);
+                    }
+                }
+                b'/' => _ = self.comment(at),
+                b'#' => {
+                    if self.starts_line(at) {
+                        return Some(Stop::Directive);
+                    }
+                }
+                b'm' => {
+                    if let Some((start, end)) = self.keyword(at) {
+                        self.pos = end;
+                        return Some(Stop::Asm(start));
+                    }
+                }
+                b'(' => return Some(Stop::Open),
+                _ => return Some(Stop::Close),
+            }
+        }
+    }
+
+    /// Start and end of the `asm`, `__asm` or `__asm__` with its `m` here.
+    fn keyword(&self, m: usize) -> Option<(usize, usize)> {
+        let before = self.bytes[..m].strip_suffix(b"as")?;
+        let (before, after) = match before.strip_suffix(b"__") {
+            Some(before) if self.bytes[m + 1..].starts_with(b"__") => (before, m + 3),
+            Some(before) => (before, m + 1),
+            None => (before, m + 1),
+        };
+        let alone = !before.last().is_some_and(|&byte| is_name(byte) || byte == b'.')
+            && !self.bytes.get(after).is_some_and(|&byte| is_name(byte));
+        alone.then_some((before.len(), after))
+    }
+
+    /// Whether the `'` parts the digits of a number.
+    fn is_separator(&mut self, at: usize) -> bool {
+        let before = &self.bytes[..at];
+        let word = before.iter().rev().take_while(|&&byte| is_name(byte)).count();
+        let start = at - word;
+        let number = word > 0 && (self.bytes[start].is_ascii_digit() || start == self.separated);
+        let separator = number && self.bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+        if separator {
+            self.separated = at + 1;
+        }
+        separator
+    }
+
+    /// Whether the `#` is the first on its line.
+    fn starts_line(&self, at: usize) -> bool {
+        let blanks = self.bytes[..at]
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0b' | b'\x0c'))
+            .count();
+        let start = at - blanks;
+        start == 0 || self.bytes[start - 1] == b'\n' && !is_spliced(self.bytes, start - 1)
+    }
+
+    /// Passes the comment that starts here; one that never ends takes in all.
+    fn comment(&mut self, at: usize) -> bool {
+        match self.bytes.get(at + 1) {
+            Some(b'/') => self.pos = line_end(self.bytes, at),
+            Some(b'*') => self.pos = comment_end(self.bytes, at).unwrap_or(self.bytes.len()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Passes white space, comments and joined lines; line breaks if wanted.
+    fn trivia(&mut self, lines: bool) {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.pos += 1,
+                b'\n' if lines => self.pos += 1,
+                b'\\' => {
+                    let end = splices(self.bytes, self.pos);
+                    if end == self.pos {
+                        return;
+                    }
+                    self.pos = end;
+                }
+                b'/' if self.comment(self.pos) => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// The name that starts here; empty if none does.
+    fn word(&mut self) -> &'s str {
+        let rest = &self.bytes[self.pos..];
+        let len = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
+        let word = &self.source[self.pos..self.pos + len];
+        self.pos += len;
+        word
+    }
+
+    /// Offset after the literal with a quote here, or of the line break that cuts
+    /// it off.
+    fn quoted_end(&self, quote: usize) -> Result<usize, usize> {
+        let mut at = quote + 1;
+        while let Some(stop) = find(self.bytes, at, &QUOTED) {
+            at = match self.bytes[stop] {
+                b'\n' => return Err(stop),
+                b'\\' => {
+                    let after = splices(self.bytes, stop);
+                    if after > stop {
+                        after
+                    } else {
+                        // What follows the backslash, were it on the next line.
+                        let escaped = splices(self.bytes, stop + 1);
+                        if self.bytes.get(escaped) == Some(&b'\n') {
+                            return Err(escaped);
+                        }
+                        escaped + 1
+                    }
+                }
+                byte if byte == self.bytes[quote] => return Ok(stop + 1),
+                _ => stop + 1,
+            };
+        }
+        Err(self.bytes.len())
+    }
+
+    /// The string literal with its quote here, or where it is cut off.
+    fn string(&self, start: usize, quote: usize, raw: bool) -> Result<Literal, usize> {
+        let literal = |body: usize, body_end: usize, end: usize, raw| Literal {
+            span: Span::new(start as u32, end as u32),
+            body: Span::new(body as u32, body_end as u32),
+            raw,
+        };
+        if let Some(delimiter) = raw.then(|| self.delimiter(quote)).flatten() {
+            let body = quote + 1 + delimiter.len() + 1;
+            let mut at = body;
+            while let Some(n) = self.bytes[at..].iter().position(|&byte| byte == b')') {
+                at += n + 1;
+                let rest = self.bytes[at..].strip_prefix(delimiter);
+                if rest.is_some_and(|rest| rest.first() == Some(&b'"')) {
+                    return Ok(literal(body, at - 1, at + delimiter.len() + 1, true));
+                }
+            }
+            return Err(self.bytes.len());
+        }
+        let end = self.quoted_end(quote)?;
+        Ok(literal(quote + 1, end - 1, end, false))
+    }
+
+    /// What stands between the quote and the parenthesis of a raw string.
+    fn delimiter(&self, quote: usize) -> Option<&'s [u8]> {
+        let rest = &self.bytes[quote + 1..];
+        let len = rest.iter().take(17).position(|&byte| byte == b'(')?;
+        let legal = |&byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b')' | b'\\' | b'"');
+        rest[..len].iter().all(legal).then_some(&rest[..len])
+    }
+
+    /// The string literal that starts here, with its prefix.
+    fn literal(&mut self) -> Option<Literal> {
+        let rest = &self.bytes[self.pos..];
+        let prefix = rest.iter().take(4).position(|&byte| byte == b'"')?;
+        let raw = match &rest[..prefix] {
+            b"" | b"u8" | b"u" | b"U" | b"L" => false,
+            b"R" | b"u8R" | b"uR" | b"UR" | b"LR" => true,
+            _ => return None,
+        };
+        if prefix > 0 && self.bytes[..self.pos].last().is_some_and(|&byte| is_quote(byte)) {
+            return None;
+        }
+        let literal = self.string(self.pos, self.pos + prefix, raw).ok()?;
+        self.pos = literal.span.end as usize;
+        Some(literal)
+    }
+
+    /// The string literals that follow each other from here on.
+    pub(super) fn literals(&mut self, literals: &mut Vec<Literal>) {
+        self.trivia(true);
+        while let Some(literal) = self.literal() {
+            literals.push(literal);
+            self.trivia(true);
+        }
+    }
+
+    /// Passes what is left of parentheses that are open.
+    fn close(&mut self) -> Option<()> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.seek(&NESTED)? {
+                Stop::Open => depth += 1,
+                Stop::Close => depth -= 1,
+                Stop::Asm(_) | Stop::Directive => return None,
+            }
+        }
+        Some(())
+    }
+
+    /// The operands up to the next `:` or `)`.
+    fn operands(&mut self, output: bool, statement: &mut Statement<'s>) -> Option<()> {
+        self.trivia(true);
+        if matches!(self.peek(), Some(b':' | b')')) {
+            return Some(());
+        }
+        loop {
+            let mut name = None;
+            self.trivia(true);
+            if self.eat(b'[') {
+                self.trivia(true);
+                name = Some(self.word()).filter(|name| !name.is_empty());
+                self.trivia(true);
+                if name.is_none() || !self.eat(b']') {
+                    return None;
+                }
+            }
+            let first = statement.constraints.len();
+            self.literals(&mut statement.constraints);
+            let constraint = first..statement.constraints.len();
+            if constraint.is_empty() || !self.eat(b'(') {
+                return None;
+            }
+            self.close()?;
+            statement.operands.push(Operand { name, constraint, output });
+            self.trivia(true);
+            if !self.eat(b',') {
+                return matches!(self.peek(), Some(b':' | b')')).then_some(());
+            }
+        }
+    }
+}
+
+/// A name right behind one is a suffix, in C++, and no prefix of what follows.
+const fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'')
+}
+
+/// Whether a quote after this text opens a raw string.
+fn is_raw(before: &[u8]) -> bool {
+    let Some(before) = before.strip_suffix(b"R") else {
+        return false;
+    };
+    let prefixes: [&[u8]; 5] = [b"u8", b"u", b"U", b"L", b""];
+    prefixes.iter().any(|prefix| {
+        before.strip_suffix(*prefix).is_some_and(|before| {
+            !before.last().is_some_and(|&byte| is_name(byte) || is_quote(byte))
+        })
+    })
+}
+
+/// The statements of a source, in order.
+pub(super) struct Scanner<'s> {
+    cursor: Cursor<'s>,
+    /// End of the last line of the preprocessor that was met.
+    directive_end: usize,
+}
+
+impl<'s> Scanner<'s> {
+    pub(super) fn new(source: &'s str) -> Scanner<'s> {
+        Scanner { cursor: Cursor::new(source), directive_end: 0 }
+    }
+
+    /// Goes on behind the `#` of a directive; an `#if 0` is passed up to where
+    /// its other branch starts.
+    fn directive(&mut self) {
+        let cursor = &mut self.cursor;
+        self.directive_end = line_end(cursor.bytes, cursor.pos);
+        cursor.trivia(false);
+        if cursor.word() != "if" {
+            return;
+        }
+        cursor.trivia(false);
+        let condition = cursor.word();
+        cursor.trivia(false);
+        if condition != "0" || !matches!(cursor.peek(), None | Some(b'\n')) {
+            return;
+        }
+        let mut depth = 0_usize;
+        while cursor.seek(&DISABLED).is_some() {
+            cursor.trivia(false);
+            match cursor.word() {
+                "if" | "ifdef" | "ifndef" => depth += 1,
+                "else" | "elif" | "elifdef" | "elifndef" | "endif" if depth == 0 => return,
+                "endif" => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// The statement whose keyword starts here and ends at the cursor; or where
+    /// to go on if it is none, or cannot be read.
+    fn statement(&self, start: usize) -> Result<(Statement<'s>, usize), usize> {
+        let mut cursor = self.cursor;
+        loop {
+            cursor.trivia(true);
+            match cursor.word() {
+                "" => break,
+                word if QUALIFIERS.contains(&word) => {}
+                _ => return Err(self.cursor.pos),
+            }
+        }
+        if !cursor.eat(b'(') {
+            return Err(self.cursor.pos);
+        }
+        let open = cursor.pos;
+        let statement = self.inside(start, &mut cursor).ok_or(open)?;
+        Ok((statement, cursor.pos))
+    }
+
+    /// The statement from behind its `(` on.
+    fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<Statement<'s>> {
+        let mut statement = Statement {
+            span: Span::at(start as u32),
+            template: Vec::new(),
+            operands: Vec::new(),
+            constraints: Vec::new(),
+            extended: false,
+            in_directive: start < self.directive_end,
+        };
+        cursor.literals(&mut statement.template);
+        if statement.template.is_empty() {
+            return None;
+        }
+        if cursor.eat(b':') {
+            statement.extended = true;
+            cursor.operands(true, &mut statement)?;
+            if cursor.eat(b':') {
+                cursor.operands(false, &mut statement)?;
+            }
+            // Clobbers and labels may be anything.
+            if cursor.eat(b':') {
+                cursor.close()?;
+                cursor.pos -= 1;
+            }
+        }
+        statement.span.end = cursor.pos as u32 + 1;
+        cursor.eat(b')').then_some(statement)
+    }
+}
+
+impl<'s> Iterator for Scanner<'s> {
+    type Item = Statement<'s>;
+
+    fn next(&mut self) -> Option<Statement<'s>> {
+        loop {
+            match self.cursor.seek(&CODE)? {
+                Stop::Asm(start) => match self.statement(start) {
+                    Ok((statement, end)) => {
+                        self.cursor.pos = end;
+                        return Some(statement);
+                    }
+                    Err(resume) => self.cursor.pos = resume,
+                },
+                _ => self.directive(),
+            }
+        }
+    }
+}

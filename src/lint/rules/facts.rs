@@ -1,0 +1,309 @@
+//! What ranges and witnesses tell of an instruction, whatever its registers are
+//! called.
+
+use crate::ast::{
+    Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Set, SimdOperands, SimdSet,
+    SimdTail, Source, Tail,
+};
+use crate::ir::{Agreement, Input, Op, Program, Semantics, Witness};
+use crate::isa::{Compare, LaneWidth, Part, SecondaryOp};
+
+/// What is known of an instruction.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) difference: Option<Difference>,
+    /// What `.sat` does, if it is there.
+    pub(super) saturation: Option<Saturation>,
+    /// The lanes whose comparison is settled, and how; a scalar one is lane 0.
+    pub(super) settled: Vec<(usize, bool)>,
+    /// What is wrong with the secondary operation.
+    pub(super) secondary: Option<Ineffective>,
+}
+
+/// A result of ptxas that is not the manual's.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) semantics: Semantics,
+    pub(super) witness: Witness,
+}
+
+/// At which ends of its range `.sat` can clamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saturation {
+    Never,
+    Below,
+    Above,
+    Both,
+}
+
+/// Why a secondary operation decides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ineffective {
+    /// The result is the primary operation's.
+    Passes,
+    /// The result is always `c`.
+    AlwaysThird,
+}
+
+impl Facts {
+    pub(super) fn of(instruction: &Instruction) -> Facts {
+        Facts {
+            difference: difference(instruction),
+            saturation: saturation(instruction),
+            settled: settled(&instruction.operation),
+            secondary: secondary(instruction),
+        }
+    }
+}
+
+fn difference(instruction: &Instruction) -> Option<Difference> {
+    if !may_differ(&instruction.operation) {
+        return None;
+    }
+    // Today's assembler first.
+    [Semantics::Ptxas13, Semantics::Ptxas12].into_iter().find_map(|semantics| {
+        match instruction.agreement(semantics) {
+            Agreement::Differs(witness) => Some(Difference { semantics, witness }),
+            Agreement::Proven | Agreement::Unknown => None,
+        }
+    })
+}
+
+/// Whether it is of a kind in which results can differ at all.
+fn may_differ(operation: &Operation) -> bool {
+    match operation {
+        Operation::Arithmetic(it) => it.saturate || tail_differs(&it.tail),
+        Operation::Shift(it) => it.saturate || tail_differs(&it.tail),
+        Operation::Set(it) => tail_differs(&it.tail),
+        Operation::MultiplyAdd(it) => {
+            let parts = it.parts();
+            parts.saturate || parts.scale.is_some()
+        }
+        _ => false,
+    }
+}
+
+fn tail_differs(tail: &Tail) -> bool {
+    match tail {
+        Tail::Word => false,
+        Tail::Secondary { op, .. } => *op != SecondaryOp::Add,
+        Tail::Merge { part, .. } => *part == Part::H1,
+    }
+}
+
+/// Whether some fact may hold of it.
+pub(super) fn is_notable(operation: &Operation) -> bool {
+    let saturates = |tail: SimdTail| tail == SimdTail::Merge { saturate: true };
+    may_differ(operation)
+        || match operation {
+            Operation::Arithmetic(it) => has_constant(&it.tail),
+            Operation::Shift(it) => has_constant(&it.tail),
+            Operation::Set(_) | Operation::Set2(_) | Operation::Set4(_) => true,
+            Operation::MultiplyAdd(_) => false,
+            Operation::Arithmetic2(it) => saturates(it.tail),
+            Operation::Arithmetic4(it) => saturates(it.tail),
+        }
+}
+
+fn has_constant(tail: &Tail) -> bool {
+    matches!(tail, Tail::Secondary { c: Operand::Immediate(_), .. })
+}
+
+/// The same instruction without `.sat`, if it has one.
+fn unsaturated(instruction: &Instruction) -> Option<Instruction> {
+    let mut operation = instruction.operation.clone();
+    let saturate = match &mut operation {
+        Operation::Arithmetic(it) => &mut it.saturate,
+        Operation::Shift(it) => &mut it.saturate,
+        Operation::MultiplyAdd(it) => {
+            let mut parts = it.parts();
+            if !std::mem::take(&mut parts.saturate) {
+                return None;
+            }
+            return MultiplyAdd::new(parts).map(|it| Instruction::new(Operation::MultiplyAdd(it)));
+        }
+        Operation::Arithmetic2(it) => match &mut it.tail {
+            SimdTail::Merge { saturate } => saturate,
+            SimdTail::Accumulate => return None,
+        },
+        Operation::Arithmetic4(it) => match &mut it.tail {
+            SimdTail::Merge { saturate } => saturate,
+            SimdTail::Accumulate => return None,
+        },
+        Operation::Set(_) | Operation::Set2(_) | Operation::Set4(_) => return None,
+    };
+    std::mem::take(saturate).then(|| Instruction::new(operation))
+}
+
+fn saturation(instruction: &Instruction) -> Option<Saturation> {
+    let without = unsaturated(instruction)?;
+    if same(instruction, &without) {
+        return Some(Saturation::Never);
+    }
+    let program = instruction.lower(Semantics::Manual);
+    let (mut below, mut above) = (false, false);
+    for step in program.steps() {
+        if let Op::Clamp(value, range) = step.op {
+            let exact = program.steps()[value.index()].range;
+            below |= exact.min < range.min;
+            above |= exact.max > range.max;
+        }
+    }
+    match (below, above) {
+        (true, true) => Some(Saturation::Both),
+        (true, false) => Some(Saturation::Below),
+        (false, true) => Some(Saturation::Above),
+        // Under the manual never, but what ptxas makes of it differs.
+        (false, false) => None,
+    }
+}
+
+/// Whether two instructions compute the same, whoever is asked.
+fn same(one: &Instruction, other: &Instruction) -> bool {
+    Semantics::ALL.into_iter().all(|semantics| one.lower(semantics) == other.lower(semantics))
+}
+
+fn settled(operation: &Operation) -> Vec<(usize, bool)> {
+    match operation {
+        Operation::Set(it) => settled_word(it).map(|holds| (0, holds)).into_iter().collect(),
+        Operation::Set2(it) => settled_lanes(it),
+        Operation::Set4(it) => settled_lanes(it),
+        _ => Vec::new(),
+    }
+}
+
+fn settled_word(set: &Set) -> Option<bool> {
+    if set.a == set.b && set.atype == set.btype && matches!(set.a, Source::Register { .. }) {
+        return Some(of_equals(set.compare));
+    }
+    let alone = Operation::Set(Set { tail: Tail::Word, ..set.clone() });
+    match Instruction::new(alone).lower(Semantics::Manual).steps() {
+        [step] => match step.op {
+            Op::Constant(value) => Some(value != 0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a comparison of a value with itself gives.
+fn of_equals(compare: Compare) -> bool {
+    matches!(compare, Compare::Eq | Compare::Le | Compare::Ge)
+}
+
+fn settled_lanes<L: LaneWidth>(set: &SimdSet<L>) -> Vec<(usize, bool)> {
+    let SimdOperands { atype, btype, mask, a, a_lanes, b, b_lanes, .. } = &set.operands;
+    if atype != btype {
+        return Vec::new();
+    }
+    // Lanes of one register are the same lanes.
+    let lane = |lane: u8| if a == b { usize::from(lane) % L::LANES } else { usize::from(lane) };
+    let pairs = a_lanes.lanes().iter().zip(b_lanes.lanes()).enumerate();
+    pairs
+        .filter(|(at, (a, b))| mask.bits() >> at & 1 == 1 && lane(**a) == lane(**b))
+        .map(|(at, _)| (at, of_equals(set.compare)))
+        .collect()
+}
+
+/// An instruction with a secondary operation as it is without.
+pub(super) fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
+    let mut operation = instruction.operation.clone();
+    let tail = match &mut operation {
+        Operation::Arithmetic(it) => &mut it.tail,
+        Operation::Shift(it) => &mut it.tail,
+        Operation::Set(it) => &mut it.tail,
+        _ => return None,
+    };
+    *tail = Tail::Word;
+    Some(Instruction::new(operation))
+}
+
+fn secondary(instruction: &Instruction) -> Option<Ineffective> {
+    let tail = match &instruction.operation {
+        Operation::Arithmetic(it) => &it.tail,
+        Operation::Shift(it) => &it.tail,
+        Operation::Set(it) => &it.tail,
+        _ => return None,
+    };
+    let Tail::Secondary { op, c: Operand::Immediate(constant) } = tail else {
+        return None;
+    };
+    // Additions are modulo 2^32 for everyone.
+    let nothing_added = *op == SecondaryOp::Add && constant.value() == 0;
+    let alone = without_secondary(instruction)?;
+    if nothing_added || same(instruction, &alone) {
+        return Some(Ineffective::Passes);
+    }
+    let reads = |program: &Program| program.reads(Input::A) || program.reads(Input::B);
+    let ignored =
+        |semantics| !reads(&instruction.lower(semantics)) && reads(&alone.lower(semantics));
+    Semantics::ALL.into_iter().all(ignored).then_some(Ineffective::AlwaysThird)
+}
+
+/// The operation without the names of its registers: the same for the same.
+pub(super) fn anonymous(instruction: &Instruction) -> Operation {
+    let sources = instruction.sources();
+    let letter = |at: usize| {
+        let first = (0..at).find(|&first| sources[first] == sources[at]).unwrap_or(at);
+        ["a", "b", "c"][first]
+    };
+    let names = [letter(0), letter(1), letter(2)];
+    let mut form = instruction.operation.clone();
+    match &mut form {
+        Operation::Arithmetic(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
+        Operation::Shift(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
+        Operation::Set(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
+        Operation::MultiplyAdd(it) => {
+            let mut parts = it.parts();
+            rename(&mut parts.d, "d");
+            rename_source(&mut parts.a, names[0]);
+            rename_source(&mut parts.b, names[1]);
+            rename_operand(&mut parts.c, names[2]);
+            // Either way of writing it negates the product.
+            if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
+                parts.mode = MadMode::NegateA;
+            }
+            return MultiplyAdd::new(parts).map_or(form, Operation::MultiplyAdd);
+        }
+        Operation::Arithmetic2(it) => unname_lanes(&mut it.operands, names),
+        Operation::Set2(it) => unname_lanes(&mut it.operands, names),
+        Operation::Arithmetic4(it) => unname_lanes(&mut it.operands, names),
+        Operation::Set4(it) => unname_lanes(&mut it.operands, names),
+    }
+    form
+}
+
+fn unname(d: &mut Register, a: &mut Source, b: &mut Source, tail: &mut Tail, names: [&str; 3]) {
+    rename(d, "d");
+    rename_source(a, names[0]);
+    rename_source(b, names[1]);
+    match tail {
+        Tail::Word => {}
+        Tail::Secondary { c, .. } | Tail::Merge { c, .. } => rename_operand(c, names[2]),
+    }
+}
+
+fn unname_lanes<L>(operands: &mut SimdOperands<L>, names: [&str; 3]) {
+    let SimdOperands { d, a, b, c, .. } = operands;
+    for (register, name) in [d, a, b, c].into_iter().zip(["d", names[0], names[1], names[2]]) {
+        rename(register, name);
+    }
+}
+
+fn rename(register: &mut Register, name: &str) {
+    if let Some(named) = Register::new(name) {
+        *register = named;
+    }
+}
+
+fn rename_source(source: &mut Source, name: &str) {
+    if let Source::Register { register, .. } = source {
+        rename(register, name);
+    }
+}
+
+fn rename_operand(operand: &mut Operand, name: &str) {
+    if let Operand::Register(register) = operand {
+        rename(register, name);
+    }
+}

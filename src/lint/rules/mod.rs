@@ -1,0 +1,160 @@
+//! The rules for legal instructions, a file each. What is not legal is the
+//! checker's.
+
+mod cancelled_negation;
+mod constant_comparison;
+mod constant_cut;
+mod emulated_instruction;
+mod explicit_default;
+mod facts;
+mod ignored_selector;
+mod ignored_third_operand;
+mod modifier_order;
+mod repeated_lane;
+mod repeated_saturate;
+mod replaced_destination;
+mod result_differs;
+mod saturate;
+mod secondary_without_effect;
+mod selector_read_as_type;
+mod unread_source;
+mod unused_third_source;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Code, RuleSet};
+use crate::ast::{Instruction, Operation};
+use crate::diagnostic::Diagnostic;
+use crate::isa::{PtxVersion, Target, WordRegisters};
+use crate::rewrite::BlockWriter;
+use crate::source::Span;
+use crate::syntax::RawInstruction;
+use facts::Facts;
+pub(crate) use ignored_selector::is_ignored;
+
+/// A legal instruction and how it is written.
+pub(crate) struct Subject<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) raw: &'a RawInstruction,
+    pub(crate) instruction: &'a Instruction,
+    pub(crate) place: Place,
+}
+
+/// Where an instruction stands.
+pub(crate) struct Place {
+    /// From guard or mnemonic to `;`.
+    pub(crate) statement: Span,
+    /// The module's `.target`.
+    pub(crate) own: Option<Target>,
+    /// The target that is meant.
+    pub(crate) target: Option<Target>,
+    pub(crate) version: Option<PtxVersion>,
+    pub(crate) registers: WordRegisters,
+}
+
+impl Subject<'_> {
+    /// The opcode with its modifiers.
+    fn opcode(&self) -> Span {
+        let mnemonic = self.raw.mnemonic;
+        mnemonic.to(self.raw.modifiers.last().copied().unwrap_or(mnemonic))
+    }
+
+    /// The first modifier written so.
+    fn modifier(&self, text: &str) -> Option<Span> {
+        self.raw.modifiers.iter().copied().find(|span| span.text(self.source) == text)
+    }
+}
+
+/// A rule, or several that share their work.
+struct Rule {
+    codes: &'static [Code],
+    /// Whether it is about what ptxas accepts, and so holds only where the
+    /// manual sets the rules.
+    documented: bool,
+    find: fn(&Subject<'_>, &mut Memo<'_>) -> Option<Diagnostic>,
+}
+
+const RULES: &[Rule] = &[
+    modifier_order::RULE,
+    repeated_saturate::RULE,
+    ignored_third_operand::RULE,
+    cancelled_negation::RULE,
+    selector_read_as_type::RULE,
+    constant_cut::RULE,
+    ignored_selector::RULE,
+    explicit_default::RULE,
+    result_differs::RULE,
+    saturate::RULE,
+    constant_comparison::RULE,
+    secondary_without_effect::RULE,
+    unused_third_source::RULE,
+    repeated_lane::RULE,
+    replaced_destination::RULE,
+    unread_source::RULE,
+    emulated_instruction::RULE,
+];
+
+/// Whether a rule is silent where ptxas sets the rules.
+pub(super) fn documented_only(code: Code) -> bool {
+    RULES.iter().any(|rule| rule.documented && rule.codes.contains(&code))
+}
+
+/// What is found once for a text: its instructions are often alike.
+pub(crate) struct Memo<'s> {
+    source: &'s str,
+    known: Known,
+    blocks: Option<BlockWriter<'s>>,
+}
+
+/// What is known of forms, in any text.
+#[derive(Default)]
+pub(crate) struct Known {
+    facts: HashMap<Operation, Rc<Facts>>,
+    nothing: Rc<Facts>,
+}
+
+impl<'s> Memo<'s> {
+    pub(crate) fn new(source: &'s str, known: Known) -> Memo<'s> {
+        Memo { source, known, blocks: None }
+    }
+
+    pub(crate) fn into_known(self) -> Known {
+        self.known
+    }
+
+    fn blocks(&mut self) -> &mut BlockWriter<'s> {
+        let source = self.source;
+        self.blocks.get_or_insert_with(|| BlockWriter::new(source))
+    }
+
+    /// What holds for the instruction whatever its registers are called.
+    fn facts(&mut self, instruction: &Instruction) -> Rc<Facts> {
+        if !facts::is_notable(&instruction.operation) {
+            return Rc::clone(&self.known.nothing);
+        }
+        let form = facts::anonymous(instruction);
+        if let Some(facts) = self.known.facts.get(&form) {
+            return Rc::clone(facts);
+        }
+        let facts = Rc::new(Facts::of(&Instruction::new(form.clone())));
+        self.known.facts.insert(form, Rc::clone(&facts));
+        facts
+    }
+}
+
+/// What the rules in force find on an instruction.
+pub(crate) fn run(
+    rules: RuleSet,
+    documented: bool,
+    subject: &Subject<'_>,
+    memo: &mut Memo<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    for rule in RULES {
+        let on = rule.codes.iter().any(|&code| rules.contains(code));
+        if on && (documented || !rule.documented) {
+            found.extend((rule.find)(subject, memo).filter(|it| rules.contains(it.code)));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! V509: a destination that is also a source, and loses the bits that are not
+//! written.
+
+use super::{Memo, Rule, Subject};
+use crate::ast::{Operation, SimdOperands, Tail};
+use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::isa::{LaneWidth, Mask};
+use crate::lint::Code;
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V509], documented: false, find };
+
+fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
+    let instruction = subject.instruction;
+    let partial = match &instruction.operation {
+        Operation::Arithmetic(it) => merges(&it.tail),
+        Operation::Shift(it) => merges(&it.tail),
+        Operation::Set(it) => merges(&it.tail),
+        Operation::MultiplyAdd(_) => false,
+        Operation::Arithmetic2(it) => is_partial(&it.operands),
+        Operation::Set2(it) => is_partial(&it.operands),
+        Operation::Arithmetic4(it) => is_partial(&it.operands),
+        Operation::Set4(it) => is_partial(&it.operands),
+    };
+    // With `.add` the mask only says what is added.
+    let accumulates = instruction.modifier(crate::isa::Role::Secondary).is_some();
+    let d = instruction.destination();
+    let [a, b, c] = instruction.sources();
+    let (again, c) = ([a, b].contains(&Some(d)), c?);
+    if !partial || accumulates || !again || c == d {
+        return None;
+    }
+    let [destination, .., third] = subject.raw.operands.as_slice() else {
+        return None;
+    };
+    let selector = destination.selector?;
+    let text = selector.text(subject.source);
+    let diagnostic = Diagnostic::new(
+        Code::V509,
+        selector,
+        format!("outside `{text}`, `{d}` does not stay as it is: it takes the bits of `{c}`"),
+    )
+    .label("only these are computed")
+    .related(third.span, "the others come from here")
+    .help(format!("write `{d}` as third source to keep them"))
+    .fix(
+        Applicability::Unsafe,
+        format!("write `{d}`"),
+        vec![Edit::replace(third.span, d.name())],
+    );
+    Some(diagnostic)
+}
+
+fn merges(tail: &Tail) -> bool {
+    matches!(tail, Tail::Merge { .. })
+}
+
+fn is_partial<L: LaneWidth>(operands: &SimdOperands<L>) -> bool {
+    operands.mask != Mask::FULL
+}
