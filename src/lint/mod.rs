@@ -142,7 +142,7 @@ codes! {
     V408 "explicit-default" Note off [Safe] "A selector or mask that says what goes without saying",
     V501 "result-differs" Warning on [] "The code of ptxas can give another result than the manual",
     V502 "result-differs-in-old-ptxas" Warning on [] "The code of ptxas 11 and 12 can give another result than the manual",
-    V503 "saturate-without-effect" Warning on [Safe] "A `.sat` that can never clamp",
+    V503 "saturate-without-effect" Warning off [Safe] "A `.sat` that can never clamp",
     V504 "saturate-one-sided" Note off [] "A `.sat` that can clamp at one end only",
     V505 "constant-comparison" Warning on [] "A comparison that is always true or always false",
     V506 "secondary-without-effect" Warning on [Safe] "A secondary operation that decides nothing",
