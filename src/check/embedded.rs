@@ -24,11 +24,8 @@ pub(super) fn visit(
     }
     let mut diagnostics = Vec::new();
     let mut known = Known::default();
-    for asm in embed::statements(source) {
-        // Most hold none.
-        if !asm.text.contains(['v', 'V']) {
-            continue;
-        }
+    // Most hold none.
+    for asm in embed::statements_with(source, b'v') {
         let mut context = Context::default();
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));

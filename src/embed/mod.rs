@@ -35,10 +35,38 @@ use crate::source::Span;
 /// empty template gives an empty text. The source has at most
 /// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
-    if !source.contains("asm") {
+    select(source, |_| true)
+}
+
+/// Those of [`statements`] in which an opcode may start with a lower-case letter,
+/// or with the same in upper case; the others are not made.
+pub(crate) fn statements_with(source: &str, letter: u8) -> Vec<Asm<'_>> {
+    select(source, |template| {
+        template.iter().any(|literal| may_start(literal.body.text(source).as_bytes(), letter))
+    })
+}
+
+fn select(source: &str, wanted: impl Fn(&[Literal]) -> bool) -> Vec<Asm<'_>> {
+    if memchr::memmem::find(source.as_bytes(), b"asm").is_none() {
         return Vec::new();
     }
-    Scanner::new(source).filter_map(|statement| Asm::new(source, statement)).collect()
+    Scanner::new(source)
+        .filter(|statement| wanted(&statement.template))
+        .filter_map(|statement| Asm::new(source, statement))
+        .collect()
+}
+
+/// Whether a word that is no modifier and no register may start with a letter in
+/// a literal, as far as its source tells.
+fn may_start(body: &[u8], letter: u8) -> bool {
+    let at_start = |at: usize| match body[..at] {
+        [.., b'\\' | b'%', _] | [] => true,
+        [.., before] => !before.is_ascii_alphanumeric() && !b"_$.%".contains(&before),
+    };
+    // A code may stand for any letter.
+    let is_code = |at: usize| matches!(body.get(at + 1), Some(b'x' | b'u' | b'U' | b'0'..=b'7'));
+    memchr::memchr2_iter(letter, letter.to_ascii_uppercase(), body).any(at_start)
+        || memchr::memchr_iter(b'\\', body).any(is_code)
 }
 
 /// An `asm` statement.

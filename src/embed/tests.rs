@@ -545,3 +545,25 @@ fn work_is_linear() {
     assert_eq!(asm.unknown_operands().count(), 100_000 - 1);
     assert_eq!(asm.spelled(&asm.text).len(), numbered.len() - 100_000 + 3 * 50_000);
 }
+
+/// Whoever asks for an opcode misses none.
+#[test]
+fn statements_with_a_letter_are_those_with_such_opcodes() {
+    let mut random = Random(0x1f83_d9ab_fb41_bd6b);
+    let (mut kept, mut left_out) = (0, 0);
+    for _ in 0..20_000 {
+        let source = random_source(&mut random);
+        let text = only(&source).text;
+        let bytes = text.as_bytes();
+        let opcode = (0..bytes.len()).any(|at| {
+            let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$.%".contains(byte);
+            bytes[at] == b'v' && !bytes[..at].last().is_some_and(inside)
+        });
+        let found = statements_with(&source, b'v').len();
+        assert!(found == 1 || !opcode, "{source}");
+        kept += found;
+        left_out += 1 - found;
+    }
+    assert!(kept > 1000 && left_out > 1000, "{kept} {left_out}");
+    assert_eq!(statements_with("asm(\"\\tvadd2 a;\"); asm(\"mov.u32 %v, %vx;\");", b'v').len(), 1);
+}

@@ -204,7 +204,7 @@ impl Suppression {
 /// The suppressions of a text, and what is wrong with their writing.
 fn read(source: &str, found: &mut Vec<Diagnostic>) -> Vec<Suppression> {
     let mut suppressions = Vec::new();
-    for (at, _) in source.match_indices(MARK) {
+    for at in memchr::memmem::find_iter(source.as_bytes(), MARK) {
         let before = source[..at].trim_end_matches([' ', '\t']);
         let Some(start) = before.strip_suffix("//").or_else(|| before.strip_suffix("/*")) else {
             continue;
