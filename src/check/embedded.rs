@@ -10,7 +10,8 @@ use crate::lint::{Code, Known};
 use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{
-    Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
+    Context, Handler, OperandClass, Problem, RawInstruction, Statement, SymbolKind, Token,
+    TokenKind, read_in,
 };
 
 /// Checks the video instructions in a source; `count` is called for each.
@@ -30,7 +31,7 @@ pub(super) fn visit(
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
         }
-        let checker = Checker::new(&asm.text, options, known, |_: VideoStatement| ());
+        let checker: Checker<'_, '_, Sink> = Checker::new(&asm.text, options, known, drop);
         let mut checker = EmbeddedChecker { asm: &asm, source, checker, count: &mut count };
         read_in(&asm.text, context, &mut checker);
         let Checker { diagnostics: found, memo, .. } = checker.checker;
@@ -70,14 +71,17 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     }
 }
 
-struct EmbeddedChecker<'t, 's, 'o, F: FnMut(VideoStatement), C> {
+/// Nobody asks for the instructions themselves.
+type Sink = fn(VideoStatement);
+
+struct EmbeddedChecker<'t, 's, 'o, C> {
     asm: &'t Asm<'s>,
     source: &'t str,
-    checker: Checker<'t, 'o, F>,
+    checker: Checker<'t, 'o, Sink>,
     count: C,
 }
 
-impl<'t, F: FnMut(VideoStatement), C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, F, C> {
+impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
     fn wants(&self, opcode: &str) -> bool {
         is_wanted(opcode)
     }
@@ -87,15 +91,17 @@ impl<'t, F: FnMut(VideoStatement), C: FnMut()> Handler<'t> for EmbeddedChecker<'
             return;
         }
         (self.count)();
-        let (span, instruction, _) = self.checker.check(&statement, context);
         let before = self.checker.diagnostics.len();
-        self.unknown_operands(span);
-        if let Some(instruction) = &instruction {
-            self.reads_output(&statement, span, instruction);
-            self.writes_input(&statement, instruction);
+        let (span, instruction, _) = self.checker.check(&statement, context);
+        if self.unknown_operands(span) {
+            // What is no instruction costs nothing.
+            let found = self.checker.diagnostics.split_off(before);
+            let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
+            self.checker.diagnostics.extend(found);
         }
-        for diagnostic in &mut self.checker.diagnostics[before..] {
-            diagnostic.statement = Some(span);
+        if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
+            self.reads_output(raw, span, instruction);
+            self.writes_input(raw, instruction);
         }
     }
 
@@ -104,7 +110,7 @@ impl<'t, F: FnMut(VideoStatement), C: FnMut()> Handler<'t> for EmbeddedChecker<'
     fn problem(&mut self, _: Problem) {}
 }
 
-impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
+impl<C> EmbeddedChecker<'_, '_, '_, C> {
     /// Whether a statement is PTX, and not that of another machine that has
     /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
@@ -122,19 +128,13 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
         if types > 1 {
             return true;
         }
-        // One that names its operands as PTX does, and ends as PTX does.
+        // One that names operands of the `asm`, and ends as PTX does.
         let complete = tokens.last().is_some_and(|last| last.is(b';'));
-        let operand = tokens
-            .iter()
-            .filter(|token| token.kind == TokenKind::Ident)
-            .find(|token| text(token).starts_with('%'));
-        complete
-            && operand.is_some_and(|operand| {
-                let name = text(operand);
-                self.operand(name).is_some()
-                    || self.asm.unknown_operands().any(|(_, span)| span == operand.span)
-            })
-            && Mnemonic::from_text(opcode).is_some()
+        let is_operand = |token: &Token| {
+            self.operand(text(token)).is_some()
+                || self.asm.unknown_operands().any(|(_, span)| span == token.span)
+        };
+        complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
     }
 
     /// The operand of a placeholder, and its number.
@@ -146,8 +146,9 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
         self.checker.diagnostics.push(diagnostic);
     }
 
-    /// V701: references to operands that are not there.
-    fn unknown_operands(&mut self, statement: Span) {
+    /// V701: references to operands that are not there. Says whether there are any.
+    fn unknown_operands(&mut self, statement: Span) -> bool {
+        let before = self.checker.diagnostics.len();
         let count = self.asm.operands.len();
         let asm = self.asm;
         for (_, span) in asm.unknown_operands() {
@@ -166,13 +167,11 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
                     .help(help),
             );
         }
+        self.checker.diagnostics.len() > before
     }
 
     /// V702: outputs that are read before anything is written to them.
-    fn reads_output(&mut self, statement: &Statement<'_>, span: Span, instruction: &Instruction) {
-        let Ok(raw) = &statement.parsed else {
-            return;
-        };
+    fn reads_output(&mut self, raw: &RawInstruction, span: Span, instruction: &Instruction) {
         let program = instruction.lower(Semantics::Manual);
         let sources = instruction.sources().into_iter().zip(Input::ALL).zip(&raw.operands[1..]);
         for ((register, input), operand) in sources {
@@ -182,8 +181,8 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
             let Some((number, output)) = self.operand(register.name()) else {
                 continue;
             };
-            let number = number.to_string();
-            let tied = self.asm.operands.iter().any(|other| other.constraint == number);
+            let digits = number.to_string();
+            let tied = self.asm.operands.iter().any(|other| other.constraint == digits);
             let before = &self.asm.text[..span.start as usize];
             if !output.constraint.starts_with('=') || tied || mentions(before, register.name()) {
                 continue;
@@ -191,7 +190,7 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
             let message = format!("`{register}` is read, but declared as output only");
             let mut diagnostic = Diagnostic::new(Code::V702, operand.value, message)
                 .label("its value is arbitrary")
-                .related(beyond(self.asm, self.number(output)), "declared here")
+                .related(beyond(self.asm, number), "declared here")
                 .help("`\"+r\"` declares an operand that is read and written");
             // In the source itself: see `in_source`.
             if output.span.text(self.source).starts_with("\"=") {
@@ -205,15 +204,8 @@ impl<F: FnMut(VideoStatement), C> EmbeddedChecker<'_, '_, '_, F, C> {
         }
     }
 
-    fn number(&self, operand: &AsmOperand<'_>) -> usize {
-        self.asm.operands.iter().position(|it| it.placeholder == operand.placeholder).unwrap_or(0)
-    }
-
     /// V703: inputs that are written.
-    fn writes_input(&mut self, statement: &Statement<'_>, instruction: &Instruction) {
-        let Ok(raw) = &statement.parsed else {
-            return;
-        };
+    fn writes_input(&mut self, raw: &RawInstruction, instruction: &Instruction) {
         let d = instruction.destination();
         let Some((number, operand)) = self.operand(d.name()) else {
             return;

@@ -53,7 +53,7 @@ pub(super) fn check(
     let raw = match &statement.parsed {
         Ok(raw) => raw,
         Err(failure) => {
-            let diagnostic = structure::failure(source, statement, *failure);
+            let diagnostic = structure::failure(source, statement, *failure, context);
             checked.push(diagnostic);
             return None;
         }

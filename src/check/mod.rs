@@ -147,7 +147,7 @@ pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, V
 /// Leaves what the options ask for and no comment suppresses.
 fn select(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
-    lint::suppress(source, options.rules, options.dialect, diagnostics);
+    lint::suppress(source, options, diagnostics);
 }
 
 pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);

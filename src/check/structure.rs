@@ -4,7 +4,8 @@ use crate::diagnostic::{Applicability, Diagnostic, Edit};
 use crate::lint::Code;
 use crate::source::{Span, UNDECODABLE};
 use crate::syntax::{
-    ConstantError, ConstantErrorKind, Expected, Failure, Problem, ProblemKind, Statement, TokenKind,
+    ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Statement,
+    TokenKind,
 };
 
 /// What is wrong with the module's structure.
@@ -58,7 +59,12 @@ fn missing_semicolon(span: Span) -> Diagnostic {
 }
 
 /// Why a video instruction does not parse.
-pub(super) fn failure(source: &str, statement: &Statement<'_>, failure: Failure) -> Diagnostic {
+pub(super) fn failure(
+    source: &str,
+    statement: &Statement<'_>,
+    failure: Failure,
+    context: &Context<'_>,
+) -> Diagnostic {
     if let Some(error) = failure.constant {
         return constant(source, error);
     }
@@ -97,8 +103,10 @@ pub(super) fn failure(source: &str, statement: &Statement<'_>, failure: Failure)
                 .label("expected a modifier or selector")
         };
     }
-    // `10%3`: the lexer reads a register `%3`, and so does ptxas.
-    if text.starts_with('%') && previous.is_some_and(|last| last.kind == TokenKind::Number) {
+    // `10%3`: the lexer reads a register `%3`, and so does ptxas. One that is
+    // declared is what it seems.
+    let divides = text.starts_with('%') && context.resolve(text).is_none();
+    if divides && previous.is_some_and(|last| last.kind == TokenKind::Number) {
         return diagnostic(format!("`{text}` reads as a register here"))
             .label("not an operator and a number")
             .help("put a space after `%`")

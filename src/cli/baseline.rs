@@ -52,10 +52,11 @@ impl Baseline {
         let mut known = BTreeMap::new();
         match fs::read_to_string(file) {
             Ok(text) => {
+                let anew = "remove it, and write another with `--update-baseline`";
                 let Written { version, findings } = serde_json::from_str(&text)
-                    .map_err(|error| format!("`{name}` is no baseline: {error}"))?;
+                    .map_err(|_| format!("`{name}` is no baseline of vptx: {anew}"))?;
                 if version != VERSION {
-                    return Err(format!("`{name}` is of version {version}; {VERSION} is read"));
+                    return Err(format!("`{name}` is of version {version}, not {VERSION}: {anew}"));
                 }
                 for Finding { path, code, line, count } in findings {
                     *known.entry((path, code, line)).or_default() += count;

@@ -22,7 +22,7 @@ use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{CheckOptions, Dialect, Language, check_counted};
 use crate::diagnostic::{Applicability, Edit};
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{Code, Selector, fix};
+use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
 use crate::report::{Counts, FileReport, Format, Reporter};
 use crate::source::decode;
 
@@ -62,8 +62,9 @@ it (for -, the current folder); those on the command line count for more:
 Exit status: 0 nothing at error level, 1 findings, or --diff shows some, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX or CUDA files, directories to walk for them, or - for standard input
-    #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
+    /// PTX or CUDA files, directories to walk for them, or - for standard input;
+    /// the current directory without any
+    #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
 
     /// Check against this target instead of the module's own, such as sm_90
@@ -112,19 +113,19 @@ pub(super) struct Arguments {
     format: Format,
 
     /// Print how often each rule was broken, not the findings
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "diff"])]
     statistics: bool,
 
     /// Fail on these too, not only on errors
     #[arg(long, value_enum, value_name = "WHAT")]
     deny: Option<Deny>,
 
-    /// Do not report the findings that this file lists
+    /// Do not report the findings that this file lists; --fix mends them, too
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write what is found to the baseline, and report nothing
-    #[arg(long)]
+    /// Write what is found in files to the baseline, and do not report it
+    #[arg(long, conflicts_with_all = ["fix", "diff"])]
     update_baseline: bool,
 
     /// Read choices from this file only
@@ -135,7 +136,8 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "config")]
     isolated: bool,
 
-    /// The name that standard input goes by; its ending tells the language
+    /// The name that standard input goes by; its ending tells the language, and
+    /// without paths standard input is read
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<PathBuf>,
 
@@ -177,6 +179,14 @@ impl Arguments {
         })
     }
 
+    /// What to read.
+    fn inputs(&self) -> Vec<PathBuf> {
+        if !self.paths.is_empty() {
+            return self.paths.clone();
+        }
+        vec![if self.stdin_filename.is_some() { "-".into() } else { ".".into() }]
+    }
+
     /// The fixes to make, if any.
     fn most(&self) -> Option<Applicability> {
         (self.fix || self.diff).then_some(if self.unsafe_fixes {
@@ -197,6 +207,10 @@ struct Checked {
     mended: usize,
     /// Changes to show, or the mended text of standard input.
     text: Option<Vec<u8>>,
+    /// Why the mended text is not in its place.
+    trouble: Option<String>,
+    /// Whether nothing says for which target it is.
+    targetless: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -238,12 +252,12 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
 impl Run {
     fn run(mut self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         let mut troubles = 0usize;
-        let wants = |path: &Path| {
-            Kind::of(path) != Kind::Other
-                // What is wrong with settings is told of with the file.
-                && self.finder.of(path).map_or(true, |(settings, path)| !settings.excludes(&path))
+        let known = |path: &Path| Kind::of(path) != Kind::Other;
+        // What is wrong with settings is told of with the file.
+        let excluded = |path: &Path| {
+            self.finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path))
         };
-        let inputs = input::expand(&arguments.paths, wants, |message| {
+        let inputs = input::expand(&arguments.inputs(), known, excluded, |message| {
             troubles += 1;
             trouble(&message);
         });
@@ -279,11 +293,16 @@ impl Run {
             if let Some(baseline) = &mut self.baseline {
                 let path = checked.path.as_deref();
                 baseline.take(path, &report.source, &mut report.diagnostics);
-                if arguments.update_baseline {
+                if arguments.update_baseline && path.is_some() {
                     report.diagnostics.clear();
                 }
             }
             totals.add(&checked);
+            if let Some(message) = checked.trouble {
+                troubles += 1;
+                out.stream.flush()?;
+                trouble(&message);
+            }
             // The stream is line-buffered; a file goes out in one piece.
             text.clear();
             if let Some(shown) = checked.text {
@@ -317,13 +336,27 @@ impl Run {
         if arguments.statistics {
             totals.statistics(&mut text)?;
         }
-        if arguments.format == Format::Human && !arguments.quiet && totals.files > 0 {
-            totals.summary(arguments, &mut text)?;
+        let tells =
+            arguments.diff || arguments.format == Format::Human && !arguments.update_baseline;
+        let mut summary = Vec::new();
+        if tells && !arguments.quiet && totals.files > 0 {
+            totals.summary(arguments, self.baseline.is_some(), &mut summary)?;
         }
         if filter {
             errors.write_all(&text)?;
         } else {
             out.stream.write_all(&text)?;
+        }
+        // Nothing but the changes goes with the changes.
+        if filter || arguments.diff {
+            out.stream.flush()?;
+            errors.write_all(&summary)?;
+        } else {
+            out.stream.write_all(&summary)?;
+        }
+        if arguments.costs && totals.targetless && !arguments.quiet {
+            out.stream.flush()?;
+            writeln!(errors, "vptx: costs are those of a target: --target sm_90, for instance")?;
         }
         if let Some(baseline) = &self.baseline {
             let paths = || paths.iter().map(PathBuf::as_path);
@@ -378,6 +411,8 @@ impl Run {
             path,
             mended: 0,
             text: None,
+            trouble: None,
+            targetless: language == Language::Cuda && options.target.is_none(),
         };
         match arguments.most() {
             None => {
@@ -390,7 +425,7 @@ impl Run {
                 }
                 checked.report.diagnostics = diagnostics;
             }
-            Some(most) => mend(input, &bytes, &options, most, arguments, color, &mut checked)?,
+            Some(most) => mend(input, &bytes, &options, most, arguments, color, &mut checked),
         }
         Ok(checked)
     }
@@ -405,9 +440,9 @@ fn mend(
     arguments: &Arguments,
     color: bool,
     checked: &mut Checked,
-) -> Result<(), String> {
+) {
     let source = decode(bytes.to_vec());
-    let fixed = fix(&source, options, most);
+    let mut fixed = fix(&source, options, most);
     // Byte for byte, as the text may have stand-ins.
     let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| replay(&bytes, edits));
     let stdin = *input == Input::Stdin;
@@ -415,10 +450,13 @@ fn mend(
         if arguments.diff {
             checked.text = Some(diff(&checked.report.path, bytes, &mended, color));
         } else if let Input::File(path) = input {
-            let cannot = |error| format!("cannot write `{}`: {}", input.name(), reason(&error));
             // Where a link points to is what is replaced.
-            let path = fs::canonicalize(path).map_err(cannot)?;
-            replace(&path, &mended).map_err(cannot)?;
+            let written = fs::canonicalize(path).and_then(|path| replace(&path, &mended));
+            if let Err(error) = written {
+                let why = reason(&error);
+                checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));
+                fixed = Fixed::unmade(&source, options);
+            }
         }
     }
     if stdin && !arguments.diff {
@@ -428,7 +466,6 @@ fn mend(
     checked.mended = fixed.mended.len();
     checked.report.diagnostics = fixed.left;
     checked.report.source = fixed.text;
-    Ok(())
 }
 
 fn replay(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
@@ -453,6 +490,10 @@ struct Totals {
     mended: usize,
     /// Files of which changes were shown.
     changed: usize,
+    /// Findings left that have a fix to make, and those whose fix is unsafe.
+    mendable: [usize; 2],
+    /// Whether there are video instructions of no known target.
+    targetless: bool,
 }
 
 impl Totals {
@@ -461,7 +502,11 @@ impl Totals {
         self.statements += checked.statements;
         self.mended += checked.mended;
         self.counts.add(&checked.report.diagnostics);
+        self.targetless |= checked.targetless && checked.statements > 0;
         for diagnostic in &checked.report.diagnostics {
+            if let Some(fix) = choose_fix(&diagnostic.fixes, Applicability::Unsafe) {
+                self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
+            }
             *self.codes.entry(diagnostic.code).or_default() += 1;
         }
     }
@@ -478,13 +523,25 @@ impl Totals {
         Ok(())
     }
 
-    fn summary(&self, arguments: &Arguments, out: &mut impl Write) -> io::Result<()> {
+    fn summary(
+        &self,
+        arguments: &Arguments,
+        baseline: bool,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
-        if arguments.most().is_some() {
+        let found = self.counts.summary();
+        let found = match (&found, arguments.most()) {
+            (Some(found), Some(_)) if self.mended > 0 => format!("{found} left"),
+            (None, Some(_)) if self.mended > 0 => "nothing left".into(),
+            (Some(found), _) => found.clone(),
+            (None, _) if baseline => "nothing new found".into(),
+            (None, _) => "nothing found".into(),
+        };
+        if self.mended > 0 {
             let verb = if arguments.diff { "would be mended" } else { "mended" };
             write!(out, "{} {verb}, ", findings(self.mended))?;
         }
-        let found = self.counts.summary().unwrap_or_else(|| "nothing found".into());
         writeln!(
             out,
             "{found} in {} video instruction{} of {} file{}",
@@ -492,7 +549,18 @@ impl Totals {
             plural(self.statements),
             self.files,
             plural(self.files),
-        )
+        )?;
+        let [safe, unsafes] = match arguments.most() {
+            Some(Applicability::Unsafe) => [0, 0],
+            Some(_) => [0, self.mendable[1]],
+            None => self.mendable,
+        };
+        match (safe, unsafes) {
+            (0, 0) => Ok(()),
+            (_, 0) => writeln!(out, "--fix mends {safe}"),
+            (0, _) => writeln!(out, "--fix --unsafe-fixes mends {unsafes}"),
+            _ => writeln!(out, "--fix mends {safe}, --unsafe-fixes {unsafes} more"),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ir::{Agreement, Deviation, Semantics, Witness};
 use crate::isa::{Destination, Mnemonic, Role, Target};
 use crate::lint::Code;
 use crate::rewrite::FreshRegisters;
+use crate::text::nearest;
 use crate::video;
 
 #[derive(Debug, Args)]
@@ -43,9 +44,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if let Some(deviation) = Deviation::find(subject) {
         return explain_deviation(deviation, out);
     }
-    trouble(&format!(
-        "nothing is known of `{subject}`: `vptx explain` lists all codes and instructions"
-    ));
+    let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
+    let names = names.chain(Mnemonic::ALL.iter().map(|mnemonic| mnemonic.text()));
+    trouble(&match nearest(subject, names) {
+        Some(meant) => format!("nothing is known of `{subject}`; did you mean `{meant}`?"),
+        None => format!(
+            "nothing is known of `{subject}`: `vptx explain` lists all codes and instructions"
+        ),
+    });
     Ok(FAILED)
 }
 

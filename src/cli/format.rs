@@ -84,10 +84,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let mut troubles = 0usize;
-    let inputs = input::expand(&arguments.paths, is_ptx, |message| {
-        troubles += 1;
-        trouble(&message);
-    });
+    let inputs = input::expand(
+        &arguments.paths,
+        is_ptx,
+        |_| false,
+        |message| {
+            troubles += 1;
+            trouble(&message);
+        },
+    );
     let outcomes = with_progress("formatted", inputs.len(), |done| {
         inputs
             .par_iter()

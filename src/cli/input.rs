@@ -111,6 +111,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 pub(super) fn expand(
     arguments: &[PathBuf],
     wants: impl Fn(&Path) -> bool,
+    excluded: impl Fn(&Path) -> bool,
     mut trouble: impl FnMut(String),
 ) -> Vec<Input> {
     let mut inputs = Vec::new();
@@ -125,17 +126,20 @@ pub(super) fn expand(
             continue;
         }
         let before = inputs.len();
+        // What is named is read, whatever the settings say.
+        let named = excluded(&argument.join("any"));
         let walk =
             WalkBuilder::new(argument).sort_by_file_path(Path::cmp).require_git(false).build();
         for entry in walk {
             match entry {
                 Ok(entry) => {
                     let file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-                    if file && wants(entry.path()) {
+                    let path = entry.path();
+                    if file && wants(path) && (named || !excluded(path)) {
                         inputs.push(Input::File(strip_dot(entry.path())));
                     }
                 }
-                Err(error) => trouble(format!("cannot walk: {error}")),
+                Err(error) => trouble(unwalkable(&error)),
             }
         }
         if inputs.len() == before {
@@ -149,6 +153,18 @@ pub(super) fn expand(
         Input::File(path) => seen.insert(path.clone()),
     });
     inputs
+}
+
+/// What keeps a folder from being walked.
+fn unwalkable(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithDepth { err, .. } => unwalkable(err),
+        ignore::Error::WithPath { path, err } => match err.io_error() {
+            Some(error) => format!("cannot read `{}`: {}", path.display(), reason(error)),
+            None => format!("cannot walk `{}`: {err}", path.display()),
+        },
+        _ => format!("cannot walk: {error}"),
+    }
 }
 
 /// `./a.ptx` as `a.ptx`: the walk of `.` should not prefix every name.

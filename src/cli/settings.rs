@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, de};
 use super::input::reason;
 use crate::check::{CheckOptions, Dialect};
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{RuleSet, Selector};
+use crate::lint::Selector;
 use crate::print::{FormatOptions, LineEnding};
 use crate::text::nearest;
 
@@ -123,28 +123,18 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// These choices, and those that come later, which count for more.
-    fn then(mut self, later: &Choices) -> Choices {
-        self.dialect = later.dialect.or(self.dialect);
-        self.target = later.target.or(self.target);
-        self.ptx_version = later.ptx_version.or(self.ptx_version);
-        if later.select.is_some() {
-            self.select.clone_from(&later.select);
-            // What was added to another choice, and taken from it.
-            self.extend.clear();
-            self.ignore.clear();
-        }
-        self.extend.extend(later.extend.iter().cloned());
-        self.ignore.extend(later.ignore.iter().cloned());
-        self
-    }
-
-    fn options(&self) -> CheckOptions {
-        CheckOptions::default()
-            .with_dialect(self.dialect.unwrap_or_default())
-            .with_target(self.target)
-            .with_ptx_version(self.ptx_version)
-            .with_rules(RuleSet::choose(self.select.as_deref(), &self.extend, &self.ignore))
+    /// Options with these choices, which count for more than what was chosen
+    /// before.
+    fn apply(&self, options: CheckOptions) -> CheckOptions {
+        let dialect = self.dialect.unwrap_or(options.dialect);
+        let target = self.target.or(options.target);
+        let version = self.ptx_version.or(options.ptx_version);
+        let rules = options.rules.choose(self.select.as_deref(), &self.extend, &self.ignore);
+        options
+            .with_dialect(dialect)
+            .with_target(target)
+            .with_ptx_version(version)
+            .with_rules(rules)
     }
 }
 
@@ -174,13 +164,13 @@ impl Default for Settings {
 impl Settings {
     /// How to check a file, or text without one.
     pub(super) fn check(&self, path: Option<&Path>, command: &Choices) -> CheckOptions {
-        let mut choices = self.check.clone();
-        for (paths, more) in &self.per_path {
+        let mut options = self.check.apply(CheckOptions::default());
+        for (paths, choices) in &self.per_path {
             if path.is_some_and(|path| matches(paths, path)) {
-                choices = choices.then(more);
+                options = choices.apply(options);
             }
         }
-        choices.then(command).options()
+        command.apply(options)
     }
 
     /// Whether a file is not to be looked at unless it is named.

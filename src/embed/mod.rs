@@ -22,6 +22,7 @@ mod edit;
 mod scan;
 mod template;
 
+pub(crate) use scan::comments;
 use scan::{Literal, Scanner, Statement};
 use template::{Expanded, Map, Mode, Spelling, Unknown, decode, expand};
 
@@ -63,8 +64,13 @@ fn may_start(body: &[u8], letter: u8) -> bool {
         [.., b'\\' | b'%', _] | [] => true,
         [.., before] => !before.is_ascii_alphanumeric() && !b"_$.%".contains(&before),
     };
-    // A code may stand for any letter.
-    let is_code = |at: usize| matches!(body.get(at + 1), Some(b'x' | b'u' | b'U' | b'0'..=b'7'));
+    // A code may stand for any letter, and a joined line may part an escape.
+    let is_code = |at: usize| {
+        matches!(
+            body[at + 1..],
+            [b'x' | b'u' | b'U' | b'0'..=b'7', ..] | [b'\\', b'\n' | b'\r', ..]
+        )
+    };
     memchr::memchr2_iter(letter, letter.to_ascii_uppercase(), body).any(at_start)
         || memchr::memchr_iter(b'\\', body).any(is_code)
 }

@@ -129,6 +129,25 @@ fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     bytes.len()
 }
 
+/// The comments of a source, in order.
+pub(crate) fn comments(source: &str) -> Vec<Span> {
+    const STARTS: [bool; 256] = table(b"\"'/");
+    let mut cursor = Cursor::new(source);
+    let mut comments = Vec::new();
+    while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
+        cursor.pos = at + 1;
+        match cursor.bytes[at] {
+            b'/' => {
+                if cursor.comment(at) {
+                    comments.push(Span::new(at as u32, cursor.pos as u32));
+                }
+            }
+            quote => cursor.quoted(at, quote),
+        }
+    }
+    comments
+}
+
 impl<'s> Cursor<'s> {
     pub(super) fn new(source: &'s str) -> Cursor<'s> {
         Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX }
@@ -153,15 +172,7 @@ impl<'s> Cursor<'s> {
             };
             self.pos = at + 1;
             match self.bytes[at] {
-                b'"' => {
-                    let literal = self.string(at, at, is_raw(&self.bytes[..at]));
-                    self.pos = literal.map_or_else(|end| end, |literal| literal.span.end as usize);
-                }
-                b'\'' => {
-                    if !self.is_separator(at) {
-                        self.pos = self.quoted_end(at).unwrap_or_else(|end| end);
-                    }
-                }
+                quote @ (b'"' | b'\'') => self.quoted(at, quote),
                 b'/' => _ = self.comment(at),
                 b'#' => {
                     if self.starts_line(at) {
@@ -177,6 +188,16 @@ impl<'s> Cursor<'s> {
                 b'(' => return Some(Stop::Open),
                 _ => return Some(Stop::Close),
             }
+        }
+    }
+
+    /// Passes the string or character that starts with a quote here.
+    fn quoted(&mut self, at: usize, quote: u8) {
+        if quote == b'"' {
+            let literal = self.string(at, at, is_raw(&self.bytes[..at]));
+            self.pos = literal.map_or_else(|end| end, |literal| literal.span.end as usize);
+        } else if !self.is_separator(at) {
+            self.pos = self.quoted_end(at).unwrap_or_else(|end| end);
         }
     }
 

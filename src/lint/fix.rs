@@ -25,17 +25,24 @@ pub struct Fixed {
     pub left: Vec<Diagnostic>,
 }
 
+impl Fixed {
+    /// A text as it is, with all there is to report.
+    pub(crate) fn unmade(source: &str, options: &CheckOptions) -> Fixed {
+        Fixed {
+            text: source.to_string(),
+            rounds: Vec::new(),
+            mended: Vec::new(),
+            left: check(source, options),
+        }
+    }
+}
+
 /// Makes the fixes of all findings, until none is left to make. With
 /// [`Applicability::Safe`] only those that keep the meaning; with
 /// [`Applicability::Unsafe`] also those of findings that offer a single one. A
 /// fix that would bring more errors is not made.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
-    let mut fixed = Fixed {
-        text: source.to_string(),
-        rounds: Vec::new(),
-        mended: Vec::new(),
-        left: check(source, options),
-    };
+    let mut fixed = Fixed::unmade(source, options);
     for _ in 0..ROUNDS {
         let batch = batch(&fixed.left, most);
         if batch.is_empty() {
@@ -57,7 +64,7 @@ fn batch(diagnostics: &[Diagnostic], most: Applicability) -> Vec<(Code, &Fix)> {
     let mut choices: Vec<(Span, &Diagnostic, &Fix)> = diagnostics
         .iter()
         .filter_map(|diagnostic| {
-            let fix = choice(&diagnostic.fixes, most)?;
+            let fix = choose_fix(&diagnostic.fixes, most)?;
             let hull = fix.edits.first()?.span.to(fix.edits.last()?.span);
             Some((hull, diagnostic, fix))
         })
@@ -78,7 +85,7 @@ fn batch(diagnostics: &[Diagnostic], most: Applicability) -> Vec<(Code, &Fix)> {
 }
 
 /// The fix to make, if there is no doubt which.
-fn choice(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
+pub(crate) fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
     let safe = fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
     let only = match fixes {
         [fix] if most == Applicability::Unsafe && fix.applicability == Applicability::Unsafe => {

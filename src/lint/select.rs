@@ -48,11 +48,13 @@ impl RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// The set that a choice describes. `select` stands in place of the default
-    /// rules and `extend` adds to them; `ignore` takes rules away. Where several
-    /// name a rule, the longest wins, so that `V5` may be ignored but `V501`
-    /// selected; among equals `ignore` does.
+    /// The set that a choice makes of this one. `select` stands in its place and
+    /// `extend` adds to it; `ignore` takes rules away. Where several of them name a
+    /// rule, the longest wins, so that `V5` may be ignored but `V501` selected;
+    /// among equals `ignore` does.
+    #[must_use]
     pub fn choose(
+        self,
         select: Option<&[Selector]>,
         extend: &[Selector],
         ignore: &[Selector],
@@ -62,8 +64,8 @@ impl RuleSet {
             let length = |selectors: &[Selector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
             };
-            // The default is less than any word of it.
-            let default = select.is_none() && code.default();
+            // What holds already is less than any word of it.
+            let default = select.is_none() && self.contains(code);
             let wanted = length(select.unwrap_or_default()).max(length(extend));
             let unwanted = length(ignore);
             let on = match (wanted, unwanted) {
@@ -96,6 +98,11 @@ impl fmt::Debug for RuleSet {
 pub struct Selector(String);
 
 impl Selector {
+    /// Whether it names every rule.
+    pub(crate) fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether it names a rule.
     pub fn matches(&self, code: Code) -> bool {
         code.text().starts_with(&self.0)
@@ -114,6 +121,10 @@ impl FromStr for Selector {
     /// # Errors
     /// A message, when the text selects no rule.
     fn from_str(text: &str) -> Result<Selector, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("a rule is missing".into());
+        }
         let upper = text.to_ascii_uppercase();
         if upper == "ALL" {
             return Ok(Selector(String::new()));
@@ -122,7 +133,7 @@ impl FromStr for Selector {
             return Ok(Selector(code.text().into()));
         }
         let selector = Selector(upper);
-        if !selector.0.is_empty() && Code::ALL.iter().any(|code| selector.matches(*code)) {
+        if Code::ALL.iter().any(|code| selector.matches(*code)) {
             return Ok(selector);
         }
         let names = || Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
@@ -146,7 +157,7 @@ mod tests {
 
     fn chosen(select: Option<&str>, extend: &str, ignore: &str) -> RuleSet {
         let select = select.map(selectors);
-        RuleSet::choose(select.as_deref(), &selectors(extend), &selectors(ignore))
+        RuleSet::DEFAULT.choose(select.as_deref(), &selectors(extend), &selectors(ignore))
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! the start of some, and without brackets all rules are meant.
 
 use super::rules::documented_only;
-use super::{Code, RuleSet, Selector};
-use crate::check::Dialect;
+use super::{Code, Selector};
+use crate::check::{CheckOptions, Dialect, Language};
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::embed;
 use crate::source::{LineIndex, Span};
+use crate::syntax::lexer;
 use crate::text::nearest;
 
 /// What such comments start with.
@@ -19,14 +21,9 @@ const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
 
 /// Drops what comments suppress, and says what is wrong with the comments. The
 /// findings are in the order of the text, before and after.
-pub(crate) fn suppress(
-    source: &str,
-    rules: RuleSet,
-    dialect: Dialect,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
     let mut found = Vec::new();
-    let mut suppressions = read(source, &mut found);
+    let mut suppressions = read(source, options.language, &mut found);
     if !suppressions.is_empty() {
         let index = LineIndex::new(source);
         for suppression in &mut suppressions {
@@ -41,10 +38,10 @@ pub(crate) fn suppress(
             keep
         });
         for suppression in &suppressions {
-            found.extend(suppression.unused(source, rules, dialect));
+            found.extend(suppression.unused(source, options));
         }
     }
-    found.retain(|diagnostic| rules.contains(diagnostic.code));
+    found.retain(|diagnostic| options.rules.contains(diagnostic.code));
     if !found.is_empty() {
         diagnostics.append(&mut found);
         diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
@@ -97,6 +94,12 @@ struct Entry {
     used: bool,
 }
 
+impl Entry {
+    fn matches(&self, code: Code) -> bool {
+        self.selector.as_ref().is_none_or(|selector| selector.matches(code))
+    }
+}
+
 impl Suppression {
     /// Finds the line that it is about.
     fn place(&mut self, source: &str, index: &LineIndex) {
@@ -104,9 +107,11 @@ impl Suppression {
             return;
         }
         let line = index.line(self.span.start);
+        let last = index.line(self.span.end.saturating_sub(1));
         let before = &source[index.line_span(line).start as usize..self.span.start as usize];
-        if !before.trim().is_empty() {
-            self.scope = Scope::Beside(line);
+        let after = &source[self.span.end as usize..index.line_span(last).end as usize];
+        if !before.trim().is_empty() || !after.trim().is_empty() {
+            self.scope = Scope::Beside(if before.trim().is_empty() { last } else { line });
             return;
         }
         // Several may stand one above the other.
@@ -114,7 +119,7 @@ impl Suppression {
             let text = index.line_span(line).text(source).trim_start();
             text.strip_prefix("//").is_some_and(|text| text.trim_start().starts_with(MARK))
         };
-        let mut below = index.line(self.span.end.saturating_sub(1)) + 1;
+        let mut below = last + 1;
         while below < index.lines() && comment(below) {
             below += 1;
         }
@@ -138,7 +143,7 @@ impl Suppression {
         }
         let mut covered = false;
         for entry in &mut self.entries {
-            if entry.selector.as_ref().is_none_or(|selector| selector.matches(code)) {
+            if entry.matches(code) {
                 entry.used = true;
                 covered = true;
             }
@@ -147,21 +152,29 @@ impl Suppression {
     }
 
     /// The finding on a comment of which something suppresses nothing.
-    fn unused(&self, source: &str, rules: RuleSet, dialect: Dialect) -> Option<Diagnostic> {
+    fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
         // A rule that was not asked for cannot tell.
+        let asked = |code: &Code| {
+            options.rules.contains(*code)
+                && (options.dialect == Dialect::Documented || !documented_only(*code))
+        };
+        // Another time there may be another target.
+        let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
         let idle = |entry: &&Entry| {
-            let asked = |code: &&Code| {
-                entry.selector.as_ref().is_none_or(|selector| selector.matches(**code))
-                    && rules.contains(**code)
-                    && (dialect == Dialect::Documented || !documented_only(**code))
-            };
-            !entry.used && Code::ALL.iter().any(|code| asked(&code))
+            let named: Vec<Code> =
+                Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
+            // Of many, those that are off anyway do not count.
+            let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
+            let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
+            !entry.used && !judges.is_empty() && judges.iter().all(asked)
         };
         let unused: Vec<&Entry> = self.entries.iter().filter(idle).collect();
         let first = unused.first()?;
         let names: Vec<String> = unused
             .iter()
-            .filter_map(|entry| Some(format!("`{}`", entry.selector.as_ref()?)))
+            .filter_map(|entry| entry.selector.as_ref())
+            .filter(|selector| !selector.is_all())
+            .map(|selector| format!("`{selector}`"))
             .collect();
         let message = match names.as_slice() {
             [] => "nothing is suppressed here".to_string(),
@@ -173,10 +186,12 @@ impl Suppression {
         } else {
             vec![Edit::replace(self.entries[0].span.to(self.entries.last()?.span), self.rest(idle))]
         };
-        let diagnostic = Diagnostic::new(Code::V801, first.span, message)
-            .label("suppresses nothing")
-            .fix(Applicability::Safe, "remove it", edits);
-        Some(diagnostic)
+        let mut diagnostic =
+            Diagnostic::new(Code::V801, first.span, message).label("suppresses nothing");
+        for other in &unused[1..] {
+            diagnostic = diagnostic.related(other.span, "nor does this");
+        }
+        Some(diagnostic.fix(Applicability::Safe, "remove it", edits))
     }
 
     /// The codes that are needed.
@@ -193,34 +208,32 @@ impl Suppression {
         let before = source[..self.span.start as usize].trim_end_matches([' ', '\t']);
         let after = &source[self.span.end as usize..];
         let alone = before.is_empty() || before.ends_with('\n');
-        let end = match after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')) {
-            Some(rest) if alone => source.len() - rest.len(),
-            _ => self.span.end as usize,
+        let (start, rest) = match after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')) {
+            Some(rest) if alone => (before.len(), rest),
+            // The indentation stays for what follows.
+            None if alone => (self.span.start as usize, after.trim_start_matches([' ', '\t'])),
+            _ => (before.len(), after),
         };
-        Span::new(before.len() as u32, end as u32)
+        Span::new(start as u32, (source.len() - rest.len()) as u32)
     }
 }
 
 /// The suppressions of a text, and what is wrong with their writing.
-fn read(source: &str, found: &mut Vec<Diagnostic>) -> Vec<Suppression> {
-    let mut suppressions = Vec::new();
-    for at in memchr::memmem::find_iter(source.as_bytes(), MARK) {
-        let before = source[..at].trim_end_matches([' ', '\t']);
-        let Some(start) = before.strip_suffix("//").or_else(|| before.strip_suffix("/*")) else {
-            continue;
-        };
-        let block = before.ends_with('*');
-        let rest = &source[at + MARK.len()..];
-        let length = if block {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else {
-            rest.find(['\n', '\r']).unwrap_or(rest.len())
-        };
-        let span = Span::new(start.len() as u32, (at + MARK.len() + length) as u32);
-        let text = &rest[..length];
-        suppressions.extend(comment(text, at + MARK.len(), span, found));
+fn read(source: &str, language: Language, found: &mut Vec<Diagnostic>) -> Vec<Suppression> {
+    // Most texts have none, and need no look at their comments.
+    if memchr::memmem::find(source.as_bytes(), MARK.as_bytes()).is_none() {
+        return Vec::new();
     }
-    suppressions
+    let comments = match language {
+        Language::Ptx => lexer::comments(source),
+        Language::Cuda => embed::comments(source),
+    };
+    let read = |span: Span| {
+        let inside = &span.text(source)[2..];
+        let text = inside.trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
+        comment(text.trim_end_matches('\r'), span.end as usize - text.len(), span, found)
+    };
+    comments.into_iter().filter_map(read).collect()
 }
 
 /// Reads what follows the mark.

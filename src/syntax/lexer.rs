@@ -185,6 +185,26 @@ pub(crate) fn string_end(bytes: &[u8], pos: usize) -> Option<usize> {
     bytes[pos + 1..].iter().position(|&byte| byte == b'"').map(|n| pos + 2 + n)
 }
 
+/// The comments of a text, in order.
+pub(crate) fn comments(text: &str) -> Vec<Span> {
+    let bytes = text.as_bytes();
+    let mut comments = Vec::new();
+    let mut pos = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'/', &bytes[pos..]) {
+        let at = pos + found;
+        pos = match (bytes[at], bytes.get(at + 1)) {
+            (b'"', _) => string_end(bytes, at).unwrap_or(bytes.len()),
+            (_, Some(b'/')) => line_end(bytes, at),
+            (_, Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
+            _ => at + 1,
+        };
+        if pos > at + 1 && bytes[at] == b'/' {
+            comments.push(Span::new(at as u32, pos as u32));
+        }
+    }
+    comments
+}
+
 impl<'s> Lexer<'s> {
     pub(crate) fn new(text: &'s str, pos: usize) -> Lexer<'s> {
         Lexer { bytes: text.as_bytes(), pos }

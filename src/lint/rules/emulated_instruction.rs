@@ -21,26 +21,21 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
     let sequence = sequence.for_registers(place.registers);
     let block = memo.blocks().block(place.statement.start, instruction, &sequence, false);
-    let (applicability, help) = if same {
-        (Applicability::Safe, "`vptx lower --emit ptx` writes it so".to_owned())
-    } else {
-        let help = "`vptx lower --emit ptx` writes it so, as ptxas 13 computes it; the manual or \
-                    older ptxas mean something else";
-        (Applicability::Unsafe, help.to_owned())
-    };
+    let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let (many, few) = (cost.ptxas, cost.rewritten);
     let message = format!(
         "emulated: ptxas 13.5 emits {many} machine instructions on {target}, an equivalent of \
          {few} exists"
     );
-    Some(
+    let diagnostic = if same {
         Diagnostic::new(Code::V601, place.statement, message)
-            .label(format!("{many} machine instructions"))
-            .help(help)
-            .fix(
-                applicability,
-                "write it as ordinary PTX",
-                vec![Edit::replace(place.statement, block)],
-            ),
-    )
+    } else {
+        Diagnostic::new(Code::V601, place.statement, message)
+            .help("as ptxas 13 computes it; the manual or older ptxas mean something else")
+    };
+    Some(diagnostic.label(format!("{many} machine instructions")).fix(
+        applicability,
+        "write it as ordinary PTX",
+        vec![Edit::replace(place.statement, block)],
+    ))
 }
