@@ -84,8 +84,9 @@ fn batch(diagnostics: &[Diagnostic], most: Applicability) -> Vec<(Code, &Fix)> {
     batch
 }
 
-/// The fix to make, if there is no doubt which.
-pub(crate) fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
+/// The fix that a tool may make, if there is no doubt which: a safe one, or with
+/// [`Applicability::Unsafe`] the only one there is.
+pub fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
     let safe = fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
     let only = match fixes {
         [fix] if most == Applicability::Unsafe && fix.applicability == Applicability::Unsafe => {

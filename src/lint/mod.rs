@@ -15,8 +15,7 @@ use std::fmt;
 
 use crate::diagnostic::{Applicability, Severity};
 
-pub(crate) use fix::choose_fix;
-pub use fix::{Fixed, fix};
+pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
 pub(crate) use suppress::suppress;
