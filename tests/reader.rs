@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use support::ptx_files;
+use support::{is_about_results, ptx_files};
 use vptx::diagnostic::Severity;
 use vptx::isa::{PtxVersion, Target};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse, parse_with};
@@ -60,7 +60,8 @@ fn clean(text: &str) {
     let (text, marks) = marked(text);
     for dialect in DIALECTS {
         let options = CheckOptions::default().with_dialect(dialect);
-        let (module, diagnostics) = parse_with(&text, &options);
+        let (module, mut diagnostics) = parse_with(&text, &options);
+        diagnostics.retain(|diagnostic| !is_about_results(diagnostic));
         let spans: Vec<Range<usize>> =
             module.statements().iter().map(|statement| statement.span.range()).collect();
         let found: Vec<&str> = spans.iter().map(|span| &text[span.clone()]).collect();

@@ -354,7 +354,8 @@ impl Run {
         } else {
             out.stream.write_all(&summary)?;
         }
-        if arguments.costs && totals.targetless && !arguments.quiet {
+        let unknown = totals.targetless && !totals.codes.contains_key(&Code::V601);
+        if arguments.costs && unknown && arguments.format == Format::Human && !arguments.quiet {
             out.stream.flush()?;
             writeln!(errors, "vptx: costs are those of a target: --target sm_90, for instance")?;
         }
