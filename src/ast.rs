@@ -541,7 +541,7 @@ impl Instruction {
         }
     }
 
-    fn tail(&self) -> Option<&Tail> {
+    pub(crate) fn tail(&self) -> Option<&Tail> {
         match &self.operation {
             Operation::Arithmetic(it) => Some(&it.tail),
             Operation::Shift(it) => Some(&it.tail),

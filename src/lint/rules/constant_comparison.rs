@@ -8,8 +8,8 @@ use crate::lint::Code;
 pub(super) const RULE: Rule = Rule { codes: &[Code::V505], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
-    let facts = memo.facts(subject.instruction);
-    let (_, holds) = *facts.settled.first()?;
+    let settled = memo.facts(subject.instruction)?.settled();
+    let (_, holds) = *settled.first()?;
     let compare = subject.instruction.modifier(Role::Compare)?;
     let span = subject.modifier(compare.text())?;
     let verdict = if holds { "always true" } else { "always false" };
@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         };
         (format!("this comparison is {verdict}"), help.to_string())
     } else {
-        let lanes: Vec<String> = facts.settled.iter().map(|(lane, _)| lane.to_string()).collect();
+        let lanes: Vec<String> = settled.iter().map(|(lane, _)| lane.to_string()).collect();
         let lanes = match lanes.as_slice() {
             [one] => format!("lane {one}"),
             [rest @ .., last] => format!("lanes {} and {last}", rest.join(", ")),

@@ -27,15 +27,16 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         "emulated: ptxas 13.5 emits {many} machine instructions on {target}, an equivalent of \
          {few} exists"
     );
-    let diagnostic = if same {
-        Diagnostic::new(Code::V601, place.statement, message)
-    } else {
-        Diagnostic::new(Code::V601, place.statement, message)
-            .help("as ptxas 13 computes it; the manual or older ptxas mean something else")
-    };
-    Some(diagnostic.label(format!("{many} machine instructions")).fix(
-        applicability,
-        "write it as ordinary PTX",
-        vec![Edit::replace(place.statement, block)],
-    ))
+    let mut diagnostic = Diagnostic::new(Code::V601, place.statement, message)
+        .label(format!("{many} machine instructions"))
+        .fix(
+            applicability,
+            "write it as ordinary PTX",
+            vec![Edit::replace(place.statement, block)],
+        );
+    if !same {
+        diagnostic = diagnostic
+            .help("as ptxas 13 computes it; the manual or older ptxas mean something else");
+    }
+    Some(diagnostic)
 }

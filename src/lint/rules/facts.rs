@@ -1,23 +1,23 @@
 //! What ranges and witnesses tell of an instruction, whatever its registers are
 //! called.
 
+use std::cell::OnceCell;
+
 use crate::ast::{
     Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Set, SimdOperands, SimdSet,
     SimdTail, Source, Tail,
 };
 use crate::ir::{Agreement, Input, Op, Program, Semantics, Witness};
-use crate::isa::{Compare, LaneWidth, Part, SecondaryOp};
+use crate::isa::{Compare, LaneWidth, Part, Role, SecondaryOp, Sources};
 
-/// What is known of an instruction.
-#[derive(Debug, Default)]
+/// What is known of a form; each fact is found when it is asked for.
+#[derive(Debug)]
 pub(super) struct Facts {
-    pub(super) difference: Option<Difference>,
-    /// What `.sat` does, if it is there.
-    pub(super) saturation: Option<Saturation>,
-    /// The lanes whose comparison is settled, and how; a scalar one is lane 0.
-    pub(super) settled: Vec<(usize, bool)>,
-    /// What is wrong with the secondary operation.
-    pub(super) secondary: Option<Ineffective>,
+    form: Instruction,
+    difference: OnceCell<Option<Difference>>,
+    saturation: OnceCell<Option<Saturation>>,
+    settled: OnceCell<Vec<(usize, bool)>>,
+    secondary: OnceCell<Option<Ineffective>>,
 }
 
 /// A result of ptxas that is not the manual's.
@@ -46,18 +46,40 @@ pub(super) enum Ineffective {
 }
 
 impl Facts {
-    pub(super) fn of(instruction: &Instruction) -> Facts {
+    pub(super) fn new(form: Operation) -> Facts {
         Facts {
-            difference: difference(instruction),
-            saturation: saturation(instruction),
-            settled: settled(&instruction.operation),
-            secondary: secondary(instruction),
+            form: Instruction::new(form),
+            difference: OnceCell::new(),
+            saturation: OnceCell::new(),
+            settled: OnceCell::new(),
+            secondary: OnceCell::new(),
         }
+    }
+
+    pub(super) fn difference(&self) -> Option<&Difference> {
+        self.difference.get_or_init(|| difference(&self.form)).as_ref()
+    }
+
+    /// What `.sat` does, if it is there.
+    pub(super) fn saturation(&self) -> Option<Saturation> {
+        *self.saturation.get_or_init(|| saturation(&self.form))
+    }
+
+    /// The lanes whose comparison is settled, and how; a scalar one is lane 0.
+    pub(super) fn settled(&self) -> &[(usize, bool)] {
+        self.settled.get_or_init(|| settled(&self.form.operation))
+    }
+
+    /// What is wrong with the secondary operation.
+    pub(super) fn secondary(&self) -> Option<Ineffective> {
+        *self.secondary.get_or_init(|| secondary(&self.form))
     }
 }
 
 fn difference(instruction: &Instruction) -> Option<Difference> {
-    if !may_differ(&instruction.operation) {
+    // ptxas follows the manual in SIMD instructions.
+    let simd = instruction.form().sources != Sources::Scalar;
+    if simd || !may_differ(instruction) {
         return None;
     }
     // Today's assembler first.
@@ -69,44 +91,25 @@ fn difference(instruction: &Instruction) -> Option<Difference> {
     })
 }
 
-/// Whether it is of a kind in which results can differ at all.
-fn may_differ(operation: &Operation) -> bool {
-    match operation {
-        Operation::Arithmetic(it) => it.saturate || tail_differs(&it.tail),
-        Operation::Shift(it) => it.saturate || tail_differs(&it.tail),
-        Operation::Set(it) => tail_differs(&it.tail),
-        Operation::MultiplyAdd(it) => {
-            let parts = it.parts();
-            parts.saturate || parts.scale.is_some()
+/// Whether a scalar instruction is of a kind in which results can differ at all.
+fn may_differ(instruction: &Instruction) -> bool {
+    has(instruction, &[Role::Saturate, Role::Scale])
+        || match instruction.tail() {
+            None | Some(Tail::Word) => false,
+            Some(Tail::Secondary { op, .. }) => *op != SecondaryOp::Add,
+            Some(Tail::Merge { part, .. }) => *part == Part::H1,
         }
-        _ => false,
-    }
 }
 
-fn tail_differs(tail: &Tail) -> bool {
-    match tail {
-        Tail::Word => false,
-        Tail::Secondary { op, .. } => *op != SecondaryOp::Add,
-        Tail::Merge { part, .. } => *part == Part::H1,
-    }
+fn has(instruction: &Instruction, roles: &[Role]) -> bool {
+    roles.iter().any(|role| instruction.modifier(*role).is_some())
 }
 
 /// Whether some fact may hold of it.
-pub(super) fn is_notable(operation: &Operation) -> bool {
-    let saturates = |tail: SimdTail| tail == SimdTail::Merge { saturate: true };
-    may_differ(operation)
-        || match operation {
-            Operation::Arithmetic(it) => has_constant(&it.tail),
-            Operation::Shift(it) => has_constant(&it.tail),
-            Operation::Set(_) | Operation::Set2(_) | Operation::Set4(_) => true,
-            Operation::MultiplyAdd(_) => false,
-            Operation::Arithmetic2(it) => saturates(it.tail),
-            Operation::Arithmetic4(it) => saturates(it.tail),
-        }
-}
-
-fn has_constant(tail: &Tail) -> bool {
-    matches!(tail, Tail::Secondary { c: Operand::Immediate(_), .. })
+pub(super) fn is_notable(instruction: &Instruction) -> bool {
+    may_differ(instruction)
+        || has(instruction, &[Role::Compare])
+        || matches!(instruction.tail(), Some(Tail::Secondary { c: Operand::Immediate(_), .. }))
 }
 
 /// The same instruction without `.sat`, if it has one.
@@ -122,17 +125,18 @@ fn unsaturated(instruction: &Instruction) -> Option<Instruction> {
             }
             return MultiplyAdd::new(parts).map(|it| Instruction::new(Operation::MultiplyAdd(it)));
         }
-        Operation::Arithmetic2(it) => match &mut it.tail {
-            SimdTail::Merge { saturate } => saturate,
-            SimdTail::Accumulate => return None,
-        },
-        Operation::Arithmetic4(it) => match &mut it.tail {
-            SimdTail::Merge { saturate } => saturate,
-            SimdTail::Accumulate => return None,
-        },
+        Operation::Arithmetic2(it) => simd_saturate(&mut it.tail)?,
+        Operation::Arithmetic4(it) => simd_saturate(&mut it.tail)?,
         Operation::Set(_) | Operation::Set2(_) | Operation::Set4(_) => return None,
     };
     std::mem::take(saturate).then(|| Instruction::new(operation))
+}
+
+fn simd_saturate(tail: &mut SimdTail) -> Option<&mut bool> {
+    match tail {
+        SimdTail::Merge { saturate } => Some(saturate),
+        SimdTail::Accumulate => None,
+    }
 }
 
 fn saturation(instruction: &Instruction) -> Option<Saturation> {
@@ -206,7 +210,7 @@ fn settled_lanes<L: LaneWidth>(set: &SimdSet<L>) -> Vec<(usize, bool)> {
 }
 
 /// An instruction with a secondary operation as it is without.
-pub(super) fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
+fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
     let mut operation = instruction.operation.clone();
     let tail = match &mut operation {
         Operation::Arithmetic(it) => &mut it.tail,
@@ -219,13 +223,7 @@ pub(super) fn without_secondary(instruction: &Instruction) -> Option<Instruction
 }
 
 fn secondary(instruction: &Instruction) -> Option<Ineffective> {
-    let tail = match &instruction.operation {
-        Operation::Arithmetic(it) => &it.tail,
-        Operation::Shift(it) => &it.tail,
-        Operation::Set(it) => &it.tail,
-        _ => return None,
-    };
-    let Tail::Secondary { op, c: Operand::Immediate(constant) } = tail else {
+    let Some(Tail::Secondary { op, c: Operand::Immediate(constant) }) = instruction.tail() else {
         return None;
     };
     // Additions are modulo 2^32 for everyone.

@@ -21,7 +21,6 @@ mod unread_source;
 mod unused_third_source;
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::{Code, RuleSet};
 use crate::ast::{Instruction, Operation};
@@ -110,8 +109,7 @@ pub(crate) struct Memo<'s> {
 /// What is known of forms, in any text.
 #[derive(Default)]
 pub(crate) struct Known {
-    facts: HashMap<Operation, Rc<Facts>>,
-    nothing: Rc<Facts>,
+    facts: HashMap<Operation, Facts>,
 }
 
 impl<'s> Memo<'s> {
@@ -128,18 +126,14 @@ impl<'s> Memo<'s> {
         self.blocks.get_or_insert_with(|| BlockWriter::new(source))
     }
 
-    /// What holds for the instruction whatever its registers are called.
-    fn facts(&mut self, instruction: &Instruction) -> Rc<Facts> {
-        if !facts::is_notable(&instruction.operation) {
-            return Rc::clone(&self.known.nothing);
+    /// What holds for the instruction whatever its registers are called, if there
+    /// may be something.
+    fn facts(&mut self, instruction: &Instruction) -> Option<&Facts> {
+        if !facts::is_notable(instruction) {
+            return None;
         }
         let form = facts::anonymous(instruction);
-        if let Some(facts) = self.known.facts.get(&form) {
-            return Rc::clone(facts);
-        }
-        let facts = Rc::new(Facts::of(&Instruction::new(form.clone())));
-        self.known.facts.insert(form, Rc::clone(&facts));
-        facts
+        Some(self.known.facts.entry(form).or_insert_with_key(|form| Facts::new(form.clone())))
     }
 }
 

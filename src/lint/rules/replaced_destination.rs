@@ -4,7 +4,7 @@
 use super::{Memo, Rule, Subject};
 use crate::ast::{Operation, SimdOperands, Tail};
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
-use crate::isa::{LaneWidth, Mask};
+use crate::isa::{LaneWidth, Mask, Role};
 use crate::lint::Code;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::V509], documented: false, find };
@@ -12,17 +12,14 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::V509], documented: false, fi
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let instruction = subject.instruction;
     let partial = match &instruction.operation {
-        Operation::Arithmetic(it) => merges(&it.tail),
-        Operation::Shift(it) => merges(&it.tail),
-        Operation::Set(it) => merges(&it.tail),
-        Operation::MultiplyAdd(_) => false,
         Operation::Arithmetic2(it) => is_partial(&it.operands),
         Operation::Set2(it) => is_partial(&it.operands),
         Operation::Arithmetic4(it) => is_partial(&it.operands),
         Operation::Set4(it) => is_partial(&it.operands),
+        _ => matches!(instruction.tail(), Some(Tail::Merge { .. })),
     };
     // With `.add` the mask only says what is added.
-    let accumulates = instruction.modifier(crate::isa::Role::Secondary).is_some();
+    let accumulates = instruction.modifier(Role::Secondary).is_some();
     let d = instruction.destination();
     let [a, b, c] = instruction.sources();
     let (again, c) = ([a, b].contains(&Some(d)), c?);
@@ -48,10 +45,6 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         vec![Edit::replace(third.span, d.name())],
     );
     Some(diagnostic)
-}
-
-fn merges(tail: &Tail) -> bool {
-    matches!(tail, Tail::Merge { .. })
 }
 
 fn is_partial<L: LaneWidth>(operands: &SimdOperands<L>) -> bool {

@@ -11,8 +11,7 @@ use crate::source::Span;
 pub(super) const RULE: Rule = Rule { codes: &[Code::V501, Code::V502], documented: true, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
-    let facts = memo.facts(subject.instruction);
-    let difference = facts.difference.as_ref()?;
+    let difference = memo.facts(subject.instruction)?.difference()?;
     Some(diagnostic(subject.instruction, difference, subject.opcode()))
 }
 

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::V503, Code::V504], documente
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let span = subject.modifier(".sat")?;
-    let diagnostic = match memo.facts(subject.instruction).saturation? {
+    let diagnostic = match memo.facts(subject.instruction)?.saturation()? {
         Saturation::Both => return None,
         Saturation::Never => {
             let all = subject.raw.modifiers.iter();

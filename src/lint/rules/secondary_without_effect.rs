@@ -10,7 +10,7 @@ use crate::source::Span;
 pub(super) const RULE: Rule = Rule { codes: &[Code::V506], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
-    let secondary = memo.facts(subject.instruction).secondary?;
+    let secondary = memo.facts(subject.instruction)?.secondary()?;
     let modifier = subject.instruction.modifier(Role::Secondary)?;
     let span = subject.modifier(modifier.text())?;
     let [_, _, b, c] = subject.raw.operands.as_slice() else {
