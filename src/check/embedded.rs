@@ -32,8 +32,10 @@ pub(super) fn visit(
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
         }
         let checker: Checker<'_, '_, Sink> = Checker::new(&asm.text, options, known, drop);
-        let mut checker = EmbeddedChecker { asm: &asm, source, checker, count: &mut count };
+        let mut checker =
+            EmbeddedChecker { asm: &asm, source, checker, found: Vec::new(), count: &mut count };
         read_in(&asm.text, context, &mut checker);
+        diagnostics.append(&mut checker.found);
         let Checker { diagnostics: found, memo, .. } = checker.checker;
         known = memo.into_known();
         diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
@@ -78,6 +80,8 @@ struct EmbeddedChecker<'t, 's, 'o, C> {
     asm: &'t Asm<'s>,
     source: &'t str,
     checker: Checker<'t, 'o, Sink>,
+    /// What is found on operands, as findings in the source.
+    found: Vec<Diagnostic>,
     count: C,
 }
 
@@ -142,32 +146,34 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
         self.asm.operands.iter().enumerate().find(|(_, it)| it.placeholder == placeholder)
     }
 
-    fn push(&mut self, diagnostic: Diagnostic) {
-        self.checker.diagnostics.push(diagnostic);
+    /// A finding at a place of the text.
+    fn push(&mut self, span: Span, finding: impl FnOnce(Span) -> Diagnostic) {
+        let mut diagnostic = finding(self.asm.source_span(span));
+        diagnostic.statement = Some(self.asm.span);
+        self.found.push(diagnostic);
     }
 
     /// V701: references to operands that are not there. Says whether there are any.
     fn unknown_operands(&mut self, statement: Span) -> bool {
-        let before = self.checker.diagnostics.len();
+        let before = self.found.len();
         let count = self.asm.operands.len();
         let asm = self.asm;
-        for (_, span) in asm.unknown_operands() {
+        for (name, span) in asm.unknown_operands() {
             if span.start < statement.start || span.end > statement.end {
                 continue;
             }
-            let name = span.text(&asm.text);
             let help = match count {
                 0 => "it has no operands".to_string(),
                 1 => "it has one operand, number 0".to_string(),
                 _ => format!("it has {count} operands, numbered from 0; outputs come first"),
             };
-            self.push(
+            self.push(span, |span| {
                 Diagnostic::new(Code::V701, span, format!("the `asm` has no operand `{name}`"))
                     .label("no such operand")
-                    .help(help),
-            );
+                    .help(help)
+            });
         }
-        self.checker.diagnostics.len() > before
+        self.found.len() > before
     }
 
     /// V702: outputs that are read before anything is written to them.
@@ -187,19 +193,23 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
             if !output.constraint.starts_with('=') || tied || mentions(before, register.name()) {
                 continue;
             }
-            let message = format!("`{register}` is read, but declared as output only");
-            let mut diagnostic = Diagnostic::new(Code::V702, operand.value, message)
-                .label("its value is arbitrary")
-                .related(beyond(self.asm, number), "declared here")
-                .help("`\"+r\"` declares an operand that is read and written");
-            // In the source itself: see `in_source`.
-            if output.span.text(self.source).starts_with("\"=") {
-                let at = output.span.start + 1;
+            let name = self.asm.spelled(register.name());
+            let message = format!("`{name}` is read, but declared as output only");
+            let declared = output.span;
+            let plain = declared.text(self.source).starts_with("\"=");
+            self.push(operand.value, |span| {
+                let diagnostic = Diagnostic::new(Code::V702, span, message)
+                    .label("its value is arbitrary")
+                    .related(declared, "declared here")
+                    .help("`\"+r\"` declares an operand that is read and written");
+                if !plain {
+                    return diagnostic;
+                }
+                let at = declared.start + 1;
                 let edit = Edit::replace(Span::new(at, at + 1), "+");
                 let title = "declare it as read and written";
-                diagnostic = diagnostic.fix(Applicability::Unsafe, title, vec![edit]);
-            }
-            self.push(diagnostic);
+                diagnostic.fix(Applicability::Unsafe, title, vec![edit])
+            });
             return;
         }
     }
@@ -207,21 +217,17 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
     /// V703: inputs that are written.
     fn writes_input(&mut self, raw: &RawInstruction, instruction: &Instruction) {
         let d = instruction.destination();
-        let Some((number, operand)) = self.operand(d.name()) else {
+        let Some((_, operand)) = self.operand(d.name()).filter(|(_, it)| !it.output) else {
             return;
         };
-        if operand.output {
-            return;
-        }
-        let diagnostic = Diagnostic::new(
-            Code::V703,
-            raw.operands[0].value,
-            format!("`{d}` is written, but declared as input"),
-        )
-        .label("the compiler relies on its old value")
-        .related(beyond(self.asm, number), "declared here")
-        .help("move it to the outputs, as `\"+r\"` if it is read, too");
-        self.push(diagnostic);
+        let declared = operand.span;
+        let message = format!("`{}` is written, but declared as input", self.asm.spelled(d.name()));
+        self.push(raw.operands[0].value, |span| {
+            Diagnostic::new(Code::V703, span, message)
+                .label("the compiler relies on its old value")
+                .related(declared, "declared here")
+                .help("move it to the outputs, as `\"+r\"` if it is read, too")
+        });
     }
 }
 
@@ -240,18 +246,12 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         _ => asm.source_span(span),
     };
     let fix = |fix: Fix| {
-        // That of V702 is in the source already.
-        let edits = if found.code == Code::V702 {
-            Some(fix.edits)
-        } else {
-            let edits = fix.edits.iter().map(|edit| {
-                let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
-                Some(Edit::replace(span, replacement))
-            });
-            edits.collect()
-        };
+        let edits = fix.edits.iter().map(|edit| {
+            let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
+            Some(Edit::replace(span, replacement))
+        });
         let title = asm.spelled(&fix.title);
-        edits.map(|edits| Fix { title, applicability: fix.applicability, edits })
+        Some(Fix { title, applicability: fix.applicability, edits: edits.collect::<Option<_>>()? })
     };
     let label = |label: Label| Label { span: place(label.span), text: asm.spelled(&label.text) };
     Diagnostic {

@@ -14,13 +14,13 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::baseline::Baseline;
-use super::files::{diff, replace};
+use super::files::{diff, edited, replace};
 use super::input::{self, Input, Kind, reason};
 use super::progress::with_progress;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{CheckOptions, Dialect, Language, check_counted};
-use crate::diagnostic::{Applicability, Edit};
+use crate::diagnostic::Applicability;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
 use crate::report::{Counts, FileReport, Format, Reporter};
@@ -445,7 +445,7 @@ fn mend(
     let source = decode(bytes.to_vec());
     let mut fixed = fix(&source, options, most);
     // Byte for byte, as the text may have stand-ins.
-    let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| replay(&bytes, edits));
+    let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
     if mended != bytes {
         if arguments.diff {
@@ -463,22 +463,10 @@ fn mend(
     if stdin && !arguments.diff {
         checked.text = Some(mended);
     }
-    checked.statements = check_counted(&fixed.text, options).0;
+    checked.statements = fixed.statements;
     checked.mended = fixed.mended.len();
     checked.report.diagnostics = fixed.left;
     checked.report.source = fixed.text;
-}
-
-fn replay(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
-    let mut edited = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    for edit in edits {
-        edited.extend_from_slice(&bytes[at..edit.span.start as usize]);
-        edited.extend_from_slice(edit.replacement.as_bytes());
-        at = edit.span.end as usize;
-    }
-    edited.extend_from_slice(&bytes[at..]);
-    edited
 }
 
 /// What a run found altogether.

@@ -8,8 +8,24 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 
+use crate::diagnostic::Edit;
+
 /// After this long a diff need not be the shortest one.
 const DIFF_TIME: Duration = Duration::from_secs(5);
+
+/// The bytes with edits made, which are in order and do not overlap.
+pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let mut edited = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for edit in edits {
+        let span = edit.span.range();
+        edited.extend_from_slice(&bytes[at..span.start]);
+        edited.extend_from_slice(edit.replacement.as_bytes());
+        at = span.end;
+    }
+    edited.extend_from_slice(&bytes[at..]);
+    edited
+}
 
 /// Puts new contents in the place of a file's, all or nothing; one that is not
 /// there is made.

@@ -11,7 +11,7 @@ use anstream::AutoStream;
 use clap::Args;
 use rayon::prelude::*;
 
-use super::files::{diff, replace};
+use super::files::{diff, edited, replace};
 use super::input::{self, Input, Kind, reason};
 use super::progress::with_progress;
 use super::settings::Finder;
@@ -230,17 +230,7 @@ fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, F
         return format(text, options).map(|text| Some(text.into_bytes()));
     }
     // One character stands for each byte that is not UTF-8: offsets hold.
-    let mut formatted = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    for edit in format_edits(&decode(bytes.to_vec()), options)? {
-        if edit.replacement.contains(UNDECODABLE) {
-            return Ok(None);
-        }
-        let span = edit.span.range();
-        formatted.extend_from_slice(&bytes[at..span.start]);
-        formatted.extend_from_slice(edit.replacement.as_bytes());
-        at = span.end;
-    }
-    formatted.extend_from_slice(&bytes[at..]);
-    Ok(Some(formatted))
+    let edits = format_edits(&decode(bytes.to_vec()), options)?;
+    let possible = !edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE));
+    Ok(possible.then(|| edited(bytes, &edits)))
 }

@@ -1,7 +1,7 @@
 //! Making the fixes of findings.
 
 use super::Code;
-use crate::check::{CheckOptions, check};
+use crate::check::{CheckOptions, check_counted};
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Severity, apply};
 use crate::source::Span;
 
@@ -23,17 +23,16 @@ pub struct Fixed {
     pub mended: Vec<Code>,
     /// What is left to report.
     pub left: Vec<Diagnostic>,
+    /// How many statements are, or were meant to be, video instructions.
+    pub statements: usize,
 }
 
 impl Fixed {
     /// A text as it is, with all there is to report.
     pub(crate) fn unmade(source: &str, options: &CheckOptions) -> Fixed {
-        Fixed {
-            text: source.to_string(),
-            rounds: Vec::new(),
-            mended: Vec::new(),
-            left: check(source, options),
-        }
+        let (statements, left) = check_counted(source, options);
+        let text = source.to_string();
+        Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements }
     }
 }
 
@@ -55,6 +54,7 @@ pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
         fixed.rounds.push(round.edits);
         fixed.text = round.text;
         fixed.left = round.left;
+        fixed.statements = round.statements;
     }
     fixed
 }
@@ -102,6 +102,7 @@ struct Round {
     edits: Vec<Edit>,
     text: String,
     left: Vec<Diagnostic>,
+    statements: usize,
 }
 
 /// The text with the fixes of a batch, or with the first of them that makes it
@@ -111,10 +112,10 @@ fn attempt(fixed: &Fixed, batch: &[(Code, &Fix)], options: &CheckOptions) -> Opt
     let round = |batch: &[(Code, &Fix)]| {
         let edits: Vec<Edit> = batch.iter().flat_map(|(_, fix)| fix.edits.clone()).collect();
         let text = apply(&fixed.text, &edits);
-        let left = check(&text, options);
+        let (statements, left) = check_counted(&text, options);
         let better = errors(&left) <= before && text != fixed.text;
         let mended = batch.iter().map(|(code, _)| *code).collect();
-        better.then_some(Round { mended, edits, text, left })
+        better.then_some(Round { mended, edits, text, left, statements })
     };
     round(batch).or_else(|| batch.chunks(1).take(TRIALS).find_map(round))
 }
