@@ -1,5 +1,6 @@
 //! Text, spans and line numbers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A range of bytes in a source text, end excluded.
@@ -85,16 +86,20 @@ pub struct Position {
 impl LineIndex {
     /// Indexes a text of at most [`MAX_LEN`] bytes. Lines end at `\n`.
     pub fn new(text: &str) -> LineIndex {
-        let newlines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let starts = std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1)).collect();
+        let newlines = || memchr::memchr_iter(b'\n', text.as_bytes());
+        let mut starts = Vec::with_capacity(newlines().count() + 1);
+        starts.push(0);
+        starts.extend(newlines().map(|at| at as u32 + 1));
         let mut before = 0;
         let continuations = text
             .as_bytes()
             .chunks(BLOCK)
             .map(|block| {
-                let count = block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
                 let so_far = before;
-                before += count;
+                // Most text is ASCII, which is soon seen.
+                if !block.is_ascii() {
+                    before += block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+                }
                 so_far
             })
             .collect();
@@ -150,18 +155,21 @@ impl LineIndex {
 /// (U+007F), so that all offsets stay those of the file. Inside a comment or
 /// string it is harmless; elsewhere the checker reports it.
 pub fn decode(bytes: Vec<u8>) -> String {
-    match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let bytes = error.into_bytes();
-            let mut text = String::with_capacity(bytes.len());
-            for chunk in bytes.utf8_chunks() {
-                text.push_str(chunk.valid());
-                text.extend(chunk.invalid().iter().map(|_| UNDECODABLE));
-            }
-            text
-        }
+    String::from_utf8(bytes).unwrap_or_else(|error| replace_undecodable(error.as_bytes()))
+}
+
+/// As [`decode`], without a copy where the bytes are UTF-8.
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| replace_undecodable(bytes).into(), Cow::from)
+}
+
+fn replace_undecodable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| UNDECODABLE));
     }
+    text
 }
 
 /// What [`decode`] puts in place of a byte that is not UTF-8.
@@ -207,6 +215,7 @@ mod tests {
     fn decoding_keeps_every_offset() {
         let bytes = b"// caf\xe9 \xf0\x9f\nret; // \xc3\xa9".to_vec();
         let text = decode(bytes.clone());
+        assert_eq!(decoded(&bytes), text);
         assert_eq!(text.len(), bytes.len());
         assert_eq!(&text[text.len() - 2..], "é");
         assert_eq!(text.matches(UNDECODABLE).count(), 3);

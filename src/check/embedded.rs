@@ -90,6 +90,10 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
         is_wanted(opcode)
     }
 
+    fn initial(&self) -> u8 {
+        b'v'
+    }
+
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'t>) {
         if !self.is_ptx(&statement) {
             return;

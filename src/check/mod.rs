@@ -5,6 +5,8 @@ mod embedded;
 mod instruction;
 mod modifiers;
 mod operands;
+#[cfg(feature = "cli")]
+mod parallel;
 mod structure;
 mod suggest;
 
@@ -17,7 +19,8 @@ use crate::lint::{self, Code, Known, Memo, Place, RuleSet, Subject};
 use crate::module::{Module, VideoStatement};
 use crate::source::{MAX_LEN, Span};
 use crate::syntax::{
-    Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, statement_tokens,
+    Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, read_plainly,
+    statement_tokens,
 };
 
 /// Which rules decide between error and no error.
@@ -128,6 +131,30 @@ pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
     (count, diagnostics)
 }
 
+/// As [`check_counted`] of PTX, with [`read_plainly`]: what tests hold the other
+/// against.
+#[doc(hidden)]
+pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    let mut count = 0;
+    let mut diagnostics = visit_by(true, source, options, |_| count += 1).0;
+    select(source, options, &mut diagnostics);
+    (count, diagnostics)
+}
+
+/// As [`check_counted`] with the threads of the pool at hand, where a text is
+/// large enough for it.
+#[cfg(feature = "cli")]
+pub(crate) fn check_in_parallel(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    let large = options.language == Language::Ptx && unreadable(source).is_none();
+    let Some((count, mut diagnostics)) = large.then(|| parallel::check(source, options)).flatten()
+    else {
+        return check_counted(source, options);
+    };
+    sort(&mut diagnostics);
+    select(source, options, &mut diagnostics);
+    (count, diagnostics)
+}
+
 /// Reads a module with the `documented` dialect: every video instruction that
 /// is legal, and every finding in the order of the text.
 pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
@@ -155,15 +182,32 @@ pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
 pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
+    visit_by(false, source, options, sink)
+}
+
+fn visit_by(
+    plainly: bool,
+    source: &str,
+    options: &CheckOptions,
+    sink: impl FnMut(VideoStatement),
+) -> Run {
     if let Some(diagnostic) = unreadable(source) {
         return (vec![diagnostic], None, None);
     }
     let mut checker = Checker::new(source, options, Known::default(), sink);
-    read(source, &mut checker);
+    if plainly {
+        read_plainly(source, &mut checker);
+    } else {
+        read(source, &mut checker);
+    }
     let Checker { mut diagnostics, version, target, .. } = checker;
-    // Structural problems come up later than they start.
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+    sort(&mut diagnostics);
     (diagnostics, version, target)
+}
+
+/// Structural problems come up later than they start.
+fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
 }
 
 /// Text that is no PTX at all, and would only give noise.
@@ -172,7 +216,7 @@ fn unreadable(source: &str) -> Option<Diagnostic> {
         let message = "the input is larger than 4 GiB";
         return Some(Diagnostic::new(Code::V008, Span::at(0), message));
     }
-    let at = source.find('\0')? as u32;
+    let at = memchr::memchr(0, source.as_bytes())? as u32;
     let what = if source.starts_with("\u{7f}ELF") {
         "an ELF file, such as a cubin or an object file"
     } else {
@@ -262,6 +306,10 @@ impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
         is_wanted(opcode)
     }
 
+    fn initial(&self) -> u8 {
+        b'v'
+    }
+
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
         let (span, instruction, registers) = self.check(&statement, context);
         (self.sink)(VideoStatement { span, instruction, registers });
@@ -307,6 +355,7 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
             context.declare(name, SymbolKind::Register(".b32"), pair[1].span);
         }
     }
+    context.settle();
     let instruction = instruction::check(text, &statement, &context, options, &mut diagnostics);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     match instruction {

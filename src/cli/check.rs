@@ -2,6 +2,7 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -15,16 +16,16 @@ use rayon::prelude::*;
 
 use super::baseline::Baseline;
 use super::files::{diff, edited, replace};
-use super::input::{self, Input, Kind, reason};
+use super::input::{self, Bytes, Input, Kind, reason};
 use super::progress::with_progress;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
-use crate::check::{CheckOptions, Dialect, Language, check_counted};
-use crate::diagnostic::Applicability;
+use crate::check::{CheckOptions, Dialect, Language, check_in_parallel};
+use crate::diagnostic::{Applicability, Diagnostic};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
 use crate::report::{Counts, FileReport, Format, Reporter};
-use crate::source::decode;
+use crate::source::decoded;
 
 #[derive(Debug, Args)]
 // Each is a flag of its own.
@@ -197,10 +198,31 @@ impl Arguments {
     }
 }
 
+/// The text that findings are about.
+enum Source {
+    /// The text of a clean file is not needed again.
+    Gone,
+    Read(Bytes),
+    Mended(String),
+}
+
+impl Source {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Source::Gone => Cow::default(),
+            Source::Read(bytes) => decoded(bytes),
+            Source::Mended(text) => text.into(),
+        }
+    }
+}
+
 /// What became of one input.
 struct Checked {
     statements: usize,
-    report: FileReport,
+    /// How it is named to the reader.
+    name: String,
+    source: Source,
+    diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
     path: Option<PathBuf>,
     /// Findings that were mended.
@@ -289,36 +311,38 @@ impl Run {
                     continue;
                 }
             };
-            let report = &mut checked.report;
+            let source = checked.source.text();
             if let Some(baseline) = &mut self.baseline {
                 let path = checked.path.as_deref();
-                baseline.take(path, &report.source, &mut report.diagnostics);
+                baseline.take(path, &source, &mut checked.diagnostics);
                 if arguments.update_baseline && path.is_some() {
-                    report.diagnostics.clear();
+                    checked.diagnostics.clear();
                 }
             }
             totals.add(&checked);
-            if let Some(message) = checked.trouble {
+            let Checked { name, diagnostics, .. } = &checked;
+            if let Some(message) = &checked.trouble {
                 troubles += 1;
                 out.stream.flush()?;
-                trouble(&message);
+                trouble(message);
             }
             // The stream is line-buffered; a file goes out in one piece.
             text.clear();
-            if let Some(shown) = checked.text {
+            if let Some(shown) = &checked.text {
                 totals.changed += usize::from(arguments.diff);
                 if filter {
                     // Not through the stream, which may drop escapes.
-                    io::stdout().write_all(&shown)?;
+                    io::stdout().write_all(shown)?;
                 } else {
-                    text.extend(shown);
+                    text.extend_from_slice(shown);
                 }
             }
             if !arguments.diff && !arguments.statistics {
-                if checked.report.diagnostics.is_empty() {
-                    reporter.clean(&mut text, &checked.report.path)?;
+                if diagnostics.is_empty() {
+                    reporter.clean(&mut text, name)?;
                 } else {
-                    reporter.file(&mut text, &checked.report)?;
+                    let file = FileReport { path: name, source: &source, diagnostics };
+                    reporter.file(&mut text, &file)?;
                 }
             }
             // What a filter prints is taken for the text.
@@ -408,7 +432,9 @@ impl Run {
         let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
         let mut checked = Checked {
             statements: 0,
-            report: FileReport { path: name, source: String::new(), diagnostics: Vec::new() },
+            name,
+            source: Source::Gone,
+            diagnostics: Vec::new(),
             path,
             mended: 0,
             text: None,
@@ -417,14 +443,12 @@ impl Run {
         };
         match arguments.most() {
             None => {
-                let source = decode(bytes);
-                let (statements, diagnostics) = check_counted(&source, &options);
+                let (statements, diagnostics) = check_in_parallel(&decoded(&bytes), &options);
                 checked.statements = statements;
-                // The text of a clean file is not needed again.
                 if !diagnostics.is_empty() {
-                    checked.report.source = source;
+                    checked.source = Source::Read(bytes);
                 }
-                checked.report.diagnostics = diagnostics;
+                checked.diagnostics = diagnostics;
             }
             Some(most) => mend(input, &bytes, &options, most, arguments, color, &mut checked),
         }
@@ -442,14 +466,14 @@ fn mend(
     color: bool,
     checked: &mut Checked,
 ) {
-    let source = decode(bytes.to_vec());
+    let source = decoded(bytes);
     let mut fixed = fix(&source, options, most);
     // Byte for byte, as the text may have stand-ins.
     let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
     if mended != bytes {
         if arguments.diff {
-            checked.text = Some(diff(&checked.report.path, bytes, &mended, color));
+            checked.text = Some(diff(&checked.name, bytes, &mended, color));
         } else if let Input::File(path) = input {
             // Where a link points to is what is replaced.
             let written = fs::canonicalize(path).and_then(|path| replace(&path, &mended));
@@ -465,8 +489,8 @@ fn mend(
     }
     checked.statements = fixed.statements;
     checked.mended = fixed.mended.len();
-    checked.report.diagnostics = fixed.left;
-    checked.report.source = fixed.text;
+    checked.diagnostics = fixed.left;
+    checked.source = Source::Mended(fixed.text);
 }
 
 /// What a run found altogether.
@@ -490,9 +514,9 @@ impl Totals {
         self.files += 1;
         self.statements += checked.statements;
         self.mended += checked.mended;
-        self.counts.add(&checked.report.diagnostics);
+        self.counts.add(&checked.diagnostics);
         self.targetless |= checked.targetless && checked.statements > 0;
-        for diagnostic in &checked.report.diagnostics {
+        for diagnostic in &checked.diagnostics {
             if let Some(fix) = choose_fix(&diagnostic.fixes, Applicability::Unsafe) {
                 self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
             }

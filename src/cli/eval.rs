@@ -104,7 +104,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     let (module, mut diagnostics) = parse(&source);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     if !diagnostics.is_empty() {
-        report(out, "<instruction>".into(), source, diagnostics)?;
+        report(out, "<instruction>", &source, &diagnostics)?;
         return Ok(Err(FOUND));
     }
     let only = source.parse::<Instruction>();
@@ -120,16 +120,16 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
 /// Prints findings as `vptx check` does.
 pub(super) fn report(
     out: &mut Output,
-    path: String,
-    source: String,
-    diagnostics: Vec<Diagnostic>,
+    path: &str,
+    source: &str,
+    diagnostics: &[Diagnostic],
 ) -> io::Result<()> {
     let file = FileReport { path, source, diagnostics };
     out.stream.write_all(&human(&out.style, &file)?)
 }
 
 /// Findings for people.
-pub(super) fn human(style: &Style, file: &FileReport) -> io::Result<Vec<u8>> {
+pub(super) fn human(style: &Style, file: &FileReport<'_>) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     Reporter::new(Format::Human, *style).file(&mut text, file)?;
     Ok(text)

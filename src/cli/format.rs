@@ -12,13 +12,14 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::files::{diff, edited, replace};
-use super::input::{self, Input, Kind, reason};
+use super::input::{self, Bytes, Input, Kind, reason};
 use super::progress::with_progress;
 use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
+use crate::diagnostic::Diagnostic;
 use crate::print::{FormatError, FormatOptions, format, format_edits};
 use crate::report::{FileReport, Format, Reporter};
-use crate::source::{UNDECODABLE, decode};
+use crate::source::{UNDECODABLE, decoded};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -71,7 +72,10 @@ enum Outcome {
         /// To be printed.
         text: Vec<u8>,
     },
-    Wrong(FileReport),
+    Wrong {
+        bytes: Bytes,
+        diagnostics: Vec<Diagnostic>,
+    },
     Failed(String),
 }
 
@@ -125,8 +129,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     writeln!(out.stream, "would format {}", input.name())?;
                 }
             }
-            Outcome::Wrong(report) => {
+            Outcome::Wrong { bytes, diagnostics } => {
                 wrong += 1;
+                let (path, source) = (&input.name(), &decoded(&bytes));
+                let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
                 // What a filter prints is taken for the text.
@@ -200,13 +206,11 @@ fn treat(
             return Err(format!("`{}` is left alone: {why}", input.name()));
         }
         Err(error) => {
-            let diagnostics = error.into_diagnostics();
-            let source = decode(bytes);
-            return Ok(Outcome::Wrong(FileReport { path: input.name(), source, diagnostics }));
+            return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
         }
     };
     let prints = path.is_none() && !arguments.check && !arguments.diff;
-    if formatted == bytes {
+    if formatted == *bytes {
         return Ok(Outcome::Same(prints.then_some(formatted)));
     }
     let text = if arguments.diff {
@@ -230,7 +234,7 @@ fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, F
         return format(text, options).map(|text| Some(text.into_bytes()));
     }
     // One character stands for each byte that is not UTF-8: offsets hold.
-    let edits = format_edits(&decode(bytes.to_vec()), options)?;
+    let edits = format_edits(&decoded(bytes), options)?;
     let possible = !edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE));
     Ok(possible.then(|| edited(bytes, &edits)))
 }

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
+use memmap2::MmapMut;
 
-use crate::source::{MAX_LEN, decode};
+use crate::source::MAX_LEN;
 
 /// One text to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,20 +60,15 @@ impl Input {
         }
     }
 
-    /// The text, or a sentence that says why there is none.
-    pub(super) fn read(&self) -> Result<String, String> {
-        self.bytes().map(decode)
-    }
-
     /// The bytes, or a sentence that says why there are none.
-    pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn bytes(&self) -> Result<Bytes, String> {
         let bytes = match self {
             Input::Stdin => {
                 let mut bytes = Vec::new();
                 io::stdin()
                     .lock()
                     .read_to_end(&mut bytes)
-                    .map(|_| bytes)
+                    .map(|_| Bytes::Small(bytes))
                     .map_err(|error| format!("cannot read standard input: {error}"))?
             }
             Input::File(path) => read_file(path)?,
@@ -87,14 +84,61 @@ fn too_large(name: &str) -> String {
     format!("`{name}` is larger than 4 GiB, the most that is read")
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+/// Files of at least this many bytes are read into large pages.
+const LARGE: u64 = 4 << 20;
+
+/// What a file holds.
+#[derive(Debug)]
+pub(super) enum Bytes {
+    Small(Vec<u8>),
+    /// Memory of its own, not the file's, whose contents could change; and how
+    /// much of it is used.
+    Large(MmapMut, usize),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Small(bytes) => bytes,
+            Bytes::Large(map, len) => &map[..*len],
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<Bytes, String> {
     let name = path.display();
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
     let length = fs::metadata(path).map_err(cannot)?.len();
     if length > MAX_LEN as u64 {
         return Err(too_large(&name.to_string()));
     }
-    fs::read(path).map_err(cannot)
+    let large = if length < LARGE { None } else { read_large(path, length as usize) };
+    match large {
+        Some(bytes) => Ok(bytes),
+        None => fs::read(path).map(Bytes::Small).map_err(cannot),
+    }
+}
+
+/// Reads a file of some length; in pages of 4 KiB, the first touch of each takes
+/// as long as its contents. `None` where that does not work out.
+fn read_large(path: &Path, length: usize) -> Option<Bytes> {
+    // One byte more shows whether there is more.
+    let mut map = MmapMut::map_anon(length + 1).ok()?;
+    #[cfg(target_os = "linux")]
+    map.advise(memmap2::Advice::HugePage).ok()?;
+    let mut file = fs::File::open(path).ok()?;
+    let mut filled = 0;
+    while filled < map.len() {
+        match file.read(&mut map[filled..]) {
+            Ok(0) => return Some(Bytes::Large(map, filled)),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 /// The system's words without its error number.

@@ -17,7 +17,7 @@ use crate::check::parse;
 use crate::diagnostic::Severity;
 use crate::ir::Program;
 use crate::isa::Target;
-use crate::source::{LineIndex, Position};
+use crate::source::{LineIndex, Position, decoded};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -107,9 +107,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         return Ok(FAILED);
     }
     let done = match arguments.emit {
-        Emit::Ir => input
-            .read()
-            .map(|source| file(&name, source, arguments.semantics.unwrap_or_default(), out)),
+        Emit::Ir => input.bytes().map(|bytes| {
+            file(&name, &decoded(&bytes), arguments.semantics.unwrap_or_default(), out)
+        }),
         Emit::Ptx => input.bytes().map(|bytes| ptx::file(&name, &bytes, arguments, out)),
     };
     done.unwrap_or_else(|message| {
@@ -129,12 +129,12 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     }
 }
 
-fn file(name: &str, source: String, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
-    let (module, mut diagnostics) = parse(&source);
+fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
+    let (module, mut diagnostics) = parse(source);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     // A name with a line break would end the comment.
     let shown = name.replace(char::is_control, "?");
-    let index = LineIndex::new(&source);
+    let index = LineIndex::new(source);
     let mut text = Vec::new();
     for (at, (span, instruction)) in module.instructions().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
@@ -147,7 +147,7 @@ fn file(name: &str, source: String, semantics: SemanticsName, out: &mut Output) 
     }
     let found = !diagnostics.is_empty();
     if found {
-        eval::report(out, name.into(), source, diagnostics)?;
+        eval::report(out, name, source, &diagnostics)?;
     }
     out.stream.write_all(&text)?;
     Ok(if found { FOUND } else { 0 })

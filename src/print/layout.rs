@@ -1,8 +1,8 @@
 //! Which line each statement, comment and brace stands on.
 
 use super::pieces::{Kind, Piece, Pieces};
-use super::simple;
 use super::spacing::{Spacing, Statement};
+use super::usual;
 use super::writer::Writer;
 use super::{FormatOptions, LineEnding};
 use crate::diagnostic::Edit;
@@ -96,10 +96,11 @@ impl<'s> Layout<'s> {
     }
 
     pub(super) fn run(mut self) -> Result<(String, Vec<Edit>), Span> {
-        while let Some(piece) = self.next() {
-            if self.foreign.is_some() {
+        loop {
+            self.usual_statements();
+            let Some(piece) = self.next().filter(|_| self.foreign.is_none()) else {
                 break;
-            }
+            };
             match piece.kind {
                 Kind::LINE_COMMENT | Kind::BLOCK_COMMENT => self.comment(&piece),
                 Kind::LINE => self.own_line(&piece),
@@ -311,7 +312,7 @@ impl<'s> Layout<'s> {
 
     fn instruction(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, self.level);
-        if self.simple_instruction(&first) || self.instruction_on_a_line(first) {
+        if self.instruction_on_a_line(first) {
             return;
         }
         self.statement.clear();
@@ -327,24 +328,27 @@ impl<'s> Layout<'s> {
         self.write_statement(&mut spacing);
     }
 
-    /// Writes an instruction of the usual shape, if it is one.
-    fn simple_instruction(&mut self, first: &Piece<'s>) -> bool {
+    /// Writes statements of the usual shape, as long as they come.
+    fn usual_statements(&mut self) {
         // Edits are told from tokens.
         if self.writer.has_edits() {
-            return false;
+            return;
         }
-        let bytes = self.pieces.bytes();
-        let Some(simple) = simple::instruction(bytes, first.span.start as usize) else {
-            return false;
-        };
-        let end = simple.end as u32;
-        let fits = self.writer.column() + simple.width <= self.options.line_width;
-        if !fits || self.next_edit() < end {
-            return false;
+        let indent = self.indentation(self.level);
+        while !self.inline {
+            let (start, breaks) = self.pieces.after_blanks();
+            let Some(usual) = usual::statement(self.pieces.bytes(), start) else {
+                return;
+            };
+            let end = usual.rest.end;
+            let width = usual.head.len() + usual.rest.len() + 1;
+            if indent + width as usize > self.options.line_width || self.next_edit() < end {
+                return;
+            }
+            self.start_line(breaks, self.level.saturating_sub(usize::from(usual.is_label)));
+            self.writer.usual(&usual);
+            (self.pieces.pos, self.end) = (end as usize, end);
         }
-        self.writer.simple(&simple);
-        (self.pieces.pos, self.end) = (simple.end, end);
-        true
     }
 
     /// Writes an instruction as it is read, as most can be. Takes that back, and

@@ -23,8 +23,8 @@
 mod layout;
 mod normalize;
 mod pieces;
-mod simple;
 mod spacing;
+mod usual;
 mod writer;
 
 use thiserror::Error;

@@ -183,16 +183,10 @@ impl<'s> Iterator for Pieces<'s> {
     #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
         let before = self.pos;
-        let mut breaks = 0u8;
-        let (first, starts) = loop {
-            let byte = *self.bytes.get(self.pos)?;
-            match STARTS[byte as usize] {
-                Start::Blank => breaks = (breaks + u8::from(byte == b'\n')).min(2),
-                starts => break (byte, starts),
-            }
-            self.pos += 1;
-        };
-        let start = self.pos;
+        let (start, breaks) = self.after_blanks();
+        self.pos = start;
+        let first = *self.bytes.get(start)?;
+        let starts = STARTS[first as usize];
         let glued = start == before && start > 0;
         // The same as the lexer finds, sooner.
         let (kind, end) = match starts {
@@ -219,6 +213,19 @@ impl<'s> Iterator for Pieces<'s> {
 }
 
 impl<'s> Pieces<'s> {
+    /// Where the next piece starts, or the text's end; and line breaks before it.
+    #[inline]
+    pub(super) fn after_blanks(&self) -> (usize, u8) {
+        let (mut at, mut breaks) = (self.pos, 0);
+        while let Some(&byte) = self.bytes.get(at)
+            && STARTS[byte as usize] == Start::Blank
+        {
+            breaks += u8::from(byte == b'\n' && breaks < 2);
+            at += 1;
+        }
+        (at, breaks)
+    }
+
     fn is_word(&self, at: usize) -> bool {
         self.bytes.get(at).is_some_and(|&byte| is_word(byte))
     }

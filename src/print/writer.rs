@@ -1,7 +1,7 @@
 //! Where formatted text goes.
 
 use super::pieces::{Kind, Piece};
-use super::simple::Simple;
+use super::usual::Usual;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
@@ -125,10 +125,10 @@ impl<'s> Writer<'s> {
         if matches!(piece.kind, Kind::BLOCK_COMMENT | Kind::STRING) && piece.text.contains('\n') {
             return self.lines(piece);
         }
-        self.column += piece.text.len();
         if piece.is_source {
-            self.extend(piece.span);
+            self.source(piece.span);
         } else {
+            self.column += piece.text.len();
             self.text(piece.text);
         }
     }
@@ -145,13 +145,36 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Writes an instruction of the usual shape.
-    pub(super) fn simple(&mut self, simple: &Simple) {
-        self.column += simple.width;
-        for &(start, end, space) in simple.parts() {
-            self.gap.blanks += usize::from(space);
-            self.extend(Span::new(start as u32, end as u32));
+    /// Writes a statement of the usual shape.
+    #[inline]
+    pub(super) fn usual(&mut self, usual: &Usual) {
+        let Usual { head, rest, space, .. } = *usual;
+        let (end, start) = (head.end as usize, rest.start as usize);
+        self.column += (head.len() + rest.len()) as usize + usize::from(space);
+        let is_source = match (start - end, space) {
+            (0, false) => true,
+            (1, true) => self.source.as_bytes()[end] == b' ',
+            _ => false,
+        };
+        if is_source {
+            return self.extend(head.to(rest));
         }
+        self.flush();
+        self.run = None;
+        let gap = std::mem::take(&mut self.gap);
+        self.fill(gap);
+        self.out.push_str(head.text(self.source));
+        if space {
+            self.out.push(' ');
+        }
+        self.out.push_str(rest.text(self.source));
+    }
+
+    /// Writes a part of the source that has no line break.
+    #[inline]
+    pub(super) fn source(&mut self, span: Span) {
+        self.column += span.len() as usize;
+        self.extend(span);
     }
 
     /// Writes a part of the source as it is.

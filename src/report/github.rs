@@ -6,16 +6,20 @@ use super::{FileReport, with_help};
 use crate::diagnostic::Severity;
 use crate::source::LineIndex;
 
-pub(super) fn write(out: &mut impl Write, file: &FileReport, index: &LineIndex) -> io::Result<()> {
-    for diagnostic in &file.diagnostics {
+pub(super) fn write(
+    out: &mut impl Write,
+    file: &FileReport<'_>,
+    index: &LineIndex,
+) -> io::Result<()> {
+    for diagnostic in file.diagnostics {
         let command = match diagnostic.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Note => "notice",
         };
-        let start = index.position(&file.source, diagnostic.span.start);
-        let end = index.position(&file.source, diagnostic.span.end);
-        let path = property(&file.path);
+        let start = index.position(file.source, diagnostic.span.start);
+        let end = index.position(file.source, diagnostic.span.end);
+        let path = property(file.path);
         write!(out, "::{command} file={path},line={},endLine={}", start.line, end.line)?;
         // GitHub takes columns within one line only.
         if start.line == end.line {

@@ -23,8 +23,12 @@ struct JsonDiagnostic<'a> {
     fixes: &'a [Fix],
 }
 
-pub(super) fn write(out: &mut impl Write, file: &FileReport, index: &LineIndex) -> io::Result<()> {
-    for diagnostic in &file.diagnostics {
+pub(super) fn write(
+    out: &mut impl Write,
+    file: &FileReport<'_>,
+    index: &LineIndex,
+) -> io::Result<()> {
+    for diagnostic in file.diagnostics {
         let Diagnostic { code, severity, span, message, label, help, labels, fixes, .. } =
             diagnostic;
         let own = (!label.is_empty()).then(|| Label { span: *span, text: label.clone() });
@@ -33,10 +37,10 @@ pub(super) fn write(out: &mut impl Write, file: &FileReport, index: &LineIndex) 
             severity: *severity,
             message,
             help: help.as_deref(),
-            path: &file.path,
+            path: file.path,
             span: *span,
-            start: index.position(&file.source, span.start),
-            end: index.position(&file.source, span.end),
+            start: index.position(file.source, span.start),
+            end: index.position(file.source, span.end),
             labels: own.into_iter().chain(labels.iter().cloned()).collect(),
             fixes,
         };

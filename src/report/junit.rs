@@ -24,11 +24,11 @@ impl Junit {
     pub(super) fn file(
         &mut self,
         out: &mut impl Write,
-        file: &FileReport,
+        file: &FileReport<'_>,
         index: &LineIndex,
     ) -> io::Result<()> {
         let failures = file.diagnostics.iter().filter(|diagnostic| is_failure(diagnostic)).count();
-        self.suite(out, &file.path, file.diagnostics.len(), failures, |xml| {
+        self.suite(out, file.path, file.diagnostics.len(), failures, |xml| {
             file.diagnostics.iter().try_for_each(|diagnostic| case(xml, file, diagnostic, index))
         })
     }
@@ -91,13 +91,13 @@ fn is_failure(diagnostic: &Diagnostic) -> bool {
 
 fn case(
     xml: &mut Writer<impl Write>,
-    file: &FileReport,
+    file: &FileReport<'_>,
     diagnostic: &Diagnostic,
     index: &LineIndex,
 ) -> io::Result<()> {
     let Diagnostic { code, severity, span, message, .. } = diagnostic;
-    let at = index.position(&file.source, span.start);
-    let path = &file.path;
+    let at = index.position(file.source, span.start);
+    let path = file.path;
     // Tests are told apart by their names.
     let name = format!("{code} {} {}:{}", code.name(), at.line, at.column);
     let place = format!("{path}:{}:{}", at.line, at.column);

@@ -37,14 +37,14 @@ pub enum Format {
 }
 
 /// A file that has findings.
-#[derive(Clone, Debug)]
-pub struct FileReport {
+#[derive(Clone, Copy, Debug)]
+pub struct FileReport<'a> {
     /// How the file is named to the reader.
-    pub path: String,
+    pub path: &'a str,
     /// Its text.
-    pub source: String,
+    pub source: &'a str,
     /// What was found, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: &'a [Diagnostic],
 }
 
 /// How many findings there are.
@@ -126,8 +126,8 @@ impl Reporter {
     ///
     /// # Errors
     /// What writing gives.
-    pub fn file(&mut self, out: &mut impl Write, file: &FileReport) -> io::Result<()> {
-        let index = LineIndex::new(&file.source);
+    pub fn file(&mut self, out: &mut impl Write, file: &FileReport<'_>) -> io::Result<()> {
+        let index = LineIndex::new(file.source);
         match &mut self.writer {
             Writer::Human(style) => human::write(out, style, file, &index),
             Writer::Concise => concise(out, file, &index),
@@ -170,11 +170,11 @@ fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
     }
 }
 
-fn concise(out: &mut impl Write, file: &FileReport, index: &LineIndex) -> io::Result<()> {
-    for diagnostic in &file.diagnostics {
+fn concise(out: &mut impl Write, file: &FileReport<'_>, index: &LineIndex) -> io::Result<()> {
+    for diagnostic in file.diagnostics {
         let Diagnostic { code, severity, span, message, .. } = diagnostic;
-        let at = index.position(&file.source, span.start);
-        let path = &file.path;
+        let at = index.position(file.source, span.start);
+        let path = file.path;
         writeln!(out, "{path}:{}:{}: {severity}[{code}]: {message}", at.line, at.column)?;
     }
     Ok(())

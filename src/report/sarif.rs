@@ -26,12 +26,12 @@ impl Sarif {
     pub(super) fn file(
         &mut self,
         out: &mut impl Write,
-        file: &FileReport,
+        file: &FileReport<'_>,
         index: &LineIndex,
     ) -> io::Result<()> {
-        let places = Places { uri: &uri(&file.path), source: &file.source, index };
+        let places = Places { uri: &uri(file.path), source: file.source, index };
         let mut fingerprints = Fingerprints::default();
-        for diagnostic in &file.diagnostics {
+        for diagnostic in file.diagnostics {
             let separator = if self.begun { ",\n" } else { "" };
             self.begin(out)?;
             out.write_all(separator.as_bytes())?;

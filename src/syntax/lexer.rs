@@ -166,14 +166,14 @@ pub(crate) fn starts_line(bytes: &[u8], pos: usize) -> bool {
 
 /// Offset of the line break that ends the line, or of the end of the text.
 pub(crate) fn line_end(bytes: &[u8], pos: usize) -> usize {
-    bytes[pos..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| pos + n)
+    memchr::memchr(b'\n', &bytes[pos..]).map_or(bytes.len(), |n| pos + n)
 }
 
 /// Offset after the `*/` of the comment that starts here.
 pub(crate) fn comment_end(bytes: &[u8], pos: usize) -> Option<usize> {
     let mut at = pos + 2;
     loop {
-        at += bytes.get(at..)?.iter().position(|&byte| byte == b'*')? + 1;
+        at += memchr::memchr(b'*', bytes.get(at..)?)? + 1;
         if bytes.get(at) == Some(&b'/') {
             return Some(at + 1);
         }
@@ -182,7 +182,7 @@ pub(crate) fn comment_end(bytes: &[u8], pos: usize) -> Option<usize> {
 
 /// Offset after the quote that closes the string that starts here.
 pub(crate) fn string_end(bytes: &[u8], pos: usize) -> Option<usize> {
-    bytes[pos + 1..].iter().position(|&byte| byte == b'"').map(|n| pos + 2 + n)
+    memchr::memchr(b'"', &bytes[pos + 1..]).map(|n| pos + 2 + n)
 }
 
 /// The comments of a text, in order.

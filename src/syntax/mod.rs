@@ -4,14 +4,22 @@
 //! and every error is kept: a statement that does not parse ends at its `;`
 //! and reading goes on.
 
+mod blocks;
 mod constant;
 mod grammar;
 pub(crate) mod lexer;
+mod ordinary;
 mod reader;
 mod scope;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
 pub use grammar::{Expected, Failure, Guard, RawInstruction, RawOperand, Shape, parse_instruction};
 pub use lexer::{Token, TokenKind};
-pub use reader::{Handler, Problem, ProblemKind, Statement, read, read_in, statement_tokens};
+#[cfg(feature = "cli")]
+pub(crate) use reader::read_part;
+pub use reader::{
+    Handler, Problem, ProblemKind, Statement, read, read_in, read_plainly, statement_tokens,
+};
+#[cfg(feature = "cli")]
+pub(crate) use scope::Declarations;
 pub use scope::{Context, OperandClass, Symbol, SymbolKind};

@@ -9,6 +9,7 @@ use super::lexer::{
     Lexer, Token, TokenKind, comment_end, is_word_start, line_end, skip_trivia, starts_line,
     string_end, word_end,
 };
+use super::ordinary::Ordinary;
 use super::scope::{Context, SymbolKind};
 use crate::source::Span;
 
@@ -16,6 +17,10 @@ use crate::source::Span;
 pub trait Handler<'s> {
     /// Whether statements with this opcode (up to its first dot) are wanted.
     fn wants(&self, opcode: &str) -> bool;
+
+    /// The letter, lower case, that every wanted opcode starts with, or with the
+    /// upper case of it. Other opcodes need not be looked at.
+    fn initial(&self) -> u8;
 
     /// A wanted statement.
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>);
@@ -74,21 +79,39 @@ pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
 
 /// Reads a text in which some names are declared already.
 pub fn read_in<'s>(source: &'s str, context: Context<'s>, handler: &mut impl Handler<'s>) {
-    let mark = source.starts_with(BYTE_ORDER_MARK);
-    if mark {
-        let span = Span::new(0, BYTE_ORDER_MARK.len_utf8() as u32);
-        handler.problem(Problem { kind: ProblemKind::ByteOrderMark, span });
+    let start = byte_order_mark(source, handler);
+    read_part(source, start, context, handler);
+}
+
+/// Reads a text statement by statement, passing over nothing: what tests hold
+/// [`read`] against.
+#[doc(hidden)]
+pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
+    let start = byte_order_mark(source, handler);
+    Reader::new(source, start, Context::default(), None, handler).run();
+}
+
+/// Reads the rest of a text from an offset between statements; gives the context
+/// at its end.
+pub(crate) fn read_part<'s>(
+    source: &'s str,
+    start: usize,
+    context: Context<'s>,
+    handler: &mut impl Handler<'s>,
+) -> Context<'s> {
+    let ordinary = Ordinary::new(source.as_bytes(), handler.initial());
+    Reader::new(source, start, context, Some(ordinary), handler).run()
+}
+
+/// Length of the mark that the text starts with, which is reported.
+fn byte_order_mark<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> usize {
+    if !source.starts_with(BYTE_ORDER_MARK) {
+        return 0;
     }
-    Reader {
-        source,
-        bytes: source.as_bytes(),
-        pos: if mark { BYTE_ORDER_MARK.len_utf8() } else { 0 },
-        context,
-        tokens: Vec::new(),
-        parameters: Vec::new(),
-        handler,
-    }
-    .run();
+    let length = BYTE_ORDER_MARK.len_utf8();
+    let span = Span::new(0, length as u32);
+    handler.problem(Problem { kind: ProblemKind::ByteOrderMark, span });
+    length
 }
 
 /// The tokens of a single statement, up to and with its first `;`.
@@ -106,6 +129,8 @@ struct Reader<'s, 'h, H> {
     bytes: &'s [u8],
     pos: usize,
     context: Context<'s>,
+    /// Passes over what needs no reading; tests do without it.
+    ordinary: Option<Ordinary<'s>>,
     /// The tokens of the statement at hand; kept for its allocation.
     tokens: Vec<Token>,
     /// Parameters of the function header at hand.
@@ -124,9 +149,25 @@ const STOPS: [bool; 256] = {
     stops
 };
 
-impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
-    fn run(mut self) {
+impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
+    fn new(
+        source: &'s str,
+        pos: usize,
+        context: Context<'s>,
+        ordinary: Option<Ordinary<'s>>,
+        handler: &'h mut H,
+    ) -> Self {
+        let bytes = source.as_bytes();
+        let (tokens, parameters) = (Vec::new(), Vec::new());
+        Reader { source, bytes, pos, context, ordinary, tokens, parameters, handler }
+    }
+
+    /// Reads to the end of the text.
+    fn run(mut self) -> Context<'s> {
         loop {
+            if let Some(ordinary) = &mut self.ordinary {
+                self.pos = ordinary.skip(self.pos);
+            }
             self.trivia();
             let Some(&byte) = self.bytes.get(self.pos) else {
                 break;
@@ -164,6 +205,7 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
             let kind = ProblemKind::UnclosedBrace { found };
             self.problem(kind, open as usize, open as usize + 1);
         }
+        self.context
     }
 
     fn problem(&mut self, kind: ProblemKind, start: usize, end: usize) {
@@ -250,6 +292,7 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         self.pos = end;
         let parsed = parse_instruction(self.source, &tokens);
         let statement = Statement { tokens: &tokens, parsed };
+        self.context.settle();
         self.handler.statement(statement, &self.context);
         self.tokens = tokens;
     }
@@ -538,6 +581,12 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         let mut braces = 0usize;
         while let Some(stop) = self.next_stop(&mut at) {
             match stop {
+                b'{' if open.is_none()
+                    && let Some(end) = self.block_end(at) =>
+                {
+                    self.pos = end;
+                    return;
+                }
                 b'{' => {
                     open = open.or(Some(at));
                     braces += 1;
@@ -676,6 +725,11 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         }
     }
 
+    /// Offset after the block of plain data that starts here.
+    fn block_end(&mut self, open: usize) -> Option<usize> {
+        self.ordinary.as_mut()?.block(open + 1)
+    }
+
     /// Functions do not nest: whatever is open at a header was never closed.
     fn leave_function(&mut self, header: Span) {
         if let Some(open) = self.context.innermost() {
@@ -693,6 +747,13 @@ impl<'s, H: Handler<'s>> Reader<'s, '_, H> {
         loop {
             match self.next_stop(at) {
                 Some(b',' | b';') if braces == 0 => return true,
+                Some(b'{')
+                    if braces == 0
+                        && let Some(end) = self.block_end(*at) =>
+                {
+                    *at = end;
+                    continue;
+                }
                 Some(b'{') => braces += 1,
                 Some(b'}') if braces > 0 => braces -= 1,
                 Some(b';' | b'}') | None => {

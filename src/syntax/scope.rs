@@ -89,9 +89,54 @@ pub struct Context<'s> {
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
     entries: Vec<Entry<'s>>,
+    /// How many of the entries the maps have. The names of a function that no
+    /// statement asks for never get there.
+    settled: usize,
     names: HashMap<&'s str, u32>,
     ranges: HashMap<&'s str, u32>,
     scopes: Vec<Scope>,
+}
+
+/// What a part of a text leaves for those after it, once all scopes are closed.
+#[cfg(feature = "cli")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Declarations<'s> {
+    pub(crate) version: Option<(PtxVersion, Span)>,
+    pub(crate) target: Option<(Target, Span)>,
+    pub(crate) is_module: bool,
+    names: Vec<(&'s str, Symbol<'s>, Option<u64>)>,
+}
+
+#[cfg(feature = "cli")]
+impl<'s> Context<'s> {
+    /// The context behind these declarations.
+    pub(crate) fn behind<'a>(parts: impl IntoIterator<Item = &'a Declarations<'s>>) -> Context<'s>
+    where
+        's: 'a,
+    {
+        let mut context = Context::default();
+        for part in parts {
+            context.version = part.version.or(context.version);
+            context.target = part.target.or(context.target);
+            context.is_module |= part.is_module;
+            for &(name, symbol, count) in &part.names {
+                context.insert(name, symbol, count);
+            }
+        }
+        context
+    }
+
+    /// What was declared since there were this many names.
+    pub(crate) fn declarations(&self, since: usize) -> Declarations<'s> {
+        let Context { version, target, is_module, ref entries, .. } = *self;
+        let names = entries[since..].iter().map(|it| (it.name, it.symbol, it.count)).collect();
+        Declarations { version, target, is_module, names }
+    }
+
+    /// How many names are declared.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
 }
 
 #[derive(Debug)]
@@ -188,18 +233,28 @@ impl<'s> Context<'s> {
     }
 
     fn insert(&mut self, name: &'s str, symbol: Symbol<'s>, count: Option<u64>) {
-        let map = if count.is_some() { &mut self.ranges } else { &mut self.names };
-        let at = self.entries.len() as u32;
-        let hidden = match map.entry(name) {
-            MapEntry::Occupied(mut slot) => Some(slot.insert(at)),
-            MapEntry::Vacant(slot) => {
-                slot.insert(at);
-                None
-            }
-        };
         let depth = self.scopes.len() as u32;
-        let wider = count.map_or_else(Wider::default, |count| self.wider(count, hidden));
+        let (hidden, wider) = (None, Wider::default());
         self.entries.push(Entry { name, symbol, depth, count, hidden, wider });
+    }
+
+    /// Makes what was declared so far known to [`Context::resolve`].
+    pub(crate) fn settle(&mut self) {
+        for at in self.settled..self.entries.len() {
+            let Entry { name, count, .. } = self.entries[at];
+            let map = if count.is_some() { &mut self.ranges } else { &mut self.names };
+            let hidden = match map.entry(name) {
+                MapEntry::Occupied(mut slot) => Some(slot.insert(at as u32)),
+                MapEntry::Vacant(slot) => {
+                    slot.insert(at as u32);
+                    None
+                }
+            };
+            let wider = count.map_or_else(Wider::default, |count| self.wider(count, hidden));
+            let entry = &mut self.entries[at];
+            (entry.hidden, entry.wider) = (hidden, wider);
+        }
+        self.settled = self.entries.len();
     }
 
     pub(super) fn open(&mut self, at: u32) {
@@ -211,6 +266,8 @@ impl<'s> Context<'s> {
         let Some(scope) = self.scopes.pop() else {
             return false;
         };
+        self.entries.truncate(self.settled.max(scope.entries));
+        self.settled = self.settled.min(scope.entries);
         for entry in self.entries.drain(scope.entries..).rev() {
             let map = if entry.count.is_some() { &mut self.ranges } else { &mut self.names };
             match entry.hidden {
@@ -235,7 +292,12 @@ mod tests {
             context.open(at as u32);
             let span = Span::at(at as u32);
             context.declare_range("%r", count, SymbolKind::Register(".b32"), span);
+            // Some at once, some one by one.
+            if at % 7 < 3 {
+                context.settle();
+            }
         }
+        context.settle();
         for depth in (1..=counts.len()).rev() {
             for number in [0, 1, 50, 95, 96, 97] {
                 let expected = counts[..depth].iter().rposition(|&count| count > number);

@@ -16,7 +16,7 @@ use crate::report::FileReport;
 use crate::rewrite::{
     Change, Cost, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, rewrite,
 };
-use crate::source::{LineIndex, Position, UNDECODABLE, decode};
+use crate::source::{LineIndex, Position, UNDECODABLE, decoded};
 
 /// The one semantics that was asked for.
 fn semantics(arguments: &Arguments) -> Semantics {
@@ -96,7 +96,7 @@ pub(super) fn file(
     arguments: &Arguments,
     out: &mut Output,
 ) -> io::Result<u8> {
-    let source = decode(bytes.to_vec());
+    let source = decoded(bytes);
     let (module, mut diagnostics) = parse(&source);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     let options = RewriteOptions::default()
@@ -136,7 +136,7 @@ pub(super) fn file(
     }
     let unavailable = rewritten.changes.iter().any(|change| change.outcome == Outcome::Unavailable);
     if found {
-        let file = FileReport { path: name.into(), source: source.clone(), diagnostics };
+        let file = FileReport { path: name, source: &source, diagnostics: &diagnostics };
         errors.write_all(&human(&out.style, &file)?)?;
     }
     Ok(if found || unavailable { FOUND } else { 0 })

@@ -1,0 +1,275 @@
+//! One text on all cores.
+//!
+//! It is cut behind functions, as far as that can be told without reading it.
+//! All parts are read at once as if they were right: between statements, with no
+//! scope open. Only if every part ends so, too, they were, by induction from the
+//! first. Whatever is unusual leaves the text to be read in order, which is the
+//! law.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{CheckOptions, Checker, is_wanted};
+use crate::diagnostic::Diagnostic;
+use crate::lint::Known;
+use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_part};
+
+/// Bytes that a part has at least.
+const PART: usize = 1 << 20;
+
+/// The number of statements that are meant to be video instructions, and the
+/// findings part by part; `None` where the text has to be read in order.
+pub(super) fn check(source: &str, options: &CheckOptions) -> Option<(usize, Vec<Diagnostic>)> {
+    let threads = rayon::current_num_threads();
+    if threads < 2 || source.len() < 2 * PART {
+        return None;
+    }
+    // More parts than threads, as some take longer.
+    let parts = cut(source, (source.len() / (4 * threads)).max(PART));
+    check_parts(source, &parts, options)
+}
+
+fn check_parts(
+    source: &str,
+    parts: &[Range<usize>],
+    options: &CheckOptions,
+) -> Option<(usize, Vec<Diagnostic>)> {
+    let surveyed: Vec<Survey<'_>> =
+        parts.par_iter().map(|part| Survey::new(source, part)).collect::<Option<_>>()?;
+    // Else it would be several modules.
+    if surveyed.iter().skip(1).any(|part| part.declarations.is_module) {
+        return None;
+    }
+    let found: Vec<(usize, Vec<Diagnostic>)> = (0..parts.len())
+        .into_par_iter()
+        .map(|at| {
+            if !surveyed[at].has_video {
+                return Some((0, Vec::new()));
+            }
+            let before = surveyed[..at].iter().map(|part| &part.declarations);
+            let context = Context::behind(before);
+            let known = context.len();
+            let mut count = 0;
+            let checker = Checker::new(source, options, Known::default(), |_| count += 1);
+            let mut checker = Sound { handler: checker, is_sound: true };
+            let context =
+                read_part(&source[..parts[at].end], parts[at].start, context, &mut checker);
+            // What the survey passed over may have declared something.
+            let mut declared = context.declarations(known);
+            if at > 0 {
+                (declared.version, declared.target, declared.is_module) = (None, None, false);
+            }
+            let sound = checker.is_sound && declared == surveyed[at].declarations;
+            let Checker { diagnostics, .. } = checker.handler;
+            sound.then_some((count, diagnostics))
+        })
+        .collect::<Option<_>>()?;
+    let count = found.iter().map(|(count, _)| count).sum();
+    Some((count, found.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect()))
+}
+
+/// Cuts a text behind lines that start with `}`, into parts of about a size.
+fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < source.len() {
+        let rest = source.as_bytes().get(start + size..).unwrap_or_default();
+        let found = memchr::memmem::find(rest, b"\n}");
+        let end = found.map_or(source.len(), |found| start + size + found + 2);
+        parts.push(start..end);
+        start = end;
+    }
+    parts
+}
+
+/// What a part is found to hold without looking at video instructions.
+struct Survey<'s> {
+    declarations: Declarations<'s>,
+    has_video: bool,
+}
+
+impl<'s> Survey<'s> {
+    /// `None` if the part does not end between statements, or has problems.
+    fn new(source: &'s str, part: &Range<usize>) -> Option<Survey<'s>> {
+        // The first part may start with a byte order mark: a problem, too.
+        if source.starts_with('\u{feff}') {
+            return None;
+        }
+        let has_video = Cell::new(false);
+        let mut surveyor = Sound { handler: Surveyor { has_video: &has_video }, is_sound: true };
+        let context = read_part(&source[..part.end], part.start, Context::default(), &mut surveyor);
+        let declarations = context.declarations(0);
+        surveyor.is_sound.then_some(Survey { declarations, has_video: has_video.get() })
+    }
+}
+
+/// Wants nothing, and notes what others would.
+struct Surveyor<'a> {
+    has_video: &'a Cell<bool>,
+}
+
+impl<'s> Handler<'s> for Surveyor<'_> {
+    fn wants(&self, opcode: &str) -> bool {
+        if is_wanted(opcode) {
+            self.has_video.set(true);
+        }
+        false
+    }
+
+    fn initial(&self) -> u8 {
+        b'v'
+    }
+
+    fn statement(&mut self, _: Statement<'_>, _: &Context<'s>) {}
+
+    fn problem(&mut self, _: Problem) {}
+}
+
+/// Notes problems, among them that of a text that ends where it should not.
+struct Sound<H> {
+    handler: H,
+    is_sound: bool,
+}
+
+impl<'s, H: Handler<'s>> Handler<'s> for Sound<H> {
+    fn wants(&self, opcode: &str) -> bool {
+        self.handler.wants(opcode)
+    }
+
+    fn initial(&self) -> u8 {
+        self.handler.initial()
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        // One without `;` may have been cut off.
+        let ends = statement.tokens.last().is_some_and(|last| last.is(b';'));
+        self.is_sound &= ends;
+        self.handler.statement(statement, context);
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.is_sound = false;
+        self.handler.problem(problem);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::check_counted;
+
+    /// Functions, globals between them that others use, and what is in doubt.
+    fn module(functions: usize, odd: &str) -> String {
+        let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
+        for at in 0..functions {
+            text += &format!(
+                ".global .b32 g{at};\n.visible .entry k{at}(.param .u64 p)\n{{\n\t.reg .b32 \t%r<{}>;\n\
+                 $L{at}:\n\tadd.s32 \t%r1, %r2, %r3;\n\t{{\n\tmov.u32 %r1, g{at};\n\t}}\n\
+                 \tvadd4.u32.u32.u32.sat \t%r1, %r2, %r{}, %r1;\n\tvadd.s32.s32.s32 %r0, g{}, %r1;\n\
+                 \tret;\n}}\n{}",
+                1 + at % 7,
+                at % 5,
+                at / 2,
+                if at == functions / 2 { odd } else { "" }
+            );
+        }
+        text
+    }
+
+    /// Checks in parts of some size; says whether that was possible.
+    fn agrees(text: &str, size: usize) -> bool {
+        let options = CheckOptions::default();
+        let parts = cut(text, size);
+        assert_eq!(parts.first().map_or(0, |part| part.start), 0);
+        assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
+        let Some((count, mut diagnostics)) = check_parts(text, &parts, &options) else {
+            return false;
+        };
+        super::super::sort(&mut diagnostics);
+        super::super::select(text, &options, &mut diagnostics);
+        assert_eq!((count, diagnostics), check_counted(text, &options), "{text}");
+        true
+    }
+
+    #[test]
+    fn parts_find_what_the_whole_does() {
+        for size in [1, 100, 1000, 100_000] {
+            assert!(agrees(&module(20, ""), size));
+            assert!(agrees(
+                &module(20, "// a comment\n.func f();\n.global .b8 t[2] = {1, 2};\n"),
+                size
+            ));
+        }
+        assert!(agrees("", 10));
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_read_in_order() {
+        let odd = [
+            // A cut would fall into each of these.
+            "/* a\n} */\n",
+            ".section .debug { .b8 1\n}\n.b8 2\n}\n",
+            ".entry f()\n{\n\tvadd.s32.s32.s32 %r1, %r2\n}\n",
+            ".entry f()\n{\n\tadd.s32 %r1\n}\n",
+            ".entry f()\n{\n{\n}\n}\n",
+            "\n}\n",
+            ".global .b8 t[2] = {1, 2\n};\n",
+            ".file 1 \"a\n}\"\n",
+            ".version 8.1\n",
+            ".target sm_75\n",
+        ];
+        let mut in_order = 0;
+        for odd in odd {
+            for size in [1, 60, 100, 500] {
+                in_order += usize::from(!agrees(&module(8, odd), size));
+            }
+        }
+        // Some cuts do no harm.
+        assert!(in_order > 20, "{in_order}");
+    }
+
+    #[test]
+    fn made_heaps_are_never_read_otherwise() {
+        let pieces = [
+            "\n}\n",
+            "\n}",
+            "{\n",
+            ".func f()\n{\n",
+            ".entry k(.param .u64 p)\n{\n",
+            ".reg .b32 %r<4>;\n",
+            "vadd.s32.s32.s32 %r1, %r2, %r3;\n",
+            "vadd.s32.s32.s32 %r1, %r2",
+            "vset4.u32.u32.lt a, b, c, d;\n",
+            "add.s32 %r1, %r2, %r3;\n",
+            "L1:\n",
+            "/*",
+            "*/",
+            "\"",
+            "//",
+            ".global .b8 t[2] = {\n1",
+            "};\n",
+            ".version 8.0\n.target sm_90\n",
+            ".global .b32 g;\n",
+            ".loc 1 2 3\n",
+            ".section .x {\n",
+            ";\n",
+        ];
+        let mut state = 7u64;
+        let mut pick = |limit: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        let mut parallel = 0;
+        for _ in 0..20_000 {
+            let count = 1 + pick(25);
+            let text: String = (0..count).map(|_| pieces[pick(pieces.len())]).collect();
+            parallel += usize::from(agrees(&text, 1 + pick(60)));
+        }
+        assert!(parallel > 500, "{parallel}");
+    }
+}
