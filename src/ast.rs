@@ -9,6 +9,8 @@
 //! Equality is by meaning and spelling: an explicit default selector or mask is
 //! the same as an omitted one, constants keep the way they were written.
 
+mod anonymous;
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -157,6 +157,8 @@ impl<'s, H: Handler<'s>> Handler<'s> for Sound<H> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use crate::check::check_counted;
 
@@ -164,7 +166,8 @@ mod tests {
     fn module(functions: usize, odd: &str) -> String {
         let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
         for at in 0..functions {
-            text += &format!(
+            let _ = write!(
+                text,
                 ".global .b32 g{at};\n.visible .entry k{at}(.param .u64 p)\n{{\n\t.reg .b32 \t%r<{}>;\n\
                  $L{at}:\n\tadd.s32 \t%r1, %r2, %r3;\n\t{{\n\tmov.u32 %r1, g{at};\n\t}}\n\
                  \tvadd4.u32.u32.u32.sat \t%r1, %r2, %r{}, %r1;\n\tvadd.s32.s32.s32 %r0, g{}, %r1;\n\

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::input::reason;
-use super::{FAILED, FOUND, Output, trouble};
+use super::{FAILED, FOUND, Output, errors_only, trouble};
 use crate::ast::{Instruction, Operation, Register, SimdTail, Tail};
-use crate::check::parse;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::check::parse_with;
+use crate::diagnostic::Diagnostic;
 use crate::ir::{Agreement, Deviation, Input, Program, Semantics, Witness};
 use crate::isa::{LaneWidth, Mask, Type};
 use crate::report::{FileReport, Format, Reporter, Style};
@@ -101,8 +101,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
         }
         _ => {}
     }
-    let (module, mut diagnostics) = parse(&source);
-    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    let (module, diagnostics) = parse_with(&source, &errors_only());
     if !diagnostics.is_empty() {
         report(out, "<instruction>", &source, &diagnostics)?;
         return Ok(Err(FOUND));

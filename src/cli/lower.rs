@@ -11,10 +11,9 @@ use clap::{Args, ValueEnum};
 
 use super::eval::{self, SemanticsName};
 use super::input::Input;
-use super::{FAILED, FOUND, Output, trouble};
+use super::{FAILED, FOUND, Output, errors_only, trouble};
 use crate::ast::Instruction;
-use crate::check::parse;
-use crate::diagnostic::Severity;
+use crate::check::parse_with;
 use crate::ir::Program;
 use crate::isa::Target;
 use crate::source::{LineIndex, Position, decoded};
@@ -130,8 +129,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
 }
 
 fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
-    let (module, mut diagnostics) = parse(source);
-    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    let (module, diagnostics) = parse_with(source, &errors_only());
     // A name with a line break would end the comment.
     let shown = name.replace(char::is_control, "?");
     let index = LineIndex::new(source);

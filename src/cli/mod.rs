@@ -21,6 +21,8 @@ use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::check::CheckOptions;
+use crate::lint::RuleSet;
 use crate::report::Style;
 
 const STYLES: Styles = Styles::styled()
@@ -124,6 +126,11 @@ pub fn main() -> ExitCode {
 struct Output {
     stream: AutoStream<io::StdoutLock<'static>>,
     style: Style,
+}
+
+/// For those who need the instructions and the errors, and no advice.
+fn errors_only() -> CheckOptions {
+    CheckOptions::default().with_rules(RuleSet::ERRORS)
 }
 
 /// Says what the program could not do.

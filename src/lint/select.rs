@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Code;
+use crate::diagnostic::Severity;
 
 /// A set of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +25,19 @@ impl RuleSet {
         let mut at = 0;
         while at < Code::ALL.len() {
             if Code::ALL[at].default() {
+                set = set.with(Code::ALL[at]);
+            }
+            at += 1;
+        }
+        set
+    };
+
+    /// Those whose findings are errors.
+    pub const ERRORS: RuleSet = {
+        let mut set = RuleSet::NONE;
+        let mut at = 0;
+        while at < Code::ALL.len() {
+            if matches!(Code::ALL[at].severity(), Severity::Error) {
                 set = set.with(Code::ALL[at]);
             }
             at += 1;

@@ -4,7 +4,7 @@ use crate::ast::{Instruction, Operation, SimdOperands};
 use crate::check::{CheckOptions, visit};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{LaneWidth, Mask, Selector};
-use crate::lint::Code;
+use crate::lint::{Code, RuleSet};
 use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
 
@@ -15,7 +15,9 @@ const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 /// the errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let (mut edits, mut legal) = (Vec::new(), Vec::new());
-    let (diagnostics, ..) = visit(source, &CheckOptions::default(), |statement| {
+    let rules = SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code));
+    let options = CheckOptions::default().with_rules(rules);
+    let (diagnostics, ..) = visit(source, &options, |statement| {
         if let Some(instruction) = &statement.instruction {
             legal.push(statement.span);
             defaults(source, statement.span, instruction, explicit, &mut edits);

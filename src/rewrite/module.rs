@@ -1,10 +1,12 @@
 //! Whole modules.
 
+use std::collections::HashMap;
+
 use thiserror::Error;
 
 use super::cost::{self, Cost};
 use super::{FreshRegisters, Gate, Sequence};
-use crate::ast::Instruction;
+use crate::ast::{Instruction, Operation};
 use crate::diagnostic::{Edit, apply};
 use crate::ir::Semantics;
 use crate::isa::{PtxVersion, Target};
@@ -140,6 +142,8 @@ pub fn rewrite<'m>(
     let source = module.source();
     let (mut edits, mut changes) = (Vec::new(), Vec::new());
     let mut writer = None;
+    // Most instructions of a module are like others of it.
+    let mut known: HashMap<Operation, Known> = HashMap::new();
     for statement in module.statements() {
         let (span, Some(instruction)) = (statement.span, &statement.instruction) else {
             continue;
@@ -147,20 +151,46 @@ pub fn rewrite<'m>(
         let own = module.target();
         let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
         let gate = gate(target, own, module.version());
-        let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
-        if let Outcome::Rewritten(sequence) = &mut outcome {
+        let form = instruction.anonymous();
+        let Known { outcome, cost, differs } = known
+            .entry(form)
+            .or_insert_with(|| Known::new(instruction, target, gate, options))
+            .clone();
+        let mut change = Change { span, instruction, target, outcome, cost, differs };
+        if let Outcome::Rewritten(sequence) = &mut change.outcome {
             *sequence = sequence.for_registers(statement.registers);
             let writer = writer.get_or_insert_with(|| BlockWriter::new(source));
             let block = writer.block(span.start, instruction, sequence, options.comments);
             edits.push(Edit::replace(span, block));
         }
-        let program = instruction.lower(options.semantics);
-        let others = Semantics::ALL.into_iter();
-        let differs = others.filter(|other| instruction.lower(*other) != program).collect();
-        let cost = instruction.cost(target);
-        changes.push(Change { span, instruction, target, outcome, cost, differs });
+        changes.push(change);
     }
     Ok(Rewritten { source, edits, changes })
+}
+
+/// What holds for an instruction whatever its registers are called.
+#[derive(Clone)]
+struct Known {
+    outcome: Outcome,
+    cost: Option<Cost>,
+    differs: Vec<Semantics>,
+}
+
+impl Known {
+    fn new(
+        instruction: &Instruction,
+        target: Target,
+        gate: Gate,
+        options: &RewriteOptions,
+    ) -> Known {
+        let program = instruction.lower(options.semantics);
+        let others = Semantics::ALL.into_iter();
+        Known {
+            outcome: choose(instruction, target, gate, options.semantics, options.all),
+            cost: instruction.cost(target),
+            differs: others.filter(|other| instruction.lower(*other) != program).collect(),
+        }
+    }
 }
 
 /// What the text may use: instructions that its own `.target` and the one it is

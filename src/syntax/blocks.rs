@@ -7,6 +7,7 @@ const BLOCK: usize = 64;
 /// Whether a byte may end or interrupt a statement. It is asked for many at once:
 /// without branches it becomes vector instructions.
 #[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "no branches")]
 fn is_stop(byte: u8) -> bool {
     // Two neighbours differ in the lowest bit.
     (byte | 1 == b'#')
@@ -58,13 +59,12 @@ impl<'s> Stops<'s> {
     fn load(&mut self, start: usize) {
         self.start = start;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        self.mask = match rest.first_chunk() {
-            Some(block) => mask(block),
-            None => {
-                let mut block = [0; BLOCK];
-                block[..rest.len()].copy_from_slice(rest);
-                mask(&block) & ((1 << rest.len()) - 1)
-            }
+        self.mask = if let Some(block) = rest.first_chunk() {
+            mask(block)
+        } else {
+            let mut block = [0; BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            mask(&block)
         };
     }
 }

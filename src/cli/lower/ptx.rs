@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use anstream::AutoStream;
 
 use super::super::eval::{SemanticsName, human};
-use super::super::{FAILED, FOUND, Output, trouble};
+use super::super::{FAILED, FOUND, Output, errors_only, trouble};
 use super::Arguments;
 use crate::ast::Instruction;
-use crate::check::parse;
-use crate::diagnostic::Severity;
+use crate::check::parse_with;
 use crate::ir::Semantics;
 use crate::isa::Target;
 use crate::report::FileReport;
@@ -97,8 +96,7 @@ pub(super) fn file(
     out: &mut Output,
 ) -> io::Result<u8> {
     let source = decoded(bytes);
-    let (module, mut diagnostics) = parse(&source);
-    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    let (module, diagnostics) = parse_with(&source, &errors_only());
     let options = RewriteOptions::default()
         .with_target(arguments.target)
         .with_semantics(semantics(arguments))

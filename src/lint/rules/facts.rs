@@ -4,8 +4,8 @@
 use std::cell::OnceCell;
 
 use crate::ast::{
-    Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Set, SimdOperands, SimdSet,
-    SimdTail, Source, Tail,
+    Instruction, MadMode, MultiplyAdd, Operand, Operation, Set, SimdOperands, SimdSet, SimdTail,
+    Source, Tail,
 };
 use crate::ir::{Agreement, Input, Op, Program, Semantics, Witness};
 use crate::isa::{Compare, LaneWidth, Part, Role, SecondaryOp, Sources};
@@ -238,70 +238,16 @@ fn secondary(instruction: &Instruction) -> Option<Ineffective> {
     Semantics::ALL.into_iter().all(ignored).then_some(Ineffective::AlwaysThird)
 }
 
-/// The operation without the names of its registers: the same for the same.
-pub(super) fn anonymous(instruction: &Instruction) -> Operation {
-    let sources = instruction.sources();
-    let letter = |at: usize| {
-        let first = (0..at).find(|&first| sources[first] == sources[at]).unwrap_or(at);
-        ["a", "b", "c"][first]
+/// The form that facts are about.
+pub(super) fn form(instruction: &Instruction) -> Operation {
+    let form = instruction.anonymous();
+    let Operation::MultiplyAdd(it) = &form else {
+        return form;
     };
-    let names = [letter(0), letter(1), letter(2)];
-    let mut form = instruction.operation.clone();
-    match &mut form {
-        Operation::Arithmetic(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
-        Operation::Shift(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
-        Operation::Set(it) => unname(&mut it.d, &mut it.a, &mut it.b, &mut it.tail, names),
-        Operation::MultiplyAdd(it) => {
-            let mut parts = it.parts();
-            rename(&mut parts.d, "d");
-            rename_source(&mut parts.a, names[0]);
-            rename_source(&mut parts.b, names[1]);
-            rename_operand(&mut parts.c, names[2]);
-            // Either way of writing it negates the product.
-            if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
-                parts.mode = MadMode::NegateA;
-            }
-            return MultiplyAdd::new(parts).map_or(form, Operation::MultiplyAdd);
-        }
-        Operation::Arithmetic2(it) => unname_lanes(&mut it.operands, names),
-        Operation::Set2(it) => unname_lanes(&mut it.operands, names),
-        Operation::Arithmetic4(it) => unname_lanes(&mut it.operands, names),
-        Operation::Set4(it) => unname_lanes(&mut it.operands, names),
+    // Either way of writing it negates the product.
+    let mut parts = it.parts();
+    if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
+        parts.mode = MadMode::NegateA;
     }
-    form
-}
-
-fn unname(d: &mut Register, a: &mut Source, b: &mut Source, tail: &mut Tail, names: [&str; 3]) {
-    rename(d, "d");
-    rename_source(a, names[0]);
-    rename_source(b, names[1]);
-    match tail {
-        Tail::Word => {}
-        Tail::Secondary { c, .. } | Tail::Merge { c, .. } => rename_operand(c, names[2]),
-    }
-}
-
-fn unname_lanes<L>(operands: &mut SimdOperands<L>, names: [&str; 3]) {
-    let SimdOperands { d, a, b, c, .. } = operands;
-    for (register, name) in [d, a, b, c].into_iter().zip(["d", names[0], names[1], names[2]]) {
-        rename(register, name);
-    }
-}
-
-fn rename(register: &mut Register, name: &str) {
-    if let Some(named) = Register::new(name) {
-        *register = named;
-    }
-}
-
-fn rename_source(source: &mut Source, name: &str) {
-    if let Source::Register { register, .. } = source {
-        rename(register, name);
-    }
-}
-
-fn rename_operand(operand: &mut Operand, name: &str) {
-    if let Operand::Register(register) = operand {
-        rename(register, name);
-    }
+    MultiplyAdd::new(parts).map_or(form, Operation::MultiplyAdd)
 }

@@ -21,6 +21,7 @@ mod unread_source;
 mod unused_third_source;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::{Code, RuleSet};
 use crate::ast::{Instruction, Operation};
@@ -103,18 +104,20 @@ pub(super) fn documented_only(code: Code) -> bool {
 pub(crate) struct Memo<'s> {
     source: &'s str,
     known: Known,
+    /// Those of the instruction at hand, once a rule has asked for them.
+    current: Option<Rc<Facts>>,
     blocks: Option<BlockWriter<'s>>,
 }
 
 /// What is known of forms, in any text.
 #[derive(Default)]
 pub(crate) struct Known {
-    facts: HashMap<Operation, Facts>,
+    facts: HashMap<Operation, Rc<Facts>>,
 }
 
 impl<'s> Memo<'s> {
     pub(crate) fn new(source: &'s str, known: Known) -> Memo<'s> {
-        Memo { source, known, blocks: None }
+        Memo { source, known, current: None, blocks: None }
     }
 
     pub(crate) fn into_known(self) -> Known {
@@ -132,8 +135,13 @@ impl<'s> Memo<'s> {
         if !facts::is_notable(instruction) {
             return None;
         }
-        let form = facts::anonymous(instruction);
-        Some(self.known.facts.entry(form).or_insert_with_key(|form| Facts::new(form.clone())))
+        if self.current.is_none() {
+            let form = facts::form(instruction);
+            let known = self.known.facts.entry(form);
+            let facts = known.or_insert_with_key(|form| Rc::new(Facts::new(form.clone())));
+            self.current = Some(Rc::clone(facts));
+        }
+        self.current.as_deref()
     }
 }
 
@@ -145,6 +153,7 @@ pub(crate) fn run(
     memo: &mut Memo<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
+    memo.current = None;
     for rule in RULES {
         let on = rule.codes.iter().any(|&code| rules.contains(code));
         if on && (documented || !rule.documented) {

@@ -11,8 +11,12 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::V401], documented: true, fin
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { source, raw, instruction, .. } = subject;
     let slots = instruction.form().slots;
-    let documented: Vec<Modifier> =
-        slots.iter().filter_map(|slot| instruction.modifier(slot.role)).collect();
+    let documented = || slots.iter().filter_map(|slot| instruction.modifier(slot.role));
+    // As it mostly is.
+    if documented().map(Modifier::text).eq(raw.modifiers.iter().map(|span| span.text(source))) {
+        return None;
+    }
+    let documented: Vec<Modifier> = documented().collect();
     // A repeated `.sat` is another finding.
     let mut seen = false;
     let written: Vec<Span> = raw
