@@ -146,6 +146,11 @@ impl Style {
         ("hand", Style::Hand),
         ("data", Style::Data),
     ];
+
+    /// The style of a name in `ALL`.
+    pub(crate) fn named(name: &str) -> Style {
+        Style::ALL.into_iter().find(|(known, _)| *known == name).expect("a known style").1
+    }
 }
 
 /// What to make.
