@@ -1,4 +1,5 @@
-//! Throughput of `format` over size and over the share of video instructions.
+//! Throughput of `format` over size, over the share of video instructions and over
+//! styles.
 //!
 //! Equal figures for 1, 10 and 50 MB show that nothing is quadratic.
 
@@ -6,6 +7,7 @@ mod module;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use module::{Recipe, Style};
 use vptx::print::{FormatOptions, format};
 
 fn main() {
@@ -27,6 +29,17 @@ fn plain(bencher: Bencher<'_, '_>, megabytes: usize) {
 #[divan::bench(args = [1, 10, 50], sample_count = 5, sample_size = 1)]
 fn one_percent_video(bencher: Bencher<'_, '_>, megabytes: usize) {
     run(bencher, &module::make(megabytes * 1_000_000, 10));
+}
+
+#[divan::bench(args = [1, 10], sample_count = 5, sample_size = 1)]
+fn all_video(bencher: Bencher<'_, '_>, megabytes: usize) {
+    run(bencher, &module::make(megabytes * 1_000_000, 1000));
+}
+
+/// 10 MB each, with 1 % of video instructions.
+#[divan::bench(args = Style::ALL.map(|(name, _)| name), sample_count = 5, sample_size = 1)]
+fn style(bencher: Bencher<'_, '_>, name: &str) {
+    run(bencher, &Recipe::new(Style::named(name), 10_000_000, 10).make());
 }
 
 /// A table of constants: one statement of 10 MB.

@@ -1,4 +1,6 @@
-//! Modules to measure on: made, seeded, in the layout nvcc writes.
+//! Modules to measure on: made, seeded, in the layouts of those who write PTX.
+// Each user takes a part of this.
+#![allow(dead_code)]
 
 use std::fmt::Write;
 
@@ -12,60 +14,536 @@ impl Numbers {
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % below
     }
+
+    fn pick<'a>(&mut self, shapes: &[&'a str]) -> &'a str {
+        shapes[self.next(shapes.len() as u64) as usize]
+    }
 }
+
+// In shapes `?` and a letter stand for a number: `n` of a register, `a` and `z`
+// of two that differ, `p` of a predicate, `b` of a byte, `h` of a half word, `k` a
+// constant.
 
 const PLAIN: &[&str] = &[
-    "add.s32 \t%r{}, %r{}, %r{}",
-    "mad.lo.s32 \t%r{}, %r{}, %r{}, 7",
-    "ld.global.u32 \t%r{}, [%rd{}+{}]",
-    "st.global.u32 \t[%rd{}], %r{}",
-    "mul.wide.s32 \t%rd{}, %r{}, 4",
-    "setp.ge.s32 \t%p1, %r{}, %r{}",
-    "fma.rn.f32 \t%f{}, %f{}, %f{}, 0f3F800000",
-    "cvta.to.global.u64 \t%rd{}, %rd{}",
-    "shfl.sync.bfly.b32 \t%r{}|%p2, %r{}, 16, 31, -1",
-    "mov.b64 \t{%r{}, %r{}}, %rd{}",
+    "add.s32 \t%r?n, %r?n, %r?n",
+    "mad.lo.s32 \t%r?n, %r?n, %r?n, 7",
+    "ld.global.u32 \t%r?n, [%rd?n+?n]",
+    "st.global.u32 \t[%rd?n], %r?n",
+    "mul.wide.s32 \t%rd?n, %r?n, 4",
+    "setp.ge.s32 \t%p1, %r?n, %r?n",
+    "fma.rn.f32 \t%f?n, %f?n, %f?n, 0f3F800000",
+    "cvta.to.global.u64 \t%rd?n, %rd?n",
+    "shfl.sync.bfly.b32 \t%r?n|%p2, %r?n, 16, 31, -1",
+    "mov.b64 \t{%r?n, %r?n}, %rd?n",
 ];
 
-const VIDEO: &[&str] = &[
-    "vadd4.u32.u32.u32.sat \t%r{}, %r{}, %r{}, %r{}",
-    "vabsdiff.s32.u32.s32.add \t%r{}, %r{}.b0, %r{}.h1, %r{}",
-    "vset2.s32.u32.lt \t%r{}.h1, %r{}.h10, %r{}.h32, %r{}",
-    "vmad.s32.s32.u32.sat.shr7 \t%r{}, %r{}.b3, -%r{}, %r{}",
-    "vshl.u32.u32.u32.clamp \t%r{}.h0, %r{}, %r{}, %r{}",
+/// As nvcc -G writes: every variable in memory.
+const UNOPTIMISED: &[&str] = &[
+    "ld.u32 \t%r?n, [%SP+?b]",
+    "st.u32 \t[%SP+?b], %r?n",
+    "mov.u32 \t%r?n, %r?n",
+    "mov.b64 \t%rd?n, %rd?n",
+    "cvt.s64.s32 \t%rd?n, %r?n",
+    "shl.b64 \t%rd?n, %rd?n, 2",
+    "add.s64 \t%rd?n, %rd?n, %rd?n",
+    "ld.f32 \t%f?n, [%rd?n]",
+    "setp.lt.s32 \t%p?p, %r?n, %r?n",
+    "not.pred \t%p?p, %p?p",
 ];
 
-/// A module of about this many bytes, of whose instructions this many per
-/// thousand are video instructions.
+const LLVM: &[&str] = &[
+    "ld.param.b64 \t%rd?n, [FUNCTION_param_0]",
+    "mov.u32 \t%r?n, %tid.x",
+    "shl.b32 \t%r?n, %r?n, 8",
+    "and.b32  \t%r?n, %r?n, 127",
+    "setp.lt.s32 \t%p?p, %r?n, %r?n",
+    "selp.b32 \t%r?n, %r?n, %r?n, %p?p",
+    "fma.rn.f32 \t%f?n, %f?n, %f?n, %f?n",
+    "cvt.rn.f32.s32 \t%f?n, %r?n",
+    "mul.wide.s32 \t%rd?n, %r?n, 4",
+    "mov.b64 \t{%r?n, %r?n}, %rd?n",
+];
+
+const LLVM_ASM: &[&str] = &[
+    "mov.u32 %r?n, 0x0;\n\t@%p?p ld.global.b32 { %r?n }, [ %rd?n + 0 ];\n",
+    "@%p?p st.global.v2.b32 [ %rd?n + 0 ], { %r?n, %r?n };\n",
+    "shfl.sync.bfly.b32 %r?n, %r?n, 0x10, 0x1f, 0xffffffff;",
+];
+
+const HAND: &[&str] = &[
+    "add.s32 %r?n, %r?n, ?k",
+    "mad.lo.s32     %r?n, %r?n, %r?n, %r?n",
+    "ld.global.v2.u32   {%r?n, %r?n}, [%rd?n + ?b]",
+    "st.shared.u32  [row + ?b], %r?n",
+    "xor.b32 %r?n, %r?n, 0x?k",
+    "setp.ne.u32 %p?p|%p?p, %r?n, 0",
+    "bfe.u32 %r?n, %r?n, 8, 8",
+    "prmt.b32 %r?n,%r?n,%r?n,0x3210",
+    "bar.sync 0",
+    "fma.rn.f32 %f?n, %f?n, 0.5, %f?n",
+];
+
+/// Video instructions without a finding.
+const CLEAN: &[&str] = &[
+    "vadd.s32.s32.s32 %r?n, %r?a, %r?z",
+    "vadd.u32.u32.u32.add \t%r?n, %r?a.b?b, %r?z.h?h, %r?n",
+    "vsub.s32.u32.u32.sat %r?n, %r?a.h?h, %r?z.b?b",
+    "vabsdiff.u32.u32.u32.add \t%r?n, %r?a.b?b, %r?z.b?b, %r?n",
+    "vmin.s32.s32.s32.max \t%r?n, %r?a, %r?z, %r?n",
+    "vmax.u32.u32.u32 %r?n, %r?a.h?h, ?k",
+    "vshl.u32.u32.u32.wrap %r?n, %r?a, %r?z.b?b",
+    "vshr.s32.s32.u32.clamp.add %r?n, %r?a, ?b, %r?n",
+    "vmad.s32.s32.s32 \t%r?n, %r?a.h?h, -%r?z.h?h, %r?n",
+    "vmad.s32.s32.s32.shr7 \t%r?n, %r?a.b?b, %r?z.b?b, %r?n",
+    "vset.u32.u32.lt.add %r?n, %r?a.b?b, %r?z, %r?n",
+    "vadd2.s32.s32.s32.sat \t%r?n, %r?a, %r?z, %r?n",
+    "vavrg2.u32.u32.u32 \t%r?n, %r?a.h10, %r?z.h32, %r?n",
+    "vset2.u32.s32.ge.add %r?n, %r?a, %r?z, %r?n",
+    "vadd4.u32.u32.u32.sat \t%r?n, %r?a, %r?z, %r?n",
+    "vsub4.s32.s32.s32 %r?n, %r?a.b0123, %r?z, %r?n",
+    "vabsdiff4.u32.u32.u32.add \t%r?n, %r?a, %r?z, %r?n",
+    "vmin4.u32.u32.u32 %r?n, %r?a, %r?z.b7654, %r?n",
+    "vmax4.s32.s32.s32 %r?n, %r?a, %r?z, %r?n",
+    "vset4.u32.u32.ne \t%r?n, %r?a, %r?z, %r?n",
+];
+
+/// Some of these are doubtful, and said to be.
+const DOUBTFUL: &[&str] = &[
+    "vadd4.u32.u32.u32.sat \t%r?n, %r?n, %r?n, %r?n",
+    "vabsdiff.s32.u32.s32.add \t%r?n, %r?n.b0, %r?n.h1, %r?n",
+    "vset2.s32.u32.lt \t%r?n.h1, %r?n.h10, %r?n.h32, %r?n",
+    "vmad.s32.s32.u32.sat.shr7 \t%r?n, %r?n.b3, -%r?n, %r?n",
+    "vshl.u32.u32.u32.clamp \t%r?n.h0, %r?n, %r?n, %r?n",
+];
+
+const NVCC_HEADER: &str = "\
+//\n// Generated by NVIDIA NVVM Compiler\n//\n// Compiler Build ID: CL-39125733\n\
+// Cuda compilation tools, release 13.5, V13.5.37\n// Based on NVVM 7.0.1\n//\n\n";
+
+/// Who might have written a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// nvcc.
+    Nvcc,
+    /// nvcc -lineinfo: `.loc` every one to three lines, many of inlined code.
+    Lineinfo,
+    /// nvcc -G: unoptimised code, and half of the text DWARF.
+    Debug,
+    /// LLVM as clang and Triton use it: inline assembly, comments on lines.
+    Clang,
+    /// A person: comments, guards, several statements in a line.
+    Hand,
+    /// Tables of constants, up to a megabyte each.
+    Data,
+}
+
+impl Style {
+    pub(crate) const ALL: [(&'static str, Style); 6] = [
+        ("nvcc", Style::Nvcc),
+        ("lineinfo", Style::Lineinfo),
+        ("debug", Style::Debug),
+        ("clang", Style::Clang),
+        ("hand", Style::Hand),
+        ("data", Style::Data),
+    ];
+
+    /// The style of a name in `ALL`.
+    pub(crate) fn named(name: &str) -> Style {
+        Style::ALL.into_iter().find(|(known, _)| *known == name).expect("a known style").1
+    }
+}
+
+/// What to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recipe {
+    pub(crate) style: Style,
+    /// About how long the text is.
+    pub(crate) bytes: usize,
+    /// Of a thousand instructions so many are video instructions.
+    pub(crate) video_per_mille: u64,
+    /// Whether there is something to say of these.
+    pub(crate) doubtful: bool,
+    /// Not zero.
+    pub(crate) seed: u64,
+}
+
+impl Recipe {
+    pub(crate) fn new(style: Style, bytes: usize, video_per_mille: u64) -> Recipe {
+        Recipe { style, bytes, video_per_mille, doubtful: false, seed: 1 }
+    }
+
+    pub(crate) fn make(self) -> String {
+        let seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(self.seed);
+        let text = String::with_capacity(self.bytes + self.bytes / 8 + (1 << 16));
+        let mut maker = Maker { recipe: self, numbers: Numbers(seed), text, labels: 0 };
+        maker.module();
+        maker.text
+    }
+}
+
+/// A plain module of nvcc.
 pub(crate) fn make(bytes: usize, video_per_mille: u64) -> String {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    let mut text = String::with_capacity(bytes + 4096);
-    text.push_str(".version 8.0\n.target sm_90\n.address_size 64\n");
-    let mut function = 0;
-    while text.len() < bytes {
-        let _ = write!(
-            text,
+    Recipe::new(Style::Nvcc, bytes, video_per_mille).make()
+}
+
+struct Maker {
+    recipe: Recipe,
+    numbers: Numbers,
+    text: String,
+    /// Labels so far, where they are numbered through the module.
+    labels: usize,
+}
+
+impl Maker {
+    fn module(&mut self) {
+        let Recipe { style, bytes, .. } = self.recipe;
+        if !matches!(style, Style::Nvcc | Style::Clang | Style::Hand) {
+            self.text.push_str(NVCC_HEADER);
+        }
+        self.text.push_str(match style {
+            Style::Clang => {
+                "//\n// Generated by LLVM NVPTX Back-End\n//\n\n\
+                 .version 8.0\n.target sm_90\n.address_size 64\n\
+                 .file\t1 \"/usr/src/rows/rows.py\"\n"
+            }
+            Style::Debug => ".version 8.0\n.target sm_90, debug\n.address_size 64\n",
+            Style::Hand => {
+                "/* Rows of pixels,\n   a word at a time. */\n\n.version 8.0\n\
+                 .target sm_90 // Hopper\n.address_size 64\n\n.shared .align 4 .b8 row[4096];\n"
+            }
+            Style::Nvcc | Style::Lineinfo | Style::Data => {
+                ".version 8.0\n.target sm_90\n.address_size 64\n"
+            }
+        });
+        // The rest is DWARF.
+        let code = if style == Style::Debug { bytes / 2 } else { bytes };
+        let mut count = 0;
+        while self.text.len() < code {
+            match style {
+                Style::Nvcc => self.nvcc(count),
+                Style::Lineinfo => self.lineinfo(count),
+                Style::Debug => self.debug(count),
+                Style::Clang => self.clang(count),
+                Style::Hand => self.hand(count),
+                Style::Data => self.table(count),
+            }
+            count += 1;
+        }
+        match style {
+            Style::Lineinfo => self.names(),
+            Style::Debug => self.dwarf(),
+            _ => {}
+        }
+    }
+
+    /// A statement without its `;`, and whether it is a video instruction.
+    fn statement(&mut self, others: &[&'static str]) -> bool {
+        let video = self.numbers.next(1000) < self.recipe.video_per_mille;
+        let shapes = match (video, self.recipe.doubtful) {
+            (false, _) => others,
+            (true, false) => CLEAN,
+            (true, true) => DOUBTFUL,
+        };
+        let shape = self.numbers.pick(shapes);
+        self.fill(shape);
+        video
+    }
+
+    fn fill(&mut self, shape: &str) {
+        let mut parts = shape.split('?');
+        self.text.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let (kind, rest) = part.split_at(1);
+            let number = match kind {
+                "n" => self.numbers.next(200),
+                "p" => self.numbers.next(7) + 1,
+                "b" => self.numbers.next(4),
+                "h" => self.numbers.next(2),
+                "a" => self.numbers.next(100),
+                "z" => self.numbers.next(100) + 100,
+                _ => self.numbers.next(1000),
+            };
+            let _ = write!(self.text, "{number}");
+            self.text.push_str(rest);
+        }
+    }
+
+    fn write(&mut self, arguments: std::fmt::Arguments<'_>) {
+        let _ = self.text.write_fmt(arguments);
+    }
+
+    fn entry(&mut self, function: usize) {
+        self.write(format_args!(
             "\n\t// .globl\tkernel{function}\n.visible .entry kernel{function}(\n\
-             \t.param .u64 kernel{function}_param_0\n)\n{{\n\t.reg .pred \t%p<8>;\n\
-             \t.reg .b32 \t%r<200>;\n\t.reg .f32 \t%f<200>;\n\t.reg .b64 \t%rd<200>;\n\n"
+             \t.param .u64 kernel{function}_param_0\n)\n{{\n"
+        ));
+        self.text.push_str(
+            "\t.reg .pred \t%p<8>;\n\t.reg .b32 \t%r<200>;\n\t.reg .f32 \t%f<200>;\n\
+             \t.reg .b64 \t%rd<200>;\n\n",
         );
+    }
+
+    fn nvcc(&mut self, function: usize) {
+        self.entry(function);
         for line in 0..400 {
             if line % 20 == 0 {
-                let _ = writeln!(text, "\n$L__BB{function}_{line}:\n\t.loc\t1 {line} 5");
+                self.write(format_args!("\n$L__BB{function}_{line}:\n\t.loc\t1 {line} 5\n"));
             }
-            let pool = if numbers.next(1000) < video_per_mille { VIDEO } else { PLAIN };
-            let shape = pool[numbers.next(pool.len() as u64) as usize];
-            text.push('\t');
-            let mut parts = shape.split("{}");
-            text.push_str(parts.next().unwrap_or_default());
-            for part in parts {
-                let _ = write!(text, "{}", numbers.next(200));
-                text.push_str(part);
-            }
-            text.push_str(";\n");
+            self.text.push('\t');
+            self.statement(PLAIN);
+            self.text.push_str(";\n");
         }
-        text.push_str("\tret;\n\n}\n");
-        function += 1;
+        self.text.push_str("\tret;\n\n}\n");
     }
-    text
+
+    /// A label every 20 statements, and before it a branch to the next one.
+    fn block(&mut self, function: usize, line: usize) {
+        if !line.is_multiple_of(20) {
+            return;
+        }
+        if line < 380 {
+            let predicate = self.numbers.next(7) + 1;
+            let target = line + 20;
+            self.write(format_args!("\t@%p{predicate} bra \t$L__BB{function}_{target};\n"));
+        }
+        self.write(format_args!("\n$L__BB{function}_{line}:\n"));
+    }
+
+    /// Where in the source the next statements come from.
+    fn location(&mut self) {
+        let (line, column) = (self.numbers.next(2000) + 1, self.numbers.next(80) + 1);
+        self.write(format_args!("\t.loc\t1 {line} {column}\n"));
+        if self.numbers.next(3) == 0 {
+            let (inner, name) = (self.numbers.next(900) + 1, self.numbers.next(NAMES));
+            self.write(format_args!(
+                "\t.loc\t2 {inner} 50, function_name $L__info_string{name}, \
+                 inlined_at 1 {line} {column}\n"
+            ));
+        }
+    }
+
+    /// A statement, as nvcc writes it where it may come from inline assembly.
+    fn nvcc_statement(&mut self, others: &[&'static str]) {
+        let before = self.text.len();
+        self.text.push('\t');
+        let video = self.statement(others);
+        self.text.push_str(";\n");
+        if video {
+            self.text.insert_str(before, "\t// begin inline asm\n");
+            self.text.push_str("\t// end inline asm\n");
+        }
+    }
+
+    fn lineinfo(&mut self, function: usize) {
+        self.entry(function);
+        let mut same = 0;
+        for line in 0..400 {
+            self.block(function, line);
+            if same == 0 {
+                self.location();
+                same = self.numbers.next(3) + 1;
+            }
+            same -= 1;
+            self.nvcc_statement(PLAIN);
+        }
+        self.text.push_str("\tret;\n\n}\n");
+    }
+
+    fn debug(&mut self, function: usize) {
+        self.entry(function);
+        self.write(format_args!(
+            "\t.local .align 8 .b8 \t__local_depot{function}[64];\n\t.reg .b64 \t%SP;\n\
+             \tmov.u64 \t%SP, __local_depot{function};\n$L__func_begin{function}:\n"
+        ));
+        for line in 0..400 {
+            self.block(function, line);
+            let (row, column) = (self.numbers.next(2000) + 1, self.numbers.next(80) + 1);
+            self.write(format_args!("\t.loc\t1 {row} {column}\n"));
+            if line % 3 == 0 {
+                let label = self.labels;
+                self.labels += 1;
+                self.write(format_args!("$L__tmp{label}:\n"));
+            }
+            self.nvcc_statement(UNOPTIMISED);
+        }
+        self.write(format_args!("\tret;\n$L__func_end{function}:\n\n}}\n"));
+    }
+
+    fn clang(&mut self, function: usize) {
+        // LLVM itself takes tabs; what others print after it, two blanks.
+        let indent = if function.is_multiple_of(2) { "\t" } else { "  " };
+        let name = format!("_Z{}row_kernel{function}Pji", 10 + function.to_string().len());
+        self.write(format_args!(
+            "\n\t// .globl\t{name}            // -- Begin function {name}\n\
+             .visible .entry {name}(\n{indent}.param .u64 .ptr .global .align 1 {name}_param_0,\n\
+             {indent}.param .u32 {name}_param_1\n)\n.maxntid 128, 1, 1\n{{\n"
+        ));
+        for (kind, letter, count) in
+            [("pred", "p", 8), ("b32", "r", 200), ("f32", "f", 200), ("b64", "rd", 200)]
+        {
+            self.write(format_args!("{indent}.reg .{kind} \t%{letter}<{count}>;\n"));
+        }
+        self.write(format_args!("\n// %bb.0:\n{indent}.loc\t1 7 0\n"));
+        for line in 0..400 {
+            if line % 20 == 0 && line > 0 {
+                let predicate = self.numbers.next(7) + 1;
+                let label = line / 20;
+                self.write(format_args!(
+                    "{indent}@%p{predicate} bra \t$L__BB{function}_{label};\n\
+                     $L__BB{function}_{label}:{:32}// %if.then{label}\n",
+                    ""
+                ));
+            }
+            if line % 4 == 0 {
+                let (row, column, label) =
+                    (self.numbers.next(900) + 1, self.numbers.next(80), self.labels);
+                self.labels += 1;
+                self.write(format_args!(
+                    "$L__tmp{label}:\n{indent}.loc\t1 {row} {column}                         \
+                     // rows.py:{row}:{column}\n"
+                ));
+            }
+            if self.numbers.next(8) == 0 {
+                self.write(format_args!("{indent}// begin inline asm\n{indent}"));
+                let shape = self.numbers.pick(LLVM_ASM);
+                self.fill(shape);
+                self.write(format_args!("\n{indent}// end inline asm\n"));
+                continue;
+            }
+            let before = self.text.len();
+            self.text.push_str(indent);
+            let video = self.statement(LLVM);
+            self.text.push_str(";\n");
+            if video {
+                self.text.insert_str(before, &format!("{indent}// begin inline asm\n"));
+                self.write(format_args!("\n{indent}// end inline asm\n"));
+            } else if let Some(at) = self.text[before..].find("FUNCTION") {
+                let at = before + at;
+                self.text.replace_range(at..at + "FUNCTION".len(), &name);
+            }
+        }
+        self.write(format_args!("{indent}ret;\n{:40}// -- End function\n}}\n", ""));
+    }
+
+    fn hand(&mut self, function: usize) {
+        self.write(format_args!(
+            "\n/* Step {function}: sums of differences.\n * Rows are padded to words. */\n\
+             .entry step{function} (.param .u64 rows, .param .u32 count) {{\n\
+             \x20   .reg .pred %p<8>;\n    .reg .u32 %r<200>; .reg .f32 %f<200>;\n\
+             \x20   .reg .u64 %rd<200>;      // addresses\n\n    ld.param.u64 %rd0, [rows];\n"
+        ));
+        let mut line = 0;
+        while line < 400 {
+            if line % 40 < 3 && self.numbers.next(3) == 0 {
+                self.write(format_args!("\nNEXT_{line}:\n"));
+            }
+            if self.numbers.next(12) == 0 {
+                self.text.push_str("\n    // the next row, four bytes at a time\n");
+            }
+            self.text.push_str("    ");
+            let together = if self.numbers.next(6) == 0 { self.numbers.next(3) + 2 } else { 1 };
+            for statement in 0..together {
+                if statement > 0 {
+                    self.text.push(' ');
+                }
+                match self.numbers.next(10) {
+                    0 => self.fill("@%p?p "),
+                    1 => self.fill("@!%p?p   "),
+                    2 => self.text.push_str("/* hot */ "),
+                    _ => {}
+                }
+                self.statement(HAND);
+                self.text.push(';');
+            }
+            line += together;
+            if self.numbers.next(3) == 0 {
+                self.text.push_str("   // keep the carry");
+            }
+            self.text.push('\n');
+        }
+        self.text.push_str("    ret;\n}\n");
+    }
+
+    fn table(&mut self, table: usize) {
+        let left = self.recipe.bytes.saturating_sub(self.text.len());
+        // From a line to a megabyte.
+        let most = (left / 4).min(1 << (8 + self.numbers.next(11))).max(16);
+        let count = most / 4 * 4;
+        let words = self.numbers.next(4) == 0;
+        let kind = if words { "u32" } else { "b8" };
+        let length = if words { count / 4 } else { count };
+        self.write(format_args!(".global .align 4 .{kind} table{table}[{length}] = {{"));
+        for at in 0..length {
+            if at > 0 {
+                self.text.push_str(", ");
+            }
+            // Much of real tables is zero.
+            let below = if words { 1 << 20 } else { 256 };
+            let value = self.numbers.next(below * 2).saturating_sub(below);
+            self.write(format_args!("{value}"));
+        }
+        self.text.push_str("};\n");
+        if table.is_multiple_of(4) && self.recipe.video_per_mille > 0 {
+            self.nvcc(table);
+        }
+    }
+
+    /// The end of a module with line information.
+    fn names(&mut self) {
+        self.text.push_str(
+            "\t.file\t1 \"/usr/src/rows/rows.cu\"\n\
+             \t.file\t2 \"/usr/local/cuda/include/device_functions.hpp\"\n\
+             \t.section\t.debug_str\n\t{\n",
+        );
+        for name in 0..NAMES {
+            self.write(format_args!("$L__info_string{name}:\n"));
+            let length = self.numbers.next(60) + 20;
+            self.bytes(length);
+        }
+        self.text.push_str("\n\t}\n");
+    }
+
+    /// Lines of bytes that spell a name, with a zero at the end.
+    fn bytes(&mut self, length: u64) {
+        for at in 0..length {
+            self.text.push_str(if at % 40 == 0 { ".b8 " } else { "," });
+            let byte = if at + 1 == length { 0 } else { b'a' + self.numbers.next(26) as u8 };
+            self.write(format_args!("{byte}"));
+            if at % 40 == 39 || at + 1 == length {
+                self.text.push('\n');
+            }
+        }
+    }
+
+    fn dwarf(&mut self) {
+        self.text.push_str(
+            "\t.file\t1 \"/usr/src/rows/rows.cu\"\n\t.section\t.debug_abbrev\n\t{\n\
+             .b8 1\n.b8 17\n.b8 1\n.b8 37\n.b8 8\n.b8 0\n.b8 0\n.b8 0\n\n\t}\n\
+             \t.section\t.debug_info\n\t{\n.b32 3369\n.b8 2\n.b8 0\n.b32 .debug_abbrev\n.b8 8\n",
+        );
+        while self.text.len() < self.recipe.bytes {
+            match self.numbers.next(8) {
+                0 => {
+                    let length = self.numbers.next(60) + 2;
+                    self.bytes(length);
+                }
+                1 => {
+                    let value = self.numbers.next(1 << 16);
+                    self.write(format_args!(".b32 {value}\n"));
+                }
+                2 if self.labels > 0 => {
+                    let label = self.numbers.next(self.labels as u64);
+                    self.write(format_args!(".b64 $L__tmp{label}\n"));
+                }
+                _ => {
+                    let value = self.numbers.next(64);
+                    self.write(format_args!(".b8 {value}\n"));
+                }
+            }
+        }
+        self.text.push_str("\n\t}\n\t.section\t.debug_loc\t{\t}\n");
+    }
 }
+
+/// Names of inlined functions.
+const NAMES: u64 = 40;
