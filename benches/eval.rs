@@ -1000,7 +1000,13 @@ impl Case {
         let instruction: Instruction = pair.text.parse().expect("an instruction");
         let program = instruction.lower(Semantics::Manual);
         let mut state = 1;
-        let sources = from_fn(|_| (0..LENGTH).map(|_| word(&mut state)).collect());
+        // Columns that end at different places in their pages: otherwise what is
+        // written seems to overlap with what is read next.
+        let sources = from_fn(|at| {
+            let mut column = Vec::with_capacity(LENGTH + 272 * (at + 1));
+            column.extend((0..LENGTH).map(|_| word(&mut state)));
+            column
+        });
         let mut case = Case { pair, program, sources, d: vec![0; LENGTH] };
         case.batch();
         case.check("batch");

@@ -177,6 +177,17 @@ impl Lanes {
     ) {
         let mask = self.mask;
         match self.post {
+            // In one loop the compiler would take the halves apart.
+            LanePost::Sum if LANES == 2 => {
+                let [x, y, z] = columns;
+                for (at, out) in out.chunks_mut(SUMMED).enumerate() {
+                    let [x, y, z] = [x, y, z].map(|it| &it[at * SUMMED..][..out.len()]);
+                    let mut buffer = [0; SUMMED];
+                    let words = &mut buffer[..out.len()];
+                    blocks([x, y, z], words, T::split, &f, T::join, |word, _| word);
+                    sum_halves(words, z, out, mask, self.signed_results);
+                }
+            }
             LanePost::Word => blocks(columns, out, T::split, f, T::join, |word, _| word),
             LanePost::Merge => {
                 let merge = |word, z| (word & mask) | (z & !mask);
@@ -184,15 +195,14 @@ impl Lanes {
             }
             LanePost::Sum if self.signed_results => {
                 // Signed lanes are moved up to be summed, and their sum down.
-                let tops = if LANES == 4 { 0x8080_8080 } else { 0x8000_8000 } & mask;
-                let down = add_lanes::<LANES>(tops);
+                let tops = if LANES == 4 { 0x8080_8080 } else { 0x8000_8000 };
+                let down = add_lanes::<LANES>(tops, mask);
                 blocks(columns, out, T::split, f, T::join, |word, z| {
-                    let sum = add_lanes::<LANES>((word & mask) ^ tops);
-                    z.wrapping_add(sum).wrapping_sub(down)
+                    z.wrapping_add(add_lanes::<LANES>(word ^ tops, mask)).wrapping_sub(down)
                 });
             }
             LanePost::Sum => blocks(columns, out, T::split, f, T::join, |word, z| {
-                z.wrapping_add(add_lanes::<LANES>(word & mask))
+                z.wrapping_add(add_lanes::<LANES>(word, mask))
             }),
         }
     }
@@ -308,9 +318,31 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// The sum of the unsigned lanes of a word.
-fn add_lanes<const LANES: usize>(word: u32) -> u32 {
-    let halves = if LANES == 4 { (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff) } else { word };
+/// Words whose halves are summed together.
+const SUMMED: usize = 256;
+
+/// Adds those halves of words that are in the mask to a column.
+#[inline(never)]
+fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
+    let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
+    if signed {
+        each([words, z, z], out, |word, z, _| {
+            let word = word.cast_signed();
+            let sum = ((word << 16 & low) >> 16) + ((word & high) >> 16);
+            z.wrapping_add(sum.cast_unsigned())
+        });
+    } else {
+        let (low, high) = (mask & 0xffff, mask >> 16);
+        each([words, z, z], out, |word, z, _| z.wrapping_add((word & low) + (word >> 16 & high)));
+    }
+}
+
+/// The sum of those unsigned lanes of a word that are in the mask.
+fn add_lanes<const LANES: usize>(word: u32, mask: u32) -> u32 {
+    if LANES == 2 {
+        return (word & mask & 0xffff) + (word >> 16 & mask >> 16);
+    }
+    let halves = (word & mask & 0x00ff_00ff) + (word >> 8 & mask >> 8 & 0x00ff_00ff);
     (halves & 0xffff) + (halves >> 16)
 }
 
@@ -447,8 +479,7 @@ impl Sums {
         let tops = if bits == 8 { 0x8080_8080 } else { 0x8000_8000 };
         let [x_flip, y_flip] = signed.map(|signed| if signed { tops } else { 0 });
         let down = |flip: u32| {
-            let flip = flip & mask;
-            if bits == 8 { add_lanes::<4>(flip) } else { add_lanes::<2>(flip) }
+            if bits == 8 { add_lanes::<4>(flip, mask) } else { add_lanes::<2>(flip, mask) }
         };
         let (x_down, y_down) = (down(x_flip), down(y_flip));
         let pairs = |word: u32| (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff);
@@ -519,6 +550,8 @@ impl Gather {
             [[m0, 0, m2, 0], [0, 0, n2, 0]] => each(columns, out, |x, y, _| {
                 (x & m0) | (x.rotate_left(16) & m2) | (y.rotate_left(16) & n2)
             }),
+            [[0, _, 0, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(8)),
+            [[0, 0, 0, _], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(24)),
             [m, [0, 0, 0, 0]] => each(columns, out, |x, _, _| turned(x, m)),
             [m, n] => each(columns, out, |x, y, _| turned(x, m) | turned(y, n)),
         }

@@ -7,7 +7,7 @@
 use super::Words;
 use super::kernel::{Binary, Source};
 use super::lanes::{Element, Gather, LaneOp, LanePost, Lanes, Move, Sums};
-use super::scalar::{Bounds, Extract, MultiplyAdd, Post, Scalar, Width};
+use super::scalar::{Bounds, Extract, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
 
@@ -35,6 +35,7 @@ struct Kernel {
 enum Code {
     Extract(Extract),
     Scalar(Scalar),
+    Scaled(Scaled),
     MultiplyAdd(MultiplyAdd),
     Lanes(Lanes),
     Sums(Sums),
@@ -50,6 +51,7 @@ impl Kernel {
         match &self.code {
             Code::Extract(it) => it.run(columns, out),
             Code::Scalar(it) => it.run(columns, out),
+            Code::Scaled(it) => it.run(columns, out),
             Code::MultiplyAdd(it) => it.run(columns, out),
             Code::Lanes(it) => it.run(columns, out),
             Code::Sums(it) => it.run(columns, out),
@@ -234,6 +236,23 @@ impl Planner<'_> {
                     return Some(self.scalar(&core, Post::Add, (third, false)));
                 }
             }
+            Op::Min(x, y) | Op::Max(x, y) if self.common(x, y).is_some() => {
+                // The term that takes a kernel gets the other one with it.
+                let unsigned = self.common(x, y) == Some(Width::U32);
+                let simple = |value: Value| self.is_located(value);
+                let (term, other) = if simple(x) { (y, x) } else { (x, y) };
+                if !simple(term) {
+                    let third = self.located(other)?;
+                    let post = match self.op(value) {
+                        Op::Min(..) => Post::Min { unsigned },
+                        _ => Post::Max { unsigned },
+                    };
+                    let core = self.core(term, None)?;
+                    if core.width != Width::I64 {
+                        return Some(self.scalar(&core, post, third));
+                    }
+                }
+            }
             Op::Min(x, y) | Op::Max(x, y) if !(self.is_short(x) && self.is_short(y)) => {
                 let views = [x, y].map(|value| self.unsigned_view(value));
                 let unsigned = views.iter().any(Option::is_some);
@@ -268,6 +287,12 @@ impl Planner<'_> {
         }
     }
 
+    /// The words that two values can be compared in.
+    fn common(&self, x: Value, y: Value) -> Option<Width> {
+        let both = |&width: &Width| self.fits(x, width) && self.fits(y, width);
+        [Width::I32, Width::U32].into_iter().find(both)
+    }
+
     /// Whether all of a value is in 32 bits.
     fn is_short(&self, value: Value) -> bool {
         self.fits(value, Width::I32) || self.fits(value, Width::U32)
@@ -288,6 +313,16 @@ impl Planner<'_> {
             return None;
         }
         Some((self.word(value)?, self.fits(value, Width::I32)))
+    }
+
+    /// The value that this one is a half or a byte of.
+    fn part(&self, value: Value) -> Option<(Value, Load)> {
+        match self.op(value) {
+            Op::Extract { value, low, width, signed } => {
+                Some((value, Load::new(low, width, signed)?))
+            }
+            _ => None,
+        }
     }
 
     /// Where the low 32 bits of a value are.
@@ -330,14 +365,24 @@ impl Planner<'_> {
         if self.fits(sum, Width::I32)
             && let Op::Add(sum, carry) = self.op(sum)
             && let Op::Add(x, y) = self.op(sum)
-            && let Op::Compare(Compare::Ge, compared, zero) = self.op(carry)
-            && (compared, self.constant(zero)) == (sum, Some(0))
+            && self.is_carry(carry, sum)
             && self.constant(amount) == Some(1)
             && self.fits(sum, Width::I32)
         {
             return Some((x, y));
         }
         None
+    }
+
+    /// Whether a value is 1 for sums of zero and more, and 0 for others.
+    fn is_carry(&self, carry: Value, sum: Value) -> bool {
+        match self.op(carry) {
+            Op::Compare(Compare::Ge, compared, zero) => {
+                (compared, self.constant(zero)) == (sum, Some(0))
+            }
+            Op::Constant(one) => one == 1 && self.range(sum).min >= 0,
+            _ => false,
+        }
     }
 
     /// A shift amount without a bound that shifts have anyway.
@@ -379,6 +424,25 @@ impl Planner<'_> {
                 return Some(Core::new(op, Width::I32, x, y));
             }
         }
+        let compares = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le);
+        if compares && clamp.is_some() {
+            return None;
+        }
+        // Words of both signs are equal if they are alike and not negative.
+        let mixed = match op {
+            Binary::Eq => Some(Binary::EqMixed),
+            Binary::Ne => Some(Binary::NeMixed),
+            _ => None,
+        };
+        if let Some(op) = mixed
+            && low_only
+            && self.common(x, y).is_none()
+            && self.is_short(x)
+            && self.is_short(y)
+        {
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
         for width in Width::ALL {
             let holds = |value| self.fits(value, width);
             // A difference is right modulo 2^32.
@@ -404,7 +468,9 @@ impl Planner<'_> {
             };
             let op = match (op, width) {
                 // What saturating leaves is clamped further, if at all.
-                (Binary::Add | Binary::Sub, Width::I32 | Width::U32) => {
+                (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
+                    if width == Width::U32 || !holds(inner) =>
+                {
                     // A difference below zero is a large one if unsigned.
                     let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
                     if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
@@ -480,6 +546,18 @@ impl Planner<'_> {
         let Op::Mul(x, y) = self.op(product) else {
             return None;
         };
+        if clamp.is_none()
+            && !(negate_product || negate_third || wrapped)
+            && (shift == 7 || shift == 15)
+            && (0..=1).contains(&more)
+            && self.fits(product, Width::I32)
+            && self.fits(third, Width::I32)
+            && let (Some((x, x_load)), Some((y, y_load))) = (self.part(x), self.part(y))
+        {
+            let kernel = Scaled { loads: [x_load, y_load], more: more as i32, shift };
+            let sources = [self.word(x)?, self.word(y)?, self.word(third)?];
+            return Some(self.push(Code::Scaled(kernel), sources));
+        }
         let (x, y, z) = (self.located(x)?, self.located(y)?, self.located(third)?);
         let signed_words = [x.1, y.1, z.1];
         let kernel =
