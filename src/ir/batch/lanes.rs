@@ -99,10 +99,10 @@ impl Lanes {
             LaneOp::Plain(Binary::Add) => self.native::<T, LANES>(columns, out, T::add),
             LaneOp::Plain(Binary::Sub) => self.native::<T, LANES>(columns, out, T::sub),
             LaneOp::Plain(Binary::Eq) => {
-                self.native::<T, LANES>(columns, out, |x, y| T::truth(x == y))
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x == y));
             }
             LaneOp::Plain(Binary::Ne) => {
-                self.native::<T, LANES>(columns, out, |x, y| T::truth(x != y))
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x != y));
             }
             LaneOp::Moved { subtract, flips, least, most, excess } => {
                 let [x_flip, y_flip] = flips.map(T::bits);
@@ -147,10 +147,10 @@ impl Lanes {
             LaneOp::Plain(Binary::Max) => self.native::<T, LANES>(columns, out, T::max),
             LaneOp::Plain(Binary::Average) => self.native::<T, LANES>(columns, out, T::mean),
             LaneOp::Plain(Binary::Lt) => {
-                self.native::<T, LANES>(columns, out, |x, y| T::truth(x < y))
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x < y));
             }
             LaneOp::Plain(Binary::Le) => {
-                self.native::<T, LANES>(columns, out, |x, y| T::truth(x <= y))
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x <= y));
             }
             LaneOp::Least(bounds) => {
                 let [first, second] = bounds.map(T::bits);

@@ -723,7 +723,7 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
         Some(clamp) if clamp == own(false) => Some(false),
         _ => None,
     };
-    let free = clamp.is_none() || clamp.is_some_and(|clamp| clamp.contains_range(inner));
+    let free = clamp.is_none_or(|clamp| clamp.contains_range(inner));
     // Lanes that are added must be whole ones.
     let whole = !sum || fits(range.min < 0);
     let native = Element::native(signed[0]);

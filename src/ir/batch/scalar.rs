@@ -256,10 +256,10 @@ impl Scalar {
             Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
             Binary::EqMixed => {
-                self.load(columns, out, |x: i32, y| i32::truth((x == y) & (x >= 0)));
+                self.load(columns, out, |x: i32, y| i32::truth(x == y && x >= 0));
             }
             Binary::NeMixed => {
-                self.load(columns, out, |x: i32, y| i32::truth((x != y) | (x < 0)));
+                self.load(columns, out, |x: i32, y| i32::truth(x != y || x < 0));
             }
             Binary::Shl => self.finish(columns, out, i32::shl),
             Binary::ShlBelow32 => self.finish(columns, out, i32::shl_below_32),
