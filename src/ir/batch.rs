@@ -1,8 +1,8 @@
 //! Running a program on columns of inputs.
 //!
 //! The first call makes a plan: a few kernels, each one loop that does what
-//! several steps say. The inputs go through all kernels in chunks, so that
-//! what is in between stays in the cache nearest the core. The few programs that
+//! several steps say. Inputs go through several kernels in chunks, so that what
+//! is in between stays in the cache nearest the core. The few programs that
 //! need more than 64 bits, of `vshl` and `vmad`, have no plan: each input goes
 //! through the interpreter.
 
@@ -18,13 +18,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
 use super::{Input, Program};
+use kernel::BLOCK;
 use plan::Plan;
 
-/// Inputs in a chunk.
-const CHUNK: usize = 512;
-
-/// A column of one chunk.
-type Words = [u32; CHUNK];
+/// A column, of a whole number of blocks.
+type Words = [u32];
 
 /// The plan of a program, made when it is first needed. It follows from the
 /// steps, so it has no part in comparisons.
@@ -71,25 +69,20 @@ impl Program {
             }
             return;
         };
-        let mut columns = plan.columns();
-        let (a, a_rest) = a.as_chunks::<CHUNK>();
-        let (b, b_rest) = b.as_chunks::<CHUNK>();
-        let (c, c_rest) = c.as_chunks::<CHUNK>();
-        let (d, d_rest) = d.as_chunks_mut::<CHUNK>();
-        for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-            plan.run([a, b, c], &mut columns, d);
-        }
+        let whole = d.len() - d.len() % BLOCK;
+        let (d, d_rest) = d.split_at_mut(whole);
+        plan.run([&a[..whole], &b[..whole], &c[..whole]], d);
         if !d_rest.is_empty() {
-            let [a, b, c] = [a_rest, b_rest, c_rest].map(padded);
-            let mut d = [0; CHUNK];
-            plan.run([&a, &b, &c], &mut columns, &mut d);
+            let [a, b, c] = [a, b, c].map(|column| padded(&column[whole..]));
+            let mut d = [0; BLOCK];
+            plan.run([&a, &b, &c], &mut d);
             d_rest.copy_from_slice(&d[..d_rest.len()]);
         }
     }
 }
 
-fn padded(rest: &[u32]) -> Words {
-    let mut words = [0; CHUNK];
+fn padded(rest: &[u32]) -> [u32; BLOCK] {
+    let mut words = [0; BLOCK];
     words[..rest.len()].copy_from_slice(rest);
     words
 }

@@ -25,6 +25,9 @@ pub(super) enum Binary {
     Average,
     Eq,
     Ne,
+    /// Of a signed word and an unsigned one.
+    EqMixed,
+    NeMixed,
     Lt,
     Le,
     /// Amounts above 32 count as 32.
@@ -100,7 +103,10 @@ pub(super) enum Source {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 pub(super) fn each([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
-    for (((out, &x), &y), &z) in out.iter_mut().zip(x).zip(y).zip(z) {
+    // A length that vectors divide needs no loop for what is left.
+    let length = out.len() & !(BLOCK - 1);
+    let (x, y, z) = (&x[..length], &y[..length], &z[..length]);
+    for (((out, &x), &y), &z) in out[..length].iter_mut().zip(x).zip(y).zip(z) {
         *out = f(x, y, z);
     }
 }

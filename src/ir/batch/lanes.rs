@@ -3,7 +3,7 @@
 use std::array::from_fn;
 
 use super::Words;
-use super::kernel::{BLOCK, Binary, Int};
+use super::kernel::{BLOCK, Binary, Int, each};
 use crate::ir::Range;
 
 /// What lanes are computed in.
@@ -14,6 +14,12 @@ pub(super) enum Element {
     Signed,
     /// Twice as wide as the lane.
     Wide,
+}
+
+impl Element {
+    pub(super) fn native(signed: bool) -> Element {
+        if signed { Element::Signed } else { Element::Unsigned }
+    }
 }
 
 /// What becomes of the lanes.
@@ -27,15 +33,43 @@ pub(super) enum LanePost {
     Sum,
 }
 
+/// Operations on lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneOp {
+    /// As wide as the lane, or exact.
+    Plain(Binary),
+    /// A clamped sum or difference of lanes that are moved up to be unsigned; it
+    /// is clamped further and moved down.
+    Moved {
+        subtract: bool,
+        flips: [u16; 2],
+        least: u16,
+        most: u16,
+        excess: u16,
+    },
+    /// Clamped sums and differences of an unsigned and a signed lane.
+    AddMixed,
+    SubMixed,
+    /// The difference of unsigned lanes as a signed one.
+    SubSigned,
+    /// A minimum or maximum of lanes that are clamped before.
+    Least([u16; 2]),
+    Most([u16; 2]),
+    /// Not above the largest signed lane.
+    AbsDiffSat,
+}
+
 /// A kernel: an operation on lanes and a clamp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
-    pub(super) op: Binary,
+    pub(super) op: LaneOp,
     /// Bits in a lane, 8 or 16.
     pub(super) bits: u8,
     pub(super) element: Element,
     /// Whether the lanes of a column are signed, where they are widened.
     pub(super) signed: [bool; 2],
+    /// Whether results are signed, where they are added.
+    pub(super) signed_results: bool,
     pub(super) clamp: Option<Range>,
     pub(super) post: LanePost,
     /// All bits of some lanes.
@@ -45,24 +79,14 @@ pub(super) struct Lanes {
 impl Lanes {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         match (self.bits, self.element) {
-            (8, Element::Unsigned) => {
-                self.native(columns, out, u32::to_le_bytes, u32::from_le_bytes);
-            }
-            (8, Element::Signed) => {
-                let split = |word: u32| word.to_le_bytes().map(u8::cast_signed);
-                self.native(columns, out, split, |it| {
-                    u32::from_le_bytes(it.map(i8::cast_unsigned))
-                });
-            }
+            (8, Element::Unsigned) => self.unsigned::<u8, 4>(columns, out),
+            (8, Element::Signed) => self.common::<i8, 4>(columns, out),
             (8, Element::Wide) => {
                 let split = |word: u32| halves(word).map(u16::cast_signed);
                 self.wide(columns, out, split, |it| join_halves(it.map(i16::cast_unsigned)));
             }
-            (_, Element::Unsigned) => self.native(columns, out, halves, join_halves),
-            (_, Element::Signed) => {
-                let split = |word: u32| halves(word).map(u16::cast_signed);
-                self.native(columns, out, split, |it| join_halves(it.map(i16::cast_unsigned)));
-            }
+            (_, Element::Unsigned) => self.unsigned::<u16, 2>(columns, out),
+            (_, Element::Signed) => self.common::<i16, 2>(columns, out),
             (_, Element::Wide) => {
                 let split = |word: u32| [word.cast_signed()];
                 self.wide(columns, out, split, |[it]| it.cast_unsigned());
@@ -70,33 +94,117 @@ impl Lanes {
         }
     }
 
-    fn native<T: Int, const LANES: usize>(
-        &self,
-        columns: [&Words; 3],
-        out: &mut Words,
-        split: impl Fn(u32) -> [T; LANES],
-        join: impl Fn([T; LANES]) -> u32,
-    ) {
-        let go = Native { lanes: self, columns, split, join };
+    fn unsigned<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
         match self.op {
-            Binary::Add => go.run(out, T::add),
-            Binary::Sub => go.run(out, T::sub),
-            Binary::AddSat => go.run(out, T::add_sat),
-            Binary::SubSat => go.run(out, T::sub_sat),
-            Binary::AbsDiff => go.run(out, T::distance),
-            Binary::Min => go.run(out, T::min),
-            Binary::Max => go.run(out, T::max),
-            Binary::Eq => go.run(out, |x, y| T::truth(x == y)),
-            Binary::Ne => go.run(out, |x, y| T::truth(x != y)),
-            Binary::Lt => go.run(out, |x, y| T::truth(x < y)),
-            Binary::Le => go.run(out, |x, y| T::truth(x <= y)),
-            _ => go.run(out, |x, _| x),
+            LaneOp::Plain(Binary::Add) => self.native::<T, LANES>(columns, out, T::add),
+            LaneOp::Plain(Binary::Sub) => self.native::<T, LANES>(columns, out, T::sub),
+            LaneOp::Plain(Binary::Eq) => {
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x == y));
+            }
+            LaneOp::Plain(Binary::Ne) => {
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x != y));
+            }
+            LaneOp::Moved { subtract, flips, least, most, excess } => {
+                let [x_flip, y_flip] = flips.map(T::bits);
+                let [least, most, excess] = [least, most, excess].map(T::bits);
+                let end = |it: T| it.max(least).min(most).sub(excess);
+                if subtract {
+                    self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                        end(x.flip(x_flip).sub_sat(y.flip(y_flip)))
+                    });
+                } else {
+                    self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                        end(x.flip(x_flip).add_sat(y.flip(y_flip)))
+                    });
+                }
+            }
+            LaneOp::AddMixed => self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                let (above, below) = y.parts();
+                x.add_sat(above).sub_sat(below)
+            }),
+            LaneOp::SubMixed => self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                let (above, below) = y.parts();
+                x.sub_sat(above).add_sat(below)
+            }),
+            LaneOp::SubSigned => {
+                let most = T::bits(if LANES == 4 { 0x7f } else { 0x7fff });
+                let least = most.add(T::truth(true));
+                self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                    x.sub_sat(y).min(most).sub(y.sub_sat(x).min(least))
+                });
+            }
+            _ => self.common::<T, LANES>(columns, out),
         }
     }
 
-    fn has_signed_results(&self) -> bool {
-        use Binary::{AddSat, Max, Min, SubSat};
-        self.element == Element::Signed && matches!(self.op, AddSat | SubSat | Min | Max)
+    /// Operations that the sign makes a difference to.
+    fn common<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
+        match self.op {
+            LaneOp::Plain(Binary::AddSat) => self.native::<T, LANES>(columns, out, T::add_sat),
+            LaneOp::Plain(Binary::SubSat) => self.native::<T, LANES>(columns, out, T::sub_sat),
+            LaneOp::Plain(Binary::AbsDiff) => self.native::<T, LANES>(columns, out, T::distance),
+            LaneOp::Plain(Binary::Min) => self.native::<T, LANES>(columns, out, T::min),
+            LaneOp::Plain(Binary::Max) => self.native::<T, LANES>(columns, out, T::max),
+            LaneOp::Plain(Binary::Average) => self.native::<T, LANES>(columns, out, T::mean),
+            LaneOp::Plain(Binary::Lt) => {
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x < y));
+            }
+            LaneOp::Plain(Binary::Le) => {
+                self.native::<T, LANES>(columns, out, |x, y| T::truth(x <= y));
+            }
+            LaneOp::Least(bounds) => {
+                let [first, second] = bounds.map(T::bits);
+                self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                    x.bounded(first).min(y.bounded(second))
+                });
+            }
+            LaneOp::Most(bounds) => {
+                let [first, second] = bounds.map(T::bits);
+                self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                    x.bounded(first).max(y.bounded(second))
+                });
+            }
+            LaneOp::AbsDiffSat => self.native::<T, LANES>(columns, out, T::distance_sat),
+            _ => self.native::<T, LANES>(columns, out, |x: T, _| x),
+        }
+    }
+
+    fn native<T: Lane<LANES>, const LANES: usize>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T,
+    ) {
+        let mask = self.mask;
+        match self.post {
+            // In one loop the compiler would take the halves apart.
+            LanePost::Sum if LANES == 2 => {
+                let [x, y, z] = columns;
+                for (at, out) in out.chunks_mut(SUMMED).enumerate() {
+                    let [x, y, z] = [x, y, z].map(|it| &it[at * SUMMED..][..out.len()]);
+                    let mut buffer = [0; SUMMED];
+                    let words = &mut buffer[..out.len()];
+                    blocks([x, y, z], words, T::split, &f, T::join, |word, _| word);
+                    sum_halves(words, z, out, mask, self.signed_results);
+                }
+            }
+            LanePost::Word => blocks(columns, out, T::split, f, T::join, |word, _| word),
+            LanePost::Merge => {
+                let merge = |word, z| (word & mask) | (z & !mask);
+                blocks(columns, out, T::split, f, T::join, merge);
+            }
+            LanePost::Sum if self.signed_results => {
+                // Signed lanes are moved up to be summed, and their sum down.
+                let tops = if LANES == 4 { 0x8080_8080 } else { 0x8000_8000 };
+                let down = add_lanes::<LANES>(tops, mask);
+                blocks(columns, out, T::split, f, T::join, |word, z| {
+                    z.wrapping_add(add_lanes::<LANES>(word ^ tops, mask)).wrapping_sub(down)
+                });
+            }
+            LanePost::Sum => blocks(columns, out, T::split, f, T::join, |word, z| {
+                z.wrapping_add(add_lanes::<LANES>(word, mask))
+            }),
+        }
     }
 
     fn wide<T: Pair, const UNITS: usize>(
@@ -108,36 +216,14 @@ impl Lanes {
     ) {
         let go = Wide { lanes: self, columns, split, join };
         match self.op {
-            Binary::Add => go.run(out, T::add),
-            Binary::Sub => go.run(out, T::sub),
-            Binary::AbsDiff => go.run(out, T::distance),
-            Binary::Min => go.run(out, T::min),
-            Binary::Max => go.run(out, T::max),
-            Binary::Average => go.run(out, T::average),
-            Binary::Eq => go.run(out, |x, y| T::truth(x == y)),
-            Binary::Ne => go.run(out, |x, y| T::truth(x != y)),
-            Binary::Lt => go.run(out, |x, y| T::truth(x < y)),
-            Binary::Le => go.run(out, |x, y| T::truth(x <= y)),
+            LaneOp::Plain(Binary::AbsDiff) => go.run(out, T::distance),
+            LaneOp::Plain(Binary::Average) => go.run(out, T::average),
+            LaneOp::Plain(Binary::Eq) => go.run(out, |x, y| T::truth(x == y)),
+            LaneOp::Plain(Binary::Ne) => go.run(out, |x, y| T::truth(x != y)),
+            LaneOp::Plain(Binary::Lt) => go.run(out, |x, y| T::truth(x < y)),
+            LaneOp::Plain(Binary::Le) => go.run(out, |x, y| T::truth(x <= y)),
             _ => go.run(out, |x, _| x),
         }
-    }
-}
-
-/// The operations that both kinds of kernels are written for.
-pub(super) fn has(op: Binary, element: Element) -> bool {
-    match op {
-        Binary::Add
-        | Binary::Sub
-        | Binary::AbsDiff
-        | Binary::Min
-        | Binary::Max
-        | Binary::Eq
-        | Binary::Ne
-        | Binary::Lt
-        | Binary::Le => true,
-        Binary::AddSat | Binary::SubSat => element != Element::Wide,
-        Binary::Average => element == Element::Wide,
-        _ => false,
     }
 }
 
@@ -149,16 +235,119 @@ fn join_halves([low, high]: [u16; 2]) -> u32 {
     u32::from(high) << 16 | u32::from(low)
 }
 
-/// The sum of the unsigned lanes of a word.
-fn add_lanes<const LANES: usize>(word: u32) -> u32 {
-    let halves = if LANES == 4 { (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff) } else { word };
+/// Integers as wide as a lane.
+trait Lane<const LANES: usize>: Int {
+    fn split(word: u32) -> [Self; LANES];
+    fn join(lanes: [Self; LANES]) -> u32;
+    /// The low bits.
+    fn bits(bits: u16) -> Self;
+    fn flip(self, bits: Self) -> Self;
+    /// As a signed lane: itself if above zero, how much it is below.
+    fn parts(self) -> (Self, Self);
+    /// Not beyond a bound of the other sign: unsigned lanes not below a signed
+    /// one, signed lanes not above an unsigned one.
+    fn bounded(self, bound: Self) -> Self;
+    /// Half the exact sum, rounded as averages are.
+    fn mean(self, other: Self) -> Self;
+    fn distance_sat(self, other: Self) -> Self;
+}
+
+macro_rules! lane {
+    ($($lanes:literal $unsigned:ident $signed:ident $wide:ident $split:expr, $join:expr;)*) => {$(
+        impl Lane<$lanes> for $unsigned {
+            fn split(word: u32) -> [$unsigned; $lanes] {
+                $split(word)
+            }
+            fn join(lanes: [$unsigned; $lanes]) -> u32 {
+                $join(lanes)
+            }
+            fn bits(bits: u16) -> $unsigned {
+                bits as $unsigned
+            }
+            fn flip(self, bits: $unsigned) -> $unsigned {
+                self ^ bits
+            }
+            fn parts(self) -> ($unsigned, $unsigned) {
+                let signed = self as $signed;
+                (signed.max(0) as $unsigned, signed.min(0).wrapping_neg() as $unsigned)
+            }
+            fn bounded(self, bound: $unsigned) -> $unsigned {
+                (self as $signed).max(bound as $signed) as $unsigned
+            }
+            fn mean(self, other: $unsigned) -> $unsigned {
+                (($wide::from(self) + $wide::from(other) + 1) >> 1) as $unsigned
+            }
+            fn distance_sat(self, other: $unsigned) -> $unsigned {
+                self.abs_diff(other).min($signed::MAX as $unsigned)
+            }
+        }
+        impl Lane<$lanes> for $signed {
+            fn split(word: u32) -> [$signed; $lanes] {
+                $split(word).map($unsigned::cast_signed)
+            }
+            fn join(lanes: [$signed; $lanes]) -> u32 {
+                $join(lanes.map($signed::cast_unsigned))
+            }
+            fn bits(bits: u16) -> $signed {
+                bits as $signed
+            }
+            fn flip(self, bits: $signed) -> $signed {
+                self ^ bits
+            }
+            fn parts(self) -> ($signed, $signed) {
+                (self.max(0), self.min(0).wrapping_neg())
+            }
+            fn bounded(self, bound: $signed) -> $signed {
+                (self as $unsigned).min(bound as $unsigned) as $signed
+            }
+            fn mean(self, other: $signed) -> $signed {
+                // Rounded up, which odd sums below zero must not be.
+                let up = ((self ^ $signed::MIN) as $unsigned)
+                    .mean((other ^ $signed::MIN) as $unsigned) as $signed ^ $signed::MIN;
+                up - ((self ^ other) & $signed::from(up < 1))
+            }
+            fn distance_sat(self, other: $signed) -> $signed {
+                self.max(other).saturating_sub(self.min(other))
+            }
+        }
+    )*};
+}
+
+lane! {
+    4 u8 i8 u16 u32::to_le_bytes, u32::from_le_bytes;
+    2 u16 i16 u32 halves, join_halves;
+}
+
+/// Words whose halves are summed together.
+const SUMMED: usize = 256;
+
+/// Adds those halves of words that are in the mask to a column.
+#[inline(never)]
+fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
+    let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
+    if signed {
+        each([words, z, z], out, |word, z, _| {
+            let word = word.cast_signed();
+            let sum = ((word << 16 & low) >> 16) + ((word & high) >> 16);
+            z.wrapping_add(sum.cast_unsigned())
+        });
+    } else {
+        let (low, high) = (mask & 0xffff, mask >> 16);
+        each([words, z, z], out, |word, z, _| z.wrapping_add((word & low) + (word >> 16 & high)));
+    }
+}
+
+/// The sum of those unsigned lanes of a word that are in the mask.
+fn add_lanes<const LANES: usize>(word: u32, mask: u32) -> u32 {
+    if LANES == 2 {
+        return (word & mask & 0xffff) + (word >> 16 & mask >> 16);
+    }
+    let halves = (word & mask & 0x00ff_00ff) + (word >> 8 & mask >> 8 & 0x00ff_00ff);
     (halves & 0xffff) + (halves >> 16)
 }
 
 /// Two lanes in an integer that can hold either with a bit to spare and more.
 trait Pair: Int + Into<i32> {
-    /// The lanes extended as signed ones.
-    fn signed(self) -> [Self; 2];
     /// The lanes extended as unsigned ones, or, with the sign bit of a lane, as
     /// signed ones.
     fn with_sign(self, sign: Self) -> [Self; 2];
@@ -169,10 +358,6 @@ trait Pair: Int + Into<i32> {
 macro_rules! pair {
     ($($int:ident)*) => {$(
         impl Pair for $int {
-            fn signed(self) -> [$int; 2] {
-                const HALF: u32 = $int::BITS / 2;
-                [self << HALF >> HALF, self >> HALF]
-            }
             fn with_sign(self, sign: $int) -> [$int; 2] {
                 const HALF: u32 = $int::BITS / 2;
                 const LOW: $int = (1 << HALF) - 1;
@@ -191,8 +376,8 @@ macro_rules! pair {
 
 pair! { i16 i32 }
 
-/// Blocks of words, taken apart; then each word's results are joined with the
-/// third column.
+/// Blocks of words, taken apart, computed and joined; then what becomes of each
+/// word and the third column.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn blocks<T: Copy, const COUNT: usize>(
@@ -200,7 +385,8 @@ fn blocks<T: Copy, const COUNT: usize>(
     out: &mut Words,
     split: impl Fn(u32) -> [T; COUNT],
     f: impl Fn(T, T) -> T,
-    join: impl Fn([T; COUNT], u32) -> u32,
+    join: impl Fn([T; COUNT]) -> u32,
+    post: impl Fn(u32, u32) -> u32,
 ) {
     let [x, y, z] = [x, y, z].map(|column| column.as_chunks::<BLOCK>().0);
     for (((out, x), y), z) in out.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x).zip(y).zip(z) {
@@ -208,43 +394,8 @@ fn blocks<T: Copy, const COUNT: usize>(
         for (x, &y) in x.as_flattened_mut().iter_mut().zip(y.as_flattened()) {
             *x = f(*x, y);
         }
-        *out = from_fn(|word| join(x[word], z[word]));
-    }
-}
-
-struct Native<'a, S, J> {
-    lanes: &'a Lanes,
-    columns: [&'a Words; 3],
-    split: S,
-    join: J,
-}
-
-impl<S, J> Native<'_, S, J> {
-    fn run<T: Int, const LANES: usize>(&self, out: &mut Words, f: impl Fn(T, T) -> T)
-    where
-        S: Fn(u32) -> [T; LANES],
-        J: Fn([T; LANES]) -> u32,
-    {
-        let Native { lanes, columns, split, join } = self;
-        let mask = lanes.mask;
-        match lanes.post {
-            LanePost::Word => blocks(*columns, out, split, f, |lanes, _| join(lanes)),
-            LanePost::Merge => {
-                blocks(*columns, out, split, f, |lanes, z| (join(lanes) & mask) | (z & !mask));
-            }
-            LanePost::Sum if lanes.has_signed_results() => {
-                // Signed lanes are moved up to be summed, and their sum down.
-                let tops = if LANES == 4 { 0x8080_8080 } else { 0x8000_8000 } & mask;
-                let down = add_lanes::<LANES>(tops);
-                blocks(*columns, out, split, f, |lanes, z| {
-                    let sum = add_lanes::<LANES>((join(lanes) & mask) ^ tops);
-                    z.wrapping_add(sum).wrapping_sub(down)
-                });
-            }
-            LanePost::Sum => blocks(*columns, out, split, f, |lanes, z| {
-                z.wrapping_add(add_lanes::<LANES>(join(lanes) & mask))
-            }),
-        }
+        let words = x.map(&join);
+        *out = from_fn(|at| post(words[at], z[at]));
     }
 }
 
@@ -263,13 +414,9 @@ impl<S, J> Wide<'_, S, J> {
     {
         let [x_sign, y_sign] = self.lanes.signed.map(T::sign);
         let extend = |x: T, y: T| [x.with_sign(x_sign), y.with_sign(y_sign)];
-        if self.lanes.clamp.is_none() && self.lanes.signed == [true; 2] {
-            self.finish(out, |x, y| [x.signed(), y.signed()], f);
-        } else {
-            let Range { min, max } = self.lanes.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
-            let (min, max) = (T::nearest(min), T::nearest(max));
-            self.finish(out, extend, |x, y| f(x, y).max(min).min(max));
-        }
+        let Range { min, max } = self.lanes.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
+        let (min, max) = (T::nearest(min), T::nearest(max));
+        self.finish(out, extend, |x, y| f(x, y).max(min).min(max));
     }
 
     fn finish<T: Pair, const UNITS: usize>(
@@ -289,9 +436,10 @@ impl<S, J> Wide<'_, S, J> {
         };
         let joined = |x: T, y: T| T::join(both(x, y));
         match lanes.post {
-            LanePost::Word => blocks(*columns, out, split, joined, |units, _| join(units)),
+            LanePost::Word => blocks(*columns, out, split, joined, join, |word, _| word),
             LanePost::Merge => {
-                blocks(*columns, out, split, joined, |units, z| (join(units) & mask) | (z & !mask));
+                let merge = |word, z| (word & mask) | (z & !mask);
+                blocks(*columns, out, split, joined, join, merge);
             }
             LanePost::Sum => {
                 // Lanes that do not count are computed from zeros.
@@ -302,22 +450,74 @@ impl<S, J> Wide<'_, S, J> {
                     let [low, high] = both(x, y);
                     low.add(high)
                 };
-                blocks(
-                    *columns,
-                    out,
-                    |word| split(word & mask),
-                    added,
-                    |units, z| {
-                        let sum: i32 = units.into_iter().map(T::into).sum();
-                        z.wrapping_add(sum.cast_unsigned()).wrapping_sub(down)
-                    },
-                );
+                let sum =
+                    |units: [T; UNITS]| units.into_iter().map(T::into).sum::<i32>().cast_unsigned();
+                let masked = |word| split(word & mask);
+                let post = |sum: u32, z: u32| z.wrapping_add(sum).wrapping_sub(down);
+                blocks(*columns, out, masked, added, sum, post);
             }
         }
     }
 }
 
-/// A kernel: bits of two columns, put where a word wants them.
+/// A kernel: the lanes of two columns, added to the third.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sums {
+    /// Bits in a lane, 8 or 16.
+    pub(super) bits: u8,
+    /// Whether the lanes of the second column are subtracted.
+    pub(super) subtract: bool,
+    pub(super) signed: [bool; 2],
+    /// All bits of some lanes.
+    pub(super) mask: u32,
+}
+
+impl Sums {
+    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+        let Sums { bits, subtract, signed, mask } = self;
+        // Signed lanes are moved up to be summed, and their sum down.
+        let tops = if bits == 8 { 0x8080_8080 } else { 0x8000_8000 };
+        let [x_flip, y_flip] = signed.map(|signed| if signed { tops } else { 0 });
+        let down = |flip: u32| {
+            if bits == 8 { add_lanes::<4>(flip, mask) } else { add_lanes::<2>(flip, mask) }
+        };
+        let (x_down, y_down) = (down(x_flip), down(y_flip));
+        let pairs = |word: u32| (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff);
+        let halves = |word: u32| (word & 0xffff) + (word >> 16);
+        if subtract {
+            let down = x_down.wrapping_sub(y_down);
+            if bits == 8 {
+                // Sums of pairs stay above zero.
+                let down = down.wrapping_add(0x800);
+                each(columns, out, |x, y, z| {
+                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
+                    let sum = halves(pairs(x) + 0x0400_0400 - pairs(y));
+                    z.wrapping_add(sum).wrapping_sub(down)
+                });
+            } else {
+                each(columns, out, |x, y, z| {
+                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
+                    z.wrapping_add(halves(x)).wrapping_sub(halves(y)).wrapping_sub(down)
+                });
+            }
+        } else {
+            let down = x_down.wrapping_add(y_down);
+            if bits == 8 {
+                each(columns, out, |x, y, z| {
+                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
+                    z.wrapping_add(halves(pairs(x) + pairs(y))).wrapping_sub(down)
+                });
+            } else {
+                each(columns, out, |x, y, z| {
+                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
+                    z.wrapping_add(halves(x) + halves(y)).wrapping_sub(down)
+                });
+            }
+        }
+    }
+}
+
+/// A kernel: lanes of two columns, put where a word wants them.
 #[derive(Clone, Debug)]
 pub(super) struct Gather {
     pub(super) moves: Vec<Move>,
@@ -335,13 +535,32 @@ pub(super) struct Move {
 
 impl Gather {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
-        out.fill(0);
+        // Which bits are wanted of a column that is turned by so many bytes.
+        let mut masks = [[0; 4]; 2];
+        let mut reversed = true;
         for &Move { column, from, to, width } in &self.moves {
-            let mask = ((1 << width) - 1) as u32;
-            let (from, to) = (u32::from(from & 31), u32::from(to & 31));
-            for (out, &word) in out.iter_mut().zip(columns[column]) {
-                *out |= (word >> from & mask) << to;
-            }
+            let turn = (to.wrapping_sub(from) & 31) / 8;
+            masks[column][usize::from(turn)] |= (((1u64 << width) - 1) << to) as u32;
+            reversed &= column == 0 && width == 8 && from + to == 24;
+        }
+        // What goes to other places does not count.
+        match masks {
+            _ if reversed => each(columns, out, |x, _, _| x.swap_bytes()),
+            [[0, 0, _, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(16)),
+            [[m0, 0, m2, 0], [0, 0, n2, 0]] => each(columns, out, |x, y, _| {
+                (x & m0) | (x.rotate_left(16) & m2) | (y.rotate_left(16) & n2)
+            }),
+            [[0, _, 0, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(8)),
+            [[0, 0, 0, _], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(24)),
+            [m, [0, 0, 0, 0]] => each(columns, out, |x, _, _| turned(x, m)),
+            [m, n] => each(columns, out, |x, y, _| turned(x, m) | turned(y, n)),
         }
     }
+}
+
+fn turned(word: u32, masks: [u32; 4]) -> u32 {
+    (word & masks[0])
+        | (word.rotate_left(8) & masks[1])
+        | (word.rotate_left(16) & masks[2])
+        | (word.rotate_left(24) & masks[3])
 }

@@ -4,12 +4,15 @@
 //! steps at once. Mostly the low 32 bits of a value are all that is needed, and
 //! they can be computed from words; where more is, ranges tell what it takes.
 
+use super::Words;
 use super::kernel::{Binary, Source};
-use super::lanes::{self, Element, Gather, LanePost, Lanes, Move};
-use super::scalar::{Bounds, Extract, MultiplyAdd, Post, Scalar, Width};
-use super::{CHUNK, Words};
+use super::lanes::{Element, Gather, LaneOp, LanePost, Lanes, Move, Sums};
+use super::scalar::{Bounds, Extract, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
+
+/// Inputs in a chunk, where there are several kernels.
+pub(super) const CHUNK: usize = 1024;
 
 /// Steps in a program that is planned; instructions take far fewer.
 const MOST_STEPS: usize = 256;
@@ -32,22 +35,26 @@ struct Kernel {
 enum Code {
     Extract(Extract),
     Scalar(Scalar),
+    Scaled(Scaled),
     MultiplyAdd(MultiplyAdd),
     Lanes(Lanes),
+    Sums(Sums),
     Gather(Gather),
 }
 
 impl Kernel {
-    fn run(&self, inputs: [&Words; 3], done: &[Words], out: &mut Words) {
+    fn run(&self, inputs: [&Words; 3], done: &[Vec<u32>], out: &mut Words) {
         let columns = self.sources.map(|source| match source {
             Source::Input(input) => inputs[input as usize],
-            Source::Column(at) => &done[at],
+            Source::Column(at) => &done[at][..out.len()],
         });
         match &self.code {
             Code::Extract(it) => it.run(columns, out),
             Code::Scalar(it) => it.run(columns, out),
+            Code::Scaled(it) => it.run(columns, out),
             Code::MultiplyAdd(it) => it.run(columns, out),
             Code::Lanes(it) => it.run(columns, out),
+            Code::Sums(it) => it.run(columns, out),
             Code::Gather(it) => it.run(columns, out),
         }
     }
@@ -80,20 +87,25 @@ impl Plan {
         Some(Plan { kernels, fills })
     }
 
-    /// Columns to run it on.
-    pub(super) fn columns(&self) -> Vec<Words> {
-        self.fills.iter().map(|&fill| [fill; CHUNK]).collect()
-    }
-
-    pub(super) fn run(&self, inputs: [&Words; 3], columns: &mut [Words], d: &mut Words) {
+    /// The results of inputs, a whole number of blocks of them.
+    pub(super) fn run(&self, inputs: [&Words; 3], d: &mut Words) {
         let Some((last, kernels)) = self.kernels.split_last() else {
             return;
         };
-        for kernel in kernels {
-            let (done, rest) = columns.split_at_mut(kernel.to);
-            kernel.run(inputs, done, &mut rest[0]);
+        if self.fills.is_empty() {
+            return last.run(inputs, &[], d);
         }
-        last.run(inputs, columns, d);
+        let length = d.len().min(CHUNK);
+        let mut columns: Vec<Vec<u32>> =
+            self.fills.iter().map(|&fill| vec![fill; length]).collect();
+        for (at, d) in d.chunks_mut(CHUNK).enumerate() {
+            let inputs = inputs.map(|input| &input[at * CHUNK..][..d.len()]);
+            for kernel in kernels {
+                let (done, rest) = columns.split_at_mut(kernel.to);
+                kernel.run(inputs, done, &mut rest[0][..d.len()]);
+            }
+            last.run(inputs, &columns, d);
+        }
     }
 }
 
@@ -224,6 +236,23 @@ impl Planner<'_> {
                     return Some(self.scalar(&core, Post::Add, (third, false)));
                 }
             }
+            Op::Min(x, y) | Op::Max(x, y) if self.common(x, y).is_some() => {
+                // The term that takes a kernel gets the other one with it.
+                let unsigned = self.common(x, y) == Some(Width::U32);
+                let simple = |value: Value| self.is_located(value);
+                let (term, other) = if simple(x) { (y, x) } else { (x, y) };
+                if !simple(term) {
+                    let third = self.located(other)?;
+                    let post = match self.op(value) {
+                        Op::Min(..) => Post::Min { unsigned },
+                        _ => Post::Max { unsigned },
+                    };
+                    let core = self.core(term, None)?;
+                    if core.width != Width::I64 {
+                        return Some(self.scalar(&core, post, third));
+                    }
+                }
+            }
             Op::Min(x, y) | Op::Max(x, y) if !(self.is_short(x) && self.is_short(y)) => {
                 let views = [x, y].map(|value| self.unsigned_view(value));
                 let unsigned = views.iter().any(Option::is_some);
@@ -258,6 +287,12 @@ impl Planner<'_> {
         }
     }
 
+    /// The words that two values can be compared in.
+    fn common(&self, x: Value, y: Value) -> Option<Width> {
+        let both = |&width: &Width| self.fits(x, width) && self.fits(y, width);
+        [Width::I32, Width::U32].into_iter().find(both)
+    }
+
     /// Whether all of a value is in 32 bits.
     fn is_short(&self, value: Value) -> bool {
         self.fits(value, Width::I32) || self.fits(value, Width::U32)
@@ -278,6 +313,16 @@ impl Planner<'_> {
             return None;
         }
         Some((self.word(value)?, self.fits(value, Width::I32)))
+    }
+
+    /// The value that this one is a half or a byte of.
+    fn part(&self, value: Value) -> Option<(Value, Load)> {
+        match self.op(value) {
+            Op::Extract { value, low, width, signed } => {
+                Some((value, Load::new(low, width, signed)?))
+            }
+            _ => None,
+        }
     }
 
     /// Where the low 32 bits of a value are.
@@ -320,14 +365,24 @@ impl Planner<'_> {
         if self.fits(sum, Width::I32)
             && let Op::Add(sum, carry) = self.op(sum)
             && let Op::Add(x, y) = self.op(sum)
-            && let Op::Compare(Compare::Ge, compared, zero) = self.op(carry)
-            && (compared, self.constant(zero)) == (sum, Some(0))
+            && self.is_carry(carry, sum)
             && self.constant(amount) == Some(1)
             && self.fits(sum, Width::I32)
         {
             return Some((x, y));
         }
         None
+    }
+
+    /// Whether a value is 1 for sums of zero and more, and 0 for others.
+    fn is_carry(&self, carry: Value, sum: Value) -> bool {
+        match self.op(carry) {
+            Op::Compare(Compare::Ge, compared, zero) => {
+                (compared, self.constant(zero)) == (sum, Some(0))
+            }
+            Op::Constant(one) => one == 1 && self.range(sum).min >= 0,
+            _ => false,
+        }
     }
 
     /// A shift amount without a bound that shifts have anyway.
@@ -369,6 +424,25 @@ impl Planner<'_> {
                 return Some(Core::new(op, Width::I32, x, y));
             }
         }
+        let compares = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le);
+        if compares && clamp.is_some() {
+            return None;
+        }
+        // Words of both signs are equal if they are alike and not negative.
+        let mixed = match op {
+            Binary::Eq => Some(Binary::EqMixed),
+            Binary::Ne => Some(Binary::NeMixed),
+            _ => None,
+        };
+        if let Some(op) = mixed
+            && low_only
+            && self.common(x, y).is_none()
+            && self.is_short(x)
+            && self.is_short(y)
+        {
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
         for width in Width::ALL {
             let holds = |value| self.fits(value, width);
             // A difference is right modulo 2^32.
@@ -394,7 +468,9 @@ impl Planner<'_> {
             };
             let op = match (op, width) {
                 // What saturating leaves is clamped further, if at all.
-                (Binary::Add | Binary::Sub, Width::I32 | Width::U32) => {
+                (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
+                    if width == Width::U32 || !holds(inner) =>
+                {
                     // A difference below zero is a large one if unsigned.
                     let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
                     if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
@@ -470,6 +546,18 @@ impl Planner<'_> {
         let Op::Mul(x, y) = self.op(product) else {
             return None;
         };
+        if clamp.is_none()
+            && !(negate_product || negate_third || wrapped)
+            && (shift == 7 || shift == 15)
+            && (0..=1).contains(&more)
+            && self.fits(product, Width::I32)
+            && self.fits(third, Width::I32)
+            && let (Some((x, x_load)), Some((y, y_load))) = (self.part(x), self.part(y))
+        {
+            let kernel = Scaled { loads: [x_load, y_load], more: more as i32, shift };
+            let sources = [self.word(x)?, self.word(y)?, self.word(third)?];
+            return Some(self.push(Code::Scaled(kernel), sources));
+        }
         let (x, y, z) = (self.located(x)?, self.located(y)?, self.located(third)?);
         let signed_words = [x.1, y.1, z.1];
         let kernel =
@@ -490,26 +578,9 @@ impl Planner<'_> {
         if !patterns.all(|other| other == Some(pattern)) {
             return None;
         }
-        let Pattern { op, clamp, signed, range, inner } = pattern;
-        let own = |signed| Range::bits(pack.bits, signed);
-        let alike = signed[0] == signed[1];
-        let saturating = clamp == Some(own(signed[0]));
-        let kind = if signed[0] { Element::Signed } else { Element::Unsigned };
-        let (op, element, clamp) = match op {
-            Binary::Add if alike && saturating => (Binary::AddSat, kind, None),
-            Binary::Sub if alike && saturating => (Binary::SubSat, kind, None),
-            Binary::Add | Binary::Sub if !sum && clamp.is_none() => (op, Element::Unsigned, None),
-            Binary::Add | Binary::Sub => (op, Element::Wide, clamp),
-            _ if alike && clamp.is_none() => (op, kind, None),
-            _ => (op, Element::Wide, clamp),
-        };
-        let (op, element) =
-            if lanes::has(op, element) { (op, element) } else { (op, Element::Wide) };
-        let wide = Range::bits(2 * pack.bits, true);
-        let exact = wide.contains_range(inner) && wide.contains_range(range);
-        if !lanes::has(op, element) || element == Element::Wide && !exact {
-            return None;
-        }
+        let Pattern { op, clamp, signed, range, .. } = pattern;
+        let sums = matches!(op, Binary::Add | Binary::Sub) && sum && clamp.is_none();
+        let lane_op = if sums { None } else { Some(lane_op(&pattern, pack.bits, sum)?) };
         let x = self.gathered(&pack, 0)?;
         let y = self.gathered(&pack, 1)?;
         let lane = (1u64 << pack.bits) - 1;
@@ -522,7 +593,14 @@ impl Planner<'_> {
             false => LanePost::Merge,
         };
         let third = if post == LanePost::Word { x } else { self.word(base)? };
-        let lanes = Lanes { op, bits: pack.bits, element, signed, clamp, post, mask };
+        let Some((op, element, swap)) = lane_op else {
+            let sums = Sums { bits: pack.bits, subtract: op == Binary::Sub, signed, mask };
+            return Some(self.push(Code::Sums(sums), [x, y, third]));
+        };
+        let signed_results = range.min < 0;
+        let lanes =
+            Lanes { op, bits: pack.bits, element, signed, signed_results, clamp, post, mask };
+        let (x, y) = if swap { (y, x) } else { (x, y) };
         Some(self.push(Code::Lanes(lanes), [x, y, third]))
     }
 
@@ -628,5 +706,86 @@ impl Planner<'_> {
             return None;
         }
         Some(self.push(Code::Gather(Gather { moves }), [first, second, first]))
+    }
+}
+
+/// How lanes are computed, in what, and whether their columns change places.
+fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, bool)> {
+    let &Pattern { op, clamp, signed, range, inner } = pattern;
+    let own = |signed| Range::bits(bits, signed);
+    let fits = |signed| own(signed).contains_range(range);
+    let top = 1u16 << (bits - 1);
+    let all = top | (top - 1);
+    let alike = signed[0] == signed[1];
+    // What the result is clamped to, if it is the range of a lane.
+    let to = match clamp {
+        Some(clamp) if clamp == own(true) => Some(true),
+        Some(clamp) if clamp == own(false) => Some(false),
+        _ => None,
+    };
+    let free = clamp.is_none_or(|clamp| clamp.contains_range(inner));
+    // Lanes that are added must be whole ones.
+    let whole = !sum || fits(range.min < 0);
+    let native = Element::native(signed[0]);
+    let flips = signed.map(|signed| if signed { top } else { 0 });
+    let moved = |subtract, flips, least, most, excess| {
+        Some((LaneOp::Moved { subtract, flips, least, most, excess }, Element::Unsigned, false))
+    };
+    match (op, to, signed) {
+        _ if !whole => None,
+        (Binary::Add | Binary::Sub, ..) if free => {
+            Some((LaneOp::Plain(op), Element::Unsigned, false))
+        }
+        (Binary::Add, Some(to), _) if alike && to == signed[0] => {
+            Some((LaneOp::Plain(Binary::AddSat), native, false))
+        }
+        (Binary::Sub, Some(to), _) if alike && to == signed[0] => {
+            Some((LaneOp::Plain(Binary::SubSat), native, false))
+        }
+        (Binary::Add, Some(true), [false, false]) => moved(false, flips, 0, top - 1, 0),
+        (Binary::Add, Some(true), _) => moved(false, flips, 0, all, top),
+        (Binary::Add, Some(false), [true, true]) => moved(true, [top, top - 1], 1, all, 1),
+        (Binary::Add, Some(false), [first, _]) => {
+            Some((LaneOp::AddMixed, Element::Unsigned, first))
+        }
+        (Binary::Sub, Some(true), [false, true]) => moved(false, [0, top - 1], 0, all - 1, top - 1),
+        (Binary::Sub, Some(true), [true, _]) => moved(true, flips, 0, all, top),
+        (Binary::Sub, Some(true), _) => Some((LaneOp::SubSigned, Element::Unsigned, false)),
+        (Binary::Sub, Some(false), [true, true]) => moved(true, flips, 0, all, 0),
+        (Binary::Sub, Some(false), [true, false]) => moved(true, flips, top, all, top),
+        (Binary::Sub, Some(false), _) => Some((LaneOp::SubMixed, Element::Unsigned, false)),
+        (Binary::Min | Binary::Max, ..) if alike && free => {
+            Some((LaneOp::Plain(op), native, false))
+        }
+        (Binary::Min | Binary::Max, ..) if free || to.is_some() => {
+            // Without a clamp the result has the sign that is no bound to it.
+            let to = to.unwrap_or(op == Binary::Min);
+            let bounds = signed.map(|signed| match (to, signed) {
+                (true, true) => all,
+                (true, false) => top - 1,
+                (false, true) => 0,
+                (false, false) => top,
+            });
+            let op = if op == Binary::Min { LaneOp::Least(bounds) } else { LaneOp::Most(bounds) };
+            Some((op, Element::native(to), false))
+        }
+        (Binary::AbsDiff, Some(true), _) if alike && !free => {
+            Some((LaneOp::AbsDiffSat, native, false))
+        }
+        (Binary::AbsDiff | Binary::Average | Binary::Lt | Binary::Le, ..) if alike && free => {
+            Some((LaneOp::Plain(op), native, false))
+        }
+        (Binary::Eq | Binary::Ne, ..) if alike && free => {
+            Some((LaneOp::Plain(op), Element::Unsigned, false))
+        }
+        (
+            Binary::AbsDiff | Binary::Average | Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne,
+            ..,
+        ) => {
+            let wide = Range::bits(2 * bits, true);
+            let exact = wide.contains_range(inner) && wide.contains_range(range);
+            exact.then_some((LaneOp::Plain(op), Element::Wide, false))
+        }
+        _ => None,
     }
 }

@@ -74,7 +74,9 @@ impl Width {
     /// Whether there are kernels for an operation; each costs code.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {
-            Binary::AbsOfSub | Binary::Average => self == Width::I32,
+            Binary::AbsOfSub | Binary::Average | Binary::EqMixed | Binary::NeMixed => {
+                self == Width::I32
+            }
             Binary::AddSat | Binary::SubSat => self != Width::I64,
             Binary::Add
             | Binary::Sub
@@ -89,12 +91,19 @@ impl Width {
 }
 
 trait Value: Int {
-    const WIDE: bool;
+    const UNSIGNED: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;
     /// With the highest bit turned over, to compare unsigned values; the low word
     /// of a wide value stays.
     fn biased(self, unsigned: bool) -> Self;
+    /// Perhaps with the highest bit turned over, perhaps with all bits.
+    fn flipped(self, highest: bool, all: bool) -> Self {
+        let it = self.biased(highest);
+        if all { it.not() } else { it }
+    }
+    fn not(self) -> Self;
+    fn xor(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn shl(self, amount: Self) -> Self;
     fn shr(self, amount: Self) -> Self;
@@ -105,7 +114,7 @@ trait Value: Int {
 macro_rules! value {
     ($($int:ident)*) => {$(
         impl Value for $int {
-            const WIDE: bool = $int::BITS > 32;
+            const UNSIGNED: bool = $int::MIN == 0;
             fn load(word: u32, signed: bool) -> $int {
                 extend(word, signed) as $int
             }
@@ -114,6 +123,12 @@ macro_rules! value {
             }
             fn biased(self, unsigned: bool) -> $int {
                 self ^ $int::from(unsigned) << ($int::BITS - 1)
+            }
+            fn not(self) -> $int {
+                !self
+            }
+            fn xor(self, other: $int) -> $int {
+                self ^ other
             }
             fn mul(self, other: $int) -> $int {
                 self.wrapping_mul(other)
@@ -136,6 +151,47 @@ macro_rules! value {
 
 value! { i32 u32 i64 }
 
+/// How a kernel reads a part of a column's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// A half or a byte, which a shift to the left moves to the top.
+    Half(Part),
+    Byte(Part),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    left: u32,
+    /// What is left of the copies of the sign.
+    mask: i32,
+}
+
+impl Part {
+    fn half(self, word: u32) -> i32 {
+        ((word << (self.left & 31)).cast_signed() >> 16) & self.mask
+    }
+
+    fn byte(self, word: u32) -> i32 {
+        ((word << (self.left & 31)).cast_signed() >> 24) & self.mask
+    }
+}
+
+impl Load {
+    /// For bits that are a half or a byte in their place.
+    pub(super) fn new(low: u8, width: u8, signed: bool) -> Option<Load> {
+        if !low.is_multiple_of(8) || low + width > 32 {
+            return None;
+        }
+        let left = u32::from(32 - low - width);
+        let mask = if signed { -1 } else { (1 << (width & 31)) - 1 };
+        match width {
+            8 => Some(Load::Byte(Part { left, mask })),
+            16 => Some(Load::Half(Part { left, mask })),
+            _ => None,
+        }
+    }
+}
+
 /// What becomes of a computed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Post {
@@ -148,8 +204,8 @@ pub(super) enum Post {
         low: u32,
         mask: u32,
     },
-    /// The smaller of it and a value of the third column; with [`Width::I64`],
-    /// perhaps taken as unsigned.
+    /// The smaller of it and a value of the third column, perhaps taken as
+    /// unsigned.
     Min {
         unsigned: bool,
     },
@@ -197,8 +253,14 @@ impl Scalar {
             Binary::Mul => self.finish(columns, out, i32::mul),
             Binary::Average => self.finish(columns, out, i32::average),
             Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
-            Binary::Eq => self.finish(columns, out, |x: i32, y| i32::truth(x == y)),
-            Binary::Ne => self.finish(columns, out, |x: i32, y| i32::truth(x != y)),
+            Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
+            Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
+            Binary::EqMixed => {
+                self.load(columns, out, |x: i32, y| i32::truth(x == y && x >= 0));
+            }
+            Binary::NeMixed => {
+                self.load(columns, out, |x: i32, y| i32::truth(x != y || x < 0));
+            }
             Binary::Shl => self.finish(columns, out, i32::shl),
             Binary::ShlBelow32 => self.finish(columns, out, i32::shl_below_32),
             _ => self.common::<i32>(columns, out),
@@ -219,8 +281,8 @@ impl Scalar {
             Binary::Add => self.finish(columns, out, i64::add),
             Binary::Sub => self.finish(columns, out, i64::sub),
             Binary::Mul => self.finish(columns, out, i64::mul),
-            Binary::Eq => self.finish(columns, out, |x: i64, y| i64::truth(x == y)),
-            Binary::Ne => self.finish(columns, out, |x: i64, y| i64::truth(x != y)),
+            Binary::Eq => self.load(columns, out, |x: i64, y| i64::truth(x == y)),
+            Binary::Ne => self.load(columns, out, |x: i64, y| i64::truth(x != y)),
             Binary::Shl => self.finish(columns, out, |x: i64, y| x.shl(y) << cut >> cut),
             Binary::ShlBelow32 => {
                 self.finish(columns, out, |x: i64, y| x.shl_below_32(y) << cut >> cut);
@@ -234,8 +296,8 @@ impl Scalar {
             Binary::AbsDiff => self.finish(columns, out, T::distance),
             Binary::Min => self.finish(columns, out, T::min),
             Binary::Max => self.finish(columns, out, T::max),
-            Binary::Lt => self.finish(columns, out, |x, y| T::truth(x < y)),
-            Binary::Le => self.finish(columns, out, |x, y| T::truth(x <= y)),
+            Binary::Lt => self.load(columns, out, |x, y| T::truth(x < y)),
+            Binary::Le => self.load(columns, out, |x, y| T::truth(x <= y)),
             Binary::Shr => self.finish(columns, out, T::shr),
             Binary::ShrBelow32 => self.finish(columns, out, T::shr_below_32),
             _ => self.finish(columns, out, |x: T, _| x),
@@ -260,23 +322,82 @@ impl Scalar {
     }
 
     fn load<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
-        let [x, y, z] = self.signed;
-        let f = |x_word, y_word| f(T::load(x_word, x), T::load(y_word, y));
+        let [x, y, _] = self.signed;
+        self.post(columns, out, |x_word, y_word| f(T::load(x_word, x), T::load(y_word, y)));
+    }
+
+    fn post<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32) -> T) {
+        let z = self.signed[2];
         match self.post {
+            Post::Word => each(columns, out, |x, y, _| f(x, y).low()),
             Post::Add => each(columns, out, |x, y, z| f(x, y).low().wrapping_add(z)),
+            Post::Insert { low: 0, mask } => {
+                each(columns, out, |x, y, z| (f(x, y).low() & mask) | (z & !mask));
+            }
             Post::Insert { low, mask } => {
                 each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask));
             }
-            Post::Min { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
-                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
-                value.min(third).low()
-            }),
-            Post::Max { unsigned } if T::WIDE => each(columns, out, |x, y, third| {
-                let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.biased(unsigned));
-                value.max(third).low()
-            }),
-            _ => each(columns, out, |x, y, _| f(x, y).low()),
+            Post::Min { unsigned } | Post::Max { unsigned } => {
+                // The complement of the smaller complement is the larger one.
+                let complement = matches!(self.post, Post::Max { .. });
+                let flip = T::truth(false).flipped(unsigned != T::UNSIGNED, complement);
+                each(columns, out, |x, y, third| {
+                    let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.xor(flip));
+                    value.min(third).xor(flip).low()
+                });
+            }
         }
+    }
+}
+
+/// A kernel: the sum of a product of parts and a third value, shifted right.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scaled {
+    pub(super) loads: [Load; 2],
+    pub(super) more: i32,
+    /// 7 or 15.
+    pub(super) shift: u32,
+}
+
+impl Scaled {
+    pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
+        if self.shift == 7 {
+            self.shifted::<7>(columns, out);
+        } else {
+            self.shifted::<15>(columns, out);
+        }
+    }
+
+    fn shifted<const SHIFT: u32>(self, [x, y, z]: [&Words; 3], out: &mut Words) {
+        match self.loads {
+            [Load::Half(a), Load::Half(b)] => {
+                self.sum::<SHIFT>([x, y, z], out, |x, y| a.half(x) * b.half(y));
+            }
+            [Load::Half(a), Load::Byte(b)] => {
+                self.sum::<SHIFT>([x, y, z], out, |x, y| a.half(x) * b.byte(y));
+            }
+            [Load::Byte(b), Load::Half(a)] => {
+                self.sum::<SHIFT>([y, x, z], out, |x, y| a.half(x) * b.byte(y));
+            }
+            [Load::Byte(a), Load::Byte(b)] => {
+                self.sum::<SHIFT>([x, y, z], out, |x, y| a.byte(x) * b.byte(y));
+            }
+        }
+    }
+
+    /// The low bits are added apart, so that no sum needs more than 32 bits.
+    fn sum<const SHIFT: u32>(
+        self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(u32, u32) -> i32,
+    ) {
+        let (more, low) = (self.more, (1 << SHIFT) - 1);
+        each(columns, out, |x, y, z| {
+            let (product, z) = (f(x, y), z.cast_signed());
+            let carry = ((product & low) + (z & low) + more) >> SHIFT;
+            ((product >> SHIFT) + (z >> SHIFT) + carry).cast_unsigned()
+        });
     }
 }
 
@@ -298,6 +419,27 @@ pub(super) struct MultiplyAdd {
 impl MultiplyAdd {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         let shift = self.shift & 63;
+        let plain = !self.negate_product && !self.negate_third && self.more == 0;
+        match (self.clamp, self.signed_words, shift) {
+            (Some(range), [true, true, true], 0 | 7 | 15)
+                if plain && self.signed && range == Width::I32.range() =>
+            {
+                return match shift {
+                    0 => signed_sum::<0>(columns, out),
+                    7 => signed_sum::<7>(columns, out),
+                    _ => signed_sum::<15>(columns, out),
+                };
+            }
+            (Some(range), [false, false, false], 0)
+                if plain && !self.signed && range == Width::U32.range() =>
+            {
+                return each(columns, out, |x, y, z| {
+                    let sum = u64::from(x) * u64::from(y) + u64::from(z);
+                    if sum >> 32 == 0 { sum as u32 } else { u32::MAX }
+                });
+            }
+            _ => {}
+        }
         let Range { min, max } = self.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
         // Clamps to a word without branches, which would often go wrong.
         match (self.signed, self.clamp) {
@@ -351,6 +493,14 @@ impl MultiplyAdd {
             in_blocks(columns, out, sum, f);
         }
     }
+}
+
+/// The most common sum, with a shift that is known.
+fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
+    each(columns, out, |x, y, z| {
+        let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
+        ((x * y + z) >> SHIFT).clamp(i32::MIN.into(), i32::MAX.into()) as u32
+    });
 }
 
 fn in_blocks(

@@ -1,7 +1,9 @@
 //! Random programs, which are less regular than those of instructions.
 
 use super::Plan;
-use crate::ir::{Builder, Input, Op, Program, Range, Value};
+use super::plan::CHUNK;
+use crate::ast::Instruction;
+use crate::ir::{Builder, Input, Op, Program, Range, Semantics, Value};
 use crate::isa::Compare;
 
 struct Random(u64);
@@ -94,4 +96,141 @@ fn random_programs_give_what_the_interpreter_gives() {
     }
     // Otherwise this tests the interpreter against itself.
     assert!(planned > 2000, "{planned}");
+}
+
+const EDGES: [u32; 12] = [
+    0,
+    1,
+    u32::MAX,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x7fff_8000,
+    0x8000_7fff,
+    0x7f80_807f,
+    0x807f_ff00,
+    0x0001_ffff,
+    0x0020_0021,
+    0xff01_fe20,
+];
+
+/// Texts of all types under all semantics; those that are no instructions are
+/// left out.
+#[test]
+fn forms_give_what_the_interpreter_gives() {
+    let scalar = [
+        "",
+        ".sat",
+        ".sat d.b1",
+        ".sat d.h1",
+        " d.h0",
+        " d.b3",
+        ".add",
+        ".min",
+        ".max",
+        ".sat.add",
+        ".sat.min",
+        ".sat.max",
+    ];
+    let sources = [["a", "b"], ["a.b3", "b.h0"], ["a.h1", "b"], ["a", "b.b1"], ["a.h0", "b.h1"]];
+    let lanes = [
+        (" d, a, b, c", 2),
+        (" d.h1, a.h01, b, c", 2),
+        (" d.h0, a.h31, b.h12, c", 2),
+        (" d.h10, a, b.h20, c", 2),
+        (" d, a, b, c", 4),
+        (" d.b20, a.b0123, b, c", 4),
+        (" d.b3, a.b0321, b.b7412, c", 4),
+        (" d, a.b2103, b, c", 4),
+    ];
+    let types = ["u32", "s32"];
+    let mut texts = Vec::new();
+    for at in 0..8 {
+        let [d, a, b] = [at >> 2, at >> 1 & 1, at & 1].map(|at: usize| types[at]);
+        for (op, tail) in ["add", "sub", "absdiff", "min", "max", "shl", "shr", "set.eq", "set.lt"]
+            .iter()
+            .flat_map(|op| scalar.map(|tail| (*op, tail)))
+        {
+            let (saturate, rest) = match tail.strip_prefix(".sat") {
+                Some(rest) => (".sat", rest),
+                None => ("", tail),
+            };
+            let (second, to) = if rest.starts_with('.') { (rest, " d") } else { ("", rest) };
+            let to = if to.is_empty() { " d" } else { to };
+            for [x, y] in sources {
+                let end = format!("{to}, {x}, {y}, c");
+                let short = format!("{to}, {x}, {y}");
+                for end in [end, short] {
+                    texts.push(match op {
+                        "shl" | "shr" => {
+                            format!("v{op}.{d}.{a}.u32{saturate}.clamp{second}{end}")
+                        }
+                        "set.eq" | "set.lt" => {
+                            format!("vset.{a}.{b}{}{second}{end}", &op[3..])
+                        }
+                        _ => format!("v{op}.{d}.{a}.{b}{saturate}{second}{end}"),
+                    });
+                }
+            }
+        }
+        for (end, ways) in lanes {
+            for op in ["add", "sub", "avrg", "absdiff", "min", "max"] {
+                for tail in ["", ".sat", ".add"] {
+                    texts.push(format!("v{op}{ways}.{d}.{a}.{b}{tail}{end}"));
+                }
+            }
+            for compare in ["eq", "ne", "lt", "le", "gt", "ge"] {
+                for tail in ["", ".add"] {
+                    texts.push(format!("vset{ways}.{a}.{b}.{compare}{tail}{end}"));
+                }
+            }
+        }
+        for (saturate, scale) in
+            ["", ".sat"].into_iter().flat_map(|it| ["", ".shr7", ".shr15"].map(|scale| (it, scale)))
+        {
+            for [x, y] in sources {
+                for (plus, c) in [("", "c"), (".po", "c"), ("", "-c")] {
+                    texts.push(format!("vmad.{d}.{a}.{b}{plus}{saturate}{scale} d, {x}, {y}, {c}"));
+                }
+            }
+        }
+    }
+    let mut random = Random(2);
+    let mut read = 0;
+    for text in texts {
+        let Ok(instruction) = text.parse::<Instruction>() else { continue };
+        read += 1;
+        let [a, b, c] = [0, 1, 2].map(|place| {
+            let word = |at: usize| match at / 144 {
+                0 => EDGES[at / [1, 12, 7][place] % 12],
+                _ => random.word(),
+            };
+            (0..200).map(word).collect::<Vec<u32>>()
+        });
+        for semantics in Semantics::ALL {
+            let program = instruction.lower(semantics);
+            let mut d = vec![0; 200];
+            program.eval_batch(&a, &b, &c, &mut d);
+            for (at, &d) in d.iter().enumerate() {
+                let [a, b, c] = [a[at], b[at], c[at]];
+                assert_eq!(d, program.eval(a, b, c), "{text} {a:#x} {b:#x} {c:#x}");
+            }
+        }
+    }
+    assert!(read > 2000, "{read}");
+}
+
+#[test]
+fn columns_have_any_length() {
+    let mut random = Random(3);
+    for text in ["vadd4.u32.u32.u32.sat d, a, b, c", "vmin2.s32.u32.s32.add d, a.h31, b, c"] {
+        let program = text.parse::<Instruction>().expect("an instruction").lower(Semantics::Manual);
+        for length in [0, 1, 15, 16, 17, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 17] {
+            let [a, b, c] =
+                [(); 3].map(|()| (0..length).map(|_| random.word()).collect::<Vec<u32>>());
+            let mut d = vec![0; length];
+            program.eval_batch(&a, &b, &c, &mut d);
+            let wants: Vec<u32> = (0..length).map(|at| program.eval(a[at], b[at], c[at])).collect();
+            assert_eq!(d, wants, "{text}, {length} inputs");
+        }
+    }
 }
