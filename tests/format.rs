@@ -130,6 +130,12 @@ fn laws_hold_on_made_modules() {
             laws(&format!("{per_mille} per mille"), &source, &options);
         }
     }
+    for (name, style) in module::Style::ALL {
+        let source = module::Recipe::new(style, 100_000, 10).make();
+        for options in options() {
+            laws(name, &source, &options);
+        }
+    }
 }
 
 #[test]
@@ -463,6 +469,139 @@ fn tokens_never_melt() {
         }
     }
     assert!(done > 10_000, "{done}");
+}
+
+/// Lines of the usual shape are laid out without tokens, edits are told from
+/// tokens: what is nearly usual must not be taken for it.
+#[test]
+fn usual_lines_are_laid_out_as_their_tokens() {
+    const LINES: &[&[&str]] = &[
+        &["\t", "add.s32", " \t", "%r1", ", ", "%r2", ", ", "7", ";"],
+        &["\t", "@", "!", "%p1", " ", "bra", " \t", "$L__BB0_1", ";"],
+        &["@p", " ", "mov.u32", " ", "a", ", ", "-", "5", ";"],
+        &[
+            "\t",
+            "ld.global.v2.u32",
+            " \t",
+            "{",
+            "%r1",
+            ", ",
+            "%r2",
+            "}",
+            ", ",
+            "[",
+            "%rd1",
+            "+",
+            "4",
+            "]",
+            ";",
+        ],
+        &[
+            "\t",
+            "tex.2d.v4",
+            " ",
+            "{",
+            "a",
+            ", ",
+            "b",
+            "}",
+            ", ",
+            "[",
+            "t",
+            ", ",
+            "{",
+            "x",
+            ", ",
+            "y",
+            "}",
+            "]",
+            ";",
+        ],
+        &["\t", "setp.ge.s32", " \t", "%p1", "|", "%p2", ", ", "%r1", ", ", "!", "%p3", ";"],
+        &["\t", "mov.u32", " \t", "%r1", ", ", "%tid", ".", "x", ";"],
+        &["\t", "st.u32", " [", "x", "+", "y", "]", ", ", "0x1F", ";"],
+        &["$L__BB0_1", ":"],
+        &["L", ":", " ", "ret", ";"],
+        &["L", ":", "\n\t", ".branchtargets", " ", "$L1", ", ", "$L2", ";"],
+        &["\t", ".loc", "\t", "1", " ", "20", " ", "5"],
+        &[
+            ".loc",
+            " ",
+            "1",
+            " ",
+            "2",
+            " ",
+            "3",
+            ", function_name ",
+            "$L1",
+            ", inlined_at ",
+            "1",
+            " ",
+            "2",
+            " ",
+            "3",
+        ],
+        &[
+            ".loc",
+            " ",
+            "1",
+            " ",
+            "2",
+            " ",
+            "3",
+            ", function_name ",
+            "f",
+            "+",
+            "4",
+            ", inlined_at ",
+            "1",
+            " ",
+            "2",
+        ],
+        &["\t", ".reg", " .b32 ", "\t", "%r", "<", "4", ">", ";"],
+        &[".global .b32 t[4] = {", "1", ", ", "0x2a", ",", "3", ", ", "-", "4", ", ", "5", "};"],
+        &["// begin inline asm"],
+        &["\t", "// a comment  "],
+        &["/* block */"],
+        &["{"],
+        &["}"],
+        &["ret", ";"],
+        &["bar.sync", " \t", "0", ";"],
+        &["call", " (", "r", "), ", "f", ", ", "(", "a", ")", ";"],
+        &["vadd4.u32.u32.u32", " ", "%r1", ", ", "%r2", ".b3210", ", ", "%r3", ", ", "%r4", ";"],
+        &["vadd.u32.u32.sat.u32", " ", "%r1", ", ", "%r2", ", ", "%r3", ";"],
+    ];
+    const OTHER: &[&str] = &[
+        " ", "", "  ", "\t", "\n", ",", ", ", ";", "5", "x", "%", ".", ".5", "1.5", "+", "-", "|",
+        "!", "[", "]", "{", "}", "(", ":", "::", "// c", "// c\n", "/* c */", "\"s\"", "4+", "e+5",
+        "_", "a b", "\r",
+    ];
+    let mut numbers = Numbers(11);
+    let mut done = 0;
+    for _ in 0..40_000 {
+        let mut source = String::new();
+        for _ in 0..=numbers.below(5) {
+            let line = LINES[numbers.below(LINES.len())];
+            let odd = numbers.below(3 * line.len());
+            for (at, part) in line.iter().enumerate() {
+                let other = OTHER[numbers.below(OTHER.len())];
+                match numbers.below(3) {
+                    _ if at != odd => source += part,
+                    0 => source += other,
+                    1 => source.extend([*part, other]),
+                    _ => source.extend([other, *part]),
+                }
+            }
+            source += ["\n", "\n", "\n", "\n\n\n", " ", "\r\n", " // t\n", ""][numbers.below(8)];
+        }
+        for options in &options()[..2] {
+            if format(&source, options).is_ok() {
+                laws(&format!("{source:?}"), &source, options);
+                done += 1;
+            }
+        }
+    }
+    assert!(done > 20_000, "{done}");
 }
 
 #[test]

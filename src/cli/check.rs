@@ -8,16 +8,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use anstream::AutoStream;
 use clap::{Args, ValueEnum};
-use rayon::prelude::*;
 
 use super::baseline::Baseline;
 use super::files::{diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
-use super::progress::with_progress;
+use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{CheckOptions, Dialect, Language, check_in_parallel};
@@ -283,16 +281,8 @@ impl Run {
             troubles += 1;
             trouble(&message);
         });
-        let outcomes = with_progress("checked", inputs.len(), |done| {
-            inputs
-                .par_iter()
-                .map(|input| {
-                    let outcome = self.check(input, arguments, out.style.color);
-                    done.fetch_add(1, Ordering::Relaxed);
-                    outcome
-                })
-                .collect::<Vec<Result<Checked, String>>>()
-        });
+        let outcomes =
+            for_each("checked", &inputs, |input| self.check(input, arguments, out.style.color));
 
         let filter = arguments.fix && !arguments.diff && inputs.contains(&Input::Stdin);
         let mut errors = AutoStream::auto(io::stderr().lock());

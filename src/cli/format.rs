@@ -5,15 +5,13 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use anstream::AutoStream;
 use clap::Args;
-use rayon::prelude::*;
 
 use super::files::{diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
-use super::progress::with_progress;
+use super::progress::for_each;
 use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
 use crate::diagnostic::Diagnostic;
@@ -97,16 +95,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             trouble(&message);
         },
     );
-    let outcomes = with_progress("formatted", inputs.len(), |done| {
-        inputs
-            .par_iter()
-            .map(|input| {
-                let outcome = treat(input, arguments, &finder, out.style.color)
-                    .unwrap_or_else(Outcome::Failed);
-                done.fetch_add(1, Ordering::Relaxed);
-                outcome
-            })
-            .collect::<Vec<Outcome>>()
+    let outcomes = for_each("formatted", &inputs, |input| {
+        treat(input, arguments, &finder, out.style.color).unwrap_or_else(Outcome::Failed)
     });
 
     let mut errors = AutoStream::auto(io::stderr().lock());

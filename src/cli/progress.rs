@@ -1,23 +1,38 @@
-//! How far a long run has come.
+//! Doing the same with many inputs at once, and saying how far that has come.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 /// Columns of the bar.
 const BAR: usize = 30;
 
-/// Runs a piece of work; if it takes over a second on a terminal, says how far
-/// it has come.
-pub(super) fn with_progress<T: Send>(
+/// Does a piece of work for each input, on all cores; if that takes over a second
+/// on a terminal, says how far it has come.
+pub(super) fn for_each<I: Sync, T: Send>(
     verb: &str,
-    total: usize,
-    work: impl FnOnce(&AtomicUsize) -> T + Send,
-) -> T {
-    let done = AtomicUsize::new(0);
-    if total < 2 || !io::stderr().is_terminal() {
-        return work(&done);
+    inputs: &[I],
+    work: impl Fn(&I) -> T + Sync,
+) -> Vec<T> {
+    // Threads take longer to start than most single inputs need.
+    if let [only] = inputs {
+        return vec![work(only)];
     }
+    let done = AtomicUsize::new(0);
+    let all = || {
+        let each = inputs.par_iter().map(|input| {
+            let result = work(input);
+            done.fetch_add(1, Ordering::Relaxed);
+            result
+        });
+        each.collect()
+    };
+    if !io::stderr().is_terminal() {
+        return all();
+    }
+    let total = inputs.len();
     let finished = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -37,7 +52,7 @@ pub(super) fn with_progress<T: Send>(
                 eprint!("\r\x1b[K");
             }
         });
-        let result = work(&done);
+        let result = all();
         finished.store(true, Ordering::Release);
         watcher.thread().unpark();
         result

@@ -337,7 +337,21 @@ impl<'s> Layout<'s> {
         let indent = self.indentation(self.level);
         while !self.inline {
             let (start, breaks) = self.pieces.after_blanks();
-            let Some(usual) = usual::statement(self.pieces.bytes(), start) else {
+            let bytes = self.pieces.bytes();
+            if let Some(comment) = usual::comment(bytes, start) {
+                if self.next_edit() < comment.end {
+                    return;
+                }
+                if breaks == 0 && !self.writer.is_empty() {
+                    self.writer.space();
+                } else {
+                    self.start_line(breaks, self.level);
+                }
+                self.writer.source(comment);
+                (self.pieces.pos, self.end) = (comment.end as usize, comment.end);
+                continue;
+            }
+            let Some(usual) = usual::statement(bytes, start) else {
                 return;
             };
             let end = usual.rest.end;
@@ -511,7 +525,13 @@ impl<'s> Layout<'s> {
     fn initializer(&mut self, spacing: &mut Spacing<'s>) {
         let broken = !self.initializer_fits(spacing.clone());
         let mut braces = 0usize;
-        while let Some(piece) = self.next() {
+        loop {
+            if braces > 0 && broken {
+                self.usual_elements();
+            }
+            let Some(piece) = self.next() else {
+                break;
+            };
             if piece.is(b'{') {
                 braces += 1;
             } else if piece.is(b'}') {
@@ -537,6 +557,30 @@ impl<'s> Layout<'s> {
             }
         }
         self.write_collected(spacing, broken);
+    }
+
+    /// Writes numbers of an initialiser, each behind a comma and with one behind
+    /// it, as long as they come.
+    fn usual_elements(&mut self) {
+        let bytes = self.pieces.bytes();
+        // The space before the next one is that after a comma.
+        let behind = bytes[..self.end as usize].last() == Some(&b',');
+        let plain = behind && self.statement.is_empty() && self.pending == Break::None;
+        if !plain || self.writer.has_edits() {
+            return;
+        }
+        while let (start, _) = self.pieces.after_blanks()
+            && let Some(element) = usual::element(bytes, start)
+            && element.end <= self.next_edit()
+        {
+            if self.writer.column() + 1 + element.len() as usize <= self.options.line_width {
+                self.writer.space();
+            } else {
+                self.break_line(self.level + 1);
+            }
+            self.writer.source(element);
+            (self.pieces.pos, self.end) = (element.end as usize, element.end);
+        }
     }
 
     fn write_collected(&mut self, spacing: &mut Spacing<'s>, fill: bool) {

@@ -6,7 +6,7 @@
 //! tests hold the two against each other.
 
 use crate::source::Span;
-use crate::syntax::lexer::{is_word, is_word_start, word_end};
+use crate::syntax::lexer::{is_word, is_word_start, line_end, word_end};
 
 /// A statement that is as it should be, but for the blanks behind its opcode.
 #[derive(Debug)]
@@ -145,15 +145,31 @@ pub(super) fn statement(bytes: &[u8], start: usize) -> Option<Usual> {
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
 }
 
-/// Whether nothing more is on the line, and no directive on the next: that could
-/// belong to a label.
-fn is_alone(bytes: &[u8], at: usize) -> bool {
-    let next = bytes[at..].iter().find(|byte| !byte.is_ascii_whitespace());
-    bytes.get(at) == Some(&b'\n') && next.is_some_and(|&byte| is_word_start(byte) || byte == b'@')
+/// Offset of the next token, if only white space and `// …` stand before it.
+fn next_token(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match bytes.get(at)? {
+            byte if byte.is_ascii_whitespace() => at += 1,
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at = line_end(bytes, at),
+            b'/' | b'#' => return None,
+            byte if byte.is_ascii_control() => return None,
+            _ => return Some(at),
+        }
+    }
 }
 
-/// `.loc 1 2 3` on a line of its own, with nothing on the next that might belong
-/// to it.
+/// Whether the line ends behind a label, but perhaps for a comment, and what
+/// follows is nothing that a label may name.
+fn is_alone(bytes: &[u8], at: usize) -> bool {
+    let Some(next) = next_token(bytes, at) else {
+        return false;
+    };
+    let named = [&b".branch"[..], b".call"].into_iter().any(|it| bytes[next..].starts_with(it));
+    bytes.get(at) == Some(&b'\n') && bytes[next] != b':' && !named
+}
+
+/// `.loc 1 2 3`, perhaps with `, function_name name, inlined_at 1 2 3`, and
+/// nothing behind it that might belong to it.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     bytes[start..].strip_prefix(b".loc")?;
     let head = Span::new(start as u32, start as u32 + 4);
@@ -161,16 +177,74 @@ fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     while matches!(bytes.get(at), Some(b' ' | b'\t')) {
         at += 1;
     }
-    let numbers = at;
-    while bytes.get(at).is_some_and(u8::is_ascii_digit)
-        || bytes.get(at) == Some(&b' ') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
-    {
+    let rest = at;
+    if rest == head.end as usize {
+        return None;
+    }
+    at = numbers_end(bytes, at)?;
+    if bytes[at..].starts_with(FUNCTION) {
+        let name = at + FUNCTION.len();
+        bytes.get(name).filter(|&&byte| is_word_start(byte))?;
+        at = word_end(bytes, name);
+        bytes[at..].strip_prefix(INLINED)?;
+        at = numbers_end(bytes, at + INLINED.len())?;
+    }
+    let next = bytes[next_token(bytes, at)?];
+    let belongs = next.is_ascii_digit() || next == b',' || next == b'+';
+    let ends = matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'/')) && !belongs;
+    // A fraction is a number, too.
+    let fraction = next == b'.' && !is_directive(bytes, at);
+    let rest = Span::new(rest as u32, at as u32);
+    (ends && !fraction).then_some(Usual { head, rest, space: true, is_label: false })
+}
+
+const FUNCTION: &[u8] = b", function_name ";
+const INLINED: &[u8] = b", inlined_at ";
+
+/// Whether the next token is a directive.
+fn is_directive(bytes: &[u8], at: usize) -> bool {
+    next_token(bytes, at)
+        .and_then(|next| bytes.get(next + 1))
+        .is_some_and(|&byte| is_word_start(byte))
+}
+
+/// Offset after numbers with one space between them.
+fn numbers_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let start = at;
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        if at == start {
+            return None;
+        }
+        let more =
+            bytes.get(at) == Some(&b' ') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        if !more {
+            return Some(at);
+        }
         at += 1;
     }
-    let usual = numbers > head.end as usize && bytes[numbers..at].first() != Some(&b' ');
-    let rest = Span::new(numbers as u32, at as u32);
-    let found = Usual { head, rest, space: true, is_label: false };
-    (usual && at > numbers && is_alone(bytes, at)).then_some(found)
+}
+
+/// The comment `// …` at an offset, without blanks at its end; `None` for one that
+/// speaks to the formatter.
+pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
+    bytes[start..].strip_prefix(b"//")?;
+    let text = bytes[start..line_end(bytes, start)].trim_ascii_end();
+    let addressed = memchr::memmem::find(text, b"vptx").is_some();
+    (!addressed).then(|| Span::new(start as u32, (start + text.len()) as u32))
+}
+
+/// A number among those of a table at an offset, with the comma behind it.
+pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
+    bytes.get(start).filter(|byte| byte.is_ascii_digit())?;
+    let end = word_end(bytes, start);
+    let next = bytes
+        .get(end + 1..)
+        .and_then(|rest| rest.iter().find(|byte| !matches!(byte, b' ' | b'\t')));
+    let usual = bytes.get(end) == Some(&b',') && next.is_some_and(|&byte| byte != b'/');
+    usual.then(|| Span::new(start as u32, end as u32 + 1))
 }
 
 /// Offset of the opcode behind `@p ` or `@!%p `.
