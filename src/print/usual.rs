@@ -20,95 +20,106 @@ pub(super) struct Usual {
     pub(super) is_label: bool,
 }
 
-/// What a byte may be among operands; each is a bit, for sets of them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Class(u16);
+/// What a byte may be among operands.
+#[derive(Clone, Copy)]
+enum Class {
+    /// Nothing usual.
+    Other,
+    Letter,
+    Digit,
+    Percent,
+    Dot,
+    Comma,
+    Space,
+    /// `[`
+    Address,
+    /// `]`
+    AddressEnd,
+    /// `{`
+    Vector,
+    /// `}`
+    VectorEnd,
+    /// `-` or `!`
+    Sign,
+    /// `|` or `+`
+    Joint,
+    End,
+}
 
 impl Class {
-    /// Nothing usual.
-    const OTHER: Class = Class(0);
-    const LETTER: Class = Class(1);
-    const DIGIT: Class = Class(1 << 1);
-    const PERCENT: Class = Class(1 << 2);
-    const DOT: Class = Class(1 << 3);
-    const COMMA: Class = Class(1 << 4);
-    const SPACE: Class = Class(1 << 5);
-    /// `[`
-    const ADDRESS: Class = Class(1 << 6);
-    /// `]`
-    const ADDRESS_END: Class = Class(1 << 7);
-    /// `{`
-    const VECTOR: Class = Class(1 << 8);
-    /// `}`
-    const VECTOR_END: Class = Class(1 << 9);
-    /// `-` or `!`
-    const SIGN: Class = Class(1 << 10);
-    /// `|` or `+`
-    const JOINT: Class = Class(1 << 11);
-    const END: Class = Class(1 << 12);
-
     const fn of(byte: u8) -> Class {
         match byte {
-            b'0'..=b'9' => Class::DIGIT,
-            _ if is_word_start(byte) => Class::LETTER,
-            b'%' => Class::PERCENT,
-            b'.' => Class::DOT,
-            b',' => Class::COMMA,
-            b' ' => Class::SPACE,
-            b'[' => Class::ADDRESS,
-            b']' => Class::ADDRESS_END,
-            b'{' => Class::VECTOR,
-            b'}' => Class::VECTOR_END,
-            b'-' | b'!' => Class::SIGN,
-            b'|' | b'+' => Class::JOINT,
-            b';' => Class::END,
-            _ => Class::OTHER,
+            b'0'..=b'9' => Class::Digit,
+            _ if is_word_start(byte) => Class::Letter,
+            b'%' => Class::Percent,
+            b'.' => Class::Dot,
+            b',' => Class::Comma,
+            b' ' => Class::Space,
+            b'[' => Class::Address,
+            b']' => Class::AddressEnd,
+            b'{' => Class::Vector,
+            b'}' => Class::VectorEnd,
+            b'-' | b'!' => Class::Sign,
+            b'|' | b'+' => Class::Joint,
+            b';' => Class::End,
+            _ => Class::Other,
         }
-    }
-
-    const fn or(self, other: Class) -> Class {
-        Class(self.0 | other.0)
     }
 
     /// Those that may follow, only where no other space would be written between
     /// the two.
-    const fn followers(self) -> Class {
-        let name = Class::LETTER.or(Class::PERCENT);
-        let value = name.or(Class::DIGIT);
-        let end = Class::COMMA.or(Class::END);
+    const fn followers(self) -> &'static [Class] {
+        use Class::{
+            Address, AddressEnd, Comma, Digit, Dot, End, Joint, Letter, Percent, Sign, Space,
+            Vector, VectorEnd,
+        };
         match self {
-            Class::LETTER | Class::DIGIT => Class::LETTER
-                .or(Class::DIGIT)
-                .or(Class::DOT)
-                .or(Class::ADDRESS_END)
-                .or(Class::VECTOR_END)
-                .or(Class::JOINT)
-                .or(end),
-            Class::PERCENT => Class::LETTER.or(Class::DIGIT),
-            Class::DOT => Class::LETTER,
-            Class::COMMA => Class::SPACE,
-            Class::SPACE => value.or(Class::ADDRESS).or(Class::VECTOR).or(Class::SIGN),
-            Class::ADDRESS => name,
-            Class::ADDRESS_END => end,
-            Class::VECTOR => value.or(Class::SIGN),
-            Class::VECTOR_END => end.or(Class::ADDRESS_END),
-            Class::SIGN | Class::JOINT => value,
-            _ => Class::OTHER,
+            Letter | Digit => &[Letter, Digit, Dot, Comma, AddressEnd, VectorEnd, Joint, End],
+            Percent => &[Letter, Digit],
+            Dot => &[Letter],
+            Comma => &[Space],
+            Space => &[Letter, Digit, Percent, Address, Vector, Sign],
+            Address => &[Letter, Percent],
+            AddressEnd => &[Comma, End],
+            Vector => &[Letter, Digit, Percent, Sign],
+            VectorEnd => &[Comma, AddressEnd, End],
+            Sign | Joint => &[Letter, Digit, Percent],
+            Class::Other | End => &[],
         }
     }
 }
 
-/// The class of each byte and, in the upper half, those that may follow it.
-const CLASSES: [u32; 256] = {
-    let mut classes = [0; 256];
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
     let mut byte = 0;
     while byte < 128 {
-        let class = Class::of(byte as u8);
-        classes[byte] = (class.followers().0 as u32) << 16 | class.0 as u32;
+        classes[byte] = Class::of(byte as u8);
         byte += 1;
     }
     classes
 };
+
+/// For a class in the upper and one in the lower four bits, whether the second may
+/// follow the first; and whether it is a joint.
+const PAIRS: [u8; 256] = {
+    let mut pairs = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let first = CLASSES[byte];
+        let (followers, mut at) = (first.followers(), 0);
+        while at < followers.len() {
+            let second = followers[at];
+            let joint = if matches!(second, Class::Joint) { JOINT } else { 0 };
+            pairs[(first as usize) << 4 | second as usize] = USUAL | joint;
+            at += 1;
+        }
+        byte += 1;
+    }
+    pairs
+};
+
+const USUAL: u8 = 1;
+const JOINT: u8 = 2;
 
 /// The statement at an offset, if it is of the usual shape.
 #[inline]
@@ -261,24 +272,22 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// Offset after the `;` behind operands.
 #[inline]
 fn operands_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut allowed = u32::from(Class::SPACE.followers().0);
-    for (length, &byte) in bytes[start..].iter().enumerate() {
-        let class = CLASSES[usize::from(byte)];
-        if class & allowed == 0 {
-            return None;
-        }
-        if class & u32::from(Class::END.0 | Class::JOINT.0) != 0 {
-            let at = start + length;
-            if byte == b';' {
-                return Some(at + 1);
-            }
-            if !joins(bytes, at) {
-                return None;
-            }
-        }
-        allowed = class >> 16;
+    let end = start + memchr::memchr(b';', &bytes[start..])? + 1;
+    let operands = &bytes[start..end];
+    let (mut all, mut any) = (USUAL, 0);
+    let mut class = Class::Space;
+    // Without branches: this is most of what formatting takes.
+    for &byte in operands {
+        let next = CLASSES[usize::from(byte)];
+        let pair = PAIRS[(class as usize) << 4 | next as usize];
+        all &= pair;
+        any |= pair;
+        class = next;
     }
-    None
+    let joints = || operands.iter().enumerate().filter(|(_, byte)| matches!(byte, b'|' | b'+'));
+    let usual =
+        all == USUAL && (any & JOINT == 0 || joints().all(|(at, _)| joins(bytes, start + at)));
+    usual.then_some(end)
 }
 
 /// Whether `|` and `+` stand between a name and what they are written close to:

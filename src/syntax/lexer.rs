@@ -71,11 +71,9 @@ pub(crate) const fn is_word(byte: u8) -> bool {
 /// Offset after the bytes from `at` on that may follow the first of an
 /// identifier.
 #[inline]
-pub(crate) fn word_end(bytes: &[u8], mut at: usize) -> usize {
-    while bytes.get(at).is_some_and(|&byte| is_word(byte)) {
-        at += 1;
-    }
-    at
+pub(crate) fn word_end(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|&byte| !is_word(byte)).unwrap_or(rest.len())
 }
 
 /// Bytes that may start an identifier; `%` only before a word.

@@ -1,0 +1,27 @@
+//! Any bytes: what is found must not depend on passing over ordinary statements,
+//! nor the layout on passing over tokens.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use vptx::check::{check_counted, check_plainly};
+use vptx::print::{FormatOptions, format, format_edits};
+use vptx::{CheckOptions, source};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = source::decode(bytes.to_vec());
+    let options = CheckOptions::default();
+    assert_eq!(check_counted(&text, &options), check_plainly(&text, &options));
+    let options = FormatOptions::default();
+    let Ok(formatted) = format(&text, &options) else {
+        return;
+    };
+    let mut edited = String::new();
+    let mut at = 0;
+    for edit in format_edits(&text, &options).expect("as before") {
+        edited += &text[at..edit.span.start as usize];
+        edited += &edit.replacement;
+        at = edit.span.end as usize;
+    }
+    edited += &text[at..];
+    assert_eq!(edited, formatted);
+});
