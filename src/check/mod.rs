@@ -145,9 +145,11 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
 /// large enough for it.
 #[cfg(feature = "cli")]
 pub(crate) fn check_in_parallel(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
-    let large = options.language == Language::Ptx && unreadable(source).is_none();
-    let Some((count, mut diagnostics)) = large.then(|| parallel::check(source, options)).flatten()
-    else {
+    let found = match options.language {
+        Language::Ptx => parallel::check(source, options),
+        Language::Cuda => None,
+    };
+    let Some((count, mut diagnostics)) = found else {
         return check_counted(source, options);
     };
     sort(&mut diagnostics);

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, is_wanted};
+use super::{CheckOptions, Checker, is_wanted, unreadable};
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
 use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_part};
@@ -27,7 +27,7 @@ pub(super) fn check(source: &str, options: &CheckOptions) -> Option<(usize, Vec<
         return None;
     }
     let threads = rayon::current_num_threads();
-    if threads < 2 {
+    if threads < 2 || unreadable(source).is_some() {
         return None;
     }
     // More parts than threads, as some take longer.
