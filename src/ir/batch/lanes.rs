@@ -114,6 +114,11 @@ impl Lanes {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         match (self.bits, self.element) {
             (8, Element::Unsigned) => self.unsigned::<u8, 4>(columns, out),
+            (8, Element::Signed) if self.post == LanePost::Sum => match self.op {
+                LaneOp::Plain(Binary::Min) => self.sum_moved(columns, out, u8::min),
+                LaneOp::Plain(Binary::Max) => self.sum_moved(columns, out, u8::max),
+                _ => self.common::<i8, 4>(columns, out),
+            },
             (8, Element::Signed) => self.common::<i8, 4>(columns, out),
             (8, Element::Wide) => {
                 let split = |word: u32| halves(word).map(u16::cast_signed);
@@ -126,6 +131,17 @@ impl Lanes {
                 self.wide(columns, out, split, |[it]| it.cast_unsigned());
             }
         }
+    }
+
+    /// Signed bytes that are moved up to be compared as unsigned ones, and their
+    /// sum down.
+    fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8) {
+        let (tops, mask) = (0x8080_8080, self.mask);
+        let down = add_bytes(tops, mask);
+        let split = |word: u32| (word ^ tops).to_le_bytes();
+        blocks(columns, out, split, split, f, u32::from_le_bytes, |word, z| {
+            z.wrapping_add(add_bytes(word, mask)).wrapping_sub(down)
+        });
     }
 
     fn unsigned<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {

@@ -443,6 +443,23 @@ impl Planner<'_> {
             let (x, y) = (self.located(x)?, self.located(y)?);
             return Some(Core::new(op, Width::I32, x, y));
         }
+        // Sums and differences of words of both signs, clamped to signed words.
+        let mixed = match op {
+            Binary::Add if self.fits(y, Width::I32) => Some((Binary::AddSatMixed, y, x)),
+            Binary::Add => Some((Binary::AddSatMixed, x, y)),
+            Binary::Sub => Some((Binary::SubSatMixed, x, y)),
+            _ => None,
+        };
+        if let Some((op, x, y)) = mixed
+            && clamp == Some(Width::I32.range())
+            && exactly.is_none_or(|exactly| exactly == Width::I32)
+            && self.common(x, y).is_none()
+            && self.fits(x, Width::I32)
+            && self.fits(y, Width::U32)
+        {
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
         for width in Width::ALL {
             let holds = |value| self.fits(value, width);
             // A difference is right modulo 2^32.
@@ -582,6 +599,10 @@ impl Planner<'_> {
         let sums = matches!(op, Binary::Add | Binary::Sub) && sum && clamp.is_none();
         let lane_op = if sums { None } else { Some(lane_op(&pattern, pack.bits, sum)?) };
         let (mut x, mut y) = (self.gathered(&pack, 0)?, self.gathered(&pack, 1)?);
+        // One half that moves is found faster by itself.
+        if (x.1 || y.1) && pack.bits == 16 && pack.lanes.iter().flatten().count() == 1 {
+            return None;
+        }
         let lane = (1u64 << pack.bits) - 1;
         let mask = (0..4)
             .filter(|&at| pack.lanes[at].is_some())
