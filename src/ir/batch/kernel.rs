@@ -15,6 +15,9 @@ pub(super) enum Binary {
     /// Clamped to the range of the type.
     AddSat,
     SubSat,
+    /// The same of a signed word and an unsigned one.
+    AddSatMixed,
+    SubSatMixed,
     Mul,
     AbsDiff,
     /// The same, where the difference does not overflow.

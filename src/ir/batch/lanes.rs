@@ -52,9 +52,14 @@ pub(super) enum LaneOp {
     SubMixed,
     /// The difference of unsigned lanes as a signed one.
     SubSigned,
-    /// A minimum or maximum of lanes that are clamped before.
-    Least([u16; 2]),
-    Most([u16; 2]),
+    /// A minimum or maximum, where the lanes of the first column, or of both, have
+    /// the other sign and are clamped before.
+    Least {
+        both: bool,
+    },
+    Most {
+        both: bool,
+    },
     /// Not above the largest signed lane.
     AbsDiffSat,
 }
@@ -74,12 +79,46 @@ pub(super) struct Lanes {
     pub(super) post: LanePost,
     /// All bits of some lanes.
     pub(super) mask: u32,
+    /// Whether the bytes of the first column are in the opposite order; not with
+    /// wide elements and sums.
+    pub(super) turned: bool,
 }
 
 impl Lanes {
+    pub(super) fn can_turn(&self) -> bool {
+        // The compiler would take halves apart.
+        self.bits == 8 && self.element != Element::Wide && self.post != LanePost::Sum
+    }
+
+    /// Whether the columns can change places.
+    pub(super) fn commutes(&self) -> bool {
+        match self.op {
+            LaneOp::Plain(op) => match op {
+                Binary::Add
+                | Binary::AddSat
+                | Binary::AbsDiff
+                | Binary::Min
+                | Binary::Max
+                | Binary::Average
+                | Binary::Eq
+                | Binary::Ne => self.signed[0] == self.signed[1],
+                _ => false,
+            },
+            LaneOp::Moved { subtract, flips: [first, second], .. } => !subtract && first == second,
+            LaneOp::Least { both } | LaneOp::Most { both } => both,
+            LaneOp::AbsDiffSat => true,
+            LaneOp::AddMixed | LaneOp::SubMixed | LaneOp::SubSigned => false,
+        }
+    }
+
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         match (self.bits, self.element) {
             (8, Element::Unsigned) => self.unsigned::<u8, 4>(columns, out),
+            (8, Element::Signed) if self.post == LanePost::Sum => match self.op {
+                LaneOp::Plain(Binary::Min) => self.sum_moved(columns, out, u8::min),
+                LaneOp::Plain(Binary::Max) => self.sum_moved(columns, out, u8::max),
+                _ => self.common::<i8, 4>(columns, out),
+            },
             (8, Element::Signed) => self.common::<i8, 4>(columns, out),
             (8, Element::Wide) => {
                 let split = |word: u32| halves(word).map(u16::cast_signed);
@@ -92,6 +131,17 @@ impl Lanes {
                 self.wide(columns, out, split, |[it]| it.cast_unsigned());
             }
         }
+    }
+
+    /// Signed bytes that are moved up to be compared as unsigned ones, and their
+    /// sum down.
+    fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8) {
+        let (tops, mask) = (0x8080_8080, self.mask);
+        let down = add_bytes(tops, mask);
+        let split = |word: u32| (word ^ tops).to_le_bytes();
+        blocks(columns, out, split, split, f, u32::from_le_bytes, |word, z| {
+            z.wrapping_add(add_bytes(word, mask)).wrapping_sub(down)
+        });
     }
 
     fn unsigned<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
@@ -140,9 +190,11 @@ impl Lanes {
     /// Operations that the sign makes a difference to.
     fn common<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
         match self.op {
-            LaneOp::Plain(Binary::AddSat) => self.native::<T, LANES>(columns, out, T::add_sat),
-            LaneOp::Plain(Binary::SubSat) => self.native::<T, LANES>(columns, out, T::sub_sat),
-            LaneOp::Plain(Binary::AbsDiff) => self.native::<T, LANES>(columns, out, T::distance),
+            LaneOp::Plain(Binary::AddSat) => self.kept::<T, LANES>(columns, out, T::add_sat),
+            LaneOp::Plain(Binary::SubSat) => self.kept::<T, LANES>(columns, out, T::sub_sat),
+            LaneOp::Plain(Binary::AbsDiff) => self.kept::<T, LANES>(columns, out, T::distance),
+            LaneOp::Plain(Binary::Min) if T::KEPT => self.kept::<T, LANES>(columns, out, T::min),
+            LaneOp::Plain(Binary::Max) if T::KEPT => self.kept::<T, LANES>(columns, out, T::max),
             LaneOp::Plain(Binary::Min) => self.native::<T, LANES>(columns, out, T::min),
             LaneOp::Plain(Binary::Max) => self.native::<T, LANES>(columns, out, T::max),
             LaneOp::Plain(Binary::Average) => self.native::<T, LANES>(columns, out, T::mean),
@@ -152,57 +204,114 @@ impl Lanes {
             LaneOp::Plain(Binary::Le) => {
                 self.native::<T, LANES>(columns, out, |x, y| T::truth(x <= y));
             }
-            LaneOp::Least(bounds) => {
-                let [first, second] = bounds.map(T::bits);
-                self.native::<T, LANES>(columns, out, |x: T, y: T| {
-                    x.bounded(first).min(y.bounded(second))
-                });
+            LaneOp::Least { both: true } => {
+                self.native::<T, LANES>(columns, out, |x: T, y: T| x.bounded().min(y.bounded()));
             }
-            LaneOp::Most(bounds) => {
-                let [first, second] = bounds.map(T::bits);
-                self.native::<T, LANES>(columns, out, |x: T, y: T| {
-                    x.bounded(first).max(y.bounded(second))
-                });
+            LaneOp::Least { both: false } => {
+                self.native::<T, LANES>(columns, out, |x: T, y: T| x.bounded().min(y));
             }
-            LaneOp::AbsDiffSat => self.native::<T, LANES>(columns, out, T::distance_sat),
+            LaneOp::Most { both: true } => {
+                self.native::<T, LANES>(columns, out, |x: T, y: T| x.bounded().max(y.bounded()));
+            }
+            LaneOp::Most { both: false } => {
+                self.native::<T, LANES>(columns, out, |x: T, y: T| x.bounded().max(y));
+            }
+            LaneOp::AbsDiffSat => self.kept::<T, LANES>(columns, out, T::distance_sat),
             _ => self.native::<T, LANES>(columns, out, |x: T, _| x),
         }
     }
 
+    /// Operations that the compiler takes the halves apart for, if they are in one
+    /// loop with what follows.
     fn native<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
         out: &mut Words,
         f: impl Fn(T, T) -> T,
     ) {
-        let mask = self.mask;
-        match self.post {
-            // In one loop the compiler would take the halves apart.
-            LanePost::Sum if LANES == 2 => {
-                let [x, y, z] = columns;
-                for (at, out) in out.chunks_mut(SUMMED).enumerate() {
-                    let [x, y, z] = [x, y, z].map(|it| &it[at * SUMMED..][..out.len()]);
-                    let mut buffer = [0; SUMMED];
-                    let words = &mut buffer[..out.len()];
-                    blocks([x, y, z], words, T::split, &f, T::join, |word, _| word);
-                    sum_halves(words, z, out, mask, self.signed_results);
-                }
+        if LANES == 4 || self.post == LanePost::Word {
+            self.in_loop::<T, LANES>(columns, out, f);
+        } else {
+            self.buffered::<T, LANES>(columns, out, f);
+        }
+    }
+
+    /// Operations that it does not, unless what follows leaves halves out of a sum.
+    fn kept<T: Lane<LANES>, const LANES: usize>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T,
+    ) {
+        if LANES == 2 && self.post == LanePost::Sum && self.mask != u32::MAX {
+            self.buffered::<T, LANES>(columns, out, f);
+        } else {
+            self.in_loop::<T, LANES>(columns, out, f);
+        }
+    }
+
+    /// Halves that are merged or summed in a loop of their own.
+    fn buffered<T: Lane<LANES>, const LANES: usize>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T,
+    ) {
+        let [x, y, z] = columns;
+        let mut buffer = [0; BUFFER];
+        for (at, out) in out.chunks_mut(BUFFER).enumerate() {
+            let [x, y, z] = [x, y, z].map(|it| &it[at * BUFFER..][..out.len()]);
+            let words = &mut buffer[..out.len()];
+            blocks([x, y, z], words, T::split, T::split, &f, T::join, |word, _| word);
+            if self.post == LanePost::Sum {
+                sum_halves(words, z, out, self.mask, self.signed_results);
+            } else {
+                merge_words(words, z, out, self.mask);
             }
-            LanePost::Word => blocks(columns, out, T::split, f, T::join, |word, _| word),
-            LanePost::Merge => {
-                let merge = |word, z| (word & mask) | (z & !mask);
-                blocks(columns, out, T::split, f, T::join, merge);
+        }
+    }
+
+    /// All in one loop; halves that are summed are all of them.
+    fn in_loop<T: Lane<LANES>, const LANES: usize>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T,
+    ) {
+        let mask = self.mask;
+        let merge = |word, z| (word & mask) | (z & !mask);
+        let turn =
+            |word: u32| T::split(if LANES == 4 { word.swap_bytes() } else { word.rotate_left(16) });
+        match self.post {
+            LanePost::Word if LANES == 4 && self.turned => {
+                blocks(columns, out, turn, T::split, f, T::join, |word, _| word);
+            }
+            LanePost::Word => blocks(columns, out, T::split, T::split, f, T::join, |word, _| word),
+            LanePost::Merge if LANES == 4 && self.turned => {
+                blocks(columns, out, turn, T::split, f, T::join, merge);
+            }
+            LanePost::Merge => blocks(columns, out, T::split, T::split, f, T::join, merge),
+            LanePost::Sum if LANES == 2 && self.signed_results => {
+                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                    let word = word.cast_signed();
+                    z.wrapping_add(((word << 16 >> 16) + (word >> 16)).cast_unsigned())
+                });
+            }
+            LanePost::Sum if LANES == 2 => {
+                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                    z.wrapping_add((word & 0xffff) + (word >> 16))
+                });
             }
             LanePost::Sum if self.signed_results => {
                 // Signed lanes are moved up to be summed, and their sum down.
-                let tops = if LANES == 4 { 0x8080_8080 } else { 0x8000_8000 };
-                let down = add_lanes::<LANES>(tops, mask);
-                blocks(columns, out, T::split, f, T::join, |word, z| {
-                    z.wrapping_add(add_lanes::<LANES>(word ^ tops, mask)).wrapping_sub(down)
+                let tops = 0x8080_8080;
+                let down = add_bytes(tops, mask);
+                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                    z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
                 });
             }
-            LanePost::Sum => blocks(columns, out, T::split, f, T::join, |word, z| {
-                z.wrapping_add(add_lanes::<LANES>(word, mask))
+            LanePost::Sum => blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                z.wrapping_add(add_bytes(word, mask))
             }),
         }
     }
@@ -237,6 +346,8 @@ fn join_halves([low, high]: [u16; 2]) -> u32 {
 
 /// Integers as wide as a lane.
 trait Lane<const LANES: usize>: Int {
+    /// Whether the compiler keeps minima and maxima as they are beside a sum.
+    const KEPT: bool;
     fn split(word: u32) -> [Self; LANES];
     fn join(lanes: [Self; LANES]) -> u32;
     /// The low bits.
@@ -244,9 +355,8 @@ trait Lane<const LANES: usize>: Int {
     fn flip(self, bits: Self) -> Self;
     /// As a signed lane: itself if above zero, how much it is below.
     fn parts(self) -> (Self, Self);
-    /// Not beyond a bound of the other sign: unsigned lanes not below a signed
-    /// one, signed lanes not above an unsigned one.
-    fn bounded(self, bound: Self) -> Self;
+    /// The nearest value to the bits of a lane of the other sign.
+    fn bounded(self) -> Self;
     /// Half the exact sum, rounded as averages are.
     fn mean(self, other: Self) -> Self;
     fn distance_sat(self, other: Self) -> Self;
@@ -255,6 +365,7 @@ trait Lane<const LANES: usize>: Int {
 macro_rules! lane {
     ($($lanes:literal $unsigned:ident $signed:ident $wide:ident $split:expr, $join:expr;)*) => {$(
         impl Lane<$lanes> for $unsigned {
+            const KEPT: bool = $lanes == 4;
             fn split(word: u32) -> [$unsigned; $lanes] {
                 $split(word)
             }
@@ -271,8 +382,8 @@ macro_rules! lane {
                 let signed = self as $signed;
                 (signed.max(0) as $unsigned, signed.min(0).wrapping_neg() as $unsigned)
             }
-            fn bounded(self, bound: $unsigned) -> $unsigned {
-                (self as $signed).max(bound as $signed) as $unsigned
+            fn bounded(self) -> $unsigned {
+                (self as $signed).max(0) as $unsigned
             }
             fn mean(self, other: $unsigned) -> $unsigned {
                 (($wide::from(self) + $wide::from(other) + 1) >> 1) as $unsigned
@@ -282,6 +393,7 @@ macro_rules! lane {
             }
         }
         impl Lane<$lanes> for $signed {
+            const KEPT: bool = true;
             fn split(word: u32) -> [$signed; $lanes] {
                 $split(word).map($unsigned::cast_signed)
             }
@@ -297,8 +409,8 @@ macro_rules! lane {
             fn parts(self) -> ($signed, $signed) {
                 (self.max(0), self.min(0).wrapping_neg())
             }
-            fn bounded(self, bound: $signed) -> $signed {
-                (self as $unsigned).min(bound as $unsigned) as $signed
+            fn bounded(self) -> $signed {
+                (self as $unsigned).min($signed::MAX as $unsigned) as $signed
             }
             fn mean(self, other: $signed) -> $signed {
                 // Rounded up, which odd sums below zero must not be.
@@ -318,8 +430,14 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// Words whose halves are summed together.
-const SUMMED: usize = 256;
+/// Words whose halves are computed before they are merged or summed.
+const BUFFER: usize = 1024;
+
+/// Puts those bits of words that are in the mask into a column.
+#[inline(never)]
+fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
+    each([words, z, z], out, |word, z, _| (word & mask) | (z & !mask));
+}
 
 /// Adds those halves of words that are in the mask to a column.
 #[inline(never)]
@@ -337,13 +455,15 @@ fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool
     }
 }
 
-/// The sum of those unsigned lanes of a word that are in the mask.
-fn add_lanes<const LANES: usize>(word: u32, mask: u32) -> u32 {
-    if LANES == 2 {
-        return (word & mask & 0xffff) + (word >> 16 & mask >> 16);
-    }
+/// The sum of those bytes of a word that are in the mask.
+fn add_bytes(word: u32, mask: u32) -> u32 {
     let halves = (word & mask & 0x00ff_00ff) + (word >> 8 & mask >> 8 & 0x00ff_00ff);
     (halves & 0xffff) + (halves >> 16)
+}
+
+/// The sum of those halves of a word that are in the mask.
+fn add_halves(word: u32, mask: u32) -> u32 {
+    (word & mask & 0xffff) + (word >> 16 & mask >> 16)
 }
 
 /// Two lanes in an integer that can hold either with a bit to spare and more.
@@ -383,14 +503,15 @@ pair! { i16 i32 }
 fn blocks<T: Copy, const COUNT: usize>(
     [x, y, z]: [&Words; 3],
     out: &mut Words,
-    split: impl Fn(u32) -> [T; COUNT],
+    split_x: impl Fn(u32) -> [T; COUNT],
+    split_y: impl Fn(u32) -> [T; COUNT],
     f: impl Fn(T, T) -> T,
     join: impl Fn([T; COUNT]) -> u32,
     post: impl Fn(u32, u32) -> u32,
 ) {
     let [x, y, z] = [x, y, z].map(|column| column.as_chunks::<BLOCK>().0);
     for (((out, x), y), z) in out.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x).zip(y).zip(z) {
-        let (mut x, y) = (x.map(&split), y.map(&split));
+        let (mut x, y) = (x.map(&split_x), y.map(&split_y));
         for (x, &y) in x.as_flattened_mut().iter_mut().zip(y.as_flattened()) {
             *x = f(*x, y);
         }
@@ -436,10 +557,10 @@ impl<S, J> Wide<'_, S, J> {
         };
         let joined = |x: T, y: T| T::join(both(x, y));
         match lanes.post {
-            LanePost::Word => blocks(*columns, out, split, joined, join, |word, _| word),
+            LanePost::Word => blocks(*columns, out, split, split, joined, join, |word, _| word),
             LanePost::Merge => {
                 let merge = |word, z| (word & mask) | (z & !mask);
-                blocks(*columns, out, split, joined, join, merge);
+                blocks(*columns, out, split, split, joined, join, merge);
             }
             LanePost::Sum => {
                 // Lanes that do not count are computed from zeros.
@@ -454,7 +575,7 @@ impl<S, J> Wide<'_, S, J> {
                     |units: [T; UNITS]| units.into_iter().map(T::into).sum::<i32>().cast_unsigned();
                 let masked = |word| split(word & mask);
                 let post = |sum: u32, z: u32| z.wrapping_add(sum).wrapping_sub(down);
-                blocks(*columns, out, masked, added, sum, post);
+                blocks(*columns, out, masked, masked, added, sum, post);
             }
         }
     }
@@ -474,45 +595,78 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
-        let Sums { bits, subtract, signed, mask } = self;
+        let Sums { bits, signed, mask, .. } = self;
         // Signed lanes are moved up to be summed, and their sum down.
         let tops = if bits == 8 { 0x8080_8080 } else { 0x8000_8000 };
         let [x_flip, y_flip] = signed.map(|signed| if signed { tops } else { 0 });
         let down = |flip: u32| {
-            if bits == 8 { add_lanes::<4>(flip, mask) } else { add_lanes::<2>(flip, mask) }
+            if bits == 8 { add_bytes(flip, mask) } else { add_halves(flip, mask) }
         };
         let (x_down, y_down) = (down(x_flip), down(y_flip));
-        let pairs = |word: u32| (word & 0x00ff_00ff) + (word >> 8 & 0x00ff_00ff);
-        let halves = |word: u32| (word & 0xffff) + (word >> 16);
-        if subtract {
-            let down = x_down.wrapping_sub(y_down);
-            if bits == 8 {
-                // Sums of pairs stay above zero.
-                let down = down.wrapping_add(0x800);
-                each(columns, out, |x, y, z| {
-                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
-                    let sum = halves(pairs(x) + 0x0400_0400 - pairs(y));
-                    z.wrapping_add(sum).wrapping_sub(down)
-                });
-            } else {
-                each(columns, out, |x, y, z| {
-                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
-                    z.wrapping_add(halves(x)).wrapping_sub(halves(y)).wrapping_sub(down)
-                });
+        let flip = |x: u32, y: u32| (x ^ x_flip, y ^ y_flip);
+        match (bits, signed) {
+            (8, [false, false]) => self.bytes(columns, out, |x, y| (x, y), x_down, y_down),
+            (8, _) => self.bytes(columns, out, flip, x_down, y_down),
+            _ if mask == u32::MAX => {
+                let sum = |word: u32| (word & 0xffff) + (word >> 16);
+                self.halves(columns, out, flip, sum, x_down, y_down);
             }
+            _ => {
+                let sum = |word: u32| add_halves(word, mask);
+                self.halves(columns, out, flip, sum, x_down, y_down);
+            }
+        }
+    }
+
+    fn bytes(
+        self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        flip: impl Fn(u32, u32) -> (u32, u32),
+        x_down: u32,
+        y_down: u32,
+    ) {
+        let (even, odd) = (self.mask & 0x00ff_00ff, self.mask >> 8 & 0x00ff_00ff);
+        let halves = |word: u32| (word & 0xffff) + (word >> 16);
+        if self.subtract {
+            // Sums of pairs stay above zero.
+            let down = x_down.wrapping_sub(y_down).wrapping_add(0x800);
+            each(columns, out, |x, y, z| {
+                let (x, y) = flip(x, y);
+                let pairs = (x & even) + 0x0400_0400 - (y & even) + (x >> 8 & odd) - (y >> 8 & odd);
+                z.wrapping_add(halves(pairs)).wrapping_sub(down)
+            });
         } else {
             let down = x_down.wrapping_add(y_down);
-            if bits == 8 {
-                each(columns, out, |x, y, z| {
-                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
-                    z.wrapping_add(halves(pairs(x) + pairs(y))).wrapping_sub(down)
-                });
-            } else {
-                each(columns, out, |x, y, z| {
-                    let (x, y) = ((x ^ x_flip) & mask, (y ^ y_flip) & mask);
-                    z.wrapping_add(halves(x) + halves(y)).wrapping_sub(down)
-                });
-            }
+            each(columns, out, |x, y, z| {
+                let (x, y) = flip(x, y);
+                let pairs = (x & even) + (y & even) + (x >> 8 & odd) + (y >> 8 & odd);
+                z.wrapping_add(halves(pairs)).wrapping_sub(down)
+            });
+        }
+    }
+
+    fn halves(
+        self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        flip: impl Fn(u32, u32) -> (u32, u32),
+        sum: impl Fn(u32) -> u32,
+        x_down: u32,
+        y_down: u32,
+    ) {
+        if self.subtract {
+            let down = x_down.wrapping_sub(y_down);
+            each(columns, out, |x, y, z| {
+                let (x, y) = flip(x, y);
+                z.wrapping_add(sum(x)).wrapping_sub(sum(y)).wrapping_sub(down)
+            });
+        } else {
+            let down = x_down.wrapping_add(y_down);
+            each(columns, out, |x, y, z| {
+                let (x, y) = flip(x, y);
+                z.wrapping_add(sum(x) + sum(y)).wrapping_sub(down)
+            });
         }
     }
 }
@@ -534,6 +688,12 @@ pub(super) struct Move {
 }
 
 impl Gather {
+    /// Lanes in the opposite order.
+    pub(super) fn turned(bits: u8) -> Gather {
+        let lane = |at| Move { column: 0, from: at * bits, to: 32 - bits - at * bits, width: bits };
+        Gather { moves: (0..32 / bits).map(lane).collect() }
+    }
+
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         // Which bits are wanted of a column that is turned by so many bytes.
         let mut masks = [[0; 4]; 2];

@@ -12,7 +12,7 @@ use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
 
 /// Inputs in a chunk, where there are several kernels.
-pub(super) const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = 2048;
 
 /// Steps in a program that is planned; instructions take far fewer.
 const MOST_STEPS: usize = 256;
@@ -443,6 +443,23 @@ impl Planner<'_> {
             let (x, y) = (self.located(x)?, self.located(y)?);
             return Some(Core::new(op, Width::I32, x, y));
         }
+        // Sums and differences of words of both signs, clamped to signed words.
+        let mixed = match op {
+            Binary::Add if self.fits(y, Width::I32) => Some((Binary::AddSatMixed, y, x)),
+            Binary::Add => Some((Binary::AddSatMixed, x, y)),
+            Binary::Sub => Some((Binary::SubSatMixed, x, y)),
+            _ => None,
+        };
+        if let Some((op, x, y)) = mixed
+            && clamp == Some(Width::I32.range())
+            && exactly.is_none_or(|exactly| exactly == Width::I32)
+            && self.common(x, y).is_none()
+            && self.fits(x, Width::I32)
+            && self.fits(y, Width::U32)
+        {
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
         for width in Width::ALL {
             let holds = |value| self.fits(value, width);
             // A difference is right modulo 2^32.
@@ -581,8 +598,11 @@ impl Planner<'_> {
         let Pattern { op, clamp, signed, range, .. } = pattern;
         let sums = matches!(op, Binary::Add | Binary::Sub) && sum && clamp.is_none();
         let lane_op = if sums { None } else { Some(lane_op(&pattern, pack.bits, sum)?) };
-        let x = self.gathered(&pack, 0)?;
-        let y = self.gathered(&pack, 1)?;
+        let (mut x, mut y) = (self.gathered(&pack, 0)?, self.gathered(&pack, 1)?);
+        // One half that moves is found faster by itself.
+        if (x.1 || y.1) && pack.bits == 16 && pack.lanes.iter().flatten().count() == 1 {
+            return None;
+        }
         let lane = (1u64 << pack.bits) - 1;
         let mask = (0..4)
             .filter(|&at| pack.lanes[at].is_some())
@@ -592,16 +612,28 @@ impl Planner<'_> {
             false if mask == u32::MAX => LanePost::Word,
             false => LanePost::Merge,
         };
-        let third = if post == LanePost::Word { x } else { self.word(base)? };
+        let third = if post == LanePost::Word { x.0 } else { self.word(base)? };
         let Some((op, element, swap)) = lane_op else {
             let sums = Sums { bits: pack.bits, subtract: op == Binary::Sub, signed, mask };
+            let (x, y) = (self.in_order(x, pack.bits), self.in_order(y, pack.bits));
             return Some(self.push(Code::Sums(sums), [x, y, third]));
         };
-        let signed_results = range.min < 0;
-        let lanes =
-            Lanes { op, bits: pack.bits, element, signed, signed_results, clamp, post, mask };
-        let (x, y) = if swap { (y, x) } else { (x, y) };
+        let (bits, signed_results, turned) = (pack.bits, range.min < 0, false);
+        let mut lanes =
+            Lanes { op, bits, element, signed, signed_results, clamp, post, mask, turned };
+        if swap || (y.1 && !x.1 && lanes.commutes()) {
+            std::mem::swap(&mut x, &mut y);
+        }
+        if lanes.can_turn() {
+            lanes.turned = std::mem::take(&mut x.1);
+        }
+        let (x, y) = (self.in_order(x, bits), self.in_order(y, bits));
         Some(self.push(Code::Lanes(lanes), [x, y, third]))
+    }
+
+    /// A column of words, whose lanes may be in the opposite order.
+    fn in_order(&mut self, (source, turned): (Source, bool), bits: u8) -> Source {
+        if turned { self.push(Code::Gather(Gather::turned(bits)), [source; 3]) } else { source }
     }
 
     /// The lanes that are put into a word, and the word.
@@ -680,8 +712,9 @@ impl Planner<'_> {
         Some(Pattern { op, clamp, signed: [part(x)?, part(y)?], range, inner })
     }
 
-    /// A column of words with the sources of all lanes in their places.
-    fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<Source> {
+    /// A column of words with the sources of all lanes in their places, or, as the
+    /// flag says, in the opposite order.
+    fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<(Source, bool)> {
         let mut sources = Vec::new();
         let mut moves = Vec::new();
         for (at, lane) in pack.lanes.iter().enumerate() {
@@ -699,13 +732,16 @@ impl Planner<'_> {
         }
         let &first = sources.first()?;
         if sources.len() == 1 && moves.iter().all(|it| it.from == it.to) {
-            return Some(first);
+            return Some((first, false));
+        }
+        if sources.len() == 1 && moves.iter().all(|it| it.from + it.to + pack.bits == 32) {
+            return Some((first, true));
         }
         let &second = sources.last()?;
         if sources.len() > 2 {
             return None;
         }
-        Some(self.push(Code::Gather(Gather { moves }), [first, second, first]))
+        Some((self.push(Code::Gather(Gather { moves }), [first, second, first]), false))
     }
 }
 
@@ -760,14 +796,10 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
         (Binary::Min | Binary::Max, ..) if free || to.is_some() => {
             // Without a clamp the result has the sign that is no bound to it.
             let to = to.unwrap_or(op == Binary::Min);
-            let bounds = signed.map(|signed| match (to, signed) {
-                (true, true) => all,
-                (true, false) => top - 1,
-                (false, true) => 0,
-                (false, false) => top,
-            });
-            let op = if op == Binary::Min { LaneOp::Least(bounds) } else { LaneOp::Most(bounds) };
-            Some((op, Element::native(to), false))
+            // At least one has the other sign; it comes first.
+            let both = alike;
+            let op = if op == Binary::Min { LaneOp::Least { both } } else { LaneOp::Most { both } };
+            Some((op, Element::native(to), signed[0] == to))
         }
         (Binary::AbsDiff, Some(true), _) if alike && !free => {
             Some((LaneOp::AbsDiffSat, native, false))

@@ -74,9 +74,12 @@ impl Width {
     /// Whether there are kernels for an operation; each costs code.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {
-            Binary::AbsOfSub | Binary::Average | Binary::EqMixed | Binary::NeMixed => {
-                self == Width::I32
-            }
+            Binary::AbsOfSub
+            | Binary::Average
+            | Binary::EqMixed
+            | Binary::NeMixed
+            | Binary::AddSatMixed
+            | Binary::SubSatMixed => self == Width::I32,
             Binary::AddSat | Binary::SubSat => self != Width::I64,
             Binary::Add
             | Binary::Sub
@@ -255,6 +258,10 @@ impl Scalar {
             Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
             Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
+            Binary::AddSatMixed => self
+                .load(columns, out, |x: i32, y: i32| x.saturating_add_unsigned(y.cast_unsigned())),
+            Binary::SubSatMixed => self
+                .load(columns, out, |x: i32, y: i32| x.saturating_sub_unsigned(y.cast_unsigned())),
             Binary::EqMixed => {
                 self.load(columns, out, |x: i32, y| i32::truth(x == y && x >= 0));
             }
