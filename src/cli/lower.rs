@@ -136,7 +136,7 @@ fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) ->
     let mut text = Vec::new();
     for (at, (span, instruction)) in module.instructions().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
-        let Position { line, column } = index.position(&source, span.start);
+        let Position { line, column } = index.position(source, span.start);
         writeln!(text, "{gap}// {shown}:{line}:{column}: {instruction}")?;
         text.extend(programs(instruction, semantics).bytes());
     }

@@ -87,7 +87,7 @@ fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
 /// The text with control characters made visible, byte for byte, so that a
 /// file cannot send commands to the terminal; `None` if there are none.
 fn printable(text: &str) -> Option<String> {
-    let bad = |byte: u8| byte.is_ascii_control() & (byte != b'\n') & (byte != b'\t');
+    let bad = |byte: u8| byte.is_ascii_control() && byte != b'\n' && byte != b'\t';
     // In pieces without branches: vector instructions.
     let found = text.as_bytes().chunks(1024).any(|piece| {
         let bytes = piece.iter();
