@@ -129,23 +129,51 @@ impl<'s> Ordinary<'s> {
         Some(at + 1)
     }
 
-    /// `.loc 1 2 3` on a line of its own, with nothing on the next that might
-    /// belong to it.
+    /// `.loc 1 2 3`, perhaps with `, function_name name, inlined_at 1 2 3`, and
+    /// nothing behind it that might belong to it.
     fn location(&self, at: usize) -> Option<usize> {
-        let rest = self.bytes[at..].strip_prefix(b".loc")?;
-        let numbers = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'0'..=b'9');
-        let length = rest.iter().take_while(numbers).count();
-        let mut at = at + b".loc".len() + length;
-        if matches!(rest.first(), Some(b'0'..=b'9')) || self.bytes.get(at) != Some(&b'\n') {
-            return None;
+        let end = self.after(at, b".loc")?;
+        self.bytes.get(end).filter(|byte| matches!(byte, b' ' | b'\t'))?;
+        let mut at = self.numbers(end)?;
+        if let Some(name) = self.after(at, b", function_name ") {
+            self.bytes.get(name).filter(|&&byte| is_word_start(byte))?;
+            let inlined = self.after(word_end(self.bytes, name), b", inlined_at ")?;
+            at = self.numbers(inlined)?;
         }
-        while self.start(at) == Start::Blank {
-            at += 1;
-        }
-        match self.start(at) {
-            Start::Word | Start::Candidate | Start::Guard => Some(at),
-            Start::Dot => self.bytes.get(at + 1).filter(|&&byte| is_word_start(byte)).map(|_| at),
+        let next = self.token(at)?;
+        match self.start(next) {
+            Start::Word | Start::Candidate | Start::Guard => Some(next),
+            Start::Dot => {
+                self.bytes.get(next + 1).filter(|&&byte| is_word_start(byte)).map(|_| next)
+            }
             _ => None,
+        }
+    }
+
+    /// Offset after a text, if that stands here.
+    fn after(&self, at: usize, text: &[u8]) -> Option<usize> {
+        self.bytes[at..].starts_with(text).then_some(at + text.len())
+    }
+
+    /// Offset after blanks and whole numbers, if what follows is no part of them or
+    /// of a word before.
+    fn numbers(&self, start: usize) -> Option<usize> {
+        let rest = &self.bytes[start..];
+        let digits = |byte: &u8| matches!(byte, b' ' | b'\t' | b'0'..=b'9');
+        let length = rest.iter().position(|byte| !digits(byte))?;
+        let apart = matches!(rest[..length].last(), Some(b' ' | b'\t'));
+        (apart || !is_word(rest[length]) && rest[length] != b'.' && length > 0)
+            .then_some(start + length)
+    }
+
+    /// Offset of the next token, if only white space and `// …` stand before it.
+    fn token(&self, mut at: usize) -> Option<usize> {
+        loop {
+            match self.start(at) {
+                Start::Blank => at += 1,
+                Start::Slash => at = self.comment(at)?,
+                _ => return Some(at),
+            }
         }
     }
 
