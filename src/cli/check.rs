@@ -18,7 +18,7 @@ use super::input::{self, Bytes, Input, Kind, reason};
 use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
-use crate::check::{CheckOptions, Dialect, Language, check_in_parallel};
+use crate::check::{CheckOptions, Dialect, Language, check_counted, check_in_parallel};
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
@@ -281,8 +281,11 @@ impl Run {
             troubles += 1;
             trouble(&message);
         });
-        let outcomes =
-            for_each("checked", &inputs, |input| self.check(input, arguments, out.style.color));
+        // Several have a core each, which takes less time in all.
+        let alone = inputs.len() == 1;
+        let outcomes = for_each("checked", &inputs, |input| {
+            self.check(input, alone, arguments, out.style.color)
+        });
 
         let filter = arguments.fix && !arguments.diff && inputs.contains(&Input::Stdin);
         let mut errors = AutoStream::auto(io::stderr().lock());
@@ -404,7 +407,13 @@ impl Run {
         })
     }
 
-    fn check(&self, input: &Input, arguments: &Arguments, color: bool) -> Result<Checked, String> {
+    fn check(
+        &self,
+        input: &Input,
+        alone: bool,
+        arguments: &Arguments,
+        color: bool,
+    ) -> Result<Checked, String> {
         let bytes = input.bytes()?;
         let named = match input {
             Input::File(path) => Some(path),
@@ -433,7 +442,8 @@ impl Run {
         };
         match arguments.most() {
             None => {
-                let (statements, diagnostics) = check_in_parallel(&decoded(&bytes), &options);
+                let check = if alone { check_in_parallel } else { check_counted };
+                let (statements, diagnostics) = check(&decoded(&bytes), &options);
                 checked.statements = statements;
                 if !diagnostics.is_empty() {
                     checked.source = Source::Read(bytes);
