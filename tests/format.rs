@@ -626,6 +626,9 @@ fn depth_and_length_are_no_trouble() {
     assert!(text.len() < 200 * deep.len(), "{}", text.len());
     let long = "mov.u32 a, 1;".repeat(50_000);
     assert_eq!(formatted(&long).lines().count(), 50_000);
+    // No `;` comes, however far one looks.
+    let labels = "L :\n".repeat(1 << 20);
+    assert_eq!(formatted(&labels).lines().count(), 1 << 20);
     // What is formatted is copied as it is, but for what needs more than a line.
     let wide = format!("call (r), f, ({});", ["%register"; 20].join(", ")).repeat(50_000);
     let once = formatted(&wide);

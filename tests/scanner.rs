@@ -1,28 +1,17 @@
 //! Reading that passes over ordinary statements against reading all of them:
 //! the same statements, the same places, the same findings.
 
-use std::path::{Path, PathBuf};
+#[path = "support/forms.rs"]
+mod forms;
+mod support;
 
 use vptx::check::{check_counted, check_plainly};
 use vptx::source::decode;
 use vptx::syntax::{Context, Handler, Problem, Statement, TokenKind, read, read_plainly};
 use vptx::{CheckOptions, Dialect};
 
-/// A seeded generator: xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit as u64) as usize
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-}
+use forms::Random;
+use support::ptx_files;
 
 /// All that a reader tells, as text.
 struct Record<'s> {
@@ -31,12 +20,10 @@ struct Record<'s> {
 }
 
 impl<'s> Handler<'s> for Record<'s> {
+    const INITIAL: u8 = b'v';
+
     fn wants(&self, opcode: &str) -> bool {
         opcode.starts_with(['v', 'V']) && opcode != "vote"
-    }
-
-    fn initial(&self) -> u8 {
-        b'v'
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
@@ -64,22 +51,9 @@ fn agree(source: &str) {
     }
 }
 
-fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            modules(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "ptx") {
-            found.push(path);
-        }
-    }
-}
-
 /// The committed modules, in order.
 fn fixtures() -> Vec<String> {
-    let mut paths = Vec::new();
-    modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), &mut paths);
-    paths.sort();
+    let paths = ptx_files("");
     assert!(paths.len() > 50);
     paths.iter().map(|path| decode(std::fs::read(path).expect("it can be read"))).collect()
 }
@@ -201,9 +175,9 @@ fn heaps_of_pieces_read_the_same() {
     let mut random = Random(0x0dd5_eed5);
     for _ in 0..60_000 {
         // Up to some blocks of the scanner.
-        let most = random.pick(&[&12, &12, &12, &120]);
-        let count = 1 + random.below(*most);
-        let source: String = (0..count).map(|_| random.pick(PIECES)).collect();
+        let most = if random.one_in(4) { 120 } else { 12 };
+        let count = 1 + random.below(most);
+        let source: String = (0..count).map(|_| *random.pick(PIECES)).collect();
         agree(&source);
     }
 }

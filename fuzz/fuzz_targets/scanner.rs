@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use vptx::check::{check_counted, check_plainly};
+use vptx::diagnostic::{Applicability, Fix};
 use vptx::print::{FormatOptions, format, format_edits};
 use vptx::{CheckOptions, source};
 
@@ -15,13 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(formatted) = format(&text, &options) else {
         return;
     };
-    let mut edited = String::new();
-    let mut at = 0;
-    for edit in format_edits(&text, &options).expect("as before") {
-        edited += &text[at..edit.span.start as usize];
-        edited += &edit.replacement;
-        at = edit.span.end as usize;
-    }
-    edited += &text[at..];
-    assert_eq!(edited, formatted);
+    let edits = format_edits(&text, &options).expect("as before");
+    let fix = Fix { title: String::new(), applicability: Applicability::Safe, edits };
+    assert_eq!(fix.apply(&text), formatted);
 });

@@ -86,12 +86,10 @@ struct EmbeddedChecker<'t, 's, 'o, C> {
 }
 
 impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
+    const INITIAL: u8 = b'v';
+
     fn wants(&self, opcode: &str) -> bool {
         is_wanted(opcode)
-    }
-
-    fn initial(&self) -> u8 {
-        b'v'
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'t>) {

@@ -304,12 +304,10 @@ fn is_wanted(opcode: &str) -> bool {
 }
 
 impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
+    const INITIAL: u8 = b'v';
+
     fn wants(&self, opcode: &str) -> bool {
         is_wanted(opcode)
-    }
-
-    fn initial(&self) -> u8 {
-        b'v'
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {

@@ -115,15 +115,13 @@ struct Surveyor<'a> {
 }
 
 impl<'s> Handler<'s> for Surveyor<'_> {
+    const INITIAL: u8 = b'v';
+
     fn wants(&self, opcode: &str) -> bool {
         if is_wanted(opcode) {
             self.has_video.set(true);
         }
         false
-    }
-
-    fn initial(&self) -> u8 {
-        b'v'
     }
 
     fn statement(&mut self, _: Statement<'_>, _: &Context<'s>) {}
@@ -138,12 +136,10 @@ struct Sound<H> {
 }
 
 impl<'s, H: Handler<'s>> Handler<'s> for Sound<H> {
+    const INITIAL: u8 = H::INITIAL;
+
     fn wants(&self, opcode: &str) -> bool {
         self.handler.wants(opcode)
-    }
-
-    fn initial(&self) -> u8 {
-        self.handler.initial()
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {

@@ -6,7 +6,8 @@
 //! tests hold the two against each other.
 
 use crate::source::Span;
-use crate::syntax::lexer::{is_word, is_word_start, line_end, word_end};
+use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
+use crate::syntax::ordinary::{self, next_token};
 
 /// A statement that is as it should be, but for the blanks behind its opcode.
 #[derive(Debug)]
@@ -140,9 +141,7 @@ pub(super) fn statement(bytes: &[u8], start: usize) -> Option<Usual> {
         at += 1;
     }
     let head = Span::new(start as u32, at as u32);
-    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-        at += 1;
-    }
+    at = blank_end(bytes, at);
     let blanks = at - head.end as usize;
     let (end, space, is_label) = match bytes.get(at)? {
         b';' => (at + 1, false, false),
@@ -156,19 +155,6 @@ pub(super) fn statement(bytes: &[u8], start: usize) -> Option<Usual> {
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
 }
 
-/// Offset of the next token, if only white space and `// …` stand before it.
-fn next_token(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        match bytes.get(at)? {
-            byte if byte.is_ascii_whitespace() => at += 1,
-            b'/' if bytes.get(at + 1) == Some(&b'/') => at = line_end(bytes, at),
-            b'/' | b'#' => return None,
-            byte if byte.is_ascii_control() => return None,
-            _ => return Some(at),
-        }
-    }
-}
-
 /// Whether the line ends behind a label, but perhaps for a comment, and what
 /// follows is nothing that a label may name.
 fn is_alone(bytes: &[u8], at: usize) -> bool {
@@ -176,66 +162,20 @@ fn is_alone(bytes: &[u8], at: usize) -> bool {
         return false;
     };
     let named = [&b".branch"[..], b".call"].into_iter().any(|it| bytes[next..].starts_with(it));
-    bytes.get(at) == Some(&b'\n') && bytes[next] != b':' && !named
+    bytes.get(at) == Some(&b'\n') && !matches!(bytes[next], b':' | b'#') && !named
 }
 
-/// `.loc 1 2 3`, perhaps with `, function_name name, inlined_at 1 2 3`, and
-/// nothing behind it that might belong to it.
+/// `.loc`, with one space between its numbers, and what follows apart from it.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
-    bytes[start..].strip_prefix(b".loc")?;
-    let head = Span::new(start as u32, start as u32 + 4);
-    let mut at = start + 4;
-    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-        at += 1;
-    }
-    let rest = at;
-    if rest == head.end as usize {
-        return None;
-    }
-    at = numbers_end(bytes, at)?;
-    if bytes[at..].starts_with(FUNCTION) {
-        let name = at + FUNCTION.len();
-        bytes.get(name).filter(|&&byte| is_word_start(byte))?;
-        at = word_end(bytes, name);
-        bytes[at..].strip_prefix(INLINED)?;
-        at = numbers_end(bytes, at + INLINED.len())?;
-    }
-    let next = bytes[next_token(bytes, at)?];
-    let belongs = next.is_ascii_digit() || next == b',' || next == b'+';
-    let ends = matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'/')) && !belongs;
-    // A fraction is a number, too.
-    let fraction = next == b'.' && !is_directive(bytes, at);
-    let rest = Span::new(rest as u32, at as u32);
-    (ends && !fraction).then_some(Usual { head, rest, space: true, is_label: false })
-}
-
-const FUNCTION: &[u8] = b", function_name ";
-const INLINED: &[u8] = b", inlined_at ";
-
-/// Whether the next token is a directive.
-fn is_directive(bytes: &[u8], at: usize) -> bool {
-    next_token(bytes, at)
-        .and_then(|next| bytes.get(next + 1))
-        .is_some_and(|&byte| is_word_start(byte))
-}
-
-/// Offset after numbers with one space between them.
-fn numbers_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        let start = at;
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        if at == start {
-            return None;
-        }
-        let more =
-            bytes.get(at) == Some(&b' ') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-        if !more {
-            return Some(at);
-        }
-        at += 1;
-    }
+    let ordinary::Location { numbers, end, .. } = ordinary::location(bytes, start)?;
+    let is_spaced = !bytes[numbers..end].windows(2).any(|pair| pair == b"  " || pair[1] == b'\t');
+    let is_apart = matches!(bytes[end], b' ' | b'\t' | b'\n' | b'/');
+    (is_spaced && is_apart).then(|| Usual {
+        head: Span::new(start as u32, start as u32 + 4),
+        rest: Span::new(numbers as u32, end as u32),
+        space: true,
+        is_label: false,
+    })
 }
 
 /// The comment `// …` at an offset, without blanks at its end; `None` for one that
@@ -269,10 +209,15 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b' ')).then_some(at + 1)
 }
 
+/// The longest operands that are looked at, in bytes: a text without `;` is not to
+/// be searched to its end for each of its statements.
+const LONGEST: usize = 1024;
+
 /// Offset after the `;` behind operands.
 #[inline]
 fn operands_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let end = start + memchr::memchr(b';', &bytes[start..])? + 1;
+    let most = bytes.len().min(start + LONGEST);
+    let end = start + memchr::memchr(b';', &bytes[start..most])? + 1;
     let operands = &bytes[start..end];
     let (mut all, mut any) = (USUAL, 0);
     let mut class = Class::Space;

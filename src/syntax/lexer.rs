@@ -76,6 +76,14 @@ pub(crate) fn word_end(bytes: &[u8], at: usize) -> usize {
     at + rest.iter().position(|&byte| !is_word(byte)).unwrap_or(rest.len())
 }
 
+/// Offset after the spaces and tabs from `at` on.
+pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
 /// Bytes that may start an identifier; `%` only before a word.
 pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')

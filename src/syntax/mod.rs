@@ -8,7 +8,7 @@ mod blocks;
 mod constant;
 mod grammar;
 pub(crate) mod lexer;
-mod ordinary;
+pub(crate) mod ordinary;
 mod reader;
 mod scope;
 

@@ -5,11 +5,11 @@
 //! is left to the reader, which reads the same without this, only slower.
 
 use super::blocks::Stops;
-use super::lexer::{is_word, is_word_start, line_end, word_end};
+use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 
 /// What a statement's first byte says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+pub(super) enum Start {
     /// An instruction that is not wanted, or a label.
     Word,
     /// An opcode that may be wanted.
@@ -26,22 +26,31 @@ enum Start {
 pub(super) struct Ordinary<'s> {
     bytes: &'s [u8],
     stops: Stops<'s>,
-    starts: [Start; 256],
+    starts: &'static [Start; 256],
 }
 
-impl<'s> Ordinary<'s> {
-    /// Every wanted opcode starts with the letter `initial`, lower case, or with
-    /// the upper case of it.
-    pub(super) fn new(bytes: &'s [u8], initial: u8) -> Ordinary<'s> {
-        let starts = std::array::from_fn(|byte| match byte as u8 {
-            byte if byte.eq_ignore_ascii_case(&initial) => Start::Candidate,
-            byte if is_word_start(byte) => Start::Word,
+/// What each first byte says, where every wanted opcode starts with the letter
+/// `initial`, lower case, or with the upper case of it.
+pub(super) const fn starts(initial: u8) -> [Start; 256] {
+    let mut starts = [Start::Other; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        starts[byte as usize] = match byte {
+            _ if byte.eq_ignore_ascii_case(&initial) => Start::Candidate,
+            _ if is_word_start(byte) => Start::Word,
             b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
             b'@' => Start::Guard,
             b'/' => Start::Slash,
             b'.' => Start::Dot,
             _ => Start::Other,
-        });
+        };
+        byte += 1;
+    }
+    starts
+}
+
+impl<'s> Ordinary<'s> {
+    pub(super) fn new(bytes: &'s [u8], starts: &'static [Start; 256]) -> Ordinary<'s> {
         Ordinary { bytes, stops: Stops::new(bytes), starts }
     }
 
@@ -58,8 +67,8 @@ impl<'s> Ordinary<'s> {
                 Start::Blank => Some(at + 1),
                 Start::Word => self.instruction(at),
                 Start::Guard => self.guarded(at),
-                Start::Slash => self.comment(at),
-                Start::Dot => self.location(at),
+                Start::Slash => comment(self.bytes, at),
+                Start::Dot => location(self.bytes, at).map(|location| location.next),
                 Start::Candidate | Start::Other => None,
             };
             match end {
@@ -69,18 +78,13 @@ impl<'s> Ordinary<'s> {
         }
     }
 
-    /// `// …`
-    fn comment(&self, at: usize) -> Option<usize> {
-        (self.bytes.get(at + 1) == Some(&b'/')).then(|| line_end(self.bytes, at))
-    }
-
     /// `@p opcode …;`
     fn guarded(&mut self, at: usize) -> Option<usize> {
         let mut at = at + 1;
         at += usize::from(self.bytes.get(at) == Some(&b'!'));
         at += usize::from(self.bytes.get(at) == Some(&b'%'));
         self.bytes.get(at).filter(|&&byte| is_word(byte))?;
-        at = self.blanks(word_end(self.bytes, at));
+        at = blank_end(self.bytes, word_end(self.bytes, at));
         if self.start(at) == Start::Word { self.instruction(at) } else { None }
     }
 
@@ -114,7 +118,7 @@ impl<'s> Ordinary<'s> {
     fn interruption(&self, byte: u8, at: usize, braces: &mut usize) -> Option<usize> {
         match byte {
             // A wanted statement may start here, and a `;` be missing.
-            b'\n' if self.start(self.blanks(at + 1)) == Start::Candidate => return None,
+            b'\n' if self.start(blank_end(self.bytes, at + 1)) == Start::Candidate => return None,
             b'{' => *braces += 1,
             b'}' => *braces = braces.checked_sub(1)?,
             b'/' => match self.bytes.get(at + 1) {
@@ -127,54 +131,6 @@ impl<'s> Ordinary<'s> {
             _ => {}
         }
         Some(at + 1)
-    }
-
-    /// `.loc 1 2 3`, perhaps with `, function_name name, inlined_at 1 2 3`, and
-    /// nothing behind it that might belong to it.
-    fn location(&self, at: usize) -> Option<usize> {
-        let end = self.after(at, b".loc")?;
-        self.bytes.get(end).filter(|byte| matches!(byte, b' ' | b'\t'))?;
-        let mut at = self.numbers(end)?;
-        if let Some(name) = self.after(at, b", function_name ") {
-            self.bytes.get(name).filter(|&&byte| is_word_start(byte))?;
-            let inlined = self.after(word_end(self.bytes, name), b", inlined_at ")?;
-            at = self.numbers(inlined)?;
-        }
-        let next = self.token(at)?;
-        match self.start(next) {
-            Start::Word | Start::Candidate | Start::Guard => Some(next),
-            Start::Dot => {
-                self.bytes.get(next + 1).filter(|&&byte| is_word_start(byte)).map(|_| next)
-            }
-            _ => None,
-        }
-    }
-
-    /// Offset after a text, if that stands here.
-    fn after(&self, at: usize, text: &[u8]) -> Option<usize> {
-        self.bytes[at..].starts_with(text).then_some(at + text.len())
-    }
-
-    /// Offset after blanks and whole numbers, if what follows is no part of them or
-    /// of a word before.
-    fn numbers(&self, start: usize) -> Option<usize> {
-        let rest = &self.bytes[start..];
-        let digits = |byte: &u8| matches!(byte, b' ' | b'\t' | b'0'..=b'9');
-        let length = rest.iter().position(|byte| !digits(byte))?;
-        let apart = matches!(rest[..length].last(), Some(b' ' | b'\t'));
-        (apart || !is_word(rest[length]) && rest[length] != b'.' && length > 0)
-            .then_some(start + length)
-    }
-
-    /// Offset of the next token, if only white space and `// …` stand before it.
-    fn token(&self, mut at: usize) -> Option<usize> {
-        loop {
-            match self.start(at) {
-                Start::Blank => at += 1,
-                Start::Slash => at = self.comment(at)?,
-                _ => return Some(at),
-            }
-        }
     }
 
     /// From after a `{` to after the `}` that closes it, unless something is
@@ -195,11 +151,64 @@ impl<'s> Ordinary<'s> {
             }
         }
     }
+}
 
-    fn blanks(&self, mut at: usize) -> usize {
-        while matches!(self.bytes.get(at), Some(b' ' | b'\t')) {
-            at += 1;
-        }
-        at
+/// A `.loc`, and nothing behind it that might belong to it.
+pub(crate) struct Location {
+    /// Where its first number starts.
+    pub(crate) numbers: usize,
+    /// Where its last token ends.
+    pub(crate) end: usize,
+    /// Where the next statement starts, or its block ends.
+    pub(crate) next: usize,
+}
+
+/// `.loc 1 2 3` at an offset, perhaps with
+/// `, function_name name, inlined_at 1 2 3`.
+pub(crate) fn location(bytes: &[u8], at: usize) -> Option<Location> {
+    let start = after(bytes, at, b".loc")?;
+    let numbers = blank_end(bytes, start);
+    let mut end = numbers_end(bytes, numbers).filter(|_| numbers > start)?;
+    if let Some(name) = after(bytes, end, b", function_name ") {
+        bytes.get(name).filter(|&&byte| is_word_start(byte))?;
+        let inlined = after(bytes, word_end(bytes, name), b", inlined_at ")?;
+        end = numbers_end(bytes, inlined)?;
     }
+    let next = next_token(bytes, end)?;
+    let is_apart = match bytes[next] {
+        // A word could be the rest of a number.
+        byte if is_word_start(byte) => next > end,
+        b'.' => next > end && bytes.get(next + 1).is_some_and(|&byte| is_word_start(byte)),
+        byte => matches!(byte, b'@' | b'}'),
+    };
+    is_apart.then_some(Location { numbers, end, next })
+}
+
+/// Offset after a text, if that stands here.
+fn after(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
+    bytes[at..].starts_with(text).then_some(at + text.len())
+}
+
+/// Offset after whole numbers with blanks between them.
+fn numbers_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let is_part = |byte: &u8| matches!(byte, b' ' | b'\t' | b'0'..=b'9');
+    let length = bytes[start..].iter().position(|byte| !is_part(byte))?;
+    let numbers = bytes[start..start + length].trim_ascii_end();
+    numbers.first().filter(|byte| byte.is_ascii_digit()).map(|_| start + numbers.len())
+}
+
+/// Offset of the next token, if only white space and `// …` stand before it.
+pub(crate) fn next_token(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match bytes.get(at)? {
+            b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => at += 1,
+            b'/' => at = comment(bytes, at)?,
+            _ => return Some(at),
+        }
+    }
+}
+
+/// Offset after `// …`
+fn comment(bytes: &[u8], at: usize) -> Option<usize> {
+    (bytes.get(at + 1) == Some(&b'/')).then(|| line_end(bytes, at))
 }

@@ -6,21 +6,21 @@
 
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
-    Lexer, Token, TokenKind, comment_end, is_word_start, line_end, skip_trivia, starts_line,
-    string_end, word_end,
+    Lexer, Token, TokenKind, blank_end, comment_end, is_word_start, line_end, skip_trivia,
+    starts_line, string_end, word_end,
 };
-use super::ordinary::Ordinary;
+use super::ordinary::{Ordinary, starts};
 use super::scope::{Context, SymbolKind};
 use crate::source::Span;
 
 /// Receives what the reader finds, in the order of the text.
 pub trait Handler<'s> {
-    /// Whether statements with this opcode (up to its first dot) are wanted.
-    fn wants(&self, opcode: &str) -> bool;
-
     /// The letter, lower case, that every wanted opcode starts with, or with the
     /// upper case of it. Other opcodes need not be looked at.
-    fn initial(&self) -> u8;
+    const INITIAL: u8;
+
+    /// Whether statements with this opcode (up to its first dot) are wanted.
+    fn wants(&self, opcode: &str) -> bool;
 
     /// A wanted statement.
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>);
@@ -93,13 +93,13 @@ pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
 
 /// Reads the rest of a text from an offset between statements; gives the context
 /// at its end.
-pub(crate) fn read_part<'s>(
+pub(crate) fn read_part<'s, H: Handler<'s>>(
     source: &'s str,
     start: usize,
     context: Context<'s>,
-    handler: &mut impl Handler<'s>,
+    handler: &mut H,
 ) -> Context<'s> {
-    let ordinary = Ordinary::new(source.as_bytes(), handler.initial());
+    let ordinary = Ordinary::new(source.as_bytes(), const { &starts(H::INITIAL) });
     Reader::new(source, start, context, Some(ordinary), handler).run()
 }
 
@@ -406,10 +406,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     }
 
     /// Whether the line from here on starts with a wanted statement.
-    fn line_starts_wanted(&self, mut at: usize) -> bool {
-        while matches!(self.bytes.get(at), Some(b' ' | b'\t')) {
-            at += 1;
-        }
+    fn line_starts_wanted(&self, at: usize) -> bool {
+        let at = blank_end(self.bytes, at);
         self.bytes.get(at).is_some_and(|&byte| is_word_start(byte)) && self.starts_wanted(at)
     }
 
