@@ -18,10 +18,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
 use super::{Input, Program};
-use kernel::BLOCK;
+use kernel::GRAIN;
 use plan::Plan;
 
-/// A column, of a whole number of blocks.
+/// A column, of a whole number of grains.
 type Words = [u32];
 
 /// The plan of a program, made when it is first needed. It follows from the
@@ -69,20 +69,30 @@ impl Program {
             }
             return;
         };
-        let whole = d.len() - d.len() % BLOCK;
-        let (d, d_rest) = d.split_at_mut(whole);
-        plan.run([&a[..whole], &b[..whole], &c[..whole]], d);
-        if !d_rest.is_empty() {
-            let [a, b, c] = [a, b, c].map(|column| padded(&column[whole..]));
-            let mut d = [0; BLOCK];
-            plan.run([&a, &b, &c], &mut d);
-            d_rest.copy_from_slice(&d[..d_rest.len()]);
+        // Vectors that lie across the lines of the cache take longer.
+        let head = if d.len() < 8 * GRAIN { 0 } else { d.as_ptr().align_offset(LINE) };
+        let whole = (d.len() - head) / GRAIN * GRAIN;
+        let parts = [0..head, head..head + whole, head + whole..d.len()];
+        let [first, middle, last] = parts.map(|part| [a, b, c].map(|column| &column[part.clone()]));
+        let (d_first, d) = d.split_at_mut(head);
+        let (d_middle, d_last) = d.split_at_mut(whole);
+        plan.run(middle, d_middle);
+        for (columns, d) in [(first, d_first), (last, d_last)] {
+            if !d.is_empty() {
+                let [a, b, c] = columns.map(padded);
+                let mut words = [0; GRAIN];
+                plan.run([&a, &b, &c], &mut words);
+                d.copy_from_slice(&words[..d.len()]);
+            }
         }
     }
 }
 
-fn padded(rest: &[u32]) -> [u32; BLOCK] {
-    let mut words = [0; BLOCK];
+/// Bytes in a line of the cache.
+const LINE: usize = 64;
+
+fn padded(rest: &[u32]) -> [u32; GRAIN] {
+    let mut words = [0; GRAIN];
     words[..rest.len()].copy_from_slice(rest);
     words
 }

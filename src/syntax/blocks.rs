@@ -1,8 +1,13 @@
-//! Where the bytes stand that may end or interrupt a statement, found for a
-//! block of bytes at a time.
+//! Where the bytes stand that may end or interrupt a statement, found for some
+//! blocks of bytes at a time.
 
 /// Bytes in a block.
 const BLOCK: usize = 64;
+
+/// Blocks that are searched at once.
+const BLOCKS: usize = 16;
+
+const GROUP: usize = BLOCKS * BLOCK;
 
 /// Whether a byte may end or interrupt a statement. It is asked for many at once:
 /// without branches it becomes vector instructions.
@@ -18,20 +23,20 @@ fn is_stop(byte: u8) -> bool {
         | (byte == b'\n')
 }
 
-/// Finds such bytes. It remembers a block, so that going on from one to the next
-/// costs little.
+/// Finds such bytes. It remembers a group of blocks, so that going on from one to
+/// the next costs little.
 #[derive(Debug)]
 pub(super) struct Stops<'s> {
     bytes: &'s [u8],
-    /// Where the block at hand starts.
+    /// Where the group at hand starts.
     start: usize,
-    /// A bit for each stop in it.
-    mask: u64,
+    /// For each of its blocks a bit for each stop.
+    masks: [u64; BLOCKS],
 }
 
 impl<'s> Stops<'s> {
     pub(super) fn new(bytes: &'s [u8]) -> Stops<'s> {
-        let mut stops = Stops { bytes, start: 0, mask: 0 };
+        let mut stops = Stops { bytes, start: 0, masks: [0; BLOCKS] };
         stops.load(0);
         stops
     }
@@ -39,34 +44,73 @@ impl<'s> Stops<'s> {
     /// Offset of the first stop at or after an offset, or of the text's end.
     #[inline]
     pub(super) fn next(&mut self, at: usize) -> usize {
-        let start = at - at % BLOCK;
+        let start = at - at % GROUP;
         if start != self.start {
             self.load(start);
         }
-        let mut mask = self.mask & u64::MAX << (at % BLOCK);
+        let mut block = at % GROUP / BLOCK;
+        let mut mask = self.masks[block] & u64::MAX << (at % BLOCK);
         while mask == 0 {
-            let start = self.start + BLOCK;
-            if start >= self.bytes.len() {
-                return self.bytes.len();
+            block += 1;
+            if block == BLOCKS {
+                let start = self.start + GROUP;
+                if start >= self.bytes.len() {
+                    return self.bytes.len();
+                }
+                self.load(start);
+                block = 0;
             }
-            self.load(start);
-            mask = self.mask;
+            mask = self.masks[block];
         }
-        self.start + mask.trailing_zeros() as usize
+        self.start + block * BLOCK + mask.trailing_zeros() as usize
     }
 
-    #[inline]
     fn load(&mut self, start: usize) {
         self.start = start;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        self.mask = if let Some(block) = rest.first_chunk() {
-            mask(block)
-        } else {
+        if let Some(group) = rest.first_chunk() {
+            self.masks = masks(group);
+            return;
+        }
+        self.masks = [0; BLOCKS];
+        for (to, bytes) in self.masks.iter_mut().zip(rest.chunks(BLOCK)) {
             let mut block = [0; BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            mask(&block)
-        };
+            block[..bytes.len()].copy_from_slice(bytes);
+            *to = mask(&block);
+        }
     }
+}
+
+#[cfg(feature = "simd")]
+fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
+    use fearless_simd::prelude::*;
+    use fearless_simd::{Level, Simd, dispatch, u8x64};
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
+    fn masks<S: Simd>(simd: S, group: &[u8; GROUP]) -> [u64; BLOCKS] {
+        let blocks = group.as_chunks::<BLOCK>().0;
+        std::array::from_fn(|at| {
+            let bytes = u8x64::from_slice(simd, &blocks[at]);
+            // As in `is_stop`.
+            let even = bytes | 1;
+            let stops = even.simd_eq(b'#')
+                | even.simd_eq(b';')
+                | bytes.simd_eq(b'/')
+                | bytes.simd_eq(b'{')
+                | bytes.simd_eq(b'}')
+                | bytes.simd_eq(b'\n');
+            stops.to_bitmask()
+        })
+    }
+
+    dispatch!(Level::new(), simd => masks(simd, group))
+}
+
+#[cfg(not(feature = "simd"))]
+fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
+    let blocks = group.as_chunks().0;
+    std::array::from_fn(|at| mask(&blocks[at]))
 }
 
 #[inline]
@@ -85,7 +129,7 @@ mod tests {
 
     #[test]
     fn stops_are_those_of_a_search_byte_by_byte() {
-        for length in [0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 400] {
+        for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100] {
             // Each byte at some places of a block.
             let bytes: Vec<u8> = (0..length).map(|n: u32| (n * n * 37 % 257) as u8).collect();
             let mut stops = Stops::new(&bytes);

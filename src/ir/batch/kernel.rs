@@ -1,8 +1,12 @@
 //! What kernels are made of.
 
 use super::{Input, Words};
+use crate::vectors::{Any, Vectors};
 
-/// Words that some kernels handle together.
+/// Columns have a multiple of so many words: the compiler takes as many at once.
+pub(super) const GRAIN: usize = 32;
+
+/// Words that some kernels handle together, of which a grain has a whole number.
 pub(super) const BLOCK: usize = 16;
 
 /// Operations on two values, as kernels have them.
@@ -105,9 +109,32 @@ pub(super) enum Source {
 /// The one loop of all kernels.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
-pub(super) fn each([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
+pub(super) fn each(columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32 + Copy) {
+    each_on(Any, columns, out, f);
+}
+
+/// The same, compiled for some machines.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one loop for each operation")]
+pub(super) fn each_on(
+    vectors: impl Vectors,
+    columns: [&Words; 3],
+    out: &mut Words,
+    f: impl Fn(u32, u32, u32) -> u32 + Copy,
+) {
+    vectors.run(
+        #[inline(always)]
+        move || in_order(columns, out, f),
+    );
+}
+
+/// A function, so that the compiler knows that what is written is nothing of what
+/// is read.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "one loop for each operation")]
+fn in_order([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
     // A length that vectors divide needs no loop for what is left.
-    let length = out.len() & !(BLOCK - 1);
+    let length = out.len() & !(GRAIN - 1);
     let (x, y, z) = (&x[..length], &y[..length], &z[..length]);
     for (((out, &x), &y), &z) in out[..length].iter_mut().zip(x).zip(y).zip(z) {
         *out = f(x, y, z);

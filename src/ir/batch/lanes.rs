@@ -5,6 +5,7 @@ use std::array::from_fn;
 use super::Words;
 use super::kernel::{BLOCK, Binary, Int, each};
 use crate::ir::Range;
+use crate::vectors::{Any, Vectors, Wide as WideVectors};
 
 /// What lanes are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl Lanes {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         match (self.bits, self.element) {
             (8, Element::Unsigned) => self.unsigned::<u8, 4>(columns, out),
-            (8, Element::Signed) if self.post == LanePost::Sum => match self.op {
+            (8, Element::Signed) if self.post == LanePost::Sum && !are_wide() => match self.op {
                 LaneOp::Plain(Binary::Min) => self.sum_moved(columns, out, u8::min),
                 LaneOp::Plain(Binary::Max) => self.sum_moved(columns, out, u8::max),
                 _ => self.common::<i8, 4>(columns, out),
@@ -135,11 +136,11 @@ impl Lanes {
 
     /// Signed bytes that are moved up to be compared as unsigned ones, and their
     /// sum down.
-    fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8) {
+    fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8 + Copy) {
         let (tops, mask) = (0x8080_8080, self.mask);
         let down = add_bytes(tops, mask);
-        let split = |word: u32| (word ^ tops).to_le_bytes();
-        blocks(columns, out, split, split, f, u32::from_le_bytes, |word, z| {
+        let split = move |word: u32| (word ^ tops).to_le_bytes();
+        blocks(columns, out, split, split, f, u32::from_le_bytes, move |word, z| {
             z.wrapping_add(add_bytes(word, mask)).wrapping_sub(down)
         });
     }
@@ -157,13 +158,13 @@ impl Lanes {
             LaneOp::Moved { subtract, flips, least, most, excess } => {
                 let [x_flip, y_flip] = flips.map(T::bits);
                 let [least, most, excess] = [least, most, excess].map(T::bits);
-                let end = |it: T| it.max(least).min(most).sub(excess);
+                let end = move |it: T| it.max(least).min(most).sub(excess);
                 if subtract {
-                    self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                    self.native::<T, LANES>(columns, out, move |x: T, y: T| {
                         end(x.flip(x_flip).sub_sat(y.flip(y_flip)))
                     });
                 } else {
-                    self.native::<T, LANES>(columns, out, |x: T, y: T| {
+                    self.native::<T, LANES>(columns, out, move |x: T, y: T| {
                         end(x.flip(x_flip).add_sat(y.flip(y_flip)))
                     });
                 }
@@ -227,9 +228,14 @@ impl Lanes {
         &self,
         columns: [&Words; 3],
         out: &mut Words,
-        f: impl Fn(T, T) -> T,
+        f: impl Fn(T, T) -> T + Copy,
     ) {
-        if LANES == 4 || self.post == LanePost::Word {
+        let together = match self.post {
+            LanePost::Word => true,
+            LanePost::Merge => LANES == 4,
+            LanePost::Sum => LANES == 4 && !are_wide(),
+        };
+        if together {
             self.in_loop::<T, LANES>(columns, out, f);
         } else {
             self.buffered::<T, LANES>(columns, out, f);
@@ -241,30 +247,32 @@ impl Lanes {
         &self,
         columns: [&Words; 3],
         out: &mut Words,
-        f: impl Fn(T, T) -> T,
+        f: impl Fn(T, T) -> T + Copy,
     ) {
-        if LANES == 2 && self.post == LanePost::Sum && self.mask != u32::MAX {
+        let in_parts = are_wide() || LANES == 2 && self.mask != u32::MAX;
+        if self.post == LanePost::Sum && in_parts {
             self.buffered::<T, LANES>(columns, out, f);
         } else {
             self.in_loop::<T, LANES>(columns, out, f);
         }
     }
 
-    /// Halves that are merged or summed in a loop of their own.
+    /// Lanes that are merged or summed in a loop of their own.
     fn buffered<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
         out: &mut Words,
-        f: impl Fn(T, T) -> T,
+        f: impl Fn(T, T) -> T + Copy,
     ) {
         let [x, y, z] = columns;
         let mut buffer = [0; BUFFER];
         for (at, out) in out.chunks_mut(BUFFER).enumerate() {
             let [x, y, z] = [x, y, z].map(|it| &it[at * BUFFER..][..out.len()]);
             let words = &mut buffer[..out.len()];
-            blocks([x, y, z], words, T::split, T::split, &f, T::join, |word, _| word);
+            blocks([x, y, z], words, T::split, T::split, f, T::join, |word, _| word);
             if self.post == LanePost::Sum {
-                sum_halves(words, z, out, self.mask, self.signed_results);
+                let sum = if LANES == 2 { sum_halves } else { sum_bytes };
+                sum(words, z, out, self.mask, self.signed_results);
             } else {
                 merge_words(words, z, out, self.mask);
             }
@@ -276,10 +284,10 @@ impl Lanes {
         &self,
         columns: [&Words; 3],
         out: &mut Words,
-        f: impl Fn(T, T) -> T,
+        f: impl Fn(T, T) -> T + Copy,
     ) {
         let mask = self.mask;
-        let merge = |word, z| (word & mask) | (z & !mask);
+        let merge = move |word, z| (word & mask) | (z & !mask);
         let turn =
             |word: u32| T::split(if LANES == 4 { word.swap_bytes() } else { word.rotate_left(16) });
         match self.post {
@@ -292,13 +300,13 @@ impl Lanes {
             }
             LanePost::Merge => blocks(columns, out, T::split, T::split, f, T::join, merge),
             LanePost::Sum if LANES == 2 && self.signed_results => {
-                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
                     let word = word.cast_signed();
                     z.wrapping_add(((word << 16 >> 16) + (word >> 16)).cast_unsigned())
                 });
             }
             LanePost::Sum if LANES == 2 => {
-                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
                     z.wrapping_add((word & 0xffff) + (word >> 16))
                 });
             }
@@ -306,13 +314,15 @@ impl Lanes {
                 // Signed lanes are moved up to be summed, and their sum down.
                 let tops = 0x8080_8080;
                 let down = add_bytes(tops, mask);
-                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
                     z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
                 });
             }
-            LanePost::Sum => blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
-                z.wrapping_add(add_bytes(word, mask))
-            }),
+            LanePost::Sum => {
+                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
+                    z.wrapping_add(add_bytes(word, mask))
+                });
+            }
         }
     }
 
@@ -320,8 +330,8 @@ impl Lanes {
         &self,
         columns: [&Words; 3],
         out: &mut Words,
-        split: impl Fn(u32) -> [T; UNITS],
-        join: impl Fn([T; UNITS]) -> u32,
+        split: impl Fn(u32) -> [T; UNITS] + Copy,
+        join: impl Fn([T; UNITS]) -> u32 + Copy,
     ) {
         let go = Wide { lanes: self, columns, split, join };
         match self.op {
@@ -430,13 +440,34 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// Words whose halves are computed before they are merged or summed.
+/// Whether sums take a loop of their own: the compiler's way with lanes that are
+/// joined and taken apart again is not the same for wide vectors.
+fn are_wide() -> bool {
+    WideVectors::new().is_some()
+}
+
+/// Words whose lanes are computed before they are merged or summed.
 const BUFFER: usize = 1024;
 
 /// Puts those bits of words that are in the mask into a column.
 #[inline(never)]
 fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
-    each([words, z, z], out, |word, z, _| (word & mask) | (z & !mask));
+    each([words, z, z], out, move |word, z, _| (word & mask) | (z & !mask));
+}
+
+/// Adds those bytes of words that are in the mask to a column.
+#[inline(never)]
+fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
+    if signed {
+        // They are moved up to be summed, and their sum down.
+        let tops = 0x8080_8080;
+        let down = add_bytes(tops, mask);
+        each([words, z, z], out, move |word, z, _| {
+            z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
+        });
+    } else {
+        each([words, z, z], out, move |word, z, _| z.wrapping_add(add_bytes(word, mask)));
+    }
 }
 
 /// Adds those halves of words that are in the mask to a column.
@@ -444,14 +475,16 @@ fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
 fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
     if signed {
-        each([words, z, z], out, |word, z, _| {
+        each([words, z, z], out, move |word, z, _| {
             let word = word.cast_signed();
             let sum = ((word << 16 & low) >> 16) + ((word & high) >> 16);
             z.wrapping_add(sum.cast_unsigned())
         });
     } else {
         let (low, high) = (mask & 0xffff, mask >> 16);
-        each([words, z, z], out, |word, z, _| z.wrapping_add((word & low) + (word >> 16 & high)));
+        each([words, z, z], out, move |word, z, _| {
+            z.wrapping_add((word & low) + (word >> 16 & high))
+        });
     }
 }
 
@@ -503,21 +536,27 @@ pair! { i16 i32 }
 fn blocks<T: Copy, const COUNT: usize>(
     [x, y, z]: [&Words; 3],
     out: &mut Words,
-    split_x: impl Fn(u32) -> [T; COUNT],
-    split_y: impl Fn(u32) -> [T; COUNT],
-    f: impl Fn(T, T) -> T,
-    join: impl Fn([T; COUNT]) -> u32,
-    post: impl Fn(u32, u32) -> u32,
+    split_x: impl Fn(u32) -> [T; COUNT] + Copy,
+    split_y: impl Fn(u32) -> [T; COUNT] + Copy,
+    f: impl Fn(T, T) -> T + Copy,
+    join: impl Fn([T; COUNT]) -> u32 + Copy,
+    post: impl Fn(u32, u32) -> u32 + Copy,
 ) {
-    let [x, y, z] = [x, y, z].map(|column| column.as_chunks::<BLOCK>().0);
-    for (((out, x), y), z) in out.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x).zip(y).zip(z) {
-        let (mut x, y) = (x.map(&split_x), y.map(&split_y));
-        for (x, &y) in x.as_flattened_mut().iter_mut().zip(y.as_flattened()) {
-            *x = f(*x, y);
-        }
-        let words = x.map(&join);
-        *out = from_fn(|at| post(words[at], z[at]));
-    }
+    Any.run(
+        #[inline(always)]
+        move || {
+            let [x, y, z] = [x, y, z].map(|column| column.as_chunks::<BLOCK>().0);
+            let out = out.as_chunks_mut::<BLOCK>().0;
+            for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                let (mut x, y) = (x.map(&split_x), y.map(&split_y));
+                for (x, &y) in x.as_flattened_mut().iter_mut().zip(y.as_flattened()) {
+                    *x = f(*x, y);
+                }
+                let words = x.map(&join);
+                *out = from_fn(|at| post(words[at], z[at]));
+            }
+        },
+    );
 }
 
 struct Wide<'a, S, J> {
@@ -528,54 +567,54 @@ struct Wide<'a, S, J> {
 }
 
 impl<S, J> Wide<'_, S, J> {
-    fn run<T: Pair, const UNITS: usize>(&self, out: &mut Words, f: impl Fn(T, T) -> T)
+    fn run<T: Pair, const UNITS: usize>(&self, out: &mut Words, f: impl Fn(T, T) -> T + Copy)
     where
-        S: Fn(u32) -> [T; UNITS],
-        J: Fn([T; UNITS]) -> u32,
+        S: Fn(u32) -> [T; UNITS] + Copy,
+        J: Fn([T; UNITS]) -> u32 + Copy,
     {
         let [x_sign, y_sign] = self.lanes.signed.map(T::sign);
-        let extend = |x: T, y: T| [x.with_sign(x_sign), y.with_sign(y_sign)];
+        let extend = move |x: T, y: T| [x.with_sign(x_sign), y.with_sign(y_sign)];
         let Range { min, max } = self.lanes.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
         let (min, max) = (T::nearest(min), T::nearest(max));
-        self.finish(out, extend, |x, y| f(x, y).max(min).min(max));
+        self.finish(out, extend, move |x, y| f(x, y).max(min).min(max));
     }
 
     fn finish<T: Pair, const UNITS: usize>(
         &self,
         out: &mut Words,
-        extend: impl Fn(T, T) -> [[T; 2]; 2],
-        f: impl Fn(T, T) -> T,
+        extend: impl Fn(T, T) -> [[T; 2]; 2] + Copy,
+        f: impl Fn(T, T) -> T + Copy,
     ) where
-        S: Fn(u32) -> [T; UNITS],
-        J: Fn([T; UNITS]) -> u32,
+        S: Fn(u32) -> [T; UNITS] + Copy,
+        J: Fn([T; UNITS]) -> u32 + Copy,
     {
-        let Wide { lanes, columns, split, join } = self;
+        let &Wide { lanes, columns, split, join } = self;
         let mask = lanes.mask;
-        let both = |x: T, y: T| {
+        let both = move |x: T, y: T| {
             let [[x_low, x_high], [y_low, y_high]] = extend(x, y);
             [f(x_low, y_low), f(x_high, y_high)]
         };
-        let joined = |x: T, y: T| T::join(both(x, y));
+        let joined = move |x: T, y: T| T::join(both(x, y));
         match lanes.post {
-            LanePost::Word => blocks(*columns, out, split, split, joined, join, |word, _| word),
+            LanePost::Word => blocks(columns, out, split, split, joined, join, |word, _| word),
             LanePost::Merge => {
-                let merge = |word, z| (word & mask) | (z & !mask);
-                blocks(*columns, out, split, split, joined, join, merge);
+                let merge = move |word, z| (word & mask) | (z & !mask);
+                blocks(columns, out, split, split, joined, join, merge);
             }
             LanePost::Sum => {
                 // Lanes that do not count are computed from zeros.
                 let zero = T::truth(false);
                 let idle = (32 - mask.count_ones().cast_signed()) / i32::from(lanes.bits);
                 let down = (f(zero, zero).into() * idle).cast_unsigned();
-                let added = |x: T, y: T| {
+                let added = move |x: T, y: T| {
                     let [low, high] = both(x, y);
                     low.add(high)
                 };
                 let sum =
                     |units: [T; UNITS]| units.into_iter().map(T::into).sum::<i32>().cast_unsigned();
-                let masked = |word| split(word & mask);
-                let post = |sum: u32, z: u32| z.wrapping_add(sum).wrapping_sub(down);
-                blocks(*columns, out, masked, masked, added, sum, post);
+                let masked = move |word| split(word & mask);
+                let post = move |sum: u32, z: u32| z.wrapping_add(sum).wrapping_sub(down);
+                blocks(columns, out, masked, masked, added, sum, post);
             }
         }
     }
@@ -603,7 +642,7 @@ impl Sums {
             if bits == 8 { add_bytes(flip, mask) } else { add_halves(flip, mask) }
         };
         let (x_down, y_down) = (down(x_flip), down(y_flip));
-        let flip = |x: u32, y: u32| (x ^ x_flip, y ^ y_flip);
+        let flip = move |x: u32, y: u32| (x ^ x_flip, y ^ y_flip);
         match (bits, signed) {
             (8, [false, false]) => self.bytes(columns, out, |x, y| (x, y), x_down, y_down),
             (8, _) => self.bytes(columns, out, flip, x_down, y_down),
@@ -612,7 +651,7 @@ impl Sums {
                 self.halves(columns, out, flip, sum, x_down, y_down);
             }
             _ => {
-                let sum = |word: u32| add_halves(word, mask);
+                let sum = move |word: u32| add_halves(word, mask);
                 self.halves(columns, out, flip, sum, x_down, y_down);
             }
         }
@@ -622,7 +661,7 @@ impl Sums {
         self,
         columns: [&Words; 3],
         out: &mut Words,
-        flip: impl Fn(u32, u32) -> (u32, u32),
+        flip: impl Fn(u32, u32) -> (u32, u32) + Copy,
         x_down: u32,
         y_down: u32,
     ) {
@@ -631,14 +670,14 @@ impl Sums {
         if self.subtract {
             // Sums of pairs stay above zero.
             let down = x_down.wrapping_sub(y_down).wrapping_add(0x800);
-            each(columns, out, |x, y, z| {
+            each(columns, out, move |x, y, z| {
                 let (x, y) = flip(x, y);
                 let pairs = (x & even) + 0x0400_0400 - (y & even) + (x >> 8 & odd) - (y >> 8 & odd);
                 z.wrapping_add(halves(pairs)).wrapping_sub(down)
             });
         } else {
             let down = x_down.wrapping_add(y_down);
-            each(columns, out, |x, y, z| {
+            each(columns, out, move |x, y, z| {
                 let (x, y) = flip(x, y);
                 let pairs = (x & even) + (y & even) + (x >> 8 & odd) + (y >> 8 & odd);
                 z.wrapping_add(halves(pairs)).wrapping_sub(down)
@@ -650,20 +689,20 @@ impl Sums {
         self,
         columns: [&Words; 3],
         out: &mut Words,
-        flip: impl Fn(u32, u32) -> (u32, u32),
-        sum: impl Fn(u32) -> u32,
+        flip: impl Fn(u32, u32) -> (u32, u32) + Copy,
+        sum: impl Fn(u32) -> u32 + Copy,
         x_down: u32,
         y_down: u32,
     ) {
         if self.subtract {
             let down = x_down.wrapping_sub(y_down);
-            each(columns, out, |x, y, z| {
+            each(columns, out, move |x, y, z| {
                 let (x, y) = flip(x, y);
                 z.wrapping_add(sum(x)).wrapping_sub(sum(y)).wrapping_sub(down)
             });
         } else {
             let down = x_down.wrapping_add(y_down);
-            each(columns, out, |x, y, z| {
+            each(columns, out, move |x, y, z| {
                 let (x, y) = flip(x, y);
                 z.wrapping_add(sum(x) + sum(y)).wrapping_sub(down)
             });
@@ -707,13 +746,13 @@ impl Gather {
         match masks {
             _ if reversed => each(columns, out, |x, _, _| x.swap_bytes()),
             [[0, 0, _, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(16)),
-            [[m0, 0, m2, 0], [0, 0, n2, 0]] => each(columns, out, |x, y, _| {
+            [[m0, 0, m2, 0], [0, 0, n2, 0]] => each(columns, out, move |x, y, _| {
                 (x & m0) | (x.rotate_left(16) & m2) | (y.rotate_left(16) & n2)
             }),
             [[0, _, 0, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(8)),
             [[0, 0, 0, _], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(24)),
-            [m, [0, 0, 0, 0]] => each(columns, out, |x, _, _| turned(x, m)),
-            [m, n] => each(columns, out, |x, y, _| turned(x, m) | turned(y, n)),
+            [m, [0, 0, 0, 0]] => each(columns, out, move |x, _, _| turned(x, m)),
+            [m, n] => each(columns, out, move |x, y, _| turned(x, m) | turned(y, n)),
         }
     }
 }

@@ -7,9 +7,10 @@
 use super::Words;
 use super::kernel::{Binary, Source};
 use super::lanes::{Element, Gather, LaneOp, LanePost, Lanes, Move, Sums};
-use super::scalar::{Bounds, Extract, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
+use super::scalar::{Bounds, Extract, Field, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
+use crate::vectors::Wide;
 
 /// Inputs in a chunk, where there are several kernels.
 pub(super) const CHUNK: usize = 2048;
@@ -81,10 +82,73 @@ impl Plan {
             let core = Core::new(Binary::First, Width::I32, whole, whole);
             planner.scalar(&core, Post::Word, whole);
         }
-        let Planner { kernels, mut fills, .. } = planner;
+        let Planner { kernels, fills, .. } = planner;
+        let mut plan = Plan { kernels, fills };
+        if let Some(wide) = Wide::new() {
+            plan.read_fields(wide);
+        }
         // The last kernel does not write to a column.
-        fills.pop();
-        Some(Plan { kernels, fills })
+        plan.fills.pop();
+        Some(plan)
+    }
+
+    /// Lets kernels take fields out of words themselves, and drops those that did it
+    /// for them.
+    fn read_fields(&mut self, wide: Wide) {
+        let mut fields = vec![None; self.fills.len()];
+        for Kernel { code, sources, to } in &mut self.kernels {
+            match code {
+                Code::Extract(extract) => fields[*to] = Some((Field::from(*extract), sources[0])),
+                Code::Scalar(scalar) if scalar.width != Width::I64 => {
+                    let found = [0, 1].map(|at| match sources[at] {
+                        Source::Column(column) => fields[column],
+                        Source::Input(_) => None,
+                    });
+                    if found == [None; 2] {
+                        continue;
+                    }
+                    let whole = |at: usize| (Field::WORD, sources[at]);
+                    let [x, y] = [0, 1].map(|at| found[at].unwrap_or_else(|| whole(at)));
+                    scalar.fields = Some((wide, [x.0, y.0]));
+                    [sources[0], sources[1]] = [x.1, y.1];
+                    if scalar.post == Post::Word {
+                        sources[2] = x.1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.drop_unread();
+    }
+
+    /// Drops columns that nothing reads, and what writes them.
+    fn drop_unread(&mut self) {
+        let mut read = vec![false; self.fills.len()];
+        if let Some(last) = read.last_mut() {
+            *last = true;
+        }
+        for Kernel { sources, to, .. } in self.kernels.iter().rev() {
+            for source in sources {
+                if let (true, &Source::Column(column)) = (read[*to], source) {
+                    read[column] = true;
+                }
+            }
+        }
+        let places: Vec<usize> = read
+            .iter()
+            .scan(0, |place, &read| Some(std::mem::replace(place, *place + usize::from(read))))
+            .collect();
+        self.kernels.retain(|kernel| read[kernel.to]);
+        for Kernel { sources, to, .. } in &mut self.kernels {
+            *to = places[*to];
+            for source in sources {
+                if let Source::Column(column) = source {
+                    *column = places[*column];
+                }
+            }
+        }
+        let mut kept = read.iter();
+        self.fills.retain(|_| kept.next() == Some(&true));
     }
 
     /// The results of inputs, a whole number of blocks of them.
@@ -191,7 +255,7 @@ impl Planner<'_> {
     fn scalar(&mut self, core: &Core, post: Post, third: Located) -> Source {
         let &Core { op, width, x, y, clamp, bounds, cut } = core;
         let signed = [x.1, y.1, third.1];
-        let scalar = Scalar { op, width, signed, clamp, bounds, cut, post };
+        let scalar = Scalar { op, width, signed, clamp, bounds, cut, post, fields: None };
         self.push(Code::Scalar(scalar), [x.0, y.0, third.0])
     }
 

@@ -1,8 +1,9 @@
 //! Kernels that compute one value from a word of each column.
 
 use super::Words;
-use super::kernel::{BLOCK, Binary, Int, each};
+use super::kernel::{BLOCK, Binary, Int, each, each_on};
 use crate::ir::Range;
+use crate::vectors::{Any, Vectors, Wide};
 
 /// A kernel: bits of a column's words, extended.
 #[derive(Clone, Copy, Debug)]
@@ -38,10 +39,10 @@ impl Extract {
     #[expect(clippy::inline_always, reason = "one loop for each pair of shifts")]
     fn shifted(self, columns: [&Words; 3], out: &mut Words, left: u32, right: u32) {
         if self.signed {
-            let get = |word: u32| word.cast_signed() << left >> right;
-            each(columns, out, |x, _, _| get(x).cast_unsigned());
+            let get = move |word: u32| word.cast_signed() << left >> right;
+            each(columns, out, move |x, _, _| get(x).cast_unsigned());
         } else {
-            each(columns, out, |x, _, _| x << left >> right);
+            each(columns, out, move |x, _, _| x << left >> right);
         }
     }
 }
@@ -95,6 +96,8 @@ impl Width {
 
 trait Value: Int {
     const UNSIGNED: bool;
+    /// Whether it has 32 bits.
+    const NARROW: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;
     /// With the highest bit turned over, to compare unsigned values; the low word
@@ -118,6 +121,7 @@ macro_rules! value {
     ($($int:ident)*) => {$(
         impl Value for $int {
             const UNSIGNED: bool = $int::MIN == 0;
+            const NARROW: bool = $int::BITS == 32;
             fn load(word: u32, signed: bool) -> $int {
                 extend(word, signed) as $int
             }
@@ -238,6 +242,32 @@ pub(super) struct Scalar {
     /// Bits above the value that a shift to the left may fill.
     pub(super) cut: u32,
     pub(super) post: Post,
+    /// Which bits of the first two columns' words count, where the machine can take
+    /// them out in the same loop; not with [`Width::I64`].
+    pub(super) fields: Option<(Wide, [Field; 2])>,
+}
+
+/// Bits of a word, extended, or all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    left: u32,
+    right: u32,
+    mask: u32,
+}
+
+impl Field {
+    pub(super) const WORD: Field = Field { left: 0, right: 0, mask: u32::MAX };
+
+    fn get(self, word: u32) -> u32 {
+        ((word << (self.left & 31)).cast_signed() >> (self.right & 31)).cast_unsigned() & self.mask
+    }
+}
+
+impl From<Extract> for Field {
+    fn from(Extract { low, width, signed }: Extract) -> Field {
+        let mask = if signed { u32::MAX } else { ((1u64 << width) - 1) as u32 };
+        Field { left: 32 - u32::from(low + width), right: 32 - u32::from(width), mask }
+    }
 }
 
 impl Scalar {
@@ -258,10 +288,15 @@ impl Scalar {
             Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
             Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
-            Binary::AddSatMixed => self
-                .load(columns, out, |x: i32, y: i32| x.saturating_add_unsigned(y.cast_unsigned())),
-            Binary::SubSatMixed => self
-                .load(columns, out, |x: i32, y: i32| x.saturating_sub_unsigned(y.cast_unsigned())),
+            // What overflows is on the wrong side of where it started.
+            Binary::AddSatMixed => self.load(columns, out, |x: i32, y| {
+                let sum = x.add(y);
+                if sum < x { i32::MAX } else { sum }
+            }),
+            Binary::SubSatMixed => self.load(columns, out, |x: i32, y| {
+                let difference = x.sub(y);
+                if difference > x { i32::MIN } else { difference }
+            }),
             Binary::EqMixed => {
                 self.load(columns, out, |x: i32, y| i32::truth(x == y && x >= 0));
             }
@@ -290,9 +325,9 @@ impl Scalar {
             Binary::Mul => self.finish(columns, out, i64::mul),
             Binary::Eq => self.load(columns, out, |x: i64, y| i64::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i64, y| i64::truth(x != y)),
-            Binary::Shl => self.finish(columns, out, |x: i64, y| x.shl(y) << cut >> cut),
+            Binary::Shl => self.finish(columns, out, move |x: i64, y| x.shl(y) << cut >> cut),
             Binary::ShlBelow32 => {
-                self.finish(columns, out, |x: i64, y| x.shl_below_32(y) << cut >> cut);
+                self.finish(columns, out, move |x: i64, y| x.shl_below_32(y) << cut >> cut);
             }
             _ => self.all::<i64>(columns, out),
         }
@@ -311,44 +346,68 @@ impl Scalar {
         }
     }
 
-    fn finish<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
+    fn finish<T: Value>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T + Copy,
+    ) {
         match self.clamp {
             None => self.load(columns, out, f),
             Some(Range { min, max }) => {
                 let (min, max) = (T::nearest(min), T::nearest(max));
                 match self.bounds {
-                    Bounds::Both => self.load(columns, out, |x, y| f(x, y).max(min).min(max)),
-                    Bounds::Above => self.load(columns, out, |x, y| f(x, y).min(max)),
+                    Bounds::Both => self.load(columns, out, move |x, y| f(x, y).max(min).min(max)),
+                    Bounds::Above => self.load(columns, out, move |x, y| f(x, y).min(max)),
                     Bounds::AboveUnsigned => {
                         let max = max.biased(true);
-                        self.load(columns, out, |x, y| f(x, y).biased(true).min(max).biased(true));
+                        self.load(columns, out, move |x, y| {
+                            f(x, y).biased(true).min(max).biased(true)
+                        });
                     }
                 }
             }
         }
     }
 
-    fn load<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T) {
+    fn load<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T + Copy) {
         let [x, y, _] = self.signed;
-        self.post(columns, out, |x_word, y_word| f(T::load(x_word, x), T::load(y_word, y)));
+        match self.fields {
+            Some((wide, [x_field, y_field])) if T::NARROW => {
+                self.post(wide, columns, out, move |x_word, y_word| {
+                    f(T::load(x_field.get(x_word), x), T::load(y_field.get(y_word), y))
+                });
+            }
+            _ => self.post(Any, columns, out, move |x_word, y_word| {
+                f(T::load(x_word, x), T::load(y_word, y))
+            }),
+        }
     }
 
-    fn post<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32) -> T) {
+    fn post<T: Value>(
+        &self,
+        vectors: impl Vectors,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(u32, u32) -> T + Copy,
+    ) {
         let z = self.signed[2];
         match self.post {
-            Post::Word => each(columns, out, |x, y, _| f(x, y).low()),
-            Post::Add => each(columns, out, |x, y, z| f(x, y).low().wrapping_add(z)),
+            Post::Word => each_on(vectors, columns, out, move |x, y, _| f(x, y).low()),
+            Post::Add => {
+                each_on(vectors, columns, out, move |x, y, z| f(x, y).low().wrapping_add(z));
+            }
             Post::Insert { low: 0, mask } => {
-                each(columns, out, |x, y, z| (f(x, y).low() & mask) | (z & !mask));
+                each_on(vectors, columns, out, move |x, y, z| (f(x, y).low() & mask) | (z & !mask));
             }
-            Post::Insert { low, mask } => {
-                each(columns, out, |x, y, z| (f(x, y).low() << (low & 31) & mask) | (z & !mask));
-            }
+            Post::Insert { low, mask } => each_on(vectors, columns, out, move |x, y, z| {
+                (f(x, y).low() << (low & 31) & mask) | (z & !mask)
+            }),
             Post::Min { unsigned } | Post::Max { unsigned } => {
                 // The complement of the smaller complement is the larger one.
                 let complement = matches!(self.post, Post::Max { .. });
                 let flip = T::truth(false).flipped(unsigned != T::UNSIGNED, complement);
-                each(columns, out, |x, y, third| {
+                each_on(vectors, columns, out, move |x, y, third| {
                     let [value, third] = [f(x, y), T::load(third, z)].map(|it| it.xor(flip));
                     value.min(third).xor(flip).low()
                 });
@@ -378,16 +437,16 @@ impl Scaled {
     fn shifted<const SHIFT: u32>(self, [x, y, z]: [&Words; 3], out: &mut Words) {
         match self.loads {
             [Load::Half(a), Load::Half(b)] => {
-                self.sum::<SHIFT>([x, y, z], out, |x, y| a.half(x) * b.half(y));
+                self.sum::<SHIFT>([x, y, z], out, move |x, y| a.half(x) * b.half(y));
             }
             [Load::Half(a), Load::Byte(b)] => {
-                self.sum::<SHIFT>([x, y, z], out, |x, y| a.half(x) * b.byte(y));
+                self.sum::<SHIFT>([x, y, z], out, move |x, y| a.half(x) * b.byte(y));
             }
             [Load::Byte(b), Load::Half(a)] => {
-                self.sum::<SHIFT>([y, x, z], out, |x, y| a.half(x) * b.byte(y));
+                self.sum::<SHIFT>([y, x, z], out, move |x, y| a.half(x) * b.byte(y));
             }
             [Load::Byte(a), Load::Byte(b)] => {
-                self.sum::<SHIFT>([x, y, z], out, |x, y| a.byte(x) * b.byte(y));
+                self.sum::<SHIFT>([x, y, z], out, move |x, y| a.byte(x) * b.byte(y));
             }
         }
     }
@@ -397,10 +456,10 @@ impl Scaled {
         self,
         columns: [&Words; 3],
         out: &mut Words,
-        f: impl Fn(u32, u32) -> i32,
+        f: impl Fn(u32, u32) -> i32 + Copy,
     ) {
         let (more, low) = (self.more, (1 << SHIFT) - 1);
-        each(columns, out, |x, y, z| {
+        each(columns, out, move |x, y, z| {
             let (product, z) = (f(x, y), z.cast_signed());
             let carry = ((product & low) + (z & low) + more) >> SHIFT;
             ((product >> SHIFT) + (z >> SHIFT) + carry).cast_unsigned()
@@ -440,7 +499,7 @@ impl MultiplyAdd {
             (Some(range), [false, false, false], 0)
                 if plain && !self.signed && range == Width::U32.range() =>
             {
-                return each(columns, out, |x, y, z| {
+                return each(columns, out, move |x, y, z| {
                     let sum = u64::from(x) * u64::from(y) + u64::from(z);
                     if sum >> 32 == 0 { sum as u32 } else { u32::MAX }
                 });
@@ -450,25 +509,29 @@ impl MultiplyAdd {
         let Range { min, max } = self.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
         // Clamps to a word without branches, which would often go wrong.
         match (self.signed, self.clamp) {
-            (true, Some(range)) if range == Width::I32.range() => self.sum(columns, out, |sum| {
-                let sum = sum >> shift;
-                let (low, bound) = (sum as u32, (sum >> 63) as u32 ^ 0x7fff_ffff);
-                // All ones if the high bits are more than copies of the sign.
-                let over = u32::from(sum != i64::from(low.cast_signed())).wrapping_neg();
-                (low & !over) | (bound & over)
-            }),
+            (true, Some(range)) if range == Width::I32.range() => {
+                self.sum(columns, out, move |sum| {
+                    let sum = sum >> shift;
+                    let (low, bound) = (sum as u32, (sum >> 63) as u32 ^ 0x7fff_ffff);
+                    // All ones if the high bits are more than copies of the sign.
+                    let over = u32::from(sum != i64::from(low.cast_signed())).wrapping_neg();
+                    (low & !over) | (bound & over)
+                });
+            }
             (true, _) => {
                 let (min, max) = (i64::nearest(min), i64::nearest(max));
-                self.sum(columns, out, |sum| (sum >> shift).max(min).min(max) as u32);
+                self.sum(columns, out, move |sum| (sum >> shift).max(min).min(max) as u32);
             }
-            (false, Some(range)) if range == Width::U32.range() => self.sum(columns, out, |sum| {
-                let sum = sum.cast_unsigned() >> shift;
-                sum as u32 | u32::from(sum >> 32 != 0).wrapping_neg()
-            }),
+            (false, Some(range)) if range == Width::U32.range() => {
+                self.sum(columns, out, move |sum| {
+                    let sum = sum.cast_unsigned() >> shift;
+                    sum as u32 | u32::from(sum >> 32 != 0).wrapping_neg()
+                });
+            }
             (false, _) => {
                 let bound = |value: i128| value.clamp(0, u64::MAX.into()) as u64;
                 let (min, max) = (bound(min), bound(max));
-                self.sum(columns, out, |sum| {
+                self.sum(columns, out, move |sum| {
                     (sum.cast_unsigned() >> shift).max(min).min(max) as u32
                 });
             }
@@ -477,10 +540,10 @@ impl MultiplyAdd {
 
     /// Sums modulo 2^64. Blocks of them are made first: in one loop with what
     /// follows, the compiler has no good code for either.
-    fn sum(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(i64) -> u32) {
+    fn sum(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(i64) -> u32 + Copy) {
         let more = self.more;
         if self.signed_words == [true; 3] && !self.negate_product && !self.negate_third {
-            let sum = |[x, y, z]: [u32; 3]| {
+            let sum = move |[x, y, z]: [u32; 3]| {
                 let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
                 (x * y).wrapping_add(z).wrapping_add(more)
             };
@@ -488,8 +551,8 @@ impl MultiplyAdd {
         } else {
             let [x_signed, y_signed, z_signed] = self.signed_words;
             let [product, third] =
-                [self.negate_product, self.negate_third].map(|negate| -i64::from(negate));
-            let sum = |[x, y, z]: [u32; 3]| {
+                [self.negate_product, self.negate_third].map(move |negate| -i64::from(negate));
+            let sum = move |[x, y, z]: [u32; 3]| {
                 let factors = extend(x, x_signed).wrapping_mul(extend(y, y_signed));
                 let z = extend(z, z_signed);
                 (factors ^ product)
@@ -504,7 +567,7 @@ impl MultiplyAdd {
 
 /// The most common sum, with a shift that is known.
 fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
-    each(columns, out, |x, y, z| {
+    each(columns, out, move |x, y, z| {
         let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
         ((x * y + z) >> SHIFT).clamp(i32::MIN.into(), i32::MAX.into()) as u32
     });
@@ -513,17 +576,23 @@ fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
 fn in_blocks(
     columns: [&Words; 3],
     out: &mut Words,
-    sum: impl Fn([u32; 3]) -> i64,
-    f: impl Fn(i64) -> u32,
+    sum: impl Fn([u32; 3]) -> i64 + Copy,
+    f: impl Fn(i64) -> u32 + Copy,
 ) {
-    let [x, y, z] = columns.map(|column| column.as_chunks::<BLOCK>().0);
-    for (((out, x), y), z) in out.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x).zip(y).zip(z) {
-        let mut sums = [0; BLOCK];
-        for (((to, &x), &y), &z) in sums.iter_mut().zip(x).zip(y).zip(z) {
-            *to = sum([x, y, z]);
-        }
-        for (out, &sum) in out.iter_mut().zip(&sums) {
-            *out = f(sum);
-        }
-    }
+    Any.run(
+        #[inline(always)]
+        move || {
+            let [x, y, z] = columns.map(|column| column.as_chunks::<BLOCK>().0);
+            let out = out.as_chunks_mut::<BLOCK>().0;
+            for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+                let mut sums = [0; BLOCK];
+                for (((to, &x), &y), &z) in sums.iter_mut().zip(x).zip(y).zip(z) {
+                    *to = sum([x, y, z]);
+                }
+                for (out, &sum) in out.iter_mut().zip(&sums) {
+                    *out = f(sum);
+                }
+            }
+        },
+    );
 }
