@@ -18,6 +18,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
 use super::{Input, Program};
+use crate::vectors::Wide;
 use kernel::GRAIN;
 use plan::Plan;
 
@@ -69,8 +70,9 @@ impl Program {
             }
             return;
         };
-        // Vectors that lie across the lines of the cache take longer.
-        let head = if d.len() < 8 * GRAIN { 0 } else { d.as_ptr().align_offset(LINE) };
+        // Wide vectors mostly lie across lines of the cache, unless they are aligned.
+        let aligned = Wide::new().is_some() && d.len() >= LONG;
+        let head = if aligned { d.as_ptr().align_offset(LINE) } else { 0 };
         let whole = (d.len() - head) / GRAIN * GRAIN;
         let parts = [0..head, head..head + whole, head + whole..d.len()];
         let [first, middle, last] = parts.map(|part| [a, b, c].map(|column| &column[part.clone()]));
@@ -87,6 +89,9 @@ impl Program {
         }
     }
 }
+
+/// Words from which on aligning them pays.
+const LONG: usize = 1024;
 
 /// Bytes in a line of the cache.
 const LINE: usize = 64;

@@ -474,7 +474,12 @@ fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool)
 #[inline(never)]
 fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
-    if signed {
+    if signed && mask == u32::MAX {
+        each([words, z, z], out, |word, z, _| {
+            let word = word.cast_signed();
+            z.wrapping_add(((word << 16 >> 16) + (word >> 16)).cast_unsigned())
+        });
+    } else if signed {
         each([words, z, z], out, move |word, z, _| {
             let word = word.cast_signed();
             let sum = ((word << 16 & low) >> 16) + ((word & high) >> 16);
