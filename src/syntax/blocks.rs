@@ -93,9 +93,9 @@ fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
         std::array::from_fn(|at| {
             let bytes = u8x64::from_slice(simd, &blocks[at]);
             // As in `is_stop`.
-            let even = bytes | 1;
-            let stops = even.simd_eq(b'#')
-                | even.simd_eq(b';')
+            let odd = bytes | 1;
+            let stops = odd.simd_eq(b'#')
+                | odd.simd_eq(b';')
                 | bytes.simd_eq(b'/')
                 | bytes.simd_eq(b'{')
                 | bytes.simd_eq(b'}')
