@@ -300,9 +300,8 @@ impl Lanes {
             }
             LanePost::Merge => blocks(columns, out, T::split, T::split, f, T::join, merge),
             LanePost::Sum if LANES == 2 && self.signed_results => {
-                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
-                    let word = word.cast_signed();
-                    z.wrapping_add(((word << 16 >> 16) + (word >> 16)).cast_unsigned())
+                blocks(columns, out, T::split, T::split, f, T::join, |word, z| {
+                    z.wrapping_add(add_signed_halves(word))
                 });
             }
             LanePost::Sum if LANES == 2 => {
@@ -311,12 +310,8 @@ impl Lanes {
                 });
             }
             LanePost::Sum if self.signed_results => {
-                // Signed lanes are moved up to be summed, and their sum down.
-                let tops = 0x8080_8080;
-                let down = add_bytes(tops, mask);
-                blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
-                    z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
-                });
+                let add = signed_bytes_adder(mask);
+                blocks(columns, out, T::split, T::split, f, T::join, add);
             }
             LanePost::Sum => {
                 blocks(columns, out, T::split, T::split, f, T::join, move |word, z| {
@@ -459,12 +454,8 @@ fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
 #[inline(never)]
 fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     if signed {
-        // They are moved up to be summed, and their sum down.
-        let tops = 0x8080_8080;
-        let down = add_bytes(tops, mask);
-        each([words, z, z], out, move |word, z, _| {
-            z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
-        });
+        let add = signed_bytes_adder(mask);
+        each([words, z, z], out, move |word, z, _| add(word, z));
     } else {
         each([words, z, z], out, move |word, z, _| z.wrapping_add(add_bytes(word, mask)));
     }
@@ -475,10 +466,7 @@ fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool)
 fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
     if signed && mask == u32::MAX {
-        each([words, z, z], out, |word, z, _| {
-            let word = word.cast_signed();
-            z.wrapping_add(((word << 16 >> 16) + (word >> 16)).cast_unsigned())
-        });
+        each([words, z, z], out, |word, z, _| z.wrapping_add(add_signed_halves(word)));
     } else if signed {
         each([words, z, z], out, move |word, z, _| {
             let word = word.cast_signed();
@@ -497,6 +485,20 @@ fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool
 fn add_bytes(word: u32, mask: u32) -> u32 {
     let halves = (word & mask & 0x00ff_00ff) + (word >> 8 & mask >> 8 & 0x00ff_00ff);
     (halves & 0xffff) + (halves >> 16)
+}
+
+/// What adds those signed bytes of a word that are in the mask to another word:
+/// they are moved up to be summed, and their sum down.
+fn signed_bytes_adder(mask: u32) -> impl Fn(u32, u32) -> u32 + Copy {
+    let tops = 0x8080_8080;
+    let down = add_bytes(tops, mask);
+    move |word, z| z.wrapping_add(add_bytes(word ^ tops, mask)).wrapping_sub(down)
+}
+
+/// The sum of the signed halves of a word.
+fn add_signed_halves(word: u32) -> u32 {
+    let word = word.cast_signed();
+    ((word << 16 >> 16) + (word >> 16)).cast_unsigned()
 }
 
 /// The sum of those halves of a word that are in the mask.

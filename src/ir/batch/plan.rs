@@ -151,7 +151,7 @@ impl Plan {
         self.fills.retain(|_| kept.next() == Some(&true));
     }
 
-    /// The results of inputs, a whole number of blocks of them.
+    /// The results of inputs, a whole number of grains of them.
     pub(super) fn run(&self, inputs: [&Words; 3], d: &mut Words) {
         let Some((last, kernels)) = self.kernels.split_last() else {
             return;

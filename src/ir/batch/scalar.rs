@@ -551,7 +551,7 @@ impl MultiplyAdd {
         } else {
             let [x_signed, y_signed, z_signed] = self.signed_words;
             let [product, third] =
-                [self.negate_product, self.negate_third].map(move |negate| -i64::from(negate));
+                [self.negate_product, self.negate_third].map(|negate| -i64::from(negate));
             let sum = move |[x, y, z]: [u32; 3]| {
                 let factors = extend(x, x_signed).wrapping_mul(extend(y, y_signed));
                 let z = extend(z, z_signed);
@@ -567,7 +567,7 @@ impl MultiplyAdd {
 
 /// The most common sum, with a shift that is known.
 fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
-    each(columns, out, move |x, y, z| {
+    each(columns, out, |x, y, z| {
         let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));
         ((x * y + z) >> SHIFT).clamp(i32::MIN.into(), i32::MAX.into()) as u32
     });
