@@ -1,6 +1,6 @@
 //! The PTX in the `asm` statements of another language.
 
-use super::{CheckOptions, Checker, is_wanted, unreadable};
+use super::{CheckOptions, Checker, is_wanted};
 use crate::ast::Instruction;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label};
 use crate::embed::{self, Asm, AsmOperand};
@@ -14,15 +14,13 @@ use crate::syntax::{
     TokenKind, read_in,
 };
 
-/// Checks the video instructions in a source; `count` is called for each.
+/// Checks the video instructions in a source that is text; `count` is called for
+/// each.
 pub(super) fn visit(
     source: &str,
     options: &CheckOptions,
     mut count: impl FnMut(),
 ) -> Vec<Diagnostic> {
-    if let Some(diagnostic) = unreadable(source) {
-        return vec![diagnostic];
-    }
     let mut diagnostics = Vec::new();
     let mut known = Known::default();
     // Most hold none.

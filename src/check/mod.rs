@@ -10,6 +10,9 @@ mod parallel;
 mod structure;
 mod suggest;
 
+#[cfg(feature = "cli")]
+pub(crate) use parallel::{ordinary_part, parts_end};
+
 use std::str::FromStr;
 
 use crate::ast::Instruction;
@@ -122,12 +125,21 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// As [`check`], with the number of statements that are, or were meant to be,
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    check_previewed(source, Preview::of(source), options)
+}
+
+fn check_previewed(
+    source: &str,
+    preview: Preview,
+    options: &CheckOptions,
+) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let mut diagnostics = match options.language {
-        Language::Ptx => visit(source, options, |_| count += 1).0,
-        Language::Cuda => embedded::visit(source, options, || count += 1),
+    let mut diagnostics = match (preview.unreadable, options.language) {
+        (Some(diagnostic), _) => vec![diagnostic],
+        (None, Language::Ptx) => visit_readable(false, source, options, |_| count += 1).0,
+        (None, Language::Cuda) => embedded::visit(source, options, || count += 1),
     };
-    select(source, options, &mut diagnostics);
+    select(source, preview.is_marked, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -136,8 +148,11 @@ pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let mut diagnostics = visit_by(true, source, options, |_| count += 1).0;
-    select(source, options, &mut diagnostics);
+    let mut diagnostics = match unreadable(source) {
+        Some(diagnostic) => vec![diagnostic],
+        None => visit_readable(true, source, options, |_| count += 1).0,
+    };
+    select(source, true, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -145,15 +160,16 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
 /// large enough for it.
 #[cfg(feature = "cli")]
 pub(crate) fn check_in_parallel(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
-    let found = match options.language {
-        Language::Ptx => parallel::check(source, options),
-        Language::Cuda => None,
+    let preview = Preview::of(source);
+    let found = match (&preview.unreadable, options.language) {
+        (None, Language::Ptx) => parallel::check(source, options),
+        _ => None,
     };
     let Some((count, mut diagnostics)) = found else {
-        return check_counted(source, options);
+        return check_previewed(source, preview, options);
     };
     sort(&mut diagnostics);
-    select(source, options, &mut diagnostics);
+    select(source, preview.is_marked, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -166,17 +182,27 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
 /// As [`parse`], with options.
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
-    let (mut diagnostics, version, target) = visit(source, options, |statement| {
-        statements.push(statement);
-    });
-    select(source, options, &mut diagnostics);
+    let preview = Preview::of(source);
+    let (mut diagnostics, version, target) = match preview.unreadable {
+        Some(diagnostic) => (vec![diagnostic], None, None),
+        None => visit_readable(false, source, options, |statement| statements.push(statement)),
+    };
+    select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements }, diagnostics)
 }
 
-/// Leaves what the options ask for and no comment suppresses.
-fn select(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
+/// Leaves what the options ask for and no comment suppresses; there is one only
+/// where the text may be marked.
+fn select(
+    source: &str,
+    may_be_marked: bool,
+    options: &CheckOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
-    lint::suppress(source, options, diagnostics);
+    if may_be_marked {
+        lint::suppress(source, options, diagnostics);
+    }
 }
 
 pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
@@ -184,18 +210,18 @@ pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
 pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
-    visit_by(false, source, options, sink)
+    match unreadable(source) {
+        Some(diagnostic) => (vec![diagnostic], None, None),
+        None => visit_readable(false, source, options, sink),
+    }
 }
 
-fn visit_by(
+fn visit_readable(
     plainly: bool,
     source: &str,
     options: &CheckOptions,
     sink: impl FnMut(VideoStatement),
 ) -> Run {
-    if let Some(diagnostic) = unreadable(source) {
-        return (vec![diagnostic], None, None);
-    }
     let mut checker = Checker::new(source, options, Known::default(), sink);
     if plainly {
         read_plainly(source, &mut checker);
@@ -212,13 +238,44 @@ fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
 }
 
+/// What a text is searched for before it is read.
+struct Preview {
+    unreadable: Option<Diagnostic>,
+    /// Whether a comment may say what not to report.
+    is_marked: bool,
+}
+
+impl Preview {
+    /// Searches in steps: a large text comes into the cache once, not twice.
+    fn of(source: &str) -> Preview {
+        const STEP: usize = 1 << 14;
+        let bytes = source.as_bytes();
+        let mark = memchr::memmem::Finder::new(lint::MARK);
+        let (mut nul, mut is_marked) = (None, false);
+        for start in (0..bytes.len()).step_by(STEP) {
+            let end = bytes.len().min(start + STEP);
+            if nul.is_none() {
+                nul = memchr::memchr(0, &bytes[start..end]).map(|at| start + at);
+            }
+            // It may lie across two of them.
+            let before = start.saturating_sub(lint::MARK.len() - 1);
+            is_marked = is_marked || mark.find(&bytes[before..end]).is_some();
+        }
+        Preview { unreadable: unreadable_at(source, nul), is_marked }
+    }
+}
+
 /// Text that is no PTX at all, and would only give noise.
 fn unreadable(source: &str) -> Option<Diagnostic> {
+    unreadable_at(source, memchr::memchr(0, source.as_bytes()))
+}
+
+fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     if source.len() > MAX_LEN {
         let message = "the input is larger than 4 GiB";
         return Some(Diagnostic::new(Code::V008, Span::at(0), message));
     }
-    let at = memchr::memchr(0, source.as_bytes())? as u32;
+    let at = nul? as u32;
     let what = if source.starts_with("\u{7f}ELF") {
         "an ELF file, such as a cubin or an object file"
     } else {

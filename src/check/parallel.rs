@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, is_wanted, unreadable};
+use super::{CheckOptions, Checker, Preview, is_wanted};
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
 use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_part};
@@ -19,15 +19,16 @@ use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_par
 /// Bytes that a part has at least.
 const PART: usize = 1 << 20;
 
-/// The number of statements that are meant to be video instructions, and the
-/// findings part by part; `None` where the text has to be read in order.
+/// The number of statements of a readable text that are meant to be video
+/// instructions, and the findings part by part; `None` where the text has to be
+/// read in order.
 pub(super) fn check(source: &str, options: &CheckOptions) -> Option<(usize, Vec<Diagnostic>)> {
     // Asking for the threads starts them, which takes a while.
     if source.len() < 2 * PART {
         return None;
     }
     let threads = rayon::current_num_threads();
-    if threads < 2 || unreadable(source).is_some() {
+    if threads < 2 {
         return None;
     }
     // More parts than threads, as some take longer.
@@ -86,6 +87,25 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
         start = end;
     }
     parts
+}
+
+/// A part of a large text that is all ordinary: it can be read by itself, has no
+/// video instructions and no comments for vptx, and gives no findings. The first
+/// part alone may say that it is a module.
+pub(crate) fn ordinary_part(part: &[u8], is_first: bool) -> Option<&str> {
+    let text = std::str::from_utf8(part).ok()?;
+    let Preview { unreadable, is_marked } = Preview::of(text);
+    if unreadable.is_some() || is_marked {
+        return None;
+    }
+    let survey = Survey::new(text, &(0..text.len()))?;
+    (!survey.has_video && (is_first || !survey.declarations.is_module)).then_some(text)
+}
+
+/// Length of the parts that a text starts with and that can be told without
+/// reading on.
+pub(crate) fn parts_end(text: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind(text, b"\n}").map(|at| at + 2)
 }
 
 /// What a part is found to hold without looking at video instructions.
@@ -192,7 +212,7 @@ mod tests {
             return false;
         };
         super::super::sort(&mut diagnostics);
-        super::super::select(text, &options, &mut diagnostics);
+        super::super::select(text, true, &options, &mut diagnostics);
         assert_eq!((count, diagnostics), check_counted(text, &options), "{text}");
         true
     }

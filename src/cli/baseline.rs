@@ -138,7 +138,7 @@ impl Baseline {
         let mut text = serde_json::to_string_pretty(&Written { version: VERSION, findings })
             .map_err(|error| cannot(error.into()))?;
         text.push('\n');
-        replace(&self.file, text.as_bytes()).map_err(cannot)?;
+        replace(&self.file, &[text]).map_err(cannot)?;
         Ok(total)
     }
 }

@@ -15,6 +15,7 @@ use clap::{Args, ValueEnum};
 use super::baseline::Baseline;
 use super::files::{diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
+use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
@@ -414,18 +415,21 @@ impl Run {
         arguments: &Arguments,
         color: bool,
     ) -> Result<Checked, String> {
-        let bytes = input.bytes()?;
         let named = match input {
             Input::File(path) => Some(path),
             Input::Stdin => arguments.stdin_filename.as_ref(),
         };
-        let (settings, path): (Arc<Settings>, Option<PathBuf>) = match named {
-            Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path)))?,
-            None => (self.finder.here()?, None),
-        };
         let language = match named.map(|path| Kind::of(path)) {
             Some(Kind::Cuda) => Language::Cuda,
             _ => Language::Ptx,
+        };
+        let reads = arguments.most().is_none() && language == Language::Ptx;
+        let parts = if reads { Parts::open(input) } else { None };
+        let ordinary = parts.is_some_and(|parts| parts.each(alone, |_, _| Some(())).is_some());
+        let bytes = if ordinary { None } else { Some(input.bytes()?) };
+        let (settings, path): (Arc<Settings>, Option<PathBuf>) = match named {
+            Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path)))?,
+            None => (self.finder.here()?, None),
         };
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
@@ -440,8 +444,10 @@ impl Run {
             trouble: None,
             targetless: language == Language::Cuda && options.target.is_none(),
         };
-        match arguments.most() {
-            None => {
+        match (bytes, arguments.most()) {
+            // Nothing is found in it.
+            (None, _) => {}
+            (Some(bytes), None) => {
                 let check = if alone { check_in_parallel } else { check_counted };
                 let (statements, diagnostics) = check(&decoded(&bytes), &options);
                 checked.statements = statements;
@@ -450,7 +456,9 @@ impl Run {
                 }
                 checked.diagnostics = diagnostics;
             }
-            Some(most) => mend(input, &bytes, &options, most, arguments, color, &mut checked),
+            (Some(bytes), Some(most)) => {
+                mend(input, &bytes, &options, most, arguments, color, &mut checked);
+            }
         }
         Ok(checked)
     }
@@ -476,7 +484,7 @@ fn mend(
             checked.text = Some(diff(&checked.name, bytes, &mended, color));
         } else if let Input::File(path) = input {
             // Where a link points to is what is replaced.
-            let written = fs::canonicalize(path).and_then(|path| replace(&path, &mended));
+            let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended]));
             if let Err(error) = written {
                 let why = reason(&error);
                 checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));

@@ -27,9 +27,9 @@ pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
-/// Puts new contents in the place of a file's, all or nothing; one that is not
-/// there is made.
-pub(super) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+/// Puts new contents, whose parts these are, in the place of a file's, all or
+/// nothing; one that is not there is made.
+pub(super) fn replace(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let permissions = match fs::metadata(path) {
         Ok(data) => Some(data.permissions()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -48,7 +48,9 @@ pub(super) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".vptx-").tempfile_in(folder)?;
-    file.write_all(contents)?;
+    for part in contents {
+        file.write_all(part.as_ref())?;
+    }
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }

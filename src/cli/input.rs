@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 use memmap2::MmapMut;
 
+use super::large::LARGE;
 use crate::source::MAX_LEN;
 
 /// One text to read.
@@ -84,9 +85,6 @@ fn too_large(name: &str) -> String {
     format!("`{name}` is larger than 4 GiB, the most that is read")
 }
 
-/// Files of at least this many bytes are read into large pages.
-const LARGE: u64 = 4 << 20;
-
 /// What a file holds.
 #[derive(Debug)]
 pub(super) enum Bytes {
@@ -121,7 +119,7 @@ fn read_file(path: &Path) -> Result<Bytes, String> {
     }
 }
 
-/// Reads a file of some length; in pages of 4 KiB, the first touch of each takes
+/// Reads a large file into large pages; in those of 4 KiB, the first touch of each takes
 /// as long as its contents. `None` where that does not work out.
 fn read_large(path: &Path, length: usize) -> Option<Bytes> {
     // One byte more shows whether there is more.

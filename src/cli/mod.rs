@@ -9,6 +9,7 @@ mod explain;
 mod files;
 mod format;
 mod input;
+mod large;
 mod lower;
 mod man;
 mod progress;

@@ -18,7 +18,7 @@ use crate::diagnostic::{Applicability, Severity};
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
-pub(crate) use suppress::suppress;
+pub(crate) use suppress::{MARK, suppress};
 pub use table::table;
 
 macro_rules! codes {

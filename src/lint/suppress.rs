@@ -14,13 +14,14 @@ use crate::syntax::lexer;
 use crate::text::nearest;
 
 /// What such comments start with.
-const MARK: &str = "vptx:";
+pub(crate) const MARK: &str = "vptx:";
 
 /// What may follow the mark; the formatter has words of its own.
 const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
 
 /// Drops what comments suppress, and says what is wrong with the comments. The
-/// findings are in the order of the text, before and after.
+/// findings are in the order of the text, before and after. A text without
+/// [`MARK`] has no such comments.
 pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
     let mut found = Vec::new();
     let mut suppressions = read(source, options.language, &mut found);
@@ -220,10 +221,6 @@ impl Suppression {
 
 /// The suppressions of a text, and what is wrong with their writing.
 fn read(source: &str, language: Language, found: &mut Vec<Diagnostic>) -> Vec<Suppression> {
-    // Most texts have none, and need no look at their comments.
-    if memchr::memmem::find(source.as_bytes(), MARK.as_bytes()).is_none() {
-        return Vec::new();
-    }
     let comments = match language {
         Language::Ptx => lexer::comments(source),
         Language::Cuda => embed::comments(source),

@@ -1,10 +1,11 @@
 //! Which line each statement, comment and brace stands on.
 
+use super::FormatOptions;
 use super::pieces::{Kind, Piece, Pieces};
+use super::shapes::Shapes;
 use super::spacing::{Spacing, Statement};
 use super::usual;
 use super::writer::Writer;
-use super::{FormatOptions, LineEnding};
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
@@ -48,6 +49,7 @@ const DATA: &[&str] = &[".b8", ".b16", ".b32", ".b64"];
 /// Lays out a text whose structure is sound, with edits of its tokens.
 pub(super) struct Layout<'s> {
     pieces: Pieces<'s>,
+    shapes: Shapes<'s>,
     edits: &'s [Edit],
     /// End of the piece read last.
     end: u32,
@@ -71,31 +73,38 @@ impl<'s> Layout<'s> {
         source: &'s str,
         edits: &'s [Edit],
         options: &'s FormatOptions,
-        with_edits: bool,
+        writer: Writer<'s>,
     ) -> Layout<'s> {
-        let first = source.find('\n').unwrap_or(0);
-        let crlf = first > 0 && source.as_bytes()[first - 1] == b'\r';
-        let newline = match options.line_ending {
-            LineEnding::Keep if crlf => "\r\n",
-            LineEnding::Crlf => "\r\n",
-            _ => "\n",
-        };
         Layout {
             pieces: Pieces::new(source),
+            shapes: Shapes::new(source.as_bytes()),
             edits,
             end: 0,
             options,
-            writer: Writer::new(source, newline, with_edits),
+            fresh: writer.is_empty(),
+            writer,
             level: 0,
             inline: false,
             pending: Break::None,
-            fresh: true,
             statement: Vec::new(),
             foreign: None,
         }
     }
 
-    pub(super) fn run(mut self) -> Result<(String, Vec<Edit>), Span> {
+    pub(super) fn run(mut self) -> Result<(Vec<u8>, Vec<Edit>), Span> {
+        self.read()?;
+        Ok(self.writer.finish())
+    }
+
+    /// For a part of a text; `None` where what follows would not start as a text
+    /// does.
+    #[cfg(feature = "cli")]
+    pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
+        self.read().ok()?;
+        (self.level == 0 && !self.inline).then(|| self.writer.finish().0)
+    }
+
+    fn read(&mut self) -> Result<(), Span> {
         loop {
             self.usual_statements();
             let Some(piece) = self.next().filter(|_| self.foreign.is_none()) else {
@@ -107,10 +116,7 @@ impl<'s> Layout<'s> {
                 _ => self.token(piece),
             }
         }
-        match self.foreign {
-            Some(foreign) => Err(foreign),
-            None => Ok(self.writer.finish()),
-        }
+        self.foreign.map_or(Ok(()), Err)
     }
 
     /// Where the next edit starts.
@@ -338,7 +344,10 @@ impl<'s> Layout<'s> {
         while !self.inline {
             let (start, breaks) = self.pieces.after_blanks();
             let bytes = self.pieces.bytes();
-            if let Some(comment) = usual::comment(bytes, start) {
+            if bytes.get(start) == Some(&b'/') {
+                let Some(comment) = usual::comment(bytes, start) else {
+                    return;
+                };
                 if self.next_edit() < comment.end {
                     return;
                 }
@@ -351,7 +360,7 @@ impl<'s> Layout<'s> {
                 (self.pieces.pos, self.end) = (comment.end as usize, comment.end);
                 continue;
             }
-            let Some(usual) = usual::statement(bytes, start) else {
+            let Some(usual) = usual::statement(bytes, &mut self.shapes, start) else {
                 return;
             };
             let end = usual.rest.end;

@@ -23,6 +23,7 @@
 mod layout;
 mod normalize;
 mod pieces;
+mod shapes;
 mod spacing;
 mod usual;
 mod writer;
@@ -31,8 +32,10 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::Code;
+use crate::source::decode;
 
 use layout::Layout;
+use writer::Writer;
 
 /// How to format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,21 @@ impl Default for FormatOptions {
             line_width: 100,
             line_ending: LineEnding::Lf,
             explicit_defaults: false,
+        }
+    }
+}
+
+impl FormatOptions {
+    /// How the lines of a text are to end.
+    fn newline(&self, source: &str) -> &'static str {
+        let is_crlf = || {
+            let first = source.find('\n').unwrap_or(0);
+            first > 0 && source.as_bytes()[first - 1] == b'\r'
+        };
+        match self.line_ending {
+            LineEnding::Keep if is_crlf() => "\r\n",
+            LineEnding::Crlf => "\r\n",
+            _ => "\n",
         }
     }
 }
@@ -97,6 +115,15 @@ impl FormatError {
 /// # Errors
 /// The syntax errors of the text: what is not understood is left alone.
 pub fn format(source: &str, options: &FormatOptions) -> Result<String, FormatError> {
+    // UTF-8, as it is made of pieces of such.
+    format_to_bytes(source, options).map(decode)
+}
+
+/// As [`format`](fn@format), for those who want no more than the bytes.
+pub(crate) fn format_to_bytes(
+    source: &str,
+    options: &FormatOptions,
+) -> Result<Vec<u8>, FormatError> {
     run(source, options, false).map(|(text, _)| text)
 }
 
@@ -109,16 +136,113 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
+/// Formats a part of a module that begins and ends between functions, has no syntax
+/// errors, no video instructions and no comments for vptx: what would become of it
+/// in its place. `None` where that is in doubt.
+#[cfg(feature = "cli")]
+pub(crate) fn format_part(
+    part: &str,
+    is_first: bool,
+    is_last: bool,
+    options: &FormatOptions,
+) -> Option<Vec<u8>> {
+    let writer = Writer::new(part, options.newline(part), false).in_place(is_first, is_last);
+    Layout::new(part, &[], options, writer).run_part()
+}
+
 fn run(
     source: &str,
     options: &FormatOptions,
     with_edits: bool,
-) -> Result<(String, Vec<Edit>), FormatError> {
+) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
     let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
-    Layout::new(source, &edits, options, with_edits).run().map_err(|foreign| {
+    let writer = Writer::new(source, options.newline(source), with_edits);
+    Layout::new(source, &edits, options, writer).run().map_err(|foreign| {
         let text = foreign.text(source);
         let message = format!("`{text}` cannot stand here in PTX");
         error(vec![Diagnostic::new(Code::V007, foreign, message).label("unexpected")])
     })
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::check::{ordinary_part, parts_end};
+
+    /// Formats a text part by part; `None` where a part is not ordinary.
+    fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
+        let mut text = Vec::new();
+        let (mut rest, mut is_first) = (source, true);
+        loop {
+            let cut = parts_end(&rest.as_bytes()[..rest.len().min(size)]);
+            let (part, after) = rest.split_at(cut.unwrap_or(rest.len()));
+            ordinary_part(part.as_bytes(), is_first)?;
+            let is_last = cut.is_none();
+            text.extend(format_part(part, is_first, is_last, options)?);
+            if is_last {
+                return Some(String::from_utf8(text).unwrap());
+            }
+            (rest, is_first) = (after, false);
+        }
+    }
+
+    #[test]
+    fn parts_are_formatted_as_the_whole_is() {
+        let pieces = [
+            "\n}",
+            "\n}\n",
+            "\n}\n\n\n",
+            "\n} ",
+            "\n}\r\n",
+            ".func f()\n{\n",
+            ".visible .entry k(.param .u64 p)\n{\n\n",
+            "{",
+            "// a comment\n",
+            " // a comment \n\n",
+            "/* a comment */",
+            "/* one\n} */\n",
+            "add.s32 \t%r1,%r2, %r3;",
+            "\tadd.s32 %r1, %r2, %r3;\n",
+            "ret;\n",
+            "L1:\n",
+            "L2: ",
+            ".reg .b32 \t%r<4>;\n",
+            "\t.loc\t1 2 3\n",
+            ".global .b8 t[2] = {1, 2};\n",
+            ".global .b8 t[2] = {\n1, 2",
+            "};\n",
+            ".section .x {\n",
+            ".b8 1\n",
+            "# 1 \"a\"\n",
+            "@@DWARF .byte 1\n",
+            ".file 1 \"a.cu\"\n",
+            ".version 8.0\n.target sm_90\n",
+            ";",
+        ];
+        let mut state = 7u64;
+        let mut pick = |limit: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        let options = [
+            FormatOptions::default(),
+            FormatOptions { indent_width: 0, line_width: 20, ..FormatOptions::default() },
+            FormatOptions { line_ending: LineEnding::Crlf, ..FormatOptions::default() },
+        ];
+        let mut formatted = 0;
+        for _ in 0..40_000 {
+            let count = 1 + pick(16);
+            let source: String = (0..count).map(|_| pieces[pick(pieces.len())]).collect();
+            let options = &options[pick(options.len())];
+            let size = 1 + pick(80);
+            if let Some(text) = by_parts(&source, options, size) {
+                assert_eq!(Ok(text), format(&source, options), "{source:?} {size}");
+                formatted += usize::from(size < source.len());
+            }
+        }
+        assert!(formatted > 1000, "{formatted}");
+    }
 }

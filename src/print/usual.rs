@@ -5,6 +5,7 @@
 //! tokens; what is written is the same. Edits are always made from tokens, and
 //! tests hold the two against each other.
 
+use super::shapes::Shapes;
 use crate::source::Span;
 use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 use crate::syntax::ordinary::{self, next_token};
@@ -21,127 +22,23 @@ pub(super) struct Usual {
     pub(super) is_label: bool,
 }
 
-/// What a byte may be among operands.
-#[derive(Clone, Copy)]
-enum Class {
-    /// Nothing usual.
-    Other,
-    Letter,
-    Digit,
-    Percent,
-    Dot,
-    Comma,
-    Space,
-    /// `[`
-    Address,
-    /// `]`
-    AddressEnd,
-    /// `{`
-    Vector,
-    /// `}`
-    VectorEnd,
-    /// `-` or `!`
-    Sign,
-    /// `|` or `+`
-    Joint,
-    End,
-}
-
-impl Class {
-    const fn of(byte: u8) -> Class {
-        match byte {
-            b'0'..=b'9' => Class::Digit,
-            _ if is_word_start(byte) => Class::Letter,
-            b'%' => Class::Percent,
-            b'.' => Class::Dot,
-            b',' => Class::Comma,
-            b' ' => Class::Space,
-            b'[' => Class::Address,
-            b']' => Class::AddressEnd,
-            b'{' => Class::Vector,
-            b'}' => Class::VectorEnd,
-            b'-' | b'!' => Class::Sign,
-            b'|' | b'+' => Class::Joint,
-            b';' => Class::End,
-            _ => Class::Other,
-        }
-    }
-
-    /// Those that may follow, only where no other space would be written between
-    /// the two.
-    const fn followers(self) -> &'static [Class] {
-        use Class::{
-            Address, AddressEnd, Comma, Digit, Dot, End, Joint, Letter, Percent, Sign, Space,
-            Vector, VectorEnd,
-        };
-        match self {
-            Letter | Digit => &[Letter, Digit, Dot, Comma, AddressEnd, VectorEnd, Joint, End],
-            Percent => &[Letter, Digit],
-            Dot => &[Letter],
-            Comma => &[Space],
-            Space => &[Letter, Digit, Percent, Address, Vector, Sign],
-            Address => &[Letter, Percent],
-            AddressEnd => &[Comma, End],
-            Vector => &[Letter, Digit, Percent, Sign],
-            VectorEnd => &[Comma, AddressEnd, End],
-            Sign | Joint => &[Letter, Digit, Percent],
-            Class::Other | End => &[],
-        }
-    }
-}
-
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        classes[byte] = Class::of(byte as u8);
-        byte += 1;
-    }
-    classes
-};
-
-/// For a class in the upper and one in the lower four bits, whether the second may
-/// follow the first; and whether it is a joint.
-const PAIRS: [u8; 256] = {
-    let mut pairs = [0; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let first = CLASSES[byte];
-        let (followers, mut at) = (first.followers(), 0);
-        while at < followers.len() {
-            let second = followers[at];
-            let joint = if matches!(second, Class::Joint) { JOINT } else { 0 };
-            pairs[(first as usize) << 4 | second as usize] = USUAL | joint;
-            at += 1;
-        }
-        byte += 1;
-    }
-    pairs
-};
-
-const USUAL: u8 = 1;
-const JOINT: u8 = 2;
-
 /// The statement at an offset, if it is of the usual shape.
 #[inline]
-pub(super) fn statement(bytes: &[u8], start: usize) -> Option<Usual> {
+pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<Usual> {
     let opcode = match bytes.get(start)? {
         b'.' => return location(bytes, start),
         b'@' => guard_end(bytes, start)?,
         _ => start,
     };
-    let mut at = opcode;
-    // Dots bind to the words behind them.
-    loop {
-        bytes.get(at).filter(|&&byte| is_word_start(byte))?;
-        at = word_end(bytes, at + 1);
-        if bytes.get(at) != Some(&b'.') {
-            break;
-        }
-        at += 1;
+    bytes.get(opcode).filter(|&&byte| is_word_start(byte))?;
+    let shape = shapes.at(opcode);
+    // None is so long that this would be too short.
+    let length = shape.name.trailing_ones();
+    let head = Span::new(start as u32, opcode as u32 + length);
+    if shape.odd & low_bits(length) & !1 != 0 || bytes[head.end as usize - 1] == b'.' {
+        return None;
     }
-    let head = Span::new(start as u32, at as u32);
-    at = blank_end(bytes, at);
+    let at = blank_end(bytes, head.end as usize);
     let blanks = at - head.end as usize;
     let (end, space, is_label) = match bytes.get(at)? {
         b';' => (at + 1, false, false),
@@ -150,9 +47,14 @@ pub(super) fn statement(bytes: &[u8], start: usize) -> Option<Usual> {
             plain.then_some((at + 1, false, true))?
         }
         _ if blanks == 0 => return None,
-        _ => (operands_end(bytes, at)?, true, false),
+        _ => (operands_end(bytes, shapes, at)?, true, false),
     };
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
+}
+
+/// The lowest bits, less than 64 of them or all.
+fn low_bits(count: u32) -> u64 {
+    1u64.checked_shl(count).unwrap_or(0).wrapping_sub(1)
 }
 
 /// Whether the line ends behind a label, but perhaps for a comment, and what
@@ -209,30 +111,41 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b' ')).then_some(at + 1)
 }
 
-/// The longest operands that are looked at, in bytes: a text without `;` is not to
+/// The longest operands that are looked at, in bytes, or not much more: a text without `;` is not to
 /// be searched to its end for each of its statements.
 const LONGEST: usize = 1024;
 
 /// Offset after the `;` behind operands.
 #[inline]
-fn operands_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let most = bytes.len().min(start + LONGEST);
-    let end = start + memchr::memchr(b';', &bytes[start..most])? + 1;
-    let operands = &bytes[start..end];
-    let (mut all, mut any) = (USUAL, 0);
-    let mut class = Class::Space;
-    // Without branches: this is most of what formatting takes.
-    for &byte in operands {
-        let next = CLASSES[usize::from(byte)];
-        let pair = PAIRS[(class as usize) << 4 | next as usize];
-        all &= pair;
-        any |= pair;
-        class = next;
+fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<usize> {
+    is_operand_start(bytes[start]).then_some(())?;
+    // What comes before the first operand is not a space in each case.
+    let mut first = 1;
+    for at in (start..start + LONGEST).step_by(64) {
+        let shape = shapes.at(at);
+        let length = shape.end.trailing_zeros();
+        let inside = low_bits(length.saturating_add(1).min(64));
+        if shape.odd & inside & !first != 0 {
+            return None;
+        }
+        let mut joints = shape.joint & inside;
+        while joints != 0 {
+            if !joins(bytes, at + joints.trailing_zeros() as usize) {
+                return None;
+            }
+            joints &= joints - 1;
+        }
+        if length < 64 {
+            return Some(at + length as usize + 1);
+        }
+        first = 0;
     }
-    let joints = || operands.iter().enumerate().filter(|(_, byte)| matches!(byte, b'|' | b'+'));
-    let usual =
-        all == USUAL && (any & JOINT == 0 || joints().all(|(at, _)| joins(bytes, start + at)));
-    usual.then_some(end)
+    None
+}
+
+/// Whether operands may start with a byte, and no more than a space be before it.
+fn is_operand_start(byte: u8) -> bool {
+    is_word(byte) || matches!(byte, b'%' | b'[' | b'{' | b'-' | b'!')
 }
 
 /// Whether `|` and `+` stand between a name and what they are written close to:

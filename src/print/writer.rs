@@ -5,8 +5,72 @@ use super::usual::Usual;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
+/// Bytes that are copied at once, some of them in vain: to copy as many as there
+/// are takes longer.
+const STEP: usize = 32;
+
+/// Bytes that there is always room for.
+const ROOM: usize = 4096;
+
 /// Spaces to indent with, in one piece.
-const BLANKS: &str = "                                ";
+const BLANKS: usize = 256;
+
+/// What was written.
+#[derive(Debug)]
+struct Text {
+    /// Longer than that by [`ROOM`] at least.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Text {
+    /// Has room for some bytes.
+    fn new(bytes: usize) -> Text {
+        Text { bytes: vec![0; bytes + ROOM], len: 0 }
+    }
+
+    fn written(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    #[inline]
+    fn push(&mut self, text: &[u8]) {
+        let end = self.len + text.len();
+        self.make_room(end);
+        self.bytes[self.len..end].copy_from_slice(text);
+        self.len = end;
+    }
+
+    /// Appends a part of a text that is mostly short.
+    #[inline]
+    fn push_short(&mut self, text: &[u8], start: usize, end: usize) {
+        self.make_room(self.len + (end - start));
+        let (mut from, mut to) = (start, self.len);
+        self.len += end - start;
+        while from < end {
+            match (text.get(from..from + STEP), self.bytes.get_mut(to..to + STEP)) {
+                (Some(some), Some(room)) => room.copy_from_slice(some),
+                // The text ends here.
+                _ => return self.bytes[to..to + end - from].copy_from_slice(&text[from..end]),
+            }
+            from += STEP;
+            to += STEP;
+        }
+    }
+
+    /// Makes room behind an offset.
+    #[inline]
+    fn make_room(&mut self, end: usize) {
+        if end + ROOM > self.bytes.len() {
+            self.grow(end);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        self.bytes.resize(end.max(self.bytes.len() * 3 / 2) + ROOM, 0);
+    }
+}
 
 /// White space before the next piece.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,11 +96,17 @@ pub(super) struct Mark {
 pub(super) struct Writer<'s> {
     source: &'s str,
     newline: &'static str,
-    out: String,
+    /// Two line breaks, and [`BLANKS`] behind.
+    white: Box<[u8]>,
+    out: Text,
     /// The part of the source that comes next in `out`, unless other text does.
     run: Option<(usize, usize)>,
     /// What comes after it.
     gap: Gap,
+    /// Whether no text comes before.
+    is_first: bool,
+    /// Whether the text ends here.
+    is_last: bool,
     /// Bytes on the line at hand, the gap with them.
     column: usize,
     edits: Option<Vec<Edit>>,
@@ -49,18 +119,28 @@ impl<'s> Writer<'s> {
         Writer {
             source,
             newline,
+            white: format!("{newline}{newline}{:BLANKS$}", "").into_bytes().into(),
             // Blanks in place of tabs take some more.
-            out: String::with_capacity(source.len() + source.len() / 8),
+            out: Text::new(source.len() + source.len() / 8),
             run: None,
             gap: Gap::default(),
+            is_first: true,
+            is_last: true,
             column: 0,
             edits: edits.then(Vec::new),
             compared: (0, 0),
         }
     }
 
+    /// For a part of a text.
+    #[cfg(feature = "cli")]
+    pub(super) fn in_place(self, is_first: bool, is_last: bool) -> Writer<'s> {
+        Writer { is_first, is_last, ..self }
+    }
+
+    /// Whether nothing stands before what comes next.
     pub(super) fn is_empty(&self) -> bool {
-        self.out.is_empty() && self.run.is_none()
+        self.is_first && self.out.len == 0 && self.run.is_none()
     }
 
     /// Whether it notes what it changes.
@@ -106,12 +186,12 @@ impl<'s> Writer<'s> {
         let Writer { out, run, gap, column, edits, compared, .. } = self;
         let edits = edits.as_ref().map_or(0, Vec::len);
         let (run, gap, column, compared) = (*run, *gap, *column, *compared);
-        Mark { written: out.len(), edits, compared, run, gap, column }
+        Mark { written: out.len, edits, compared, run, gap, column }
     }
 
     /// Takes back what was written since a mark.
     pub(super) fn take_back(&mut self, mark: Mark) {
-        self.out.truncate(mark.written);
+        self.out.len = mark.written;
         (self.compared, self.run, self.gap) = (mark.compared, mark.run, mark.gap);
         self.column = mark.column;
         if let Some(edits) = &mut self.edits {
@@ -159,15 +239,18 @@ impl<'s> Writer<'s> {
         if is_source {
             return self.extend(head.to(rest));
         }
-        self.flush();
-        self.run = None;
+        if self.run.is_some() {
+            self.flush();
+            self.run = None;
+        }
         let gap = std::mem::take(&mut self.gap);
         self.fill(gap);
-        self.out.push_str(head.text(self.source));
+        let source = self.source.as_bytes();
+        self.out.push_short(source, head.start as usize, end);
         if space {
-            self.out.push(' ');
+            self.out.push_short(b" ", 0, 1);
         }
-        self.out.push_str(rest.text(self.source));
+        self.out.push_short(source, start, rest.end as usize);
     }
 
     /// Writes a part of the source that has no line break.
@@ -210,26 +293,38 @@ impl<'s> Writer<'s> {
         self.run = None;
         let gap = std::mem::take(&mut self.gap);
         self.fill(gap);
-        self.out.push_str(text);
+        self.out.push(text.as_bytes());
     }
 
+    #[inline]
     fn fill(&mut self, gap: Gap) {
+        if gap.newlines > 2 || gap.blanks > BLANKS {
+            return self.fill_much(gap);
+        }
+        let before = 2 * self.newline.len();
+        let start = before - usize::from(gap.newlines) * self.newline.len();
+        self.out.push_short(&self.white, start, before + gap.blanks);
+    }
+
+    #[cold]
+    fn fill_much(&mut self, gap: Gap) {
         for _ in 0..gap.newlines {
-            self.out.push_str(self.newline);
+            self.out.push(self.newline.as_bytes());
         }
         let mut left = gap.blanks;
         while left > 0 {
-            let some = left.min(BLANKS.len());
-            self.out.push_str(&BLANKS[..some]);
+            let some = left.min(BLANKS);
+            let before = 2 * self.newline.len();
+            self.out.push(&self.white[before..before + some]);
             left -= some;
         }
     }
 
     fn flush(&mut self) {
         if let Some((start, end)) = &mut self.run {
-            self.out.push_str(&self.source[*start..*end]);
+            self.out.push(&self.source.as_bytes()[*start..*end]);
             *start = *end;
-            self.compared = (self.out.len(), *end);
+            self.compared = (self.out.len, *end);
         }
     }
 
@@ -239,21 +334,28 @@ impl<'s> Writer<'s> {
             return;
         };
         let (out, start) = self.compared;
-        let written = &self.out[out..];
-        if written != &self.source[start..end] {
+        let written = &self.out.written()[out..];
+        if written != &self.source.as_bytes()[start..end] {
             let span = Span::new(start as u32, end as u32);
-            edits.push(Edit::replace(span, written));
+            edits.push(Edit::replace(span, String::from_utf8_lossy(written)));
         }
     }
 
-    /// Ends the last line.
-    pub(super) fn finish(mut self) -> (String, Vec<Edit>) {
+    /// Ends the last line. The bytes are UTF-8: pieces of the source, and others.
+    pub(super) fn finish(mut self) -> (Vec<u8>, Vec<Edit>) {
         self.flush();
-        if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.out.push_str(self.newline);
+        let ended = match self.out.written().last() {
+            Some(&last) => last == b'\n',
+            // A part ends with a function.
+            None => self.is_first,
+        };
+        if self.is_last && !ended {
+            self.out.push(self.newline.as_bytes());
         }
         self.compare(self.source.len());
-        (self.out, self.edits.unwrap_or_default())
+        let Text { mut bytes, len } = self.out;
+        bytes.truncate(len);
+        (bytes, self.edits.unwrap_or_default())
     }
 }
 

@@ -76,7 +76,7 @@ impl<'s> Stops<'s> {
         for (to, bytes) in self.masks.iter_mut().zip(rest.chunks(BLOCK)) {
             let mut block = [0; BLOCK];
             block[..bytes.len()].copy_from_slice(bytes);
-            *to = mask(&block);
+            *to = mask(&block, is_stop);
         }
     }
 }
@@ -110,12 +110,13 @@ fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
 #[cfg(not(feature = "simd"))]
 fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
     let blocks = group.as_chunks().0;
-    std::array::from_fn(|at| mask(&blocks[at]))
+    std::array::from_fn(|at| mask(&blocks[at], is_stop))
 }
 
+/// A bit for each byte of a block, whether it is such a one.
 #[inline]
-fn mask(block: &[u8; BLOCK]) -> u64 {
-    let flags = block.map(|byte| u8::from(is_stop(byte)));
+pub(crate) fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
+    let flags = block.map(|byte| u8::from(is(byte)));
     // A product brings the lowest bits of eight bytes together, at its top.
     flags.as_chunks().0.iter().enumerate().fold(0, |mask, (at, &word)| {
         let word = u64::from_le_bytes(word).wrapping_mul(0x0102_0408_1020_4080);

@@ -77,6 +77,7 @@ pub(crate) fn word_end(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Offset after the spaces and tabs from `at` on.
+#[inline]
 pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t')) {
         at += 1;

@@ -4,7 +4,7 @@
 //! and every error is kept: a statement that does not parse ends at its `;`
 //! and reading goes on.
 
-mod blocks;
+pub(crate) mod blocks;
 mod constant;
 mod grammar;
 pub(crate) mod lexer;

@@ -1,0 +1,215 @@
+//! Large files, read in parts and not kept.
+//!
+//! Most modules have no video instructions at all. A part of one that comes into
+//! the processor's cache, is found to be ordinary, and makes room for the next one,
+//! takes less than half the time that memory for the whole text would; and all
+//! cores can take parts.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
+
+use super::input::Input;
+use crate::check::{ordinary_part, parts_end};
+use crate::source::MAX_LEN;
+
+/// Files of at least this many bytes are large.
+pub(super) const LARGE: u64 = 4 << 20;
+
+/// Bytes to read at once: two of these, and what is made of them, fit the second
+/// cache of a core.
+const STEP: usize = 1 << 19;
+
+/// Bytes that a part may have in any case.
+const LONG: usize = 1 << 21;
+
+/// A text that is cut behind functions.
+pub(super) struct Parts<R> {
+    file: R,
+    /// What is read already of the next part.
+    rest: Vec<u8>,
+    /// Bytes of the parts before that.
+    done: usize,
+    /// Parts before that.
+    count: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    More,
+    Done,
+    Failed,
+}
+
+/// Where a part stands in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    at: usize,
+    pub(super) is_first: bool,
+    pub(super) is_last: bool,
+}
+
+impl Parts<File> {
+    /// Those of a large file, if it can be opened.
+    pub(super) fn open(input: &Input) -> Option<Parts<File>> {
+        let Input::File(path) = input else {
+            return None;
+        };
+        let file = File::open(path).ok()?;
+        let data = file.metadata().ok()?;
+        let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
+        (data.is_file() && large).then(|| Parts::new(file))
+    }
+}
+
+impl<R: Read + Send> Parts<R> {
+    fn new(file: R) -> Parts<R> {
+        Parts { file, rest: Vec::new(), done: 0, count: 0, state: State::More }
+    }
+
+    /// Does a piece of work for each part, with all cores if this text is `alone`;
+    /// the results are in order. `None` if a part is not ordinary, or cannot be
+    /// read: nothing is known of the text then.
+    pub(super) fn each<T: Send>(
+        self,
+        alone: bool,
+        work: impl Fn(&str, Place) -> Option<T> + Sync,
+    ) -> Option<Vec<T>> {
+        let parts = Mutex::new(self);
+        let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let some = || {
+            let mut results = Vec::new();
+            let mut part = Vec::with_capacity(2 * STEP);
+            loop {
+                let next = lock().next(&mut part);
+                let Some(place) = next else {
+                    return results;
+                };
+                let text = ordinary_part(&part, place.is_first);
+                match text.and_then(|text| work(text, place)) {
+                    Some(result) => results.push((place.at, result)),
+                    None => lock().state = State::Failed,
+                }
+            }
+        };
+        let mut results = if alone {
+            rayon::broadcast(|_| some()).into_iter().flatten().collect()
+        } else {
+            some()
+        };
+        results.sort_unstable_by_key(|(at, _)| *at);
+        let done = lock().state == State::Done;
+        done.then(|| results.into_iter().map(|(_, result)| result).collect())
+    }
+
+    /// Reads the next part into a buffer.
+    fn next(&mut self, part: &mut Vec<u8>) -> Option<Place> {
+        if self.state != State::More {
+            return None;
+        }
+        part.clear();
+        part.append(&mut self.rest);
+        self.state = match self.fill(part) {
+            Ok(true) => State::More,
+            Ok(false) => State::Done,
+            Err(_) => State::Failed,
+        };
+        let at = self.count;
+        self.count += 1;
+        let place = Place { at, is_first: at == 0, is_last: self.state == State::Done };
+        (self.state != State::Failed).then_some(place)
+    }
+
+    /// Reads up to the end of a part, or of the text. Says whether there is more;
+    /// fails where a part outgrows all before it, and the text is better read as a
+    /// whole.
+    fn fill(&mut self, part: &mut Vec<u8>) -> io::Result<bool> {
+        while part.len() < self.done.max(LONG) {
+            let before = part.len().saturating_sub(1);
+            if self.file.by_ref().take(STEP as u64).read_to_end(part)? == 0 {
+                return Ok(false);
+            }
+            if let Some(end) = parts_end(&part[before..]) {
+                self.rest.extend_from_slice(&part[before + end..]);
+                part.truncate(before + end);
+                self.done += part.len();
+                return Ok(true);
+            }
+        }
+        Err(io::ErrorKind::FileTooLarge.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parts of a text.
+    fn parts(text: &str) -> Option<Vec<(String, Place)>> {
+        let mut parts = Parts::new(text.as_bytes());
+        let mut part = Vec::new();
+        let read = std::iter::from_fn(|| {
+            let place = parts.next(&mut part)?;
+            Some((String::from_utf8(part.clone()).unwrap(), place))
+        });
+        let read = read.collect();
+        (parts.state == State::Done).then_some(read)
+    }
+
+    #[test]
+    fn parts_are_the_text_cut_behind_functions() {
+        for lines in [1, 1000, STEP / 16 - 1, STEP / 16, STEP / 16 + 1, STEP / 10] {
+            let text = format!("{}}}\n\n}} // end\n", "add.u32 a, b, c;\n".repeat(lines)).repeat(3);
+            let parts = parts(&text).unwrap();
+            let whole: String = parts.iter().map(|(part, _)| part.as_str()).collect();
+            assert_eq!(whole, text);
+            assert!(text.len() < 2 * STEP || parts.len() > 1);
+            let last = parts.len() - 1;
+            for (at, (part, place)) in parts.iter().enumerate() {
+                assert_eq!(*place, Place { at, is_first: at == 0, is_last: at == last });
+                assert!(at == last || part.ends_with("\n}"));
+            }
+        }
+        assert_eq!(parts("").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn parts_that_outgrow_all_before_are_left_to_others() {
+        let text = "ret;\n".repeat(LONG / 5 + STEP);
+        assert_eq!(parts(&text), None);
+        let text = "ret;\n}\n".repeat(LONG) + &text;
+        assert!(parts(&text).is_some());
+    }
+
+    #[test]
+    fn results_are_in_order_and_of_ordinary_texts() {
+        let function = ".func f()\n{\n\tret;\n}\n";
+        let text = function.repeat(6 * STEP / function.len());
+        let read = |text: &str, alone| {
+            Parts::new(text.as_bytes()).each(alone, |part, _| Some(part.to_string()))
+        };
+        for alone in [false, true] {
+            let parts = read(&text, alone).unwrap();
+            assert!(parts.len() > 3);
+            assert_eq!(parts.concat(), text);
+            let odd = [
+                "vadd.s32.s32.s32 a, b, c;",
+                "// vptx: ignore\n",
+                "/*",
+                "}",
+                "\0",
+                ".version 8.0\n",
+            ];
+            for odd in odd {
+                assert_eq!(read(&format!("{text}{odd}"), alone), None, "{odd}");
+                assert_eq!(read(&format!("{text}{odd}\n{text}"), alone), None, "{odd}");
+            }
+        }
+        assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
+        assert_eq!(
+            Parts::new(text.as_bytes()).each(true, |_, place| (!place.is_last).then_some(0)),
+            None
+        );
+    }
+}
