@@ -28,52 +28,83 @@ fn is_stop(byte: u8) -> bool {
 #[derive(Debug)]
 pub(super) struct Stops<'s> {
     bytes: &'s [u8],
+    /// The letter, lower case, that starts what is wanted.
+    initial: u8,
     /// Where the group at hand starts.
     start: usize,
-    /// For each of its blocks a bit for each stop.
-    masks: [u64; BLOCKS],
+    group: Group,
+}
+
+/// Where a search for a stop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Offset of the stop, or of the text's end.
+    pub(super) stop: usize,
+    /// Offset of the last line break that was passed over with the `;` before it.
+    pub(super) begun: Option<usize>,
+}
+
+/// For each block of a group some bits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// Stops, but for those that are no matter: a `;` at the end of its line and that
+    /// line break, where a tab follows and a word that is not wanted.
+    stops: [u64; BLOCKS],
+    /// These line breaks, as far as they are told from others.
+    begun: [u64; BLOCKS],
 }
 
 impl<'s> Stops<'s> {
-    pub(super) fn new(bytes: &'s [u8]) -> Stops<'s> {
-        let mut stops = Stops { bytes, start: 0, masks: [0; BLOCKS] };
+    pub(super) fn new(bytes: &'s [u8], initial: u8) -> Stops<'s> {
+        let mut stops = Stops { bytes, initial, start: 0, group: Group::default() };
         stops.load(0);
         stops
     }
 
-    /// Offset of the first stop at or after an offset, or of the text's end.
+    /// The first stop at or after an offset.
     #[inline]
-    pub(super) fn next(&mut self, at: usize) -> usize {
+    pub(super) fn next(&mut self, at: usize) -> Found {
         let start = at - at % GROUP;
         if start != self.start {
             self.load(start);
         }
         let mut block = at % GROUP / BLOCK;
-        let mut mask = self.masks[block] & u64::MAX << (at % BLOCK);
-        while mask == 0 {
+        let mut stops = self.group.stops[block] & u64::MAX << (at % BLOCK);
+        // A line break at the offset has its `;` before that.
+        let mut begun = self.group.begun[block] & (u64::MAX - 1) << (at % BLOCK);
+        let mut last = None;
+        loop {
+            let base = self.start + block * BLOCK;
+            let stop = stops.trailing_zeros();
+            begun &= 1u64.checked_shl(stop).unwrap_or(0).wrapping_sub(1);
+            if begun != 0 {
+                last = Some(base + BLOCK - 1 - begun.leading_zeros() as usize);
+            }
+            if stops != 0 {
+                return Found { stop: base + stop as usize, begun: last };
+            }
             block += 1;
             if block == BLOCKS {
                 let start = self.start + GROUP;
                 if start >= self.bytes.len() {
-                    return self.bytes.len();
+                    return Found { stop: self.bytes.len(), begun: last };
                 }
                 self.load(start);
                 block = 0;
             }
-            mask = self.masks[block];
+            (stops, begun) = (self.group.stops[block], self.group.begun[block]);
         }
-        self.start + block * BLOCK + mask.trailing_zeros() as usize
     }
 
     fn load(&mut self, start: usize) {
         self.start = start;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        if let Some(group) = rest.first_chunk() {
-            self.masks = masks(group);
+        if let Some(bytes) = rest.first_chunk() {
+            self.group = group(bytes, self.initial);
             return;
         }
-        self.masks = [0; BLOCKS];
-        for (to, bytes) in self.masks.iter_mut().zip(rest.chunks(BLOCK)) {
+        self.group = Group::default();
+        for (to, bytes) in self.group.stops.iter_mut().zip(rest.chunks(BLOCK)) {
             let mut block = [0; BLOCK];
             block[..bytes.len()].copy_from_slice(bytes);
             *to = mask(&block, is_stop);
@@ -82,35 +113,71 @@ impl<'s> Stops<'s> {
 }
 
 #[cfg(feature = "simd")]
-fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
+fn group(bytes: &[u8; GROUP], initial: u8) -> Group {
     use fearless_simd::prelude::*;
     use fearless_simd::{Level, Simd, dispatch, u8x64};
 
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
-    fn masks<S: Simd>(simd: S, group: &[u8; GROUP]) -> [u64; BLOCKS] {
-        let blocks = group.as_chunks::<BLOCK>().0;
-        std::array::from_fn(|at| {
-            let bytes = u8x64::from_slice(simd, &blocks[at]);
-            // As in `is_stop`.
-            let odd = bytes | 1;
-            let stops = odd.simd_eq(b'#')
-                | odd.simd_eq(b';')
-                | bytes.simd_eq(b'/')
-                | bytes.simd_eq(b'{')
-                | bytes.simd_eq(b'}')
-                | bytes.simd_eq(b'\n');
-            stops.to_bitmask()
-        })
+    /// A bit for each byte of a block.
+    #[derive(Clone, Copy, Default)]
+    struct Kinds {
+        end: u64,
+        newline: u64,
+        other: u64,
+        tab: u64,
+        /// What starts a word that is not wanted.
+        word: u64,
     }
 
-    dispatch!(Level::new(), simd => masks(simd, group))
+    #[inline(always)]
+    fn kinds<S: Simd>(simd: S, block: &[u8; BLOCK], initial: u8) -> Kinds {
+        let bytes = u8x64::from_slice(simd, block);
+        let lower = bytes | 0x20;
+        let letter = (lower - b'a').simd_lt(26) & !lower.simd_eq(initial);
+        // As in `is_stop`.
+        let other = (bytes | 1).simd_eq(b'#')
+            | bytes.simd_eq(b':')
+            | bytes.simd_eq(b'/')
+            | bytes.simd_eq(b'{')
+            | bytes.simd_eq(b'}');
+        Kinds {
+            end: bytes.simd_eq(b';').to_bitmask(),
+            newline: bytes.simd_eq(b'\n').to_bitmask(),
+            other: other.to_bitmask(),
+            tab: bytes.simd_eq(b'\t').to_bitmask(),
+            word: letter.to_bitmask(),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
+    fn group<S: Simd>(simd: S, bytes: &[u8; GROUP], initial: u8) -> Group {
+        let blocks = bytes.as_chunks::<BLOCK>().0;
+        let kinds: [Kinds; BLOCKS] = std::array::from_fn(|at| kinds(simd, &blocks[at], initial));
+        let of = |at: usize| kinds.get(at).copied().unwrap_or_default();
+        let begun: [u64; BLOCKS] = std::array::from_fn(|at| {
+            let (before, now, next) = (of(at.wrapping_sub(1)), of(at), of(at + 1));
+            now.newline
+                & (now.end << 1 | before.end >> 63)
+                & (now.tab >> 1 | next.tab << 63)
+                & (now.word >> 2 | next.word << 62)
+        });
+        let stops = std::array::from_fn(|at| {
+            let ended = begun[at] >> 1 | begun.get(at + 1).map_or(0, |next| next << 63);
+            let now = kinds[at];
+            now.other | (now.newline & !begun[at]) | (now.end & !ended)
+        });
+        Group { stops, begun }
+    }
+
+    dispatch!(Level::new(), simd => group(simd, bytes, initial))
 }
 
+/// Without wide vectors it costs more to tell line breaks than to stop at them.
 #[cfg(not(feature = "simd"))]
-fn masks(group: &[u8; GROUP]) -> [u64; BLOCKS] {
-    let blocks = group.as_chunks().0;
-    std::array::from_fn(|at| mask(&blocks[at], is_stop))
+fn group(bytes: &[u8; GROUP], _initial: u8) -> Group {
+    let blocks = bytes.as_chunks().0;
+    let stops = std::array::from_fn(|at| mask(&blocks[at], is_stop));
+    Group { stops, begun: [0; BLOCKS] }
 }
 
 /// A bit for each byte of a block, whether it is such a one.
@@ -128,19 +195,66 @@ pub(crate) fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
 mod tests {
     use super::*;
 
+    /// What a search byte by byte finds, stopping everywhere.
+    fn plainly(bytes: &[u8], at: usize) -> usize {
+        let stop = |byte: &u8| b"\n\"#/:;{}".contains(byte);
+        bytes[at..].iter().position(stop).map_or(bytes.len(), |found| at + found)
+    }
+
+    /// Whether a `;` and the line break behind it need no stop.
+    fn is_passed(bytes: &[u8], at: usize) -> bool {
+        matches!(bytes[at..], [b';', b'\n', b'\t', word, ..]
+            if word.is_ascii_alphabetic() && !word.eq_ignore_ascii_case(&b'v'))
+    }
+
     #[test]
     fn stops_are_those_of_a_search_byte_by_byte() {
-        for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100] {
-            // Each byte at some places of a block.
-            let bytes: Vec<u8> = (0..length).map(|n: u32| (n * n * 37 % 257) as u8).collect();
-            let mut stops = Stops::new(&bytes);
+        let some = b";\n\ta;\n\tB;\n\tv;\n\t\"#/:{}x;\n\tV;\n\t.;\n\n\t; ";
+        for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100, 5000] {
+            let mut state = length as u64;
+            let mut pick = |limit: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) as usize % limit
+            };
+            // Each byte at some places of a block, and pieces that matter.
+            let mut bytes: Vec<u8> = (0..length).map(|n: u32| (n * n * 37 % 257) as u8).collect();
+            for _ in 0..length / 8 {
+                let (from, len) = (pick(some.len()), 1 + pick(8));
+                let piece = &some[from..some.len().min(from + len)];
+                let to = pick(bytes.len().saturating_sub(8).max(1));
+                bytes.splice(to..(to + piece.len()).min(length as usize), piece.iter().copied());
+                bytes.truncate(length as usize);
+            }
+            let mut stops = Stops::new(&bytes, b'v');
             // Forwards, and back again.
             for at in (0..=bytes.len()).chain((0..=bytes.len()).rev()) {
-                let stop = |byte: &u8| b"\n\"#/:;{}".contains(byte);
-                let found = bytes[at..].iter().position(stop);
-                let expected = found.map_or(bytes.len(), |found| at + found);
-                assert_eq!(stops.next(at), expected, "{at} of {length}");
+                let found = stops.next(at);
+                let (mut stop, mut begun) = (plainly(&bytes, at), None);
+                while stop < found.stop {
+                    // What was not stopped at was a passed pair, or the second of one.
+                    let second = stop > 0 && is_passed(&bytes, stop - 1);
+                    assert!(is_passed(&bytes, stop) || second, "{at} of {length}: {stop}");
+                    if second && stop > at {
+                        begun = Some(stop);
+                    }
+                    stop = plainly(&bytes, stop + 1);
+                }
+                assert_eq!(found, Found { stop, begun }, "{at} of {length}");
             }
         }
+    }
+
+    #[test]
+    #[cfg(feature = "simd")]
+    fn ordinary_lines_need_no_stop() {
+        let bytes = "\tadd.s32 \t%r1, %r2, %r3;\n".repeat(4 * GROUP / 26);
+        let mut stops = Stops::new(bytes.as_bytes(), b'v');
+        let (mut at, mut count) = (0, 0);
+        while at < bytes.len() / GROUP * GROUP {
+            at = stops.next(at).stop + 1;
+            count += 1;
+        }
+        // Only where groups meet.
+        assert!(count <= 2 * 4 + 2, "{count}");
     }
 }

@@ -4,7 +4,7 @@
 //! Those whose shape leaves no doubt are passed over here; whatever else comes
 //! is left to the reader, which reads the same without this, only slower.
 
-use super::blocks::Stops;
+use super::blocks::{Found, Stops};
 use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 
 /// What a statement's first byte says.
@@ -50,8 +50,9 @@ pub(super) const fn starts(initial: u8) -> [Start; 256] {
 }
 
 impl<'s> Ordinary<'s> {
-    pub(super) fn new(bytes: &'s [u8], starts: &'static [Start; 256]) -> Ordinary<'s> {
-        Ordinary { bytes, stops: Stops::new(bytes), starts }
+    /// For what starts with a letter, lower case, and the table of that.
+    pub(super) fn new(bytes: &'s [u8], initial: u8, starts: &'static [Start; 256]) -> Ordinary<'s> {
+        Ordinary { bytes, stops: Stops::new(bytes, initial), starts }
     }
 
     fn start(&self, at: usize) -> Start {
@@ -95,7 +96,12 @@ impl<'s> Ordinary<'s> {
         let mut start = None;
         let mut braces = 0usize;
         loop {
-            at = self.stops.next(at);
+            let Found { stop, begun } = self.stops.next(at);
+            if begun.is_some() {
+                start = begun;
+                braces = 0;
+            }
+            at = stop;
             let byte = self.bytes.get(at).copied();
             // Most statements have a line each.
             if byte == Some(b';') {
@@ -138,7 +144,12 @@ impl<'s> Ordinary<'s> {
     pub(super) fn block(&mut self, mut at: usize) -> Option<usize> {
         let mut braces = 1usize;
         loop {
-            at = self.stops.next(at);
+            let Found { stop, begun } = self.stops.next(at);
+            // It has passed over a `;`.
+            if begun.is_some() {
+                return None;
+            }
+            at = stop;
             match *self.bytes.get(at)? {
                 b'{' => braces += 1,
                 b'}' => braces -= 1,

@@ -99,7 +99,7 @@ pub(crate) fn read_part<'s, H: Handler<'s>>(
     context: Context<'s>,
     handler: &mut H,
 ) -> Context<'s> {
-    let ordinary = Ordinary::new(source.as_bytes(), const { &starts(H::INITIAL) });
+    let ordinary = Ordinary::new(source.as_bytes(), H::INITIAL, const { &starts(H::INITIAL) });
     Reader::new(source, start, context, Some(ordinary), handler).run()
 }
 
