@@ -48,7 +48,7 @@ pub(super) struct Found {
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     /// Stops, but for those that are no matter: a `;` at the end of its line and that
-    /// line break, where a tab follows and a word that is not wanted.
+    /// line break, where a tab follows and a word that is not wanted, lower case.
     stops: [u64; BLOCKS],
     /// These line breaks, as far as they are told from others.
     begun: [u64; BLOCKS],
@@ -99,8 +99,8 @@ impl<'s> Stops<'s> {
     fn load(&mut self, start: usize) {
         self.start = start;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        if let Some(bytes) = rest.first_chunk() {
-            self.group = group(bytes, self.initial);
+        if rest.len() >= GROUP {
+            self.group = group(self.bytes, start, self.initial);
             return;
         }
         self.group = Group::default();
@@ -113,69 +113,49 @@ impl<'s> Stops<'s> {
 }
 
 #[cfg(feature = "simd")]
-fn group(bytes: &[u8; GROUP], initial: u8) -> Group {
+fn group(bytes: &[u8], start: usize, initial: u8) -> Group {
     use fearless_simd::prelude::*;
     use fearless_simd::{Level, Simd, dispatch, u8x64};
 
-    /// A bit for each byte of a block.
-    #[derive(Clone, Copy, Default)]
-    struct Kinds {
-        end: u64,
-        newline: u64,
-        other: u64,
-        tab: u64,
-        /// What starts a word that is not wanted.
-        word: u64,
-    }
-
-    #[inline(always)]
-    fn kinds<S: Simd>(simd: S, block: &[u8; BLOCK], initial: u8) -> Kinds {
-        let bytes = u8x64::from_slice(simd, block);
-        let lower = bytes | 0x20;
-        let letter = (lower - b'a').simd_lt(26) & !lower.simd_eq(initial);
-        // As in `is_stop`.
-        let other = (bytes | 1).simd_eq(b'#')
-            | bytes.simd_eq(b':')
-            | bytes.simd_eq(b'/')
-            | bytes.simd_eq(b'{')
-            | bytes.simd_eq(b'}');
-        Kinds {
-            end: bytes.simd_eq(b';').to_bitmask(),
-            newline: bytes.simd_eq(b'\n').to_bitmask(),
-            other: other.to_bitmask(),
-            tab: bytes.simd_eq(b'\t').to_bitmask(),
-            word: letter.to_bitmask(),
-        }
-    }
-
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
-    fn group<S: Simd>(simd: S, bytes: &[u8; GROUP], initial: u8) -> Group {
-        let blocks = bytes.as_chunks::<BLOCK>().0;
-        let kinds: [Kinds; BLOCKS] = std::array::from_fn(|at| kinds(simd, &blocks[at], initial));
-        let of = |at: usize| kinds.get(at).copied().unwrap_or_default();
-        let begun: [u64; BLOCKS] = std::array::from_fn(|at| {
-            let (before, now, next) = (of(at.wrapping_sub(1)), of(at), of(at + 1));
-            now.newline
-                & (now.end << 1 | before.end >> 63)
-                & (now.tab >> 1 | next.tab << 63)
-                & (now.word >> 2 | next.word << 62)
-        });
-        let stops = std::array::from_fn(|at| {
-            let ended = begun[at] >> 1 | begun.get(at + 1).map_or(0, |next| next << 63);
-            let now = kinds[at];
-            now.other | (now.newline & !begun[at]) | (now.end & !ended)
-        });
-        Group { stops, begun }
+    fn group<S: Simd>(simd: S, bytes: &[u8], start: usize, initial: u8) -> Group {
+        let mut group = Group::default();
+        for (at, start) in (start..start + GROUP).step_by(BLOCK).enumerate() {
+            let now = u8x64::from_slice(simd, &bytes[start..start + BLOCK]);
+            let newline = now.simd_eq(b'\n');
+            // As in `is_stop`.
+            let odd = now | 1;
+            let stops = odd.simd_eq(b'#')
+                | odd.simd_eq(b';')
+                | now.simd_eq(b'/')
+                | now.simd_eq(b'{')
+                | now.simd_eq(b'}')
+                | newline;
+            group.stops[at] = stops.to_bitmask();
+            // A byte before and two behind, but at the text's ends.
+            if let Some(around) = bytes.get(start.wrapping_sub(1)..start + BLOCK + 2) {
+                let beside = |by: usize| u8x64::from_slice(simd, &around[by..by + BLOCK]);
+                let word = beside(3);
+                let word = (word - b'a').simd_lt(26) & !word.simd_eq(initial);
+                let ended = beside(0).simd_eq(b';') & beside(2).simd_eq(b'\t');
+                group.begun[at] = (newline & ended & word).to_bitmask();
+            }
+        }
+        for at in 0..BLOCKS {
+            let next = group.begun.get(at + 1).map_or(0, |next| next << 63);
+            group.stops[at] &= !(group.begun[at] | group.begun[at] >> 1 | next);
+        }
+        group
     }
 
-    dispatch!(Level::new(), simd => group(simd, bytes, initial))
+    dispatch!(Level::new(), simd => group(simd, bytes, start, initial))
 }
 
 /// Without wide vectors it costs more to tell line breaks than to stop at them.
 #[cfg(not(feature = "simd"))]
-fn group(bytes: &[u8; GROUP], _initial: u8) -> Group {
-    let blocks = bytes.as_chunks().0;
+fn group(bytes: &[u8], start: usize, _initial: u8) -> Group {
+    let blocks = bytes[start..start + GROUP].as_chunks().0;
     let stops = std::array::from_fn(|at| mask(&blocks[at], is_stop));
     Group { stops, begun: [0; BLOCKS] }
 }
@@ -204,14 +184,14 @@ mod tests {
     /// Whether a `;` and the line break behind it need no stop.
     fn is_passed(bytes: &[u8], at: usize) -> bool {
         matches!(bytes[at..], [b';', b'\n', b'\t', word, ..]
-            if word.is_ascii_alphabetic() && !word.eq_ignore_ascii_case(&b'v'))
+            if word.is_ascii_lowercase() && word != b'v')
     }
 
     #[test]
     fn stops_are_those_of_a_search_byte_by_byte() {
         let some = b";\n\ta;\n\tB;\n\tv;\n\t\"#/:{}x;\n\tV;\n\t.;\n\n\t; ";
         for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100, 5000] {
-            let mut state = length as u64;
+            let mut state = u64::from(length);
             let mut pick = |limit: usize| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) as usize % limit
