@@ -5,7 +5,7 @@
 //! takes less than half the time that memory for the whole text would; and all
 //! cores can take parts.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
@@ -56,10 +56,10 @@ impl Parts<File> {
         let Input::File(path) = input else {
             return None;
         };
-        let file = File::open(path).ok()?;
-        let data = file.metadata().ok()?;
+        // A pipe must not be opened twice.
+        let data = fs::metadata(path).ok()?;
         let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
-        (data.is_file() && large).then(|| Parts::new(file))
+        if data.is_file() && large { File::open(path).ok().map(Parts::new) } else { None }
     }
 }
 

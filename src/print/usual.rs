@@ -111,8 +111,8 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b' ')).then_some(at + 1)
 }
 
-/// The longest operands that are looked at, in bytes, or not much more: a text without `;` is not to
-/// be searched to its end for each of its statements.
+/// About the longest operands that are looked at, in bytes: a text without `;` is
+/// not to be searched to its end for each of its statements.
 const LONGEST: usize = 1024;
 
 /// Offset after the `;` behind operands.
