@@ -12,7 +12,7 @@ use super::sequence::{Opcode, Sequence};
 use super::{Gate, Strategy, candidates};
 use crate::ast::{Instruction, MadMode, Operation, SimdOperands, Source, Tail};
 use crate::ir::Semantics;
-use crate::isa::{LaneWidth, Target, Type};
+use crate::isa::{LaneWidth, Mnemonic, Target, Type};
 
 /// The targets that costs are measured for.
 pub const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -52,8 +52,12 @@ fn measured(target: Target) -> Option<usize> {
 impl Instruction {
     /// What the instruction costs on a target in the semantics of ptxas 13, and
     /// what its best sequence does. Instructions with constants cost what they do
-    /// with registers or less. `None` before `sm_75`, where nothing was measured.
+    /// with registers or less. `None` where nothing was measured: before `sm_75`, and
+    /// where both sources are one register of which ptxas makes use.
     pub fn cost(&self, target: Target) -> Option<Cost> {
+        if is_folded(self) {
+            return None;
+        }
         let column = measured(target)?;
         let (head, cell) = class(self);
         let (heads, rows) = *TABLE;
@@ -68,6 +72,31 @@ impl Instruction {
             strategy: Strategy::from_number(number(6)? as u8)?,
         })
     }
+}
+
+/// Whether both sources are one register, and what ptxas makes of that may be
+/// shorter than what it makes of two: it folds minima and maxima of a word with
+/// itself, and some results of lanes with themselves.
+fn is_folded(instruction: &Instruction) -> bool {
+    match &instruction.operation {
+        Operation::Arithmetic(it) => {
+            let extremum = matches!(instruction.mnemonic(), Mnemonic::Vmin | Mnemonic::Vmax);
+            extremum && it.a == it.b && matches!(it.a, Source::Register { part: None, .. })
+        }
+        Operation::Arithmetic2(it) => has_lane_twice(&it.operands),
+        Operation::Set2(it) => has_lane_twice(&it.operands),
+        Operation::Arithmetic4(it) => has_lane_twice(&it.operands),
+        Operation::Set4(it) => has_lane_twice(&it.operands),
+        Operation::Shift(_) | Operation::Set(_) | Operation::MultiplyAdd(_) => false,
+    }
+}
+
+/// Whether a lane of a register meets itself, by way of two sources.
+fn has_lane_twice<L: LaneWidth>(operands: &SimdOperands<L>) -> bool {
+    let lanes = operands.a_lanes.lanes().iter().zip(operands.b_lanes.lanes());
+    let mut written = lanes.enumerate().filter(|(at, _)| operands.mask.bits() >> at & 1 == 1);
+    let same = |a: u8, b: u8| usize::from(a) % L::LANES == usize::from(b) % L::LANES;
+    operands.a == operands.b && written.any(|(_, (a, b))| same(*a, *b))
 }
 
 /// What follows a head in the sorted lines of the table.
