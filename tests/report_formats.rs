@@ -19,8 +19,8 @@ const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
 const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 const ODD: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
 /// A note, if one asks for costs.
-const COSTLY: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d) {\n\
-    vavrg4.u32.u32.u32 d, d, d, d;\n}\n";
+const COSTLY: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 e) {\n\
+    vavrg4.u32.u32.u32 d, e, d, d;\n}\n";
 
 /// Every finding there is.
 const ALL: [&str; 3] = ["check", "--costs", "fixtures/diagnostics"];
