@@ -88,6 +88,8 @@ pub mod print;
 pub mod rewrite;
 pub mod source;
 pub mod syntax;
+#[cfg(test)]
+mod testing;
 mod text;
 mod vectors;
 pub mod video;

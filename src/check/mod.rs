@@ -134,10 +134,9 @@ fn check_previewed(
     options: &CheckOptions,
 ) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let mut diagnostics = match (preview.unreadable, options.language) {
-        (Some(diagnostic), _) => vec![diagnostic],
-        (None, Language::Ptx) => visit_readable(false, source, options, |_| count += 1).0,
-        (None, Language::Cuda) => embedded::visit(source, options, || count += 1),
+    let mut diagnostics = match (options.language, preview.unreadable) {
+        (Language::Cuda, None) => embedded::visit(source, options, || count += 1),
+        (_, unreadable) => visit_by(false, source, unreadable, options, |_| count += 1).0,
     };
     select(source, preview.is_marked, options, &mut diagnostics);
     (count, diagnostics)
@@ -148,10 +147,7 @@ fn check_previewed(
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let mut diagnostics = match unreadable(source) {
-        Some(diagnostic) => vec![diagnostic],
-        None => visit_readable(true, source, options, |_| count += 1).0,
-    };
+    let mut diagnostics = visit_by(true, source, unreadable(source), options, |_| count += 1).0;
     select(source, true, options, &mut diagnostics);
     (count, diagnostics)
 }
@@ -183,10 +179,9 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
     let preview = Preview::of(source);
-    let (mut diagnostics, version, target) = match preview.unreadable {
-        Some(diagnostic) => (vec![diagnostic], None, None),
-        None => visit_readable(false, source, options, |statement| statements.push(statement)),
-    };
+    let sink = |statement| statements.push(statement);
+    let (mut diagnostics, version, target) =
+        visit_by(false, source, preview.unreadable, options, sink);
     select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements }, diagnostics)
 }
@@ -210,18 +205,19 @@ pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
 pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
-    match unreadable(source) {
-        Some(diagnostic) => (vec![diagnostic], None, None),
-        None => visit_readable(false, source, options, sink),
-    }
+    visit_by(false, source, unreadable(source), options, sink)
 }
 
-fn visit_readable(
+fn visit_by(
     plainly: bool,
     source: &str,
+    unreadable: Option<Diagnostic>,
     options: &CheckOptions,
     sink: impl FnMut(VideoStatement),
 ) -> Run {
+    if let Some(diagnostic) = unreadable {
+        return (vec![diagnostic], None, None);
+    }
     let mut checker = Checker::new(source, options, Known::default(), sink);
     if plainly {
         read_plainly(source, &mut checker);

@@ -19,6 +19,9 @@ use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_par
 /// Bytes that a part has at least.
 const PART: usize = 1 << 20;
 
+/// How a function ends, mostly: where a text is cut.
+const END: &[u8] = b"\n}";
+
 /// The number of statements of a readable text that are meant to be video
 /// instructions, and the findings part by part; `None` where the text has to be
 /// read in order.
@@ -81,8 +84,8 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     let mut start = 0;
     while start < source.len() {
         let rest = source.as_bytes().get(start + size..).unwrap_or_default();
-        let found = memchr::memmem::find(rest, b"\n}");
-        let end = found.map_or(source.len(), |found| start + size + found + 2);
+        let found = memchr::memmem::find(rest, END);
+        let end = found.map_or(source.len(), |found| start + size + found + END.len());
         parts.push(start..end);
         start = end;
     }
@@ -105,7 +108,7 @@ pub(crate) fn ordinary_part(part: &[u8], is_first: bool) -> Option<&str> {
 /// Length of the parts that a text starts with and that can be told without
 /// reading on.
 pub(crate) fn parts_end(text: &[u8]) -> Option<usize> {
-    memchr::memmem::rfind(text, b"\n}").map(|at| at + 2)
+    memchr::memmem::rfind(text, END).map(|at| at + END.len())
 }
 
 /// What a part is found to hold without looking at video instructions.
@@ -181,6 +184,7 @@ mod tests {
 
     use super::*;
     use crate::check::check_counted;
+    use crate::testing::Numbers;
 
     /// Functions, globals between them that others use, and what is in doubt.
     fn module(functions: usize, odd: &str) -> String {
@@ -280,18 +284,12 @@ mod tests {
             ".section .x {\n",
             ";\n",
         ];
-        let mut state = 7u64;
-        let mut pick = |limit: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut numbers = Numbers(7);
         let mut parallel = 0;
         for _ in 0..20_000 {
-            let count = 1 + pick(25);
-            let text: String = (0..count).map(|_| pieces[pick(pieces.len())]).collect();
-            parallel += usize::from(agrees(&text, 1 + pick(60)));
+            let count = 1 + numbers.below(25);
+            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            parallel += usize::from(agrees(&text, 1 + numbers.below(60)));
         }
         assert!(parallel > 500, "{parallel}");
     }

@@ -2,8 +2,8 @@
 //!
 //! Most modules have no video instructions at all. A part of one that comes into
 //! the processor's cache, is found to be ordinary, and makes room for the next one,
-//! takes less than half the time that memory for the whole text would; and all
-//! cores can take parts.
+//! takes 0.6 of the time that passes over the whole text do; and all cores can take
+//! parts.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

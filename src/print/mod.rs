@@ -169,6 +169,7 @@ fn run(
 mod tests {
     use super::*;
     use crate::check::{ordinary_part, parts_end};
+    use crate::testing::Numbers;
 
     /// Formats a text part by part; `None` where a part is not ordinary.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
@@ -220,13 +221,7 @@ mod tests {
             ".version 8.0\n.target sm_90\n",
             ";",
         ];
-        let mut state = 7u64;
-        let mut pick = |limit: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % limit
-        };
+        let mut numbers = Numbers(7);
         let options = [
             FormatOptions::default(),
             FormatOptions { indent_width: 0, line_width: 20, ..FormatOptions::default() },
@@ -234,10 +229,10 @@ mod tests {
         ];
         let mut formatted = 0;
         for _ in 0..40_000 {
-            let count = 1 + pick(16);
-            let source: String = (0..count).map(|_| pieces[pick(pieces.len())]).collect();
-            let options = &options[pick(options.len())];
-            let size = 1 + pick(80);
+            let count = 1 + numbers.below(16);
+            let source: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let options = &options[numbers.below(options.len())];
+            let size = 1 + numbers.below(80);
             if let Some(text) = by_parts(&source, options, size) {
                 assert_eq!(Ok(text), format(&source, options), "{source:?} {size}");
                 formatted += usize::from(size < source.len());

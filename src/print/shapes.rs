@@ -1,11 +1,9 @@
 //! What the bytes of a text are, a bit for each: a statement of the usual shape is
 //! told from others without looking at its bytes one by one.
 
+use crate::syntax::blocks::BLOCK;
 #[cfg(not(feature = "simd"))]
 use crate::syntax::blocks::mask;
-
-/// Bytes in a block.
-const BLOCK: usize = 64;
 
 /// Blocks in a window.
 const BLOCKS: usize = 128;
@@ -200,6 +198,7 @@ fn classes(block: &[u8; BLOCK]) -> Classes {
 mod tests {
     use super::*;
     use crate::syntax::lexer::is_word;
+    use crate::testing::Numbers;
 
     /// Whether no other space than the one that is there would be written between
     /// two bytes among operands.
@@ -221,13 +220,9 @@ mod tests {
     #[test]
     fn shapes_are_those_of_a_walk_over_the_bytes() {
         let some = b"ab_$09 %r1.,;:[]{}-!|+\t\n/\"@`~^\x80\xc3 ,a1";
-        let mut state = 1u64;
-        let mut byte = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            some[(state >> 33) as usize % some.len()]
-        };
+        let mut numbers = Numbers(1);
         for length in [0, 1, 63, 64, 65, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW + 77] {
-            let bytes: Vec<u8> = (0..length).map(|_| byte()).collect();
+            let bytes: Vec<u8> = (0..length).map(|_| numbers.pick(some)).collect();
             let mut shapes = Shapes::new(&bytes);
             // Forwards, and back again.
             for at in (0..bytes.len()).chain((0..bytes.len()).rev()) {

@@ -7,6 +7,7 @@
 
 use super::shapes::Shapes;
 use crate::source::Span;
+use crate::syntax::blocks::{BLOCK, low_bits};
 use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 use crate::syntax::ordinary::{self, next_token};
 
@@ -50,11 +51,6 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
         _ => (operands_end(bytes, shapes, at)?, true, false),
     };
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
-}
-
-/// The lowest bits, less than 64 of them or all.
-fn low_bits(count: u32) -> u64 {
-    1u64.checked_shl(count).unwrap_or(0).wrapping_sub(1)
 }
 
 /// Whether the line ends behind a label, but perhaps for a comment, and what
@@ -121,10 +117,10 @@ fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<u
     is_operand_start(bytes[start]).then_some(())?;
     // What comes before the first operand is not a space in each case.
     let mut first = 1;
-    for at in (start..start + LONGEST).step_by(64) {
+    for at in (start..start + LONGEST).step_by(BLOCK) {
         let shape = shapes.at(at);
         let length = shape.end.trailing_zeros();
-        let inside = low_bits(length.saturating_add(1).min(64));
+        let inside = low_bits(length + 1);
         if shape.odd & inside & !first != 0 {
             return None;
         }
@@ -135,7 +131,7 @@ fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<u
             }
             joints &= joints - 1;
         }
-        if length < 64 {
+        if shape.end != 0 {
             return Some(at + length as usize + 1);
         }
         first = 0;

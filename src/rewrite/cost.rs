@@ -93,10 +93,15 @@ fn is_folded(instruction: &Instruction) -> bool {
 
 /// Whether a lane of a register meets itself, by way of two sources.
 fn has_lane_twice<L: LaneWidth>(operands: &SimdOperands<L>) -> bool {
-    let lanes = operands.a_lanes.lanes().iter().zip(operands.b_lanes.lanes());
-    let mut written = lanes.enumerate().filter(|(at, _)| operands.mask.bits() >> at & 1 == 1);
-    let same = |a: u8, b: u8| usize::from(a) % L::LANES == usize::from(b) % L::LANES;
-    operands.a == operands.b && written.any(|(_, (a, b))| same(*a, *b))
+    let same = |(a, b): (u8, u8)| usize::from(a) % L::LANES == usize::from(b) % L::LANES;
+    operands.a == operands.b && written_lanes(operands).any(same)
+}
+
+/// What is selected for each lane that is written.
+fn written_lanes<L: LaneWidth>(operands: &SimdOperands<L>) -> impl Iterator<Item = (u8, u8)> {
+    (0..L::LANES)
+        .filter(|at| operands.mask.bits() >> at & 1 == 1)
+        .map(|at| (operands.a_lanes.lanes()[at], operands.b_lanes.lanes()[at]))
 }
 
 /// What follows a head in the sorted lines of the table.
@@ -172,10 +177,7 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
 
 /// By the number of lanes in the mask and the kind of the selectors.
 fn simd<L: LaneWidth>(operands: &SimdOperands<L>) -> usize {
-    let lanes: Vec<(u8, u8)> = (0..L::LANES)
-        .filter(|at| operands.mask.bits() >> at & 1 == 1)
-        .map(|at| (operands.a_lanes.lanes()[at], operands.b_lanes.lanes()[at]))
-        .collect();
+    let lanes: Vec<(u8, u8)> = written_lanes(operands).collect();
     let twice = lanes.iter().enumerate().any(|(at, pair)| {
         pair.0 == pair.1 || lanes[..at].contains(pair) || operands.a == operands.b
     });

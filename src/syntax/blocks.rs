@@ -2,7 +2,7 @@
 //! blocks of bytes at a time.
 
 /// Bytes in a block.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
 /// Blocks that are searched at once.
 const BLOCKS: usize = 16;
@@ -76,7 +76,7 @@ impl<'s> Stops<'s> {
         loop {
             let base = self.start + block * BLOCK;
             let stop = stops.trailing_zeros();
-            begun &= 1u64.checked_shl(stop).unwrap_or(0).wrapping_sub(1);
+            begun &= low_bits(stop);
             if begun != 0 {
                 last = Some(base + BLOCK - 1 - begun.leading_zeros() as usize);
             }
@@ -160,6 +160,12 @@ fn group(bytes: &[u8], start: usize, _initial: u8) -> Group {
     Group { stops, begun: [0; BLOCKS] }
 }
 
+/// The lowest bits, as many as are asked for, or all.
+#[inline]
+pub(crate) fn low_bits(count: u32) -> u64 {
+    1u64.checked_shl(count).unwrap_or(0).wrapping_sub(1)
+}
+
 /// A bit for each byte of a block, whether it is such a one.
 #[inline]
 pub(crate) fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
@@ -174,6 +180,7 @@ pub(crate) fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Numbers;
 
     /// What a search byte by byte finds, stopping everywhere.
     fn plainly(bytes: &[u8], at: usize) -> usize {
@@ -191,17 +198,13 @@ mod tests {
     fn stops_are_those_of_a_search_byte_by_byte() {
         let some = b";\n\ta;\n\tB;\n\tv;\n\t\"#/:{}x;\n\tV;\n\t.;\n\n\t; ";
         for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100, 5000] {
-            let mut state = u64::from(length);
-            let mut pick = |limit: usize| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (state >> 33) as usize % limit
-            };
+            let mut numbers = Numbers(length.into());
             // Each byte at some places of a block, and pieces that matter.
             let mut bytes: Vec<u8> = (0..length).map(|n: u32| (n * n * 37 % 257) as u8).collect();
             for _ in 0..length / 8 {
-                let (from, len) = (pick(some.len()), 1 + pick(8));
+                let (from, len) = (numbers.below(some.len()), 1 + numbers.below(8));
                 let piece = &some[from..some.len().min(from + len)];
-                let to = pick(bytes.len().saturating_sub(8).max(1));
+                let to = numbers.below(bytes.len().saturating_sub(8).max(1));
                 bytes.splice(to..(to + piece.len()).min(length as usize), piece.iter().copied());
                 bytes.truncate(length as usize);
             }
