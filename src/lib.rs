@@ -80,6 +80,7 @@ pub mod ast;
 pub mod check;
 pub mod diagnostic;
 pub mod embed;
+mod hash;
 pub mod ir;
 pub mod isa;
 pub mod lint;

@@ -310,12 +310,12 @@ fn assign_types(
     raw: &RawInstruction,
 ) {
     let form = &video::forms(mnemonic)[0];
-    let slots: Vec<&Slot> = form.type_slots().collect();
-    let names = match slots.len() {
+    let wanted = form.type_slots().count();
+    let names = match wanted {
         2 => "those of a and b",
         _ => "those of d, a and b",
     };
-    for (&(modifier, span), slot) in types.iter().zip(&slots) {
+    for (&(modifier, span), slot) in types.iter().zip(form.type_slots()) {
         let Some(modifier) = modifier else {
             wrong_type(checked, slot, span);
             continue;
@@ -336,8 +336,8 @@ fn assign_types(
                 ),
         );
     }
-    let line = video::syntax(mnemonic, form);
-    if types.len() < slots.len() {
+    let line = || video::syntax(mnemonic, form);
+    if types.len() < wanted {
         let (span, count) = match (types.first(), types.last()) {
             (Some(first), Some(last)) => (first.1.to(last.1), types.len().to_string()),
             _ => (raw.mnemonic, "none".into()),
@@ -346,14 +346,14 @@ fn assign_types(
             Diagnostic::new(
                 Code::V104,
                 span,
-                format!("`{mnemonic}` needs {} types, found {count}", slots.len()),
+                format!("`{mnemonic}` needs {wanted} types, found {count}"),
             )
             .label(format!("expected {names}"))
-            .help(format!("the syntax is `{line}`")),
+            .help(format!("the syntax is `{}`", line())),
         );
     }
     if let [(_, first), .., (_, last)] | [(_, first @ last)] =
-        types.get(slots.len()..).unwrap_or_default()
+        types.get(wanted..).unwrap_or_default()
     {
         let why = if form.slot(Role::Dtype).is_none() {
             format!("`{mnemonic}` has no destination type: the result is 0 or 1")
@@ -364,10 +364,10 @@ fn assign_types(
             Diagnostic::new(
                 Code::V105,
                 first.to(*last),
-                format!("`{mnemonic}` takes {} types, found {}", slots.len(), types.len()),
+                format!("`{mnemonic}` takes {wanted} types, found {}", types.len()),
             )
             .label("too many")
-            .help(format!("{why}; the syntax is `{line}`")),
+            .help(format!("{why}; the syntax is `{}`", line())),
         );
     }
 }

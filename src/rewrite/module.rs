@@ -1,13 +1,12 @@
 //! Whole modules.
 
-use std::collections::HashMap;
-
 use thiserror::Error;
 
 use super::cost::{self, Cost};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::ast::{Instruction, Operation};
 use crate::diagnostic::{Edit, apply};
+use crate::hash::Map;
 use crate::ir::Semantics;
 use crate::isa::{PtxVersion, Target};
 use crate::module::Module;
@@ -143,7 +142,7 @@ pub fn rewrite<'m>(
     let (mut edits, mut changes) = (Vec::new(), Vec::new());
     let mut writer = None;
     // Most instructions of a module are like others of it.
-    let mut known: HashMap<Operation, Known> = HashMap::new();
+    let mut known: Map<Operation, Known> = Map::default();
     for statement in module.statements() {
         let (span, Some(instruction)) = (statement.span, &statement.instruction) else {
             continue;

@@ -99,7 +99,18 @@ pub(crate) struct Trivia {
 }
 
 /// Skips white space, comments, and line markers of the C preprocessor.
+#[inline]
 pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
+    // Mostly there is none, or a space.
+    let at = *pos + usize::from(bytes.get(*pos) == Some(&b' '));
+    if *pos > 0 && bytes.get(at).is_some_and(|&byte| byte > b' ' && byte != b'#' && byte != b'/') {
+        *pos = at;
+        return Trivia { newline: false, unclosed: None };
+    }
+    skip_long_trivia(bytes, pos)
+}
+
+fn skip_long_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
     let mut trivia = Trivia { newline: *pos == 0, unclosed: None };
     while let Some(&byte) = bytes.get(*pos) {
         match byte {

@@ -20,12 +20,12 @@ mod selector_read_as_type;
 mod unread_source;
 mod unused_third_source;
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Code, RuleSet};
 use crate::ast::{Instruction, Operation};
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::rewrite::BlockWriter;
 use crate::source::Span;
@@ -112,7 +112,7 @@ pub(crate) struct Memo<'s> {
 /// What is known of forms, in any text.
 #[derive(Default)]
 pub(crate) struct Known {
-    facts: HashMap<Operation, Rc<Facts>>,
+    facts: Map<Operation, Rc<Facts>>,
 }
 
 impl<'s> Memo<'s> {

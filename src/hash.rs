@@ -1,0 +1,11 @@
+//! Maps whose keys are hashed on every instruction.
+
+use std::collections::HashMap;
+#[cfg(not(feature = "cli"))]
+use std::hash::RandomState;
+
+#[cfg(feature = "cli")]
+use foldhash::fast::RandomState;
+
+/// A map whose hashes differ from run to run: no text is slow to read every time.
+pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
