@@ -44,7 +44,9 @@ struct Arguments {
     color: Color,
 }
 
+// Arguments of the command that is called are made, those of others are not.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     /// Find wrong and doubtful video instructions in PTX
     Check(check::Arguments),
