@@ -31,12 +31,27 @@ fn text(middle: &[u8]) -> Vec<u8> {
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
+/// Large, of one function behind a beginning.
+fn many(beginning: &str, function: &str) -> Vec<u8> {
+    [HEAD, beginning, &function.repeat((5 << 20) / function.len())].concat().into_bytes()
+}
+
 fn texts() -> Vec<(&'static str, Vec<u8>)> {
     let function = |body: &str| format!("\n.func g()\n{{\n.reg .b32 a;\n{body}\n}}\n");
     vec![
         ("plain", text(b"")),
         ("crlf", String::from_utf8(text(b"")).unwrap().replace('\n', "\r\n").into_bytes()),
         ("video", text(function("vadd2.u32.u32.u32 a.h10, a.h10, a, a;").as_bytes())),
+        (
+            "videos",
+            many(
+                "",
+                &function("vabsdiff.s32.s32.s32 a, a.b1, a;\nvmin2.s32.s32.s32 a, a.h01, a, a;"),
+            ),
+        ),
+        ("outside", many(".reg .b32 b;\n", &function("vadd.u32.u32.u32 a, b, a;"))),
+        ("gate", many(".target sm_20\n", &function("vadd4.u32.u32.u32 a, a, a, a;"))),
+        ("undeclared", text(function("vadd.u32.u32.u32 a, a, b;").as_bytes())),
         ("finding", text(function("vadd.u32.u32.u32 a, a, a.q;").as_bytes())),
         ("unclosed", text(b"/* } ")),
         ("stray", text(b"\n}\n")),
@@ -63,7 +78,8 @@ fn check_finds_the_same() {
         let both = vptx_in(&folder.0, &["check", "--quiet", "small.ptx", "a.ptx"], b"");
         let whole = vptx_in(&folder.0, &["check", "--quiet", "--stdin-filename", "a.ptx"], &text);
         assert_eq!(both.transcript(), whole.transcript(), "{name}");
-        let found = ["finding", "unclosed", "stray", "binary", "suppression"].contains(&name);
+        let found = ["finding", "undeclared", "gate", "unclosed", "stray", "binary", "suppression"]
+            .contains(&name);
         assert_eq!(!whole.stdout.is_empty(), found, "{name}: {}", whole.stdout);
     }
 }

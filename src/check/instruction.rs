@@ -10,11 +10,11 @@ use crate::ast::{
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
 use crate::isa::{
     Compare, Destination, Family, LaneWidth, Mask, Mnemonic, Modifier, Part, RegisterType, Role,
-    Scale, SecondaryOp, Selector, ShiftMode, Type,
+    Scale, SecondaryOp, Selector, ShiftMode, Type, WordRegisters,
 };
 use crate::lint::Code;
 use crate::source::Span;
-use crate::syntax::{Context, RawOperand, Statement};
+use crate::syntax::{Context, RawOperand, Statement, Symbol};
 use crate::video;
 
 /// An instruction being checked.
@@ -24,9 +24,26 @@ pub(super) struct Checked<'a, 's> {
     options: &'a CheckOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     errors: bool,
+    pub(super) names: Names,
 }
 
-impl Checked<'_, '_> {
+/// What the declarations of an instruction's names are like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Names {
+    /// How its registers are declared, at their most particular.
+    pub(super) registers: WordRegisters,
+    /// Whether a name is not declared inside a function.
+    pub(super) outside: bool,
+}
+
+impl<'s> Checked<'_, 's> {
+    /// The symbol that a name of the instruction stands for.
+    pub(super) fn resolve(&mut self, name: &str) -> Option<Symbol<'s>> {
+        let found = self.context.resolve_at(name);
+        self.names.outside |= found.is_none_or(|(_, depth)| depth == 0);
+        found.map(|(symbol, _)| symbol)
+    }
+
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.errors |= diagnostic.severity == Severity::Error;
         self.diagnostics.push(diagnostic);
@@ -48,8 +65,9 @@ pub(super) fn check(
     context: &Context<'_>,
     options: &CheckOptions,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Instruction> {
-    let mut checked = Checked { source, context, options, diagnostics, errors: false };
+) -> Option<(Instruction, Names)> {
+    let names = Names::default();
+    let mut checked = Checked { source, context, options, diagnostics, errors: false, names };
     let raw = match &statement.parsed {
         Ok(raw) => raw,
         Err(failure) => {
@@ -74,7 +92,7 @@ pub(super) fn check(
     }
     let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
     // A guard that is no predicate is an error, and has returned above.
-    Some(Instruction { guard: guard.flatten(), operation })
+    Some((Instruction { guard: guard.flatten(), operation }, checked.names))
 }
 
 fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) {
@@ -101,7 +119,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
 
 fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<Guard> {
     let text = guard.name.text(checked.source);
-    let symbol = checked.context.resolve(text);
+    let symbol = checked.resolve(text);
     let register = symbol.and_then(|symbol| symbol.kind.register_type());
     let what = match (symbol, register) {
         (Some(_), Some(RegisterType::Predicate)) => None,
@@ -182,6 +200,8 @@ impl Values {
         mnemonic: Mnemonic,
         operands: &Operands<'_>,
     ) -> Option<Values> {
+        // A third source that is ignored is no part of the instruction.
+        checked.names.registers = WordRegisters::default();
         let d = operands::destination(checked, operands.form, mnemonic, operands.d);
         let a = operands::source(checked, operands.form, operands.a);
         let b = operands::source(checked, operands.form, operands.b);

@@ -11,9 +11,11 @@ mod structure;
 mod suggest;
 
 #[cfg(feature = "cli")]
-pub(crate) use parallel::{ordinary_part, parts_end};
+pub(crate) use parallel::{check_part, ordinary_part, part_gates, parts_end};
 
 use std::str::FromStr;
+
+use self::instruction::Names;
 
 use crate::ast::Instruction;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -292,6 +294,9 @@ struct Checker<'s, 'o, F> {
     sink: F,
     version: Option<PtxVersion>,
     target: Option<Target>,
+    /// Whether a legal instruction has a name that is not declared inside a
+    /// function.
+    outside: bool,
 }
 
 impl<'s, 'o, F: FnMut(VideoStatement)> Checker<'s, 'o, F> {
@@ -304,6 +309,7 @@ impl<'s, 'o, F: FnMut(VideoStatement)> Checker<'s, 'o, F> {
             sink,
             version: None,
             target: None,
+            outside: false,
         }
     }
 
@@ -319,16 +325,16 @@ impl<'s, 'o, F: FnMut(VideoStatement)> Checker<'s, 'o, F> {
         let last = statement.tokens[statement.tokens.len() - 1].span;
         let span = first.to(last);
         let before = self.diagnostics.len();
-        let instruction = instruction::check(
+        let (instruction, names) = instruction::check(
             self.source,
             statement,
             context,
             self.options,
             &mut self.diagnostics,
-        );
-        let registers = instruction
-            .as_ref()
-            .map_or_else(WordRegisters::default, |instruction| declared(instruction, context));
+        )
+        .unzip();
+        let Names { registers, outside } = names.unwrap_or_default();
+        self.outside |= outside;
         if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
             let place = Place {
                 statement: span,
@@ -373,18 +379,6 @@ impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
     }
 }
 
-/// How the registers of an instruction are declared, at their most particular.
-fn declared(instruction: &Instruction, context: &Context<'_>) -> WordRegisters {
-    let sources = instruction.sources().into_iter().flatten();
-    let all = sources.chain([instruction.destination()]);
-    all.filter_map(|register| match context.resolve(register.name())?.kind {
-        SymbolKind::Register(ty) => Some(WordRegisters::from_text(ty)),
-        _ => None,
-    })
-    .max()
-    .unwrap_or_default()
-}
-
 /// Checks a text that must be one instruction; the `;` may be missing.
 pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, Vec<Diagnostic>> {
     if let Some(diagnostic) = unreadable(text) {
@@ -412,7 +406,7 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     let instruction = instruction::check(text, &statement, &context, options, &mut diagnostics);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     match instruction {
-        Some(instruction) if diagnostics.is_empty() => Ok(instruction),
+        Some((instruction, _)) if diagnostics.is_empty() => Ok(instruction),
         _ => Err(diagnostics),
     }
 }

@@ -7,7 +7,7 @@ use crate::ast::{Immediate, Operand, Register, Source};
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
 use crate::isa::{
     Bytes, Destination, Form, Halves, LaneWidth, Mask, Mnemonic, Negation, Part, RegisterType,
-    Role, Selector, Sources, is_special_register,
+    Role, Selector, Sources, WordRegisters, is_special_register,
 };
 use crate::lint::{Code, is_ignored};
 use crate::source::Span;
@@ -502,8 +502,12 @@ fn name(
         return None;
     }
     let text = operand.value.text(checked.source);
-    if let Some(symbol) = checked.context.resolve(text) {
+    if let Some(symbol) = checked.resolve(text) {
         if symbol.kind.register_type() == Some(RegisterType::Word) {
+            if let SymbolKind::Register(ty) = symbol.kind {
+                let registers = &mut checked.names.registers;
+                *registers = (*registers).max(WordRegisters::from_text(ty));
+            }
             return register(checked, operand);
         }
         if let (SymbolKind::Operand(OperandClass::Constant(_)), false) = (symbol.kind, written) {

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{CheckOptions, Checker, Preview, is_wanted};
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
-use crate::syntax::{Context, Declarations, Handler, Problem, Statement, read_part};
+use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
 
 /// Bytes that a part has at least.
 const PART: usize = 1 << 20;
@@ -103,6 +103,41 @@ pub(crate) fn ordinary_part(part: &[u8], is_first: bool) -> Option<&str> {
     }
     let survey = Survey::new(text, &(0..text.len()))?;
     (!survey.has_video && (is_first || !survey.declarations.is_module)).then_some(text)
+}
+
+/// What the first part of a large text says of those behind it.
+pub(crate) fn part_gates(part: &[u8]) -> Option<Gates> {
+    let text = std::str::from_utf8(part).ok()?;
+    let mut surveyor = Sound { handler: Surveyor { has_video: &Cell::new(false) }, is_sound: true };
+    let context = read_part(text, 0, Context::default(), &mut surveyor);
+    // It may start with a byte order mark: a problem, too.
+    (surveyor.is_sound && !text.starts_with('\u{feff}')).then(|| context.gates())
+}
+
+/// Checks a part of a large text by itself, with the gates of the part before it
+/// if there is one. The number of statements that are meant to be video
+/// instructions, if nothing is found and no other part could make a difference.
+pub(crate) fn check_part(
+    part: &[u8],
+    before: Option<Gates>,
+    options: &CheckOptions,
+    known: &mut Known,
+) -> Option<usize> {
+    let text = std::str::from_utf8(part).ok()?;
+    let Preview { unreadable, is_marked } = Preview::of(text);
+    if unreadable.is_some() || is_marked {
+        return None;
+    }
+    let mut count = 0;
+    let checker = Checker::new(text, options, std::mem::take(known), |_| count += 1);
+    let mut checker = Sound { handler: checker, is_sound: true };
+    let start = before.map_or_else(Context::default, Context::behind_gates);
+    let context = read_part(text, 0, start, &mut checker);
+    let Sound { handler: Checker { mut diagnostics, memo, outside, .. }, is_sound } = checker;
+    *known = memo.into_known();
+    diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
+    let alone = before.is_none() || !(context.is_module || outside);
+    (is_sound && alone && diagnostics.is_empty()).then_some(count)
 }
 
 /// Length of the parts that a text starts with and that can be told without
@@ -258,39 +293,105 @@ mod tests {
         assert!(in_order > 20, "{in_order}");
     }
 
+    const PIECES: &[&str] = &[
+        "\n}\n",
+        "\n}",
+        "{\n",
+        ".func f()\n{\n",
+        ".entry k(.param .u64 p)\n{\n",
+        ".reg .b32 %r<4>;\n",
+        "vadd.s32.s32.s32 %r1, %r2, %r3;\n",
+        "vadd.s32.s32.s32 %r1, %r2",
+        "vset4.u32.u32.lt a, b, c, d;\n",
+        ".func f()\n{\n.reg .b32 a;\nvadd.s32.s32.s32 a, a, a;\n}\n",
+        "add.s32 %r1, %r2, %r3;\n",
+        "L1:\n",
+        "/*",
+        "*/",
+        "\"",
+        "//",
+        ".global .b8 t[2] = {\n1",
+        "};\n",
+        ".version 8.0\n.target sm_90\n",
+        ".global .b32 g;\n",
+        ".loc 1 2 3\n",
+        ".section .x {\n",
+        ";\n",
+    ];
+
     #[test]
     fn made_heaps_are_never_read_otherwise() {
-        let pieces = [
-            "\n}\n",
-            "\n}",
-            "{\n",
-            ".func f()\n{\n",
-            ".entry k(.param .u64 p)\n{\n",
-            ".reg .b32 %r<4>;\n",
-            "vadd.s32.s32.s32 %r1, %r2, %r3;\n",
-            "vadd.s32.s32.s32 %r1, %r2",
-            "vset4.u32.u32.lt a, b, c, d;\n",
-            "add.s32 %r1, %r2, %r3;\n",
-            "L1:\n",
-            "/*",
-            "*/",
-            "\"",
-            "//",
-            ".global .b8 t[2] = {\n1",
-            "};\n",
-            ".version 8.0\n.target sm_90\n",
-            ".global .b32 g;\n",
-            ".loc 1 2 3\n",
-            ".section .x {\n",
-            ";\n",
-        ];
         let mut numbers = Numbers(7);
         let mut parallel = 0;
         for _ in 0..20_000 {
-            let count = 1 + numbers.below(25);
-            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let text = heap(&mut numbers);
             parallel += usize::from(agrees(&text, 1 + numbers.below(60)));
         }
         assert!(parallel > 500, "{parallel}");
+    }
+
+    fn heap(numbers: &mut Numbers) -> String {
+        let count = 1 + numbers.below(25);
+        (0..count).map(|_| numbers.pick(PIECES)).collect()
+    }
+
+    /// Checks part by part, each by itself; the number of statements if that was
+    /// possible.
+    fn count_alone(text: &str, size: usize, options: &CheckOptions) -> Option<usize> {
+        let parts = cut(text, size);
+        let gates = part_gates(&text.as_bytes()[parts.first()?.clone()])?;
+        let mut known = Known::default();
+        let counts = parts.iter().map(|part| {
+            let before = if part.start == 0 { None } else { Some(gates) };
+            check_part(&text.as_bytes()[part.clone()], before, options, &mut known)
+        });
+        counts.sum()
+    }
+
+    #[test]
+    fn parts_alone_are_clean_only_where_the_whole_is() {
+        let options = CheckOptions::default();
+        let head = ".version 8.0\n.target sm_90\n";
+        let function = |body: &str| format!(".func f()\n{{\n.reg .b32 a;\n{body}\n}}\n");
+        let clean = function("vadd.s32.s32.s32 a, a, a;");
+        for size in [1, 100, 1000] {
+            let text = [head, &clean, &clean, ".global .b32 a;\n", &clean].concat();
+            assert_eq!(count_alone(&text, size, &options), Some(3));
+        }
+        // A name of the module, a gate, a second module, findings, comments for vptx.
+        let outside = [
+            (".reg .b32 b;\n", function("vadd.s32.s32.s32 a, b, a;")),
+            (".reg .b32 r<9>;\n", function(".reg .b32 r<2>;\nvadd.s32.s32.s32 a, r7, a;")),
+            (".reg .b32 a;\n", "vadd.s32.s32.s32 a, a, a;\n".to_string()),
+            (".reg .pred p;\n", function("@p vadd.s32.s32.s32 a, a, a;")),
+            ("", function("vadd.s32.s32.s32 a, %tid, a;")),
+            ("", format!("{head}{clean}")),
+            ("", format!(".target sm_20\n{clean}")),
+            ("", function("vadd.s32.s32.s32 a, a, c;")),
+            ("", function("vadd.s32.s32.s32 a, a, a")),
+            ("", function("// vptx: ignore\nvadd.s32.s32.s32 a, a, a;")),
+        ];
+        for (before, behind) in outside {
+            let text = [head, before, &clean, &behind].concat();
+            assert_eq!(count_alone(&text, 1, &options), None, "{text}");
+        }
+        let old = format!(".version 1.4\n.target sm_13\n{}{clean}", function(""));
+        assert_eq!(count_alone(&old, 1, &options), None);
+    }
+
+    #[test]
+    fn made_heaps_are_clean_alone_only_where_the_whole_is() {
+        let options = CheckOptions::default();
+        let mut numbers = Numbers(11);
+        let mut clean = 0;
+        for _ in 0..40_000 {
+            let text = heap(&mut numbers);
+            let size = 1 + numbers.below(60);
+            if let Some(count) = count_alone(&text, size, &options) {
+                assert_eq!((count, Vec::new()), check_counted(&text, &options), "{text}");
+                clean += usize::from(count > 0 && cut(&text, size).len() > 1);
+            }
+        }
+        assert!(clean > 50, "{clean}");
     }
 }

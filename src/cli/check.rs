@@ -19,7 +19,9 @@ use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
-use crate::check::{CheckOptions, Dialect, Language, check_counted, check_in_parallel};
+use crate::check::{
+    CheckOptions, Dialect, Language, check_counted, check_in_parallel, check_part, part_gates,
+};
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
@@ -425,16 +427,26 @@ impl Run {
         };
         let reads = arguments.most().is_none() && language == Language::Ptx;
         let parts = if reads { Parts::open(input) } else { None };
-        let ordinary = parts.is_some_and(|parts| parts.each(alone, |_, _| Some(())).is_some());
-        let bytes = if ordinary { None } else { Some(input.bytes()?) };
+        // What cannot be read is told of first.
+        let small = if parts.is_some() { None } else { Some(input.bytes()?) };
         let (settings, path): (Arc<Settings>, Option<PathBuf>) = match named {
             Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path)))?,
             None => (self.finder.here()?, None),
         };
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
+        let clean = parts.and_then(|parts| {
+            parts.each(alone, part_gates, |part, place, gates, known| {
+                let before = if place.is_first { None } else { Some(gates) };
+                check_part(part, before, &options, known)
+            })
+        });
+        let bytes = match (small, &clean) {
+            (None, None) => Some(input.bytes()?),
+            (small, _) => small,
+        };
         let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
         let mut checked = Checked {
-            statements: 0,
+            statements: clean.into_iter().flatten().sum(),
             name,
             source: Source::Gone,
             diagnostics: Vec::new(),

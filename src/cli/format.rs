@@ -15,6 +15,7 @@ use super::large::Parts;
 use super::progress::for_each;
 use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
+use crate::check::ordinary_part;
 use crate::diagnostic::Diagnostic;
 use crate::print::{
     FormatError, FormatOptions, LineEnding, format_edits, format_part, format_to_bytes,
@@ -256,7 +257,9 @@ fn formatted_parts(
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    let formatted = parts.each(alone, |part, place| {
+    let head = |_: &[u8]| Some(());
+    let formatted = parts.each(alone, head, |part, place, (), (): &mut ()| {
+        let part = ordinary_part(part, place.is_first)?;
         let text = format_part(part, place.is_first, place.is_last, options)?;
         let same = text == part.as_bytes();
         Some((same, if check { Vec::new() } else { text }))

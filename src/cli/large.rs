@@ -1,16 +1,15 @@
 //! Large files, read in parts and not kept.
 //!
-//! Most modules have no video instructions at all. A part of one that comes into
-//! the processor's cache, is found to be ordinary, and makes room for the next one,
-//! takes 0.6 of the time that passes over the whole text do; and all cores can take
-//! parts.
+//! Mostly there is nothing to report. A part that comes into the processor's cache,
+//! is found to be right, and makes room for the next one, takes 0.6 of the time that
+//! passes over the whole text do; and all cores can take parts.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use super::input::Input;
-use crate::check::{ordinary_part, parts_end};
+use crate::check::parts_end;
 use crate::source::MAX_LEN;
 
 /// Files of at least this many bytes are large.
@@ -69,29 +68,36 @@ impl<R: Read + Send> Parts<R> {
     }
 
     /// Does a piece of work for each part, with all cores if this text is `alone`;
-    /// the results are in order. `None` if a part is not ordinary, or cannot be
-    /// read: nothing is known of the text then.
-    pub(super) fn each<T: Send>(
+    /// the results are in order. What the first part is found to say all of them
+    /// get, with what the same core has kept from others. `None` if the work cannot
+    /// be done for a part, or one cannot be read: nothing is known of the text then.
+    pub(super) fn each<H: Copy + Send, K: Default, T: Send>(
         self,
         alone: bool,
-        work: impl Fn(&str, Place) -> Option<T> + Sync,
+        head: impl Fn(&[u8]) -> Option<H> + Sync,
+        work: impl Fn(&[u8], Place, H, &mut K) -> Option<T> + Sync,
     ) -> Option<Vec<T>> {
-        let parts = Mutex::new(self);
+        let parts = Mutex::new((self, None));
         let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = |part: &mut Vec<u8>| {
+            let (parts, said) = &mut *lock();
+            let place = parts.next(part)?;
+            if place.is_first {
+                *said = head(part);
+            }
+            Some((place, *said))
+        };
         let some = || {
             let mut results = Vec::new();
+            let mut kept = K::default();
             let mut part = Vec::with_capacity(2 * STEP);
-            loop {
-                let next = lock().next(&mut part);
-                let Some(place) = next else {
-                    return results;
-                };
-                let text = ordinary_part(&part, place.is_first);
-                match text.and_then(|text| work(text, place)) {
+            while let Some((place, said)) = next(&mut part) {
+                match said.and_then(|said| work(&part, place, said, &mut kept)) {
                     Some(result) => results.push((place.at, result)),
-                    None => lock().state = State::Failed,
+                    None => lock().0.state = State::Failed,
                 }
             }
+            results
         };
         let mut results = if alone {
             rayon::broadcast(|_| some()).into_iter().flatten().collect()
@@ -99,7 +105,7 @@ impl<R: Read + Send> Parts<R> {
             some()
         };
         results.sort_unstable_by_key(|(at, _)| *at);
-        let done = lock().state == State::Done;
+        let done = lock().0.state == State::Done;
         done.then(|| results.into_iter().map(|(_, result)| result).collect())
     }
 
@@ -144,6 +150,7 @@ impl<R: Read + Send> Parts<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::ordinary_part;
 
     /// The parts of a text.
     fn parts(text: &str) -> Option<Vec<(String, Place)>> {
@@ -187,7 +194,10 @@ mod tests {
         let function = ".func f()\n{\n\tret;\n}\n";
         let text = function.repeat(6 * STEP / function.len());
         let read = |text: &str, alone| {
-            Parts::new(text.as_bytes()).each(alone, |part, _| Some(part.to_string()))
+            let ordinary = |part: &[u8], place: Place, (), (): &mut ()| {
+                ordinary_part(part, place.is_first).map(str::to_string)
+            };
+            Parts::new(text.as_bytes()).each(alone, |_| Some(()), ordinary)
         };
         for alone in [false, true] {
             let parts = read(&text, alone).unwrap();
@@ -207,9 +217,9 @@ mod tests {
             }
         }
         assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
-        assert_eq!(
-            Parts::new(text.as_bytes()).each(true, |_, place| (!place.is_last).then_some(0)),
-            None
-        );
+        let but_last = |_: &[u8], place: Place, (), (): &mut ()| (!place.is_last).then_some(0);
+        assert_eq!(Parts::new(text.as_bytes()).each(true, |_| Some(()), but_last), None);
+        let not_read = |_: &[u8], _: Place, (): (), (): &mut ()| Some(0);
+        assert_eq!(Parts::new(text.as_bytes()).each(true, |_| None, not_read), None);
     }
 }

@@ -1,8 +1,8 @@
 //! What is declared where: the names a statement can see.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 
+use crate::hash::Map;
 use crate::isa::{PtxVersion, RegisterType, Target};
 use crate::source::Span;
 
@@ -92,8 +92,8 @@ pub struct Context<'s> {
     /// How many of the entries the maps have. The names of a function that no
     /// statement asks for never get there.
     settled: usize,
-    names: HashMap<&'s str, u32>,
-    ranges: HashMap<&'s str, u32>,
+    names: Map<&'s str, u32>,
+    ranges: Map<&'s str, u32>,
     scopes: Vec<Scope>,
 }
 
@@ -105,6 +105,14 @@ pub(crate) struct Declarations<'s> {
     pub(crate) target: Option<(Target, Span)>,
     pub(crate) is_module: bool,
     names: Vec<(&'s str, Symbol<'s>, Option<u64>)>,
+}
+
+/// The `.version` and `.target` in force.
+#[cfg(feature = "cli")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gates {
+    version: Option<(PtxVersion, Span)>,
+    target: Option<(Target, Span)>,
 }
 
 #[cfg(feature = "cli")]
@@ -124,6 +132,18 @@ impl<'s> Context<'s> {
             }
         }
         context
+    }
+
+    /// The context behind a text with this version and target, with none of the
+    /// names it declares.
+    pub(crate) fn behind_gates(gates: Gates) -> Context<'s> {
+        let Gates { version, target } = gates;
+        Context { version, target, ..Context::default() }
+    }
+
+    /// What is in force here.
+    pub(crate) fn gates(&self) -> Gates {
+        Gates { version: self.version, target: self.target }
     }
 
     /// What was declared since there were this many names.
@@ -158,6 +178,11 @@ impl<'s> Context<'s> {
 
     /// The symbol a name stands for here.
     pub fn resolve(&self, name: &str) -> Option<Symbol<'s>> {
+        self.resolve_at(name).map(|(symbol, _)| symbol)
+    }
+
+    /// As [`Context::resolve`], with the number of braces around the declaration.
+    pub(crate) fn resolve_at(&self, name: &str) -> Option<(Symbol<'s>, u32)> {
         let exact = self.names.get(name).map(|&at| &self.entries[at as usize]);
         let range = self.resolve_range(name);
         let found = match (exact, range) {
@@ -165,7 +190,7 @@ impl<'s> Context<'s> {
             (Some(entry), _) | (None, Some(entry)) => entry,
             (None, None) => return None,
         };
-        Some(found.symbol)
+        Some((found.symbol, found.depth))
     }
 
     /// `%r7` in `%r<10>`. ptxas splits off all trailing digits, so `r1<10>`
