@@ -73,7 +73,8 @@
 //! `default-features = false` and pays for nom, thiserror and plain miette
 //! only. `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when
 //! the program runs: reading and [`ir::Program::eval_batch`] become faster, what
-//! they give does not change. It brings `fearless_simd`, which has no dependencies.
+//! they give does not change. It brings `fearless_simd` and `simdutf8`, which have no
+//! dependencies.
 //! `serde` adds `Serialize` to spans, fixes and labels.
 
 pub mod ast;

@@ -160,7 +160,15 @@ pub fn decode(bytes: Vec<u8>) -> String {
 
 /// As [`decode`], without a copy where the bytes are UTF-8.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| replace_undecodable(bytes).into(), Cow::from)
+    utf8(bytes).map_or_else(|| replace_undecodable(bytes).into(), Cow::from)
+}
+
+/// The text, if the bytes are UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> Option<&str> {
+    #[cfg(feature = "simd")]
+    return simdutf8::basic::from_utf8(bytes).ok();
+    #[cfg(not(feature = "simd"))]
+    return std::str::from_utf8(bytes).ok();
 }
 
 fn replace_undecodable(bytes: &[u8]) -> String {

@@ -12,8 +12,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{CheckOptions, Checker, Preview, is_wanted};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::Known;
+use crate::module::VideoStatement;
+use crate::source::utf8;
 use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
 
 /// Bytes that a part has at least.
@@ -92,52 +94,54 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// A part of a large text that is all ordinary: it can be read by itself, has no
-/// video instructions and no comments for vptx, and gives no findings. The first
-/// part alone may say that it is a module.
-pub(crate) fn ordinary_part(part: &[u8], is_first: bool) -> Option<&str> {
-    let text = std::str::from_utf8(part).ok()?;
-    let Preview { unreadable, is_marked } = Preview::of(text);
-    if unreadable.is_some() || is_marked {
-        return None;
-    }
-    let survey = Survey::new(text, &(0..text.len()))?;
-    (!survey.has_video && (is_first || !survey.declarations.is_module)).then_some(text)
-}
-
 /// What the first part of a large text says of those behind it.
 pub(crate) fn part_gates(part: &[u8]) -> Option<Gates> {
-    let text = std::str::from_utf8(part).ok()?;
+    let text = utf8(part)?;
     let mut surveyor = Sound { handler: Surveyor { has_video: &Cell::new(false) }, is_sound: true };
     let context = read_part(text, 0, Context::default(), &mut surveyor);
     // It may start with a byte order mark: a problem, too.
     (surveyor.is_sound && !text.starts_with('\u{feff}')).then(|| context.gates())
 }
 
-/// Checks a part of a large text by itself, with the gates of the part before it
-/// if there is one. The number of statements that are meant to be video
-/// instructions, if nothing is found and no other part could make a difference.
+/// Checks a part of a large text by itself, behind a text with these gates if it is
+/// not the first. The number of statements that are meant to be video instructions,
+/// if nothing is found.
 pub(crate) fn check_part(
     part: &[u8],
     before: Option<Gates>,
     options: &CheckOptions,
     known: &mut Known,
 ) -> Option<usize> {
-    let text = std::str::from_utf8(part).ok()?;
+    let mut count = 0;
+    let (_, diagnostics) = visit_part(part, before, options, known, |_| count += 1)?;
+    let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
+    is_clean.then_some(count)
+}
+
+/// Reads a part of a large text by itself: its text and findings, if those are not
+/// other ones in its place, no comment in it is for vptx, and it ends between
+/// functions.
+pub(crate) fn visit_part<'p>(
+    part: &'p [u8],
+    before: Option<Gates>,
+    options: &CheckOptions,
+    known: &mut Known,
+    sink: impl FnMut(VideoStatement),
+) -> Option<(&'p str, Vec<Diagnostic>)> {
+    let text = utf8(part)?;
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
         return None;
     }
-    let mut count = 0;
-    let checker = Checker::new(text, options, std::mem::take(known), |_| count += 1);
+    let checker = Checker::new(text, options, std::mem::take(known), sink);
     let mut checker = Sound { handler: checker, is_sound: true };
     let start = before.map_or_else(Context::default, Context::behind_gates);
     let context = read_part(text, 0, start, &mut checker);
-    let Sound { handler: Checker { mut diagnostics, memo, outside, .. }, is_sound } = checker;
+    let Sound { handler: Checker { diagnostics, memo, outside, .. }, is_sound } = checker;
     *known = memo.into_known();
-    diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
-    let alone = before.is_none() || !(context.is_module || outside);
-    (is_sound && alone && diagnostics.is_empty()).then_some(count)
+    let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
+    let alone = before.is_none() || !(context.is_module || outside || errors);
+    (is_sound && alone).then_some((text, diagnostics))
 }
 
 /// Length of the parts that a text starts with and that can be told without

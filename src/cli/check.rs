@@ -24,7 +24,7 @@ use crate::check::{
 };
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{Code, Fixed, Selector, choose_fix, fix};
+use crate::lint::{Code, Fixed, Known, Selector, choose_fix, fix};
 use crate::report::{Counts, FileReport, Format, Reporter};
 use crate::source::decoded;
 
@@ -435,10 +435,10 @@ impl Run {
         };
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let clean = parts.and_then(|parts| {
-            parts.each(alone, part_gates, |part, place, gates, known| {
-                let before = if place.is_first { None } else { Some(gates) };
+            let work = |part: &[u8], _, before, known: &mut Known| {
                 check_part(part, before, &options, known)
-            })
+            };
+            parts.each(alone, part_gates, work)
         });
         let bytes = match (small, &clean) {
             (None, None) => Some(input.bytes()?),

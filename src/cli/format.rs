@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
@@ -11,17 +12,18 @@ use clap::Args;
 
 use super::files::{diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
-use super::large::Parts;
+use super::large::{Parts, Place};
 use super::progress::for_each;
 use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
-use crate::check::ordinary_part;
+use crate::check::part_gates;
 use crate::diagnostic::Diagnostic;
+use crate::lint::Known;
 use crate::print::{
-    FormatError, FormatOptions, LineEnding, format_edits, format_part, format_to_bytes,
+    FormatError, FormatOptions, LineEnding, Part, format_edits, format_part, format_to_bytes,
 };
 use crate::report::{FileReport, Format, Reporter};
-use crate::source::{UNDECODABLE, decoded};
+use crate::source::{UNDECODABLE, decoded, utf8};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -257,13 +259,16 @@ fn formatted_parts(
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    let head = |_: &[u8]| Some(());
-    let formatted = parts.each(alone, head, |part, place, (), (): &mut ()| {
-        let part = ordinary_part(part, place.is_first)?;
-        let text = format_part(part, place.is_first, place.is_last, options)?;
-        let same = text == part.as_bytes();
-        Some((same, if check { Vec::new() } else { text }))
-    })?;
+    let work = |bytes: &[u8], place: Place, before, (known, buffer): &mut (Known, Vec<u8>)| {
+        let part = Part { bytes, before, is_last: place.is_last };
+        let mut text = format_part(&part, options, known, mem::take(buffer))?;
+        let same = text == bytes;
+        if check {
+            mem::swap(buffer, &mut text);
+        }
+        Some((same, text))
+    };
+    let formatted = parts.each(alone, part_gates, work)?;
     let same = formatted.iter().all(|(same, _)| *same);
     Some((same, formatted.into_iter().map(|(_, text)| text).collect()))
 }
@@ -271,7 +276,7 @@ fn formatted_parts(
 /// The formatted bytes. Comments in other encodings stay as they are; `None`
 /// where that cannot be.
 fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, FormatError> {
-    if let Ok(text) = std::str::from_utf8(bytes) {
+    if let Some(text) = utf8(bytes) {
         return format_to_bytes(text, options).map(Some);
     }
     // One character stands for each byte that is not UTF-8: offsets hold.

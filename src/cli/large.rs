@@ -68,14 +68,15 @@ impl<R: Read + Send> Parts<R> {
     }
 
     /// Does a piece of work for each part, with all cores if this text is `alone`;
-    /// the results are in order. What the first part is found to say all of them
-    /// get, with what the same core has kept from others. `None` if the work cannot
-    /// be done for a part, or one cannot be read: nothing is known of the text then.
+    /// the results are in order. Those behind the first get what that is found to
+    /// say, and all what the same core has kept from others. `None` if the work
+    /// cannot be done for a part, or one cannot be read: nothing is known of the text
+    /// then.
     pub(super) fn each<H: Copy + Send, K: Default, T: Send>(
         self,
         alone: bool,
         head: impl Fn(&[u8]) -> Option<H> + Sync,
-        work: impl Fn(&[u8], Place, H, &mut K) -> Option<T> + Sync,
+        work: impl Fn(&[u8], Place, Option<H>, &mut K) -> Option<T> + Sync,
     ) -> Option<Vec<T>> {
         let parts = Mutex::new((self, None));
         let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +93,9 @@ impl<R: Read + Send> Parts<R> {
             let mut kept = K::default();
             let mut part = Vec::with_capacity(2 * STEP);
             while let Some((place, said)) = next(&mut part) {
-                match said.and_then(|said| work(&part, place, said, &mut kept)) {
+                let before = said.filter(|_| !place.is_first);
+                let result = said.and_then(|_| work(&part, place, before, &mut kept));
+                match result {
                     Some(result) => results.push((place.at, result)),
                     None => lock().0.state = State::Failed,
                 }
@@ -150,7 +153,8 @@ impl<R: Read + Send> Parts<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::ordinary_part;
+    use crate::check::{CheckOptions, check_part, part_gates};
+    use crate::lint::Known;
 
     /// The parts of a text.
     fn parts(text: &str) -> Option<Vec<(String, Place)>> {
@@ -194,10 +198,11 @@ mod tests {
         let function = ".func f()\n{\n\tret;\n}\n";
         let text = function.repeat(6 * STEP / function.len());
         let read = |text: &str, alone| {
-            let ordinary = |part: &[u8], place: Place, (), (): &mut ()| {
-                ordinary_part(part, place.is_first).map(str::to_string)
+            let count = |part: &[u8], _, before, known: &mut Known| {
+                check_part(part, before, &CheckOptions::default(), known)?;
+                String::from_utf8(part.to_vec()).ok()
             };
-            Parts::new(text.as_bytes()).each(alone, |_| Some(()), ordinary)
+            Parts::new(text.as_bytes()).each(alone, part_gates, count)
         };
         for alone in [false, true] {
             let parts = read(&text, alone).unwrap();
@@ -217,9 +222,9 @@ mod tests {
             }
         }
         assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
-        let but_last = |_: &[u8], place: Place, (), (): &mut ()| (!place.is_last).then_some(0);
+        let but_last = |_: &[u8], place: Place, _, (): &mut ()| (!place.is_last).then_some(0);
         assert_eq!(Parts::new(text.as_bytes()).each(true, |_| Some(()), but_last), None);
-        let not_read = |_: &[u8], _: Place, (): (), (): &mut ()| Some(0);
+        let not_read = |_: &[u8], _: Place, _: Option<()>, (): &mut ()| Some(0);
         assert_eq!(Parts::new(text.as_bytes()).each(true, |_| None, not_read), None);
     }
 }

@@ -32,7 +32,11 @@ use thiserror::Error;
 
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::Code;
+#[cfg(feature = "cli")]
+use crate::lint::Known;
 use crate::source::decode;
+#[cfg(feature = "cli")]
+use crate::syntax::Gates;
 
 use layout::Layout;
 use writer::Writer;
@@ -136,18 +140,29 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// Formats a part of a module that begins and ends between functions, has no syntax
-/// errors, no video instructions and no comments for vptx: what would become of it
-/// in its place. `None` where that is in doubt.
+/// A part of a large text, as it is to be formatted.
+#[cfg(feature = "cli")]
+pub(crate) struct Part<'p> {
+    pub(crate) bytes: &'p [u8],
+    /// What is in force behind the part before it.
+    pub(crate) before: Option<Gates>,
+    pub(crate) is_last: bool,
+}
+
+/// Formats a part of a module that ends between functions: what would become of it
+/// in its place. `None` where that is in doubt. The buffer is used for the result.
 #[cfg(feature = "cli")]
 pub(crate) fn format_part(
-    part: &str,
-    is_first: bool,
-    is_last: bool,
+    part: &Part<'_>,
     options: &FormatOptions,
+    known: &mut Known,
+    buffer: Vec<u8>,
 ) -> Option<Vec<u8>> {
-    let writer = Writer::new(part, options.newline(part), false).in_place(is_first, is_last);
-    Layout::new(part, &[], options, writer).run_part()
+    let &Part { bytes, before, is_last } = part;
+    let (text, edits) = normalize::part_edits(bytes, before, options.explicit_defaults, known)?;
+    let writer = Writer::new(text, options.newline(text), false, buffer);
+    let writer = writer.in_place(before.is_none(), is_last);
+    Layout::new(text, &edits, options, writer).run_part()
 }
 
 fn run(
@@ -157,7 +172,7 @@ fn run(
 ) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
     let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
-    let writer = Writer::new(source, options.newline(source), with_edits);
+    let writer = Writer::new(source, options.newline(source), with_edits, Vec::new());
     Layout::new(source, &edits, options, writer).run().map_err(|foreign| {
         let text = foreign.text(source);
         let message = format!("`{text}` cannot stand here in PTX");
@@ -168,23 +183,24 @@ fn run(
 #[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
-    use crate::check::{ordinary_part, parts_end};
+    use crate::check::{part_gates, parts_end};
     use crate::testing::Numbers;
 
     /// Formats a text part by part; `None` where a part is not ordinary.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
         let mut text = Vec::new();
-        let (mut rest, mut is_first) = (source, true);
+        let (mut rest, mut gates) = (source.as_bytes(), None);
+        let (mut known, mut buffer) = (Known::default(), Vec::new());
         loop {
-            let cut = parts_end(&rest.as_bytes()[..rest.len().min(size)]);
-            let (part, after) = rest.split_at(cut.unwrap_or(rest.len()));
-            ordinary_part(part.as_bytes(), is_first)?;
-            let is_last = cut.is_none();
-            text.extend(format_part(part, is_first, is_last, options)?);
-            if is_last {
+            let cut = parts_end(&rest[..rest.len().min(size)]);
+            let (bytes, after) = rest.split_at(cut.unwrap_or(rest.len()));
+            let part = Part { bytes, before: gates, is_last: cut.is_none() };
+            buffer = format_part(&part, options, &mut known, buffer)?;
+            text.extend_from_slice(&buffer);
+            if part.is_last {
                 return Some(String::from_utf8(text).unwrap());
             }
-            (rest, is_first) = (after, false);
+            (rest, gates) = (after, gates.or(part_gates(bytes)));
         }
     }
 
@@ -209,6 +225,9 @@ mod tests {
             "L1:\n",
             "L2: ",
             ".reg .b32 \t%r<4>;\n",
+            ".func g()\n{.reg .b32 %r<4>, t;\nvadd2.u32.u32.u32 t.h10,%r1.h10 , %r2,%r3;\n}",
+            "vsub.u32.sat.u32.u32 t,%r1.b0, %r2;",
+            "vmin4.u32.u32.u32 t.b3210, %r1, %r1, %r1.b3210;",
             "\t.loc\t1 2 3\n",
             ".global .b8 t[2] = {1, 2};\n",
             ".global .b8 t[2] = {\n1, 2",

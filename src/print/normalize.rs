@@ -1,11 +1,19 @@
 //! The edits that bring video instructions to the manual's spelling.
 
 use crate::ast::{Instruction, Operation, SimdOperands};
+#[cfg(feature = "cli")]
+use crate::check::visit_part;
 use crate::check::{CheckOptions, visit};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{LaneWidth, Mask, Selector};
+#[cfg(feature = "cli")]
+use crate::lint::Known;
 use crate::lint::{Code, RuleSet};
+#[cfg(feature = "cli")]
+use crate::module::VideoStatement;
 use crate::source::Span;
+#[cfg(feature = "cli")]
+use crate::syntax::Gates;
 use crate::syntax::{TokenKind, statement_tokens};
 
 /// Spellings that only the manual rules out: their fixes keep the meaning.
@@ -15,9 +23,7 @@ const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 /// the errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let (mut edits, mut legal) = (Vec::new(), Vec::new());
-    let rules = SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code));
-    let options = CheckOptions::default().with_rules(rules);
-    let (diagnostics, ..) = visit(source, &options, |statement| {
+    let (diagnostics, ..) = visit(source, &options(), |statement| {
         if let Some(instruction) = &statement.instruction {
             legal.push(statement.span);
             defaults(source, statement.span, instruction, explicit, &mut edits);
@@ -37,6 +43,35 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagn
     }
     edits.sort_by_key(|edit| edit.span);
     Ok(edits)
+}
+
+/// As [`edits`], of a part of a text behind one with these gates; with the part
+/// as text. `None` where the whole text has to be asked.
+#[cfg(feature = "cli")]
+pub(super) fn part_edits<'p>(
+    part: &'p [u8],
+    before: Option<Gates>,
+    explicit: bool,
+    known: &mut Known,
+) -> Option<(&'p str, Vec<Edit>)> {
+    let mut legal = Vec::new();
+    let keep = |statement: VideoStatement| legal.push((statement.span, statement.instruction));
+    let (text, diagnostics) = visit_part(part, before, &options(), known, keep)?;
+    let mut edits = Vec::new();
+    for (span, instruction) in &legal {
+        defaults(text, *span, instruction.as_ref()?, explicit, &mut edits);
+    }
+    for diagnostic in diagnostics {
+        SPELLINGS.contains(&diagnostic.code).then_some(())?;
+        edits.extend(diagnostic.fixes.into_iter().flat_map(|fix| fix.edits));
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Some((text, edits))
+}
+
+fn options() -> CheckOptions {
+    let rules = SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code));
+    CheckOptions::default().with_rules(rules)
 }
 
 /// Whether a span lies in one of some others, which are in order.

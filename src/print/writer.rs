@@ -24,9 +24,10 @@ struct Text {
 }
 
 impl Text {
-    /// Has room for some bytes.
-    fn new(bytes: usize) -> Text {
-        Text { bytes: vec![0; bytes + ROOM], len: 0 }
+    /// Has room for some bytes, in place of what a buffer has.
+    fn new(room: usize, mut buffer: Vec<u8>) -> Text {
+        buffer.resize(room + ROOM, 0);
+        Text { bytes: buffer, len: 0 }
     }
 
     fn written(&self) -> &[u8] {
@@ -115,13 +116,18 @@ pub(super) struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    pub(super) fn new(source: &'s str, newline: &'static str, edits: bool) -> Writer<'s> {
+    pub(super) fn new(
+        source: &'s str,
+        newline: &'static str,
+        edits: bool,
+        buffer: Vec<u8>,
+    ) -> Writer<'s> {
         Writer {
             source,
             newline,
             white: format!("{newline}{newline}{:BLANKS$}", "").into_bytes().into(),
             // Blanks in place of tabs take some more.
-            out: Text::new(source.len() + source.len() / 8),
+            out: Text::new(source.len() + source.len() / 8, buffer),
             run: None,
             gap: Gap::default(),
             is_first: true,
