@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::cost;
 use super::sequence::{Arg, Class, Opcode, Sequence};
-use crate::ast::Instruction;
+use crate::ast::{Instruction, Register};
 use crate::ir::Semantics;
 use crate::isa::Target;
 
@@ -31,35 +31,61 @@ impl FreshRegisters {
     pub fn avoiding(source: &str) -> FreshRegisters {
         let mut prefix = String::from("%vptx_");
         let mut number = 0u32;
-        while source.contains(&prefix) {
+        while memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_some() {
             number += 1;
             prefix = format!("%vptx{number}_");
         }
         FreshRegisters::new(&prefix)
     }
 
-    fn take(&mut self, class: Class) -> String {
-        let at = match class {
-            Class::Word => 0,
-            Class::Wide => 1,
-            Class::Predicate => 2,
-        };
-        let number = self.taken[at];
-        self.taken[at] += 1;
-        format!("{}{}{number}", self.prefix, CLASSES[at].1)
+    /// The number, in its class, of another register.
+    fn take(&mut self, class: Class) -> u32 {
+        let taken = &mut self.taken[place(class)];
+        *taken += 1;
+        *taken - 1
+    }
+
+    fn push_name(&self, class: Class, number: u32, text: &mut String) {
+        text.push_str(&self.prefix);
+        text.push(CLASSES[place(class)].1);
+        push_number(number, text);
     }
 
     /// The declarations of all registers that were taken, a `.reg` each.
     pub fn declarations(&self) -> Vec<String> {
         let taken = CLASSES.iter().zip(self.taken).filter(|(_, count)| *count > 0);
         taken
-            .map(|((ty, letter), count)| format!(".reg {ty} {}{letter}<{count}>;", self.prefix))
+            .map(|((ty, letter), count)| {
+                let mut text = String::with_capacity(32);
+                text.extend([".reg ", ty, " ", &self.prefix]);
+                text.push(*letter);
+                text.push('<');
+                push_number(count, &mut text);
+                text.push_str(">;");
+                text
+            })
             .collect()
     }
 
     /// As after [`FreshRegisters::new`]: for another scope.
     pub(super) fn reset(&mut self) {
         self.taken = [0; 3];
+    }
+}
+
+/// Where a class stands among [`CLASSES`].
+fn place(class: Class) -> usize {
+    match class {
+        Class::Word => 0,
+        Class::Wide => 1,
+        Class::Predicate => 2,
+    }
+}
+
+fn push_number(number: u32, text: &mut String) {
+    match char::from_digit(number, 10) {
+        Some(digit) => text.push(digit),
+        None => text.push_str(&number.to_string()),
     }
 }
 
@@ -99,58 +125,86 @@ impl Sequence {
     /// `d` and has the instruction's guard; the others write registers taken from
     /// `registers`.
     pub fn to_ptx(&self, instruction: &Instruction, registers: &mut FreshRegisters) -> Vec<String> {
-        statements(instruction, self, registers)
+        let statements = Statements::new(instruction, self, registers);
+        let write = |at| {
+            let mut text = String::with_capacity(LONG);
+            statements.write(at, registers, &mut text);
+            text
+        };
+        (0..self.lines().len()).map(write).collect()
     }
 }
 
-fn statements(
-    instruction: &Instruction,
-    sequence: &Sequence,
-    registers: &mut FreshRegisters,
-) -> Vec<String> {
-    let sources = instruction.sources();
-    let mut names: Vec<String> = Vec::with_capacity(sequence.lines().len());
-    let mut texts = Vec::with_capacity(sequence.lines().len());
-    for (at, line) in sequence.lines().iter().enumerate() {
-        let last = at + 1 == sequence.lines().len();
-        let name = if last {
-            instruction.destination().to_string()
-        } else {
-            registers.take(line.opcode.class())
-        };
-        let mut text = String::new();
-        if let (true, Some(guard)) = (last, &instruction.guard) {
-            let not = if guard.negated { "!" } else { "" };
-            // Writing to a string does not fail.
-            let _ = write!(text, "@{not}{} ", guard.predicate);
+/// Few statements are longer.
+const LONG: usize = 80;
+
+/// What takes the place of an instruction, yet to be written.
+pub(super) struct Statements<'a> {
+    instruction: &'a Instruction,
+    sequence: &'a Sequence,
+    sources: [Option<&'a Register>; 3],
+    /// The number of the register that each line writes, but for the last one.
+    numbers: Vec<u32>,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn new(
+        instruction: &'a Instruction,
+        sequence: &'a Sequence,
+        registers: &mut FreshRegisters,
+    ) -> Statements<'a> {
+        let others = sequence.lines().split_last().map_or(&[][..], |(_, others)| others);
+        let numbers = others.iter().map(|line| registers.take(line.opcode.class())).collect();
+        Statements { instruction, sequence, sources: instruction.sources(), numbers }
+    }
+
+    /// Appends a statement.
+    pub(super) fn write(&self, at: usize, registers: &FreshRegisters, text: &mut String) {
+        let Statements { instruction, sequence, sources, numbers } = self;
+        let line = &sequence.lines()[at];
+        let number = numbers.get(at);
+        if let (None, Some(guard)) = (number, &instruction.guard) {
+            let not = if guard.negated { "@!" } else { "@" };
+            text.extend([not, guard.predicate.name(), " "]);
         }
-        let _ = match line.opcode {
-            Opcode::High => write!(text, "{} {{_, {name}}}", line.opcode),
-            _ => write!(text, "{} {name}", line.opcode),
-        };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{} ", line.opcode);
+        if line.opcode == Opcode::High {
+            text.push_str("{_, ");
+        }
+        match number {
+            Some(number) => registers.push_name(line.opcode.class(), *number, text),
+            None => text.push_str(instruction.destination().name()),
+        }
+        if line.opcode == Opcode::High {
+            text.push('}');
+        }
         // `vabsdiff4` is a video instruction itself: its third source does not
         // matter, but must be a register.
         let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
         for (place, arg) in line.args().iter().chain(&third).enumerate() {
-            let _ = match *arg {
+            text.push_str(", ");
+            match *arg {
                 Arg::Input(input) => {
-                    let register = sources[input as usize];
-                    write!(text, ", {}", register.map_or("0", |register| register.name()))
+                    text.push_str(sources[input as usize].map_or("0", Register::name));
                 }
-                Arg::Line(line) => write!(text, ", {}", names[usize::from(line)]),
+                Arg::Line(other) => {
+                    let other = usize::from(other);
+                    let class = sequence.lines()[other].opcode.class();
+                    registers.push_name(class, numbers[other], text);
+                }
                 Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
-                    write!(text, ", 0x{value:04x}")
+                    let _ = write!(text, "0x{value:04x}");
                 }
-                Arg::Constant(value) if value < 100 => write!(text, ", {value}"),
-                Arg::Constant(value) => write!(text, ", 0x{value:x}"),
-            };
+                Arg::Constant(value) if value < 100 => push_number(value as u32, text),
+                Arg::Constant(value) => {
+                    let _ = write!(text, "0x{value:x}");
+                }
+            }
         }
         if let Opcode::Lop3(table) = line.opcode {
             let _ = write!(text, ", 0x{table:02x}");
         }
         text.push(';');
-        names.push(name);
-        texts.push(text);
     }
-    texts
 }

@@ -3,12 +3,13 @@
 use thiserror::Error;
 
 use super::cost::{self, Cost};
+use super::emit::Statements;
 use super::{FreshRegisters, Gate, Sequence};
 use crate::ast::{Instruction, Operation};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
 use crate::ir::Semantics;
-use crate::isa::{PtxVersion, Target};
+use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::Module;
 use crate::source::Span;
 
@@ -157,7 +158,9 @@ pub fn rewrite<'m>(
             .clone();
         let mut change = Change { span, instruction, target, outcome, cost, differs };
         if let Outcome::Rewritten(sequence) = &mut change.outcome {
-            *sequence = sequence.for_registers(statement.registers);
+            if statement.registers != WordRegisters::Untyped {
+                *sequence = sequence.for_registers(statement.registers);
+            }
             let writer = writer.get_or_insert_with(|| BlockWriter::new(source));
             let block = writer.block(span.start, instruction, sequence, options.comments);
             edits.push(Edit::replace(span, block));
@@ -222,6 +225,9 @@ pub(crate) fn choose(
     }
 }
 
+/// Bytes that most statements have, and what stands around them.
+const ROOM: usize = 64;
+
 /// Writes what takes the place of instructions in a text.
 pub(crate) struct BlockWriter<'s> {
     source: &'s str,
@@ -252,19 +258,26 @@ impl<'s> BlockWriter<'s> {
         // Block comments, as more may stand on the line.
         let comment = if comments { format!(" /* {instruction} */") } else { String::new() };
         self.registers.reset();
-        let mut statements = sequence.to_ptx(instruction, &mut self.registers);
-        if let [only] = statements.as_mut_slice() {
-            return std::mem::take(only) + &comment;
+        let statements = Statements::new(instruction, sequence, &mut self.registers);
+        let count = sequence.lines().len();
+        let mut text = String::with_capacity(ROOM * (count + 1));
+        if count == 1 {
+            statements.write(0, &self.registers, &mut text);
+            return text + &comment;
         }
         let line = self.source[..start as usize].rfind('\n').map_or(0, |at| at + 1);
-        let indent: String =
-            self.source[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+        let line = &self.source[line..];
+        let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
         let inner = if indent.ends_with('\t') { "\t" } else { "    " };
-        let mut text = format!("{{{comment}");
-        for statement in self.registers.declarations().iter().chain(&statements) {
-            text.extend([self.line_end, &indent, inner, statement]);
+        text.extend(["{", &comment]);
+        for declaration in self.registers.declarations() {
+            text.extend([self.line_end, indent, inner, &declaration]);
         }
-        text.extend([self.line_end, &indent, "}"]);
+        for at in 0..count {
+            text.extend([self.line_end, indent, inner]);
+            statements.write(at, &self.registers, &mut text);
+        }
+        text.extend([self.line_end, indent, "}"]);
         text
     }
 }

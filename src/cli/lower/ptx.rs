@@ -1,6 +1,8 @@
 //! `vptx lower --emit ptx`
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::io::{self, IoSlice, Write};
 
 use anstream::AutoStream;
 
@@ -113,18 +115,21 @@ pub(super) fn file(
     };
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
-    let mut stdout = io::stdout().lock();
+    let is_utf8 = matches!(source, Cow::Borrowed(_));
+    let mut texts = Vec::with_capacity(2 * rewritten.edits().len() + 1);
     let mut at = 0;
     for edit in rewritten.edits() {
-        if edit.replacement.contains(UNDECODABLE) {
+        if !is_utf8 && edit.replacement.contains(UNDECODABLE) {
             trouble(&format!("`{name}` is left alone: an instruction is not in UTF-8"));
             return Ok(FAILED);
         }
-        stdout.write_all(&bytes[at..edit.span.start as usize])?;
-        stdout.write_all(edit.replacement.as_bytes())?;
+        texts.push(IoSlice::new(&bytes[at..edit.span.start as usize]));
+        texts.push(IoSlice::new(edit.replacement.as_bytes()));
         at = edit.span.end as usize;
     }
-    stdout.write_all(&bytes[at..])?;
+    texts.push(IoSlice::new(&bytes[at..]));
+    let mut stdout = io::stdout().lock();
+    write_all(&mut stdout, &mut texts)?;
     stdout.flush()?;
 
     let found = !diagnostics.is_empty();
@@ -140,6 +145,20 @@ pub(super) fn file(
     Ok(if found || unavailable { FOUND } else { 0 })
 }
 
+/// Writes texts one behind the other, many at once, and copies none.
+fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
+    while !texts.is_empty() {
+        match out.write_vectored(texts) {
+            Ok(0) if texts.iter().all(|text| text.is_empty()) => return Ok(()),
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut texts, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// What was rewritten, and where the semantics differ.
 fn tell(
     errors: &mut impl Write,
@@ -148,11 +167,14 @@ fn tell(
     changes: &[Change<'_>],
     options: &RewriteOptions,
 ) -> io::Result<()> {
-    let index = LineIndex::new(source);
+    // Mostly there is no place to tell.
+    let index = LazyCell::new(|| LineIndex::new(source));
+    let place = |change: &Change<'_>| {
+        let Position { line, column } = index.position(source, change.span.start);
+        format!("{name}:{line}:{column}")
+    };
     let (mut rewritten, mut before, mut after, mut measured) = (0usize, 0, 0, 0usize);
     for change in changes {
-        let Position { line, column } = index.position(source, change.span.start);
-        let place = format!("{name}:{line}:{column}");
         let instruction = change.instruction;
         match change.outcome {
             Outcome::Rewritten(_) => {
@@ -167,7 +189,8 @@ fn tell(
                         change.differs.iter().map(|other| other.text()).collect();
                     writeln!(
                         errors,
-                        "{place}: note: `{instruction}` is written as {} computes it, not as {}",
+                        "{}: note: `{instruction}` is written as {} computes it, not as {}",
+                        place(change),
                         options.semantics,
                         others.join(" and "),
                     )?;
@@ -175,8 +198,9 @@ fn tell(
             }
             Outcome::Unavailable => writeln!(
                 errors,
-                "{place}: `{instruction}` stays: the module's .target and .version have nothing \
-                 to write it with"
+                "{}: `{instruction}` stays: the module's .target and .version have nothing \
+                 to write it with",
+                place(change)
             )?,
             Outcome::Kept => {}
         }
