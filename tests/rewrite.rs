@@ -381,3 +381,28 @@ fn words_that_were_wrong() {
         }
     }
 }
+
+#[test]
+fn registers_are_those_of_the_most_particular_declaration() {
+    use vptx::isa::WordRegisters::{Integer, Packed, Untyped};
+
+    let cases = [
+        ("vadd.s32.s32.s32 b, b, b;", Untyped),
+        ("vadd.s32.s32.s32 b, b, 1;", Untyped),
+        ("vadd.s32.s32.s32 u, b, b;", Integer),
+        ("vadd.s32.s32.s32 b, b, s.b0;", Integer),
+        ("vadd.s32.s32.s32.add b, u, b, h;", Packed),
+        ("vadd2.s32.s32.s32 b, b, h, u;", Packed),
+        // Neither a guard nor a third source that is ignored.
+        ("@p vadd.s32.s32.s32 b, b, b, h;", Untyped),
+        ("vadd.s32.s32.s32 b, u, b, h;", Integer),
+    ];
+    let head =
+        ".version 8.0\n.target sm_90\n.func f()\n{\n.reg .b32 b;\n.reg .u32 u;\n.reg .s32 s;\n";
+    for (text, expected) in cases {
+        let source = format!("{head}.reg .f16x2 h;\n.reg .pred p;\n{text}\n}}\n");
+        let (module, _) = vptx::parse(&source);
+        let found: Vec<_> = module.statements().iter().map(|it| it.registers).collect();
+        assert_eq!(found, [expected], "{text}");
+    }
+}

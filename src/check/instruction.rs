@@ -200,8 +200,6 @@ impl Values {
         mnemonic: Mnemonic,
         operands: &Operands<'_>,
     ) -> Option<Values> {
-        // A third source that is ignored is no part of the instruction.
-        checked.names.registers = WordRegisters::default();
         let d = operands::destination(checked, operands.form, mnemonic, operands.d);
         let a = operands::source(checked, operands.form, operands.a);
         let b = operands::source(checked, operands.form, operands.b);

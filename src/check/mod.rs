@@ -11,7 +11,7 @@ mod structure;
 mod suggest;
 
 #[cfg(feature = "cli")]
-pub(crate) use parallel::{check_part, part_gates, parts_end, visit_part};
+pub(crate) use parallel::{Part, check_part, part_gates, parts_end, visit_part};
 
 use std::str::FromStr;
 
@@ -244,7 +244,7 @@ struct Preview {
 }
 
 impl Preview {
-    /// Searches for both at once: colons are rare.
+    /// Searches for both at once: PTX has few colons.
     fn of(source: &str) -> Preview {
         let bytes = source.as_bytes();
         let mark = lint::MARK.as_bytes();

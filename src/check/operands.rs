@@ -147,8 +147,11 @@ fn named<'r>(
         missing_third(checked, mnemonic, modifiers, part, form, [d, b]);
     }
     if let Some(third) = c.filter(|_| !form.third) {
-        // Checked like a source that counts, as ptxas does.
+        // Checked like a source that counts, as ptxas does; but it is no part of the
+        // instruction.
+        let registers = checked.names.registers;
         third_source(checked, form, third);
+        checked.names.registers = registers;
         c = None;
     }
     Some(Operands { d, a, b, c, form })

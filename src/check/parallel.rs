@@ -5,17 +5,19 @@
 //! scope open. Only if every part ends so, too, they were, by induction from the
 //! first. Whatever is unusual leaves the text to be read in order, which is the
 //! law.
+//!
+//! Parts of a text that is not kept, for `cli/large.rs`, are read by themselves:
+//! of the others only what they say of version and target is known.
 
 use std::cell::Cell;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, Preview, is_wanted};
+use super::{CheckOptions, Checker, Preview, is_wanted, sort};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::Known;
 use crate::module::VideoStatement;
-use crate::source::utf8;
 use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
 
 /// Bytes that a part has at least.
@@ -94,54 +96,58 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// What the first part of a large text says of those behind it.
-pub(crate) fn part_gates(part: &[u8]) -> Option<Gates> {
-    let text = utf8(part)?;
-    let mut surveyor = Sound { handler: Surveyor { has_video: &Cell::new(false) }, is_sound: true };
-    let context = read_part(text, 0, Context::default(), &mut surveyor);
-    // It may start with a byte order mark: a problem, too.
-    (surveyor.is_sound && !text.starts_with('\u{feff}')).then(|| context.gates())
+/// A part of a large text, to be read by itself.
+pub(crate) struct Part<'p> {
+    pub(crate) text: &'p str,
+    pub(crate) is_first: bool,
+    pub(crate) is_last: bool,
+    /// What is in force behind the first part and, it is supposed, all others.
+    pub(crate) gates: Gates,
 }
 
-/// Checks a part of a large text by itself, behind a text with these gates if it is
-/// not the first. The number of statements that are meant to be video instructions,
-/// if nothing is found.
+/// What is in force behind the first part of a text, as far as that can be told
+/// without looking at video instructions.
+pub(crate) fn part_gates(text: &str) -> Option<Gates> {
+    Survey::new(text, &(0..text.len())).map(|survey| survey.declarations.gates())
+}
+
+/// The number of statements of a part that are meant to be video instructions, if
+/// nothing is found in it.
 pub(crate) fn check_part(
-    part: &[u8],
-    before: Option<Gates>,
+    part: &Part<'_>,
     options: &CheckOptions,
     known: &mut Known,
 ) -> Option<usize> {
     let mut count = 0;
-    let (_, diagnostics) = visit_part(part, before, options, known, |_| count += 1)?;
+    let diagnostics = visit_part(part, options, known, |_| count += 1)?;
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     is_clean.then_some(count)
 }
 
-/// Reads a part of a large text by itself: its text and findings, if those are not
-/// other ones in its place, no comment in it is for vptx, and it ends between
-/// functions.
-pub(crate) fn visit_part<'p>(
-    part: &'p [u8],
-    before: Option<Gates>,
+/// The findings of a part. `None` if it has errors or comments for vptx, does not
+/// end between functions, or might give others where it stands.
+pub(crate) fn visit_part(
+    part: &Part<'_>,
     options: &CheckOptions,
     known: &mut Known,
     sink: impl FnMut(VideoStatement),
-) -> Option<(&'p str, Vec<Diagnostic>)> {
-    let text = utf8(part)?;
+) -> Option<Vec<Diagnostic>> {
+    let &Part { text, is_first, gates, .. } = part;
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
         return None;
     }
+    let start = if is_first { Context::default() } else { Context::behind_gates(gates) };
     let checker = Checker::new(text, options, std::mem::take(known), sink);
     let mut checker = Sound { handler: checker, is_sound: true };
-    let start = before.map_or_else(Context::default, Context::behind_gates);
     let context = read_part(text, 0, start, &mut checker);
-    let Sound { handler: Checker { diagnostics, memo, outside, .. }, is_sound } = checker;
+    let Sound { handler: Checker { mut diagnostics, memo, outside, .. }, is_sound } = checker;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    let alone = before.is_none() || !(context.is_module || outside || errors);
-    (is_sound && alone).then_some((text, diagnostics))
+    // The checker may have seen directives where the survey saw none.
+    let as_supposed = context.gates() == gates && (is_first || !context.is_module);
+    sort(&mut diagnostics);
+    (is_sound && !errors && as_supposed && (is_first || !outside)).then_some(diagnostics)
 }
 
 /// Length of the parts that a text starts with and that can be told without
@@ -222,7 +228,9 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::check::check_counted;
+    use crate::check::{Dialect, check_counted};
+    use crate::isa::Target;
+    use crate::lint::{Code, RuleSet};
     use crate::testing::Numbers;
 
     /// Functions, globals between them that others use, and what is in doubt.
@@ -339,15 +347,32 @@ mod tests {
         (0..count).map(|_| numbers.pick(PIECES)).collect()
     }
 
+    /// What may make a difference behind it.
+    const DOUBTS: &[&str] = &[
+        ".version 8.0\n.target sm_90\n",
+        ".target sm_20\n",
+        ".reg .b32 a, b, c, d;\n",
+        ".reg .b32 %r<8>;\n",
+        "# 1 \"x\n",
+        "# 1 \"x\n;\n.target sm_90\n\"\n",
+        "# ; .target sm_20\n",
+        ".func f()\n{\n.reg .b32 a;\nvadd.s32.s32.s32 a, a,\n",
+        ".func f()\n{\n.reg .b32 a, %r<2>;\nvset.s32.u32.sat.lt a, a, %r3;\n}\n",
+        ".func f()\n{\n.reg .b32 a, b;\nvadd4.u32.u32.u32 a.b0, a, b, b;\n}\n",
+        "a;\n}\n",
+        "\"\n",
+    ];
+
     /// Checks part by part, each by itself; the number of statements if that was
     /// possible.
     fn count_alone(text: &str, size: usize, options: &CheckOptions) -> Option<usize> {
         let parts = cut(text, size);
-        let gates = part_gates(&text.as_bytes()[parts.first()?.clone()])?;
+        let gates = part_gates(&text[parts.first()?.clone()])?;
         let mut known = Known::default();
         let counts = parts.iter().map(|part| {
-            let before = if part.start == 0 { None } else { Some(gates) };
-            check_part(&text.as_bytes()[part.clone()], before, options, &mut known)
+            let (is_first, is_last) = (part.start == 0, part.end == text.len());
+            let part = Part { text: &text[part.clone()], is_first, is_last, gates };
+            check_part(&part, options, &mut known)
         });
         counts.sum()
     }
@@ -379,20 +404,37 @@ mod tests {
             let text = [head, before, &clean, &behind].concat();
             assert_eq!(count_alone(&text, 1, &options), None, "{text}");
         }
+        // A survey takes what the marker quotes for a directive.
+        let marker = "# 1 \"x\n;\n.target sm_20\nret \"\n";
+        let quoting = function(&format!("vadd.s32.s32.s32 a, a,\n{marker}a;// \"\nret;"));
+        assert_eq!(count_alone(&[head, &quoting, &clean].concat(), 1, &options), None);
+        assert_eq!(count_alone(&[head, &clean, &quoting].concat(), 1, &options), Some(2));
         let old = format!(".version 1.4\n.target sm_13\n{}{clean}", function(""));
         assert_eq!(count_alone(&old, 1, &options), None);
     }
 
     #[test]
     fn made_heaps_are_clean_alone_only_where_the_whole_is() {
-        let options = CheckOptions::default();
+        let with = |rules| CheckOptions::default().with_rules(rules);
+        let options = [
+            CheckOptions::default(),
+            CheckOptions::default().with_dialect(Dialect::Ptxas),
+            CheckOptions::default().with_target(Some(Target::sm(20))),
+            with(RuleSet::ERRORS),
+            // As `--ignore V0,V2,V3` leaves it.
+            with(RuleSet::NONE.with(Code::V401).with(Code::V501).with(Code::V505)),
+        ];
         let mut numbers = Numbers(11);
         let mut clean = 0;
-        for _ in 0..40_000 {
-            let text = heap(&mut numbers);
+        for _ in 0..60_000 {
+            let mut text = heap(&mut numbers);
+            if numbers.below(2) > 0 {
+                text = format!("{}{}{text}", numbers.pick(DOUBTS), numbers.pick(DOUBTS));
+            }
             let size = 1 + numbers.below(60);
-            if let Some(count) = count_alone(&text, size, &options) {
-                assert_eq!((count, Vec::new()), check_counted(&text, &options), "{text}");
+            let options = &options[numbers.below(options.len())];
+            if let Some(count) = count_alone(&text, size, options) {
+                assert_eq!((count, Vec::new()), check_counted(&text, options), "{text}");
                 clean += usize::from(count > 0 && cut(&text, size).len() > 1);
             }
         }

@@ -20,7 +20,7 @@ use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
 use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{
-    CheckOptions, Dialect, Language, check_counted, check_in_parallel, check_part, part_gates,
+    CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
 };
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::isa::{PtxVersion, Target};
@@ -435,14 +435,12 @@ impl Run {
         };
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let clean = parts.and_then(|parts| {
-            let work = |part: &[u8], _, before, known: &mut Known| {
-                check_part(part, before, &options, known)
-            };
-            parts.each(alone, part_gates, work)
+            let work = |part: &Part<'_>, known: &mut Known| check_part(part, &options, known);
+            parts.each(alone, work)
         });
-        let bytes = match (small, &clean) {
-            (None, None) => Some(input.bytes()?),
-            (small, _) => small,
+        let bytes = match small {
+            None if clean.is_none() => Some(input.bytes()?),
+            small => small,
         };
         let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
         let mut checked = Checked {

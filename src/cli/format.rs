@@ -12,15 +12,15 @@ use clap::Args;
 
 use super::files::{diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
-use super::large::{Parts, Place};
+use super::large::Parts;
 use super::progress::for_each;
 use super::settings::Finder;
 use super::{FAILED, FOUND, Output, trouble};
-use crate::check::part_gates;
+use crate::check::Part;
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
 use crate::print::{
-    FormatError, FormatOptions, LineEnding, Part, format_edits, format_part, format_to_bytes,
+    FormatError, FormatOptions, LineEnding, format_edits, format_part, format_to_bytes,
 };
 use crate::report::{FileReport, Format, Reporter};
 use crate::source::{UNDECODABLE, decoded, utf8};
@@ -259,16 +259,16 @@ fn formatted_parts(
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    let work = |bytes: &[u8], place: Place, before, (known, buffer): &mut (Known, Vec<u8>)| {
-        let part = Part { bytes, before, is_last: place.is_last };
-        let mut text = format_part(&part, options, known, mem::take(buffer))?;
-        let same = text == bytes;
+    let work = |part: &Part<'_>, (known, buffer): &mut (Known, Vec<u8>)| {
+        let text = format_part(part, options, known, mem::take(buffer))?;
+        let same = text == part.text.as_bytes();
         if check {
-            mem::swap(buffer, &mut text);
+            *buffer = text;
+            return Some((same, Vec::new()));
         }
         Some((same, text))
     };
-    let formatted = parts.each(alone, part_gates, work)?;
+    let formatted = parts.each(alone, work)?;
     let same = formatted.iter().all(|(same, _)| *same);
     Some((same, formatted.into_iter().map(|(_, text)| text).collect()))
 }

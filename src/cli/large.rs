@@ -9,8 +9,8 @@ use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use super::input::Input;
-use crate::check::parts_end;
-use crate::source::MAX_LEN;
+use crate::check::{Part, part_gates, parts_end};
+use crate::source::{MAX_LEN, utf8};
 
 /// Files of at least this many bytes are large.
 pub(super) const LARGE: u64 = 4 << 20;
@@ -43,10 +43,10 @@ enum State {
 
 /// Where a part stands in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+struct Place {
     at: usize,
-    pub(super) is_first: bool,
-    pub(super) is_last: bool,
+    is_first: bool,
+    is_last: bool,
 }
 
 impl Parts<File> {
@@ -68,35 +68,33 @@ impl<R: Read + Send> Parts<R> {
     }
 
     /// Does a piece of work for each part, with all cores if this text is `alone`;
-    /// the results are in order. Those behind the first get what that is found to
-    /// say, and all what the same core has kept from others. `None` if the work
-    /// cannot be done for a part, or one cannot be read: nothing is known of the text
-    /// then.
-    pub(super) fn each<H: Copy + Send, K: Default, T: Send>(
+    /// the results are in order. Work on one core shares what it keeps. `None` if the
+    /// work cannot be done for a part, or one cannot be read: nothing is known of the
+    /// text then.
+    pub(super) fn each<K: Default, T: Send>(
         self,
         alone: bool,
-        head: impl Fn(&[u8]) -> Option<H> + Sync,
-        work: impl Fn(&[u8], Place, Option<H>, &mut K) -> Option<T> + Sync,
+        work: impl Fn(&Part<'_>, &mut K) -> Option<T> + Sync,
     ) -> Option<Vec<T>> {
         let parts = Mutex::new((self, None));
         let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = |part: &mut Vec<u8>| {
-            let (parts, said) = &mut *lock();
-            let place = parts.next(part)?;
+        let next = |bytes: &mut Vec<u8>| {
+            let (parts, gates) = &mut *lock();
+            let place = parts.next(bytes)?;
             if place.is_first {
-                *said = head(part);
+                *gates = utf8(bytes).and_then(part_gates);
             }
-            Some((place, *said))
+            Some((place, *gates))
         };
         let some = || {
             let mut results = Vec::new();
             let mut kept = K::default();
-            let mut part = Vec::with_capacity(2 * STEP);
-            while let Some((place, said)) = next(&mut part) {
-                let before = said.filter(|_| !place.is_first);
-                let result = said.and_then(|_| work(&part, place, before, &mut kept));
-                match result {
-                    Some(result) => results.push((place.at, result)),
+            let mut bytes = Vec::with_capacity(2 * STEP);
+            while let Some((Place { at, is_first, is_last }, gates)) = next(&mut bytes) {
+                let part = utf8(&bytes).zip(gates);
+                let part = part.map(|(text, gates)| Part { text, is_first, is_last, gates });
+                match part.and_then(|part| work(&part, &mut kept)) {
+                    Some(result) => results.push((at, result)),
                     None => lock().0.state = State::Failed,
                 }
             }
@@ -153,7 +151,7 @@ impl<R: Read + Send> Parts<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{CheckOptions, check_part, part_gates};
+    use crate::check::{CheckOptions, check_part};
     use crate::lint::Known;
 
     /// The parts of a text.
@@ -194,15 +192,15 @@ mod tests {
     }
 
     #[test]
-    fn results_are_in_order_and_of_ordinary_texts() {
+    fn results_are_in_order_and_of_clean_texts() {
         let function = ".func f()\n{\n\tret;\n}\n";
         let text = function.repeat(6 * STEP / function.len());
         let read = |text: &str, alone| {
-            let count = |part: &[u8], _, before, known: &mut Known| {
-                check_part(part, before, &CheckOptions::default(), known)?;
-                String::from_utf8(part.to_vec()).ok()
+            let clean = |part: &Part<'_>, known: &mut Known| {
+                check_part(part, &CheckOptions::default(), known)?;
+                Some(part.text.to_string())
             };
-            Parts::new(text.as_bytes()).each(alone, part_gates, count)
+            Parts::new(text.as_bytes()).each(alone, clean)
         };
         for alone in [false, true] {
             let parts = read(&text, alone).unwrap();
@@ -222,9 +220,7 @@ mod tests {
             }
         }
         assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
-        let but_last = |_: &[u8], place: Place, _, (): &mut ()| (!place.is_last).then_some(0);
-        assert_eq!(Parts::new(text.as_bytes()).each(true, |_| Some(()), but_last), None);
-        let not_read = |_: &[u8], _: Place, _: Option<()>, (): &mut ()| Some(0);
-        assert_eq!(Parts::new(text.as_bytes()).each(true, |_| None, not_read), None);
+        let but_last = |part: &Part<'_>, (): &mut ()| (!part.is_last).then_some(0);
+        assert_eq!(Parts::new(text.as_bytes()).each(true, but_last), None);
     }
 }

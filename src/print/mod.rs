@@ -30,13 +30,13 @@ mod writer;
 
 use thiserror::Error;
 
+#[cfg(feature = "cli")]
+use crate::check::Part;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::Code;
 #[cfg(feature = "cli")]
 use crate::lint::Known;
 use crate::source::decode;
-#[cfg(feature = "cli")]
-use crate::syntax::Gates;
 
 use layout::Layout;
 use writer::Writer;
@@ -140,17 +140,8 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// A part of a large text, as it is to be formatted.
-#[cfg(feature = "cli")]
-pub(crate) struct Part<'p> {
-    pub(crate) bytes: &'p [u8],
-    /// What is in force behind the part before it.
-    pub(crate) before: Option<Gates>,
-    pub(crate) is_last: bool,
-}
-
-/// Formats a part of a module that ends between functions: what would become of it
-/// in its place. `None` where that is in doubt. The buffer is used for the result.
+/// Formats a part of a large text: what would become of it in its place. `None`
+/// where that is in doubt. The buffer is used for the result.
 #[cfg(feature = "cli")]
 pub(crate) fn format_part(
     part: &Part<'_>,
@@ -158,11 +149,10 @@ pub(crate) fn format_part(
     known: &mut Known,
     buffer: Vec<u8>,
 ) -> Option<Vec<u8>> {
-    let &Part { bytes, before, is_last } = part;
-    let (text, edits) = normalize::part_edits(bytes, before, options.explicit_defaults, known)?;
-    let writer = Writer::new(text, options.newline(text), false, buffer);
-    let writer = writer.in_place(before.is_none(), is_last);
-    Layout::new(text, &edits, options, writer).run_part()
+    let edits = normalize::part_edits(part, options.explicit_defaults, known)?;
+    let writer = Writer::new(part.text, options.newline(part.text), false, buffer);
+    let writer = writer.in_place(part.is_first, part.is_last);
+    Layout::new(part.text, &edits, options, writer).run_part()
 }
 
 fn run(
@@ -186,21 +176,23 @@ mod tests {
     use crate::check::{part_gates, parts_end};
     use crate::testing::Numbers;
 
-    /// Formats a text part by part; `None` where a part is not ordinary.
+    /// Formats a text part by part; `None` where that is in doubt.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
         let mut text = Vec::new();
-        let (mut rest, mut gates) = (source.as_bytes(), None);
+        let (mut rest, mut gates) = (source, None);
         let (mut known, mut buffer) = (Known::default(), Vec::new());
         loop {
-            let cut = parts_end(&rest[..rest.len().min(size)]);
-            let (bytes, after) = rest.split_at(cut.unwrap_or(rest.len()));
-            let part = Part { bytes, before: gates, is_last: cut.is_none() };
+            let cut = parts_end(&rest.as_bytes()[..rest.len().min(size)]);
+            let (part, after) = rest.split_at(cut.unwrap_or(rest.len()));
+            let is_first = gates.is_none();
+            let now = gates.or_else(|| part_gates(part))?;
+            let part = Part { text: part, is_first, is_last: cut.is_none(), gates: now };
             buffer = format_part(&part, options, &mut known, buffer)?;
             text.extend_from_slice(&buffer);
             if part.is_last {
                 return Some(String::from_utf8(text).unwrap());
             }
-            (rest, gates) = (after, gates.or(part_gates(bytes)));
+            (rest, gates) = (after, Some(now));
         }
     }
 
@@ -245,6 +237,7 @@ mod tests {
             FormatOptions::default(),
             FormatOptions { indent_width: 0, line_width: 20, ..FormatOptions::default() },
             FormatOptions { line_ending: LineEnding::Crlf, ..FormatOptions::default() },
+            FormatOptions { explicit_defaults: true, ..FormatOptions::default() },
         ];
         let mut formatted = 0;
         for _ in 0..40_000 {

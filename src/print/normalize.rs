@@ -1,19 +1,16 @@
 //! The edits that bring video instructions to the manual's spelling.
 
 use crate::ast::{Instruction, Operation, SimdOperands};
-#[cfg(feature = "cli")]
-use crate::check::visit_part;
 use crate::check::{CheckOptions, visit};
+#[cfg(feature = "cli")]
+use crate::check::{Part, visit_part};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{LaneWidth, Mask, Selector};
 #[cfg(feature = "cli")]
 use crate::lint::Known;
 use crate::lint::{Code, RuleSet};
-#[cfg(feature = "cli")]
 use crate::module::VideoStatement;
 use crate::source::Span;
-#[cfg(feature = "cli")]
-use crate::syntax::Gates;
 use crate::syntax::{TokenKind, statement_tokens};
 
 /// Spellings that only the manual rules out: their fixes keep the meaning.
@@ -22,56 +19,58 @@ const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 /// Edits of tokens of legal video instructions, in the order of the text; or
 /// the errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
-    let (mut edits, mut legal) = (Vec::new(), Vec::new());
-    let (diagnostics, ..) = visit(source, &options(), |statement| {
-        if let Some(instruction) = &statement.instruction {
-            legal.push(statement.span);
-            defaults(source, statement.span, instruction, explicit, &mut edits);
-        }
-    });
-    let mut errors = Vec::new();
-    for mut diagnostic in diagnostics {
-        let syntax = diagnostic.code.text().starts_with("V0");
-        if syntax && diagnostic.severity == Severity::Error {
-            errors.push(diagnostic);
-        } else if SPELLINGS.contains(&diagnostic.code) && within(&legal, diagnostic.span) {
-            edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    edits.sort_by_key(|edit| edit.span);
-    Ok(edits)
+    let mut found = Found::default();
+    let (diagnostics, ..) =
+        visit(source, &options(), |statement| found.add(source, &statement, explicit));
+    found.edits(diagnostics)
 }
 
-/// As [`edits`], of a part of a text behind one with these gates; with the part
-/// as text. `None` where the whole text has to be asked.
+/// As [`edits`], of a part of a text; `None` where the whole text has to be asked.
 #[cfg(feature = "cli")]
-pub(super) fn part_edits<'p>(
-    part: &'p [u8],
-    before: Option<Gates>,
-    explicit: bool,
-    known: &mut Known,
-) -> Option<(&'p str, Vec<Edit>)> {
-    let mut legal = Vec::new();
-    let keep = |statement: VideoStatement| legal.push((statement.span, statement.instruction));
-    let (text, diagnostics) = visit_part(part, before, &options(), known, keep)?;
-    let mut edits = Vec::new();
-    for (span, instruction) in &legal {
-        defaults(text, *span, instruction.as_ref()?, explicit, &mut edits);
-    }
-    for diagnostic in diagnostics {
-        SPELLINGS.contains(&diagnostic.code).then_some(())?;
-        edits.extend(diagnostic.fixes.into_iter().flat_map(|fix| fix.edits));
-    }
-    edits.sort_by_key(|edit| edit.span);
-    Some((text, edits))
+pub(super) fn part_edits(part: &Part<'_>, explicit: bool, known: &mut Known) -> Option<Vec<Edit>> {
+    let mut found = Found::default();
+    let sink = |statement| found.add(part.text, &statement, explicit);
+    let diagnostics = visit_part(part, &options(), known, sink)?;
+    found.edits(diagnostics).ok()
 }
 
 fn options() -> CheckOptions {
     let rules = SPELLINGS.iter().fold(RuleSet::ERRORS, |rules, &code| rules.with(code));
     CheckOptions::default().with_rules(rules)
+}
+
+/// What is found on the way through a text.
+#[derive(Default)]
+struct Found {
+    edits: Vec<Edit>,
+    legal: Vec<Span>,
+}
+
+impl Found {
+    fn add(&mut self, source: &str, statement: &VideoStatement, explicit: bool) {
+        if let Some(instruction) = &statement.instruction {
+            self.legal.push(statement.span);
+            defaults(source, statement.span, instruction, explicit, &mut self.edits);
+        }
+    }
+
+    fn edits(self, diagnostics: Vec<Diagnostic>) -> Result<Vec<Edit>, Vec<Diagnostic>> {
+        let Found { mut edits, legal } = self;
+        let mut errors = Vec::new();
+        for mut diagnostic in diagnostics {
+            let syntax = diagnostic.code.text().starts_with("V0");
+            if syntax && diagnostic.severity == Severity::Error {
+                errors.push(diagnostic);
+            } else if SPELLINGS.contains(&diagnostic.code) && within(&legal, diagnostic.span) {
+                edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        edits.sort_by_key(|edit| edit.span);
+        Ok(edits)
+    }
 }
 
 /// Whether a span lies in one of some others, which are in order.

@@ -26,6 +26,10 @@ struct Text {
 impl Text {
     /// Has room for some bytes, in place of what a buffer has.
     fn new(room: usize, mut buffer: Vec<u8>) -> Text {
+        // New zeroed memory costs nothing until it is touched.
+        if buffer.capacity() < room + ROOM {
+            buffer = vec![0; room + ROOM];
+        }
         buffer.resize(room + ROOM, 0);
         Text { bytes: buffer, len: 0 }
     }

@@ -40,14 +40,14 @@ impl FreshRegisters {
 
     /// The number, in its class, of another register.
     fn take(&mut self, class: Class) -> u32 {
-        let taken = &mut self.taken[place(class)];
+        let taken = &mut self.taken[class_index(class)];
         *taken += 1;
         *taken - 1
     }
 
     fn push_name(&self, class: Class, number: u32, text: &mut String) {
         text.push_str(&self.prefix);
-        text.push(CLASSES[place(class)].1);
+        text.push(CLASSES[class_index(class)].1);
         push_number(number, text);
     }
 
@@ -74,7 +74,7 @@ impl FreshRegisters {
 }
 
 /// Where a class stands among [`CLASSES`].
-fn place(class: Class) -> usize {
+fn class_index(class: Class) -> usize {
     match class {
         Class::Word => 0,
         Class::Wide => 1,

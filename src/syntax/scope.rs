@@ -107,9 +107,17 @@ pub(crate) struct Declarations<'s> {
     names: Vec<(&'s str, Symbol<'s>, Option<u64>)>,
 }
 
+#[cfg(feature = "cli")]
+impl Declarations<'_> {
+    /// What is in force behind the part.
+    pub(crate) fn gates(&self) -> Gates {
+        Gates { version: self.version, target: self.target }
+    }
+}
+
 /// The `.version` and `.target` in force.
 #[cfg(feature = "cli")]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gates {
     version: Option<(PtxVersion, Span)>,
     target: Option<(Target, Span)>,

@@ -145,11 +145,15 @@ pub(super) fn file(
     Ok(if found || unavailable { FOUND } else { 0 })
 }
 
-/// Writes texts one behind the other, many at once, and copies none.
+/// How many texts are written at once: systems take no more.
+const MANY: usize = 1024;
+
+/// Writes texts one behind the other, and copies none.
 fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // Leaves empty ones out.
+    IoSlice::advance_slices(&mut texts, 0);
     while !texts.is_empty() {
-        match out.write_vectored(texts) {
-            Ok(0) if texts.iter().all(|text| text.is_empty()) => return Ok(()),
+        match out.write_vectored(&texts[..texts.len().min(MANY)]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => IoSlice::advance_slices(&mut texts, written),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -217,4 +221,53 @@ fn tell(
         }
     }
     writeln!(errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes some bytes of the first text only, if it takes any.
+    struct Slow {
+        taken: Vec<u8>,
+        at_once: usize,
+        interrupted: bool,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.interrupted = !self.interrupted;
+            if self.interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let some = text.len().min(self.at_once);
+            self.taken.extend(&text[..some]);
+            Ok(some)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn texts_are_written_whatever_is_taken_at_once() {
+        let words: Vec<String> = (0..5000).map(|n| "ab\n".repeat(n % 4) + &n.to_string()).collect();
+        let texts = |count: usize| {
+            let words = words[..count].iter().flat_map(|word| ["", word.as_str(), ""]);
+            words.map(|word| IoSlice::new(word.as_bytes())).collect::<Vec<_>>()
+        };
+        for (count, at_once) in [(0, 0), (1, 1), (40, 1), (40, 3), (5000, 7), (5000, 1 << 20)] {
+            let mut out = Slow { taken: Vec::new(), at_once, interrupted: false };
+            write_all(&mut out, &mut texts(count)).unwrap();
+            assert_eq!(out.taken, words[..count].concat().into_bytes());
+        }
+        let mut none = Slow { taken: Vec::new(), at_once: 0, interrupted: false };
+        write_all(&mut none, &mut [IoSlice::new(b""), IoSlice::new(b"")]).unwrap();
+        let full = write_all(&mut none, &mut texts(3)).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WriteZero);
+        let mut at_once = Vec::new();
+        write_all(&mut at_once, &mut texts(5000)).unwrap();
+        assert_eq!(at_once, words.concat().into_bytes());
+    }
 }

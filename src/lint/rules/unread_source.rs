@@ -45,3 +45,49 @@ fn unread<L: LaneWidth>(operands: &SimdOperands<L>) -> Option<usize> {
     };
     (0..2).find(|source| !is_read(*source))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ast::Instruction;
+    use crate::ir::{Input, Semantics};
+    use crate::testing::Numbers;
+
+    /// Whether the rule and the semantics tell the same of a sum of lanes.
+    fn agrees(text: &str) -> bool {
+        let instruction: Instruction = text.parse().unwrap();
+        let found = match &instruction.operation {
+            Operation::Arithmetic2(it) => unread(&it.operands),
+            Operation::Arithmetic4(it) => unread(&it.operands),
+            _ => unreachable!("{text} has lanes"),
+        };
+        let program = instruction.lower(Semantics::Manual);
+        found == [Input::A, Input::B].into_iter().position(|input| !program.reads(input))
+    }
+
+    #[test]
+    fn what_is_not_selected_is_not_read() {
+        let two = |at: usize| format!(".h{}{}", at / 4, at % 4);
+        for (mask, secondary) in [("", ""), (".h0", ""), (".h1", ""), (".h10", ".add")] {
+            for at in 0..256 {
+                let (a, b) = (two(at / 16), two(at % 16));
+                let text = format!("vadd2.u32.u32.u32{secondary} d{mask}, a{a}, b{b}, c;");
+                assert!(agrees(&text), "{text}");
+            }
+        }
+        let mut numbers = Numbers(3);
+        let mut selector = |lanes: usize| -> String {
+            // Mostly of one source.
+            let from = 4 * numbers.below(2);
+            let digits = (0..4).map(|_| (from + numbers.below(lanes)) % 8);
+            digits.map(|digit| digit.to_string()).collect()
+        };
+        for mask in ["", ".b3", ".b20", ".b0", ".b3210"] {
+            for round in 0..400 {
+                let (a, b) = (selector(4 + round % 2), selector(4 + round % 3));
+                let text = format!("vadd4.u32.u32.u32 d{mask}, a.b{a}, b.b{b}, c;");
+                assert!(agrees(&text), "{text}");
+            }
+        }
+    }
+}
