@@ -669,6 +669,13 @@ impl<L> SimdOperands<L> {
 }
 
 impl<L: LaneWidth> SimdOperands<L> {
+    /// The lanes that are written or summed, each with what `a` and `b` select for
+    /// it.
+    pub(crate) fn written_lanes(&self) -> impl Iterator<Item = (usize, u8, u8)> {
+        let lanes = (0..L::LANES).filter(|at| self.mask.bits() >> at & 1 == 1);
+        lanes.map(|at| (at, self.a_lanes.lanes()[at], self.b_lanes.lanes()[at]))
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " {}", self.d)?;
         if self.mask != Mask::FULL {

@@ -93,15 +93,8 @@ fn is_folded(instruction: &Instruction) -> bool {
 
 /// Whether a lane of a register meets itself, by way of two sources.
 fn has_lane_twice<L: LaneWidth>(operands: &SimdOperands<L>) -> bool {
-    let same = |(a, b): (u8, u8)| usize::from(a) % L::LANES == usize::from(b) % L::LANES;
-    operands.a == operands.b && written_lanes(operands).any(same)
-}
-
-/// What is selected for each lane that is written.
-fn written_lanes<L: LaneWidth>(operands: &SimdOperands<L>) -> impl Iterator<Item = (u8, u8)> {
-    (0..L::LANES)
-        .filter(|at| operands.mask.bits() >> at & 1 == 1)
-        .map(|at| (operands.a_lanes.lanes()[at], operands.b_lanes.lanes()[at]))
+    let same = |(_, a, b): (_, u8, u8)| usize::from(a) % L::LANES == usize::from(b) % L::LANES;
+    operands.a == operands.b && operands.written_lanes().any(same)
 }
 
 /// What follows a head in the sorted lines of the table.
@@ -177,7 +170,7 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
 
 /// By the number of lanes in the mask and the kind of the selectors.
 fn simd<L: LaneWidth>(operands: &SimdOperands<L>) -> usize {
-    let lanes: Vec<(u8, u8)> = written_lanes(operands).collect();
+    let lanes: Vec<(u8, u8)> = operands.written_lanes().map(|(_, a, b)| (a, b)).collect();
     let twice = lanes.iter().enumerate().any(|(at, pair)| {
         pair.0 == pair.1 || lanes[..at].contains(pair) || operands.a == operands.b
     });

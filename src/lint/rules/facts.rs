@@ -4,8 +4,7 @@
 use std::cell::OnceCell;
 
 use crate::ast::{
-    Instruction, MadMode, MultiplyAdd, Operand, Operation, Set, SimdOperands, SimdSet, SimdTail,
-    Source, Tail,
+    Instruction, MadMode, MultiplyAdd, Operand, Operation, Set, SimdSet, SimdTail, Source, Tail,
 };
 use crate::ir::{Agreement, Input, Op, Program, Semantics, Witness};
 use crate::isa::{Compare, LaneWidth, Part, Role, SecondaryOp, Sources};
@@ -196,17 +195,15 @@ fn of_equals(compare: Compare) -> bool {
 }
 
 fn settled_lanes<L: LaneWidth>(set: &SimdSet<L>) -> Vec<(usize, bool)> {
-    let SimdOperands { atype, btype, mask, a, a_lanes, b, b_lanes, .. } = &set.operands;
-    if atype != btype {
+    let operands = &set.operands;
+    if operands.atype != operands.btype {
         return Vec::new();
     }
+    let same = operands.a == operands.b;
     // Lanes of one register are the same lanes.
-    let lane = |lane: u8| if a == b { usize::from(lane) % L::LANES } else { usize::from(lane) };
-    let pairs = a_lanes.lanes().iter().zip(b_lanes.lanes()).enumerate();
-    pairs
-        .filter(|(at, (a, b))| mask.bits() >> at & 1 == 1 && lane(**a) == lane(**b))
-        .map(|(at, _)| (at, of_equals(set.compare)))
-        .collect()
+    let lane = |lane: u8| if same { usize::from(lane) % L::LANES } else { usize::from(lane) };
+    let settled = operands.written_lanes().filter(|(_, a, b)| lane(*a) == lane(*b));
+    settled.map(|(at, ..)| (at, of_equals(set.compare))).collect()
 }
 
 /// An instruction with a secondary operation as it is without.

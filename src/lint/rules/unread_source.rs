@@ -33,14 +33,11 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
 
 /// The first of `a` and `b`, as 0 and 1, that no lane comes from.
 fn unread<L: LaneWidth>(operands: &SimdOperands<L>) -> Option<usize> {
-    let SimdOperands { mask, a, a_lanes, b, b_lanes, .. } = operands;
-    if a == b {
+    if operands.a == operands.b {
         return None;
     }
-    let written = |at: usize| mask.bits() >> at & 1 == 1;
     let is_read = |source: usize| {
-        let pairs = a_lanes.lanes().iter().zip(b_lanes.lanes()).enumerate();
-        let mut taken = pairs.filter(|(at, _)| written(*at)).flat_map(|(_, (a, b))| [*a, *b]);
+        let mut taken = operands.written_lanes().flat_map(|(_, a, b)| [a, b]);
         taken.any(|lane| usize::from(lane) / L::LANES == source)
     };
     (0..2).find(|source| !is_read(*source))
