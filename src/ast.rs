@@ -43,8 +43,42 @@ pub struct Guard {
 }
 
 /// The name of a register: an identifier other than `_` and `WARP_SZ`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Register(Box<str>);
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Register(Name);
+
+/// A name, mostly without memory of its own.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Name {
+    /// The length, and the bytes, of which the rest are 0.
+    Short(u8, [u8; SHORT]),
+    Long(Box<str>),
+}
+
+/// Makes a name as large as a `String`.
+const SHORT: usize = 22;
+
+impl Name {
+    fn new(name: &str) -> Name {
+        let mut bytes = [0; SHORT];
+        match bytes.get_mut(..name.len()) {
+            Some(start) => {
+                start.copy_from_slice(name.as_bytes());
+                Name::Short(name.len() as u8, bytes)
+            }
+            None => Name::Long(name.into()),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            // It was made from text.
+            Name::Short(len, bytes) => {
+                std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
+            }
+            Name::Long(name) => name,
+        }
+    }
+}
 
 impl Register {
     /// A register of this name; `None` unless it is a PTX identifier.
@@ -54,18 +88,24 @@ impl Register {
         let starts =
             first.is_ascii_alphabetic() || (matches!(first, b'_' | b'$' | b'%') && name.len() > 1);
         let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
-        (starts && goes_on && name != "WARP_SZ").then(|| Register(name.into()))
+        (starts && goes_on && name != "WARP_SZ").then(|| Register(Name::new(name)))
     }
 
     /// The name.
     pub fn name(&self) -> &str {
-        &self.0
+        self.0.text()
+    }
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Register").field(&self.name()).finish()
     }
 }
 
 impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.name())
     }
 }
 

@@ -18,6 +18,9 @@ pub struct FreshRegisters {
     taken: [u32; 3],
 }
 
+/// What names start with wherever no others do.
+const PREFIX: &str = "%vptx_";
+
 /// Letters and types of the classes.
 const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
 
@@ -29,13 +32,25 @@ impl FreshRegisters {
 
     /// Registers whose names occur nowhere in a text.
     pub fn avoiding(source: &str) -> FreshRegisters {
-        let mut prefix = String::from("%vptx_");
+        let mut prefix = String::from(PREFIX);
         let mut number = 0u32;
         while memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_some() {
             number += 1;
             prefix = format!("%vptx{number}_");
         }
         FreshRegisters::new(&prefix)
+    }
+
+    /// Registers of the names that [`FreshRegisters::avoiding`] takes first.
+    #[cfg(feature = "cli")]
+    pub(super) fn usual() -> FreshRegisters {
+        FreshRegisters::new(PREFIX)
+    }
+
+    /// Whether those occur nowhere in a text.
+    #[cfg(feature = "cli")]
+    pub(crate) fn are_usual(source: &str) -> bool {
+        memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none()
     }
 
     /// The number, in its class, of another register.
@@ -47,23 +62,15 @@ impl FreshRegisters {
 
     fn push_name(&self, class: Class, number: u32, text: &mut String) {
         text.push_str(&self.prefix);
-        text.push(CLASSES[class_index(class)].1);
-        push_number(number, text);
+        // Writing to a string does not fail.
+        let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
     }
 
     /// The declarations of all registers that were taken, a `.reg` each.
     pub fn declarations(&self) -> Vec<String> {
         let taken = CLASSES.iter().zip(self.taken).filter(|(_, count)| *count > 0);
         taken
-            .map(|((ty, letter), count)| {
-                let mut text = String::with_capacity(32);
-                text.extend([".reg ", ty, " ", &self.prefix]);
-                text.push(*letter);
-                text.push('<');
-                push_number(count, &mut text);
-                text.push_str(">;");
-                text
-            })
+            .map(|((ty, letter), count)| format!(".reg {ty} {}{letter}<{count}>;", self.prefix))
             .collect()
     }
 
@@ -79,13 +86,6 @@ fn class_index(class: Class) -> usize {
         Class::Word => 0,
         Class::Wide => 1,
         Class::Predicate => 2,
-    }
-}
-
-fn push_number(number: u32, text: &mut String) {
-    match char::from_digit(number, 10) {
-        Some(digit) => text.push(digit),
-        None => text.push_str(&number.to_string()),
     }
 }
 
@@ -125,86 +125,234 @@ impl Sequence {
     /// `d` and has the instruction's guard; the others write registers taken from
     /// `registers`.
     pub fn to_ptx(&self, instruction: &Instruction, registers: &mut FreshRegisters) -> Vec<String> {
-        let statements = Statements::new(instruction, self, registers);
-        let write = |at| {
-            let mut text = String::with_capacity(LONG);
-            statements.write(at, registers, &mut text);
+        let numbers = self.numbers(registers);
+        let statement = |at| {
+            let mut template = Template::default();
+            template.push_statement(self, at, &numbers, registers);
+            let mut text = String::new();
+            template.fill(instruction, &Place::default(), &mut text);
             text
         };
-        (0..self.lines().len()).map(write).collect()
+        (0..self.lines().len()).map(statement).collect()
     }
-}
 
-/// Few statements are longer.
-const LONG: usize = 80;
-
-/// What takes the place of an instruction, yet to be written.
-pub(super) struct Statements<'a> {
-    instruction: &'a Instruction,
-    sequence: &'a Sequence,
-    sources: [Option<&'a Register>; 3],
     /// The number of the register that each line writes, but for the last one.
-    numbers: Vec<u32>,
+    fn numbers(&self, registers: &mut FreshRegisters) -> Vec<u32> {
+        let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
+        others.iter().map(|line| registers.take(line.opcode.class())).collect()
+    }
 }
 
-impl<'a> Statements<'a> {
-    pub(super) fn new(
-        instruction: &'a Instruction,
-        sequence: &'a Sequence,
-        registers: &mut FreshRegisters,
-    ) -> Statements<'a> {
-        let others = sequence.lines().split_last().map_or(&[][..], |(_, others)| others);
-        let numbers = others.iter().map(|line| registers.take(line.opcode.class())).collect();
-        Statements { instruction, sequence, sources: instruction.sources(), numbers }
+/// Bytes that names and white space mostly add to a template.
+const ROOM: usize = 64;
+
+/// A text with holes for what differs among instructions of one form.
+#[derive(Debug, Default)]
+pub(super) struct Template {
+    text: String,
+    /// What stands before these bytes of the text.
+    holes: Vec<(usize, Hole)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    /// The guard predicate, and a space.
+    Guard,
+    Destination,
+    Source(usize),
+    /// The start of a line, at the level of the instruction or deeper.
+    Line {
+        is_inner: bool,
+    },
+    Comment,
+}
+
+/// What stands around an instruction.
+#[derive(Debug, Default)]
+pub(super) struct Place<'s> {
+    line_end: &'static str,
+    indent: &'s str,
+    /// Added to `indent`, one level deeper.
+    inner: &'static str,
+    comment: &'s str,
+}
+
+/// Finds places in a text.
+#[derive(Debug)]
+pub(super) struct Places {
+    line_end: &'static str,
+    /// The last offset that was asked for, and where its line starts.
+    last: (usize, usize),
+}
+
+/// Blanks at the start of a line that are taken for its indentation, at most.
+const DEEP: usize = 100;
+
+impl Places {
+    pub(super) fn new(source: &str) -> Places {
+        Places { line_end: line_end(source), last: (0, 0) }
     }
 
-    /// Appends a statement.
-    pub(super) fn write(&self, at: usize, registers: &FreshRegisters, text: &mut String) {
-        let Statements { instruction, sequence, sources, numbers } = self;
+    /// That of an instruction that starts at an offset of the text.
+    pub(super) fn find<'s>(&mut self, source: &'s str, start: u32, comment: &'s str) -> Place<'s> {
+        let (bytes, start) = (source.as_bytes(), start as usize);
+        // Many may stand on a long line.
+        let (seen, line) = if self.last.0 <= start { self.last } else { (0, 0) };
+        let line = memchr::memrchr(b'\n', &bytes[seen..start]).map_or(line, |at| seen + at + 1);
+        self.last = (start, line);
+        let blanks = bytes[line..].iter().take(DEEP).take_while(|byte| b" \t".contains(byte));
+        let indent = &source[line..line + blanks.count()];
+        let inner = if indent.ends_with('\t') { "\t" } else { "    " };
+        Place { line_end: self.line_end, indent, inner, comment }
+    }
+}
+
+/// How lines of a text end: as the first one does.
+pub(crate) fn line_end(source: &str) -> &'static str {
+    let first = memchr::memchr(b'\n', source.as_bytes());
+    let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
+    if crlf { "\r\n" } else { "\n" }
+}
+
+impl Template {
+    /// A statement, or a block of them with registers of its own.
+    pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
+        let mut template = Template::default();
+        registers.reset();
+        let numbers = sequence.numbers(registers);
+        if numbers.is_empty() {
+            template.push_statement(sequence, 0, &numbers, registers);
+            template.push_hole(Hole::Comment);
+            return template;
+        }
+        template.text.push('{');
+        template.push_hole(Hole::Comment);
+        for declaration in registers.declarations() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.text.push_str(&declaration);
+        }
+        for at in 0..sequence.lines().len() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.push_statement(sequence, at, &numbers, registers);
+        }
+        template.push_hole(Hole::Line { is_inner: false });
+        template.text.push('}');
+        template
+    }
+
+    /// Appends the text for an instruction.
+    pub(super) fn fill(&self, instruction: &Instruction, place: &Place<'_>, text: &mut String) {
+        text.reserve(self.text.len() + ROOM);
+        let sources = instruction.sources();
+        let mut done = 0;
+        for &(at, hole) in &self.holes {
+            text.push_str(&self.text[done..at]);
+            done = at;
+            match hole {
+                Hole::Guard => {
+                    if let Some(guard) = &instruction.guard {
+                        let not = if guard.negated { "@!" } else { "@" };
+                        text.extend([not, guard.predicate.name(), " "]);
+                    }
+                }
+                Hole::Destination => text.push_str(instruction.destination().name()),
+                Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
+                Hole::Line { is_inner } => {
+                    text.extend([place.line_end, place.indent]);
+                    text.push_str(if is_inner { place.inner } else { "" });
+                }
+                Hole::Comment => text.push_str(place.comment),
+            }
+        }
+        text.push_str(&self.text[done..]);
+    }
+
+    fn push_hole(&mut self, hole: Hole) {
+        self.holes.push((self.text.len(), hole));
+    }
+
+    fn push_statement(
+        &mut self,
+        sequence: &Sequence,
+        at: usize,
+        numbers: &[u32],
+        registers: &FreshRegisters,
+    ) {
         let line = &sequence.lines()[at];
         let number = numbers.get(at);
-        if let (None, Some(guard)) = (number, &instruction.guard) {
-            let not = if guard.negated { "@!" } else { "@" };
-            text.extend([not, guard.predicate.name(), " "]);
+        if number.is_none() {
+            self.push_hole(Hole::Guard);
         }
         // Writing to a string does not fail.
-        let _ = write!(text, "{} ", line.opcode);
+        let _ = write!(self.text, "{} ", line.opcode);
         if line.opcode == Opcode::High {
-            text.push_str("{_, ");
+            self.text.push_str("{_, ");
         }
         match number {
-            Some(number) => registers.push_name(line.opcode.class(), *number, text),
-            None => text.push_str(instruction.destination().name()),
+            Some(number) => registers.push_name(line.opcode.class(), *number, &mut self.text),
+            None => self.push_hole(Hole::Destination),
         }
         if line.opcode == Opcode::High {
-            text.push('}');
+            self.text.push('}');
         }
         // `vabsdiff4` is a video instruction itself: its third source does not
         // matter, but must be a register.
         let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
         for (place, arg) in line.args().iter().chain(&third).enumerate() {
-            text.push_str(", ");
+            self.text.push_str(", ");
             match *arg {
-                Arg::Input(input) => {
-                    text.push_str(sources[input as usize].map_or("0", Register::name));
-                }
+                Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
                 Arg::Line(other) => {
                     let other = usize::from(other);
                     let class = sequence.lines()[other].opcode.class();
-                    registers.push_name(class, numbers[other], text);
+                    registers.push_name(class, numbers[other], &mut self.text);
                 }
                 Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
-                    let _ = write!(text, "0x{value:04x}");
+                    let _ = write!(self.text, "0x{value:04x}");
                 }
-                Arg::Constant(value) if value < 100 => push_number(value as u32, text),
+                Arg::Constant(value) if value < 100 => {
+                    let _ = write!(self.text, "{value}");
+                }
                 Arg::Constant(value) => {
-                    let _ = write!(text, "0x{value:x}");
+                    let _ = write!(self.text, "0x{value:x}");
                 }
             }
         }
         if let Opcode::Lop3(table) = line.opcode {
-            let _ = write!(text, ", 0x{table:02x}");
+            let _ = write!(self.text, ", 0x{table:02x}");
         }
-        text.push(';');
+        self.text.push(';');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Numbers;
+
+    #[test]
+    fn places_are_those_of_a_plain_search() {
+        let mut numbers = Numbers(3);
+        for _ in 0..300 {
+            let pieces = ["\n", "\r\n", "\t", "  ", "ret;", "é", &" ".repeat(DEEP)];
+            let count = numbers.below(40);
+            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let mut places = Places::new(&text);
+            let mut at = 0;
+            for _ in 0..30 {
+                // Mostly onwards.
+                at = if numbers.below(5) == 0 { 0 } else { at } + numbers.below(20);
+                if at > text.len() || !text.is_char_boundary(at) {
+                    continue;
+                }
+                let place = places.find(&text, at as u32, "");
+                let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let words = text[line..].trim_start_matches([' ', '\t']);
+                let blanks = text.len() - line - words.len();
+                assert_eq!(place.indent, &text[line..line + blanks.min(DEEP)], "{text:?} {at}");
+                let crlf = text.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
+                assert_eq!(place.line_end == "\r\n", crlf, "{text:?}");
+            }
+        }
     }
 }

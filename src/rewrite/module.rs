@@ -3,14 +3,14 @@
 use thiserror::Error;
 
 use super::cost::{self, Cost};
-use super::emit::Statements;
+use super::emit::{Places, Template};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::ast::{Instruction, Operation};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
 use crate::ir::Semantics;
 use crate::isa::{PtxVersion, Target, WordRegisters};
-use crate::module::Module;
+use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 
 /// How to rewrite.
@@ -139,56 +139,116 @@ pub fn rewrite<'m>(
     module: &'m Module<'_>,
     options: &RewriteOptions,
 ) -> Result<Rewritten<'m>, RewriteError> {
-    let source = module.source();
-    let (mut edits, mut changes) = (Vec::new(), Vec::new());
-    let mut writer = None;
-    // Most instructions of a module are like others of it.
-    let mut known: Map<Operation, Known> = Map::default();
-    for statement in module.statements() {
-        let (span, Some(instruction)) = (statement.span, &statement.instruction) else {
-            continue;
-        };
-        let own = module.target();
-        let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
-        let gate = gate(target, own, module.version());
-        let form = instruction.anonymous();
-        let Known { outcome, cost, differs } = known
-            .entry(form)
-            .or_insert_with(|| Known::new(instruction, target, gate, options))
-            .clone();
-        let mut change = Change { span, instruction, target, outcome, cost, differs };
-        if let Outcome::Rewritten(sequence) = &mut change.outcome {
-            if statement.registers != WordRegisters::Untyped {
-                *sequence = sequence.for_registers(statement.registers);
-            }
-            let writer = writer.get_or_insert_with(|| BlockWriter::new(source));
-            let block = writer.block(span.start, instruction, sequence, options.comments);
-            edits.push(Edit::replace(span, block));
+    let (mut edits, mut changes, mut text) = (Vec::new(), Vec::new(), String::new());
+    Rewriter::new(options).each(module, &mut text, |found, text| {
+        let Found { span, instruction, target, known } = found;
+        let Known { outcome, cost, differs } = known.clone();
+        if let Outcome::Rewritten(_) = outcome {
+            edits.push(Edit::replace(span, text.as_str()));
+            text.clear();
         }
-        changes.push(change);
+        changes.push(Change { span, instruction, target, outcome, cost, differs });
+    })?;
+    Ok(Rewritten { source: module.source(), edits, changes })
+}
+
+/// Finds what becomes of instructions, most of which are like others.
+pub(crate) struct Rewriter<'o> {
+    options: &'o RewriteOptions,
+    /// Of each form, for registers that are declared so.
+    forms: Map<(Operation, WordRegisters), (Known, Option<Template>)>,
+    registers: Option<FreshRegisters>,
+}
+
+/// What becomes of an instruction.
+pub(crate) struct Found<'r, 'm> {
+    pub(crate) span: Span,
+    pub(crate) instruction: &'m Instruction,
+    pub(crate) target: Target,
+    pub(crate) known: &'r Known,
+}
+
+impl<'o> Rewriter<'o> {
+    pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
+        Rewriter { options, forms: Map::default(), registers: None }
     }
-    Ok(Rewritten { source, edits, changes })
+
+    /// For several modules, all under the same gates, in none of which anything has
+    /// the usual names.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
+        Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn options(&self) -> &RewriteOptions {
+        self.options
+    }
+
+    /// Does something for each legal video instruction of a module, having appended
+    /// what takes its place, if anything.
+    pub(crate) fn each<'m>(
+        &mut self,
+        module: &'m Module<'_>,
+        text: &mut String,
+        mut work: impl FnMut(Found<'_, 'm>, &mut String),
+    ) -> Result<(), RewriteError> {
+        let Rewriter { options, forms, registers: fresh } = self;
+        let (source, own) = (module.source(), module.target());
+        let mut places = Places::new(source);
+        for statement in module.statements() {
+            let &VideoStatement { span, instruction: Some(ref instruction), registers } = statement
+            else {
+                continue;
+            };
+            let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
+            let gate = gate(target, own, module.version());
+            let form = (instruction.anonymous(), registers);
+            let (known, template) = forms.entry(form).or_insert_with(|| {
+                let known = Known::new(instruction, registers, target, gate, options);
+                let Outcome::Rewritten(sequence) = &known.outcome else {
+                    return (known, None);
+                };
+                let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
+                let template = Template::block(sequence, fresh);
+                (known, Some(template))
+            });
+            if let Some(template) = template {
+                // Block comments, as more may stand on the line.
+                let comment = options.comments.then(|| format!(" /* {instruction} */"));
+                let comment = comment.as_deref().unwrap_or_default();
+                template.fill(instruction, &places.find(source, span.start, comment), text);
+            }
+            work(Found { span, instruction, target, known }, text);
+        }
+        Ok(())
+    }
 }
 
 /// What holds for an instruction whatever its registers are called.
 #[derive(Clone)]
-struct Known {
-    outcome: Outcome,
-    cost: Option<Cost>,
-    differs: Vec<Semantics>,
+pub(crate) struct Known {
+    pub(crate) outcome: Outcome,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) differs: Vec<Semantics>,
 }
 
 impl Known {
     fn new(
         instruction: &Instruction,
+        registers: WordRegisters,
         target: Target,
         gate: Gate,
         options: &RewriteOptions,
     ) -> Known {
         let program = instruction.lower(options.semantics);
         let others = Semantics::ALL.into_iter();
+        let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
+        if let Outcome::Rewritten(sequence) = &mut outcome {
+            *sequence = sequence.for_registers(registers);
+        }
         Known {
-            outcome: choose(instruction, target, gate, options.semantics, options.all),
+            outcome,
             cost: instruction.cost(target),
             differs: others.filter(|other| instruction.lower(*other) != program).collect(),
         }
@@ -225,59 +285,30 @@ pub(crate) fn choose(
     }
 }
 
-/// Bytes that most statements have, and what stands around them.
-const ROOM: usize = 64;
-
 /// Writes what takes the place of instructions in a text.
-pub(crate) struct BlockWriter<'s> {
-    source: &'s str,
+pub(crate) struct BlockWriter {
     registers: FreshRegisters,
-    line_end: &'static str,
+    places: Places,
 }
 
-impl<'s> BlockWriter<'s> {
-    pub(crate) fn new(source: &'s str) -> BlockWriter<'s> {
-        let first = source.find('\n');
-        let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
-        BlockWriter {
-            source,
-            registers: FreshRegisters::avoiding(source),
-            line_end: if crlf { "\r\n" } else { "\n" },
-        }
+impl BlockWriter {
+    /// For a text.
+    pub(crate) fn new(source: &str) -> BlockWriter {
+        BlockWriter { registers: FreshRegisters::avoiding(source), places: Places::new(source) }
     }
 
     /// A statement, or a block of them, for an instruction that starts at an
-    /// offset.
+    /// offset of the text.
     pub(crate) fn block(
         &mut self,
+        source: &str,
         start: u32,
         instruction: &Instruction,
         sequence: &Sequence,
-        comments: bool,
     ) -> String {
-        // Block comments, as more may stand on the line.
-        let comment = if comments { format!(" /* {instruction} */") } else { String::new() };
-        self.registers.reset();
-        let statements = Statements::new(instruction, sequence, &mut self.registers);
-        let count = sequence.lines().len();
-        let mut text = String::with_capacity(ROOM * (count + 1));
-        if count == 1 {
-            statements.write(0, &self.registers, &mut text);
-            return text + &comment;
-        }
-        let line = self.source[..start as usize].rfind('\n').map_or(0, |at| at + 1);
-        let line = &self.source[line..];
-        let indent = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
-        let inner = if indent.ends_with('\t') { "\t" } else { "    " };
-        text.extend(["{", &comment]);
-        for declaration in self.registers.declarations() {
-            text.extend([self.line_end, indent, inner, &declaration]);
-        }
-        for at in 0..count {
-            text.extend([self.line_end, indent, inner]);
-            statements.write(at, &self.registers, &mut text);
-        }
-        text.extend([self.line_end, indent, "}"]);
+        let template = Template::block(sequence, &mut self.registers);
+        let mut text = String::new();
+        template.fill(instruction, &self.places.find(source, start, ""), &mut text);
         text
     }
 }

@@ -106,7 +106,7 @@ pub(crate) struct Memo<'s> {
     known: Known,
     /// Those of the instruction at hand, once a rule has asked for them.
     current: Option<Rc<Facts>>,
-    blocks: Option<BlockWriter<'s>>,
+    blocks: Option<BlockWriter>,
 }
 
 /// What is known of forms, in any text.
@@ -124,7 +124,7 @@ impl<'s> Memo<'s> {
         self.known
     }
 
-    fn blocks(&mut self) -> &mut BlockWriter<'s> {
+    fn blocks(&mut self) -> &mut BlockWriter {
         let source = self.source;
         self.blocks.get_or_insert_with(|| BlockWriter::new(source))
     }
