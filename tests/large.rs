@@ -49,6 +49,15 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
                 &function("vabsdiff.s32.s32.s32 a, a.b1, a;\nvmin2.s32.s32.s32 a, a.h01, a, a;"),
             ),
         ),
+        (
+            "crlf videos",
+            String::from_utf8(many("", &function("\tvmin2.s32.s32.s32 a, a.h01, a, a;")))
+                .unwrap()
+                .replace('\n', "\r\n")
+                .into_bytes(),
+        ),
+        ("note", text(function("vadd.u32.u32.u32.sat a, a, 5;").as_bytes())),
+        ("names", text(function(".reg .b32 %vptx_r0;\nvmin.u32.u32.u32 a, a, a.h1;").as_bytes())),
         ("outside", many(".reg .b32 b;\n", &function("vadd.u32.u32.u32 a, b, a;"))),
         ("gate", many(".target sm_20\n", &function("vadd4.u32.u32.u32 a, a, a, a;"))),
         ("undeclared", text(function("vadd.u32.u32.u32 a, a, b;").as_bytes())),
@@ -78,8 +87,9 @@ fn check_finds_the_same() {
         let both = vptx_in(&folder.0, &["check", "--quiet", "small.ptx", "a.ptx"], b"");
         let whole = vptx_in(&folder.0, &["check", "--quiet", "--stdin-filename", "a.ptx"], &text);
         assert_eq!(both.transcript(), whole.transcript(), "{name}");
-        let found = ["finding", "undeclared", "gate", "unclosed", "stray", "binary", "suppression"]
-            .contains(&name);
+        let found =
+            ["finding", "note", "undeclared", "gate", "unclosed", "stray", "binary", "suppression"]
+                .contains(&name);
         assert_eq!(!whole.stdout.is_empty(), found, "{name}: {}", whole.stdout);
     }
 }
@@ -107,5 +117,27 @@ fn fmt_writes_the_same() {
         assert!(String::from_utf8_lossy(&written) == whole.stdout, "{name}");
         let again = vptx_in(&folder.0, &["fmt", "--check", "--quiet", "a.ptx"], b"");
         assert_eq!((again.status, again.stdout.as_str()), (0, ""), "{name}: formatted");
+    }
+}
+
+#[test]
+fn lower_writes_the_same() {
+    let folder = Folder::new("large-lower");
+    for (name, text) in texts() {
+        // What is read here must be UTF-8.
+        if name == "latin" {
+            continue;
+        }
+        fs::write(folder.0.join("a.ptx"), &text).unwrap();
+        let lower = |file: &str, input: &[u8]| {
+            let child = vptx_in(&folder.0, &["lower", "--emit", "ptx", file], input);
+            (child.status, child.stdout, child.stderr.replace("<stdin>", "a.ptx"))
+        };
+        let (status, stdout, stderr) = lower("-", &text);
+        let (parts_status, parts_stdout, parts_stderr) = lower("a.ptx", b"");
+        assert_eq!((parts_status, parts_stderr), (status, stderr), "{name}");
+        assert!(parts_stdout == stdout, "{name}");
+        let rewritten = ["videos", "crlf videos", "note", "names", "outside"].contains(&name);
+        assert_eq!(stdout.as_bytes() != text, rewritten, "{name}");
     }
 }

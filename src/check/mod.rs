@@ -11,7 +11,7 @@ mod structure;
 mod suggest;
 
 #[cfg(feature = "cli")]
-pub(crate) use parallel::{Part, check_part, part_gates, parts_end, visit_part};
+pub(crate) use parallel::{Part, check_part, parse_part, part_gates, parts_end, visit_part};
 
 use std::str::FromStr;
 

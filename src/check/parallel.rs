@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, Preview, is_wanted, sort};
+use super::{CheckOptions, Checker, Preview, Run, is_wanted, sort};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::Known;
-use crate::module::VideoStatement;
+use crate::module::{Module, VideoStatement};
 use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
 
 /// Bytes that a part has at least.
@@ -119,19 +119,37 @@ pub(crate) fn check_part(
     known: &mut Known,
 ) -> Option<usize> {
     let mut count = 0;
-    let diagnostics = visit_part(part, options, known, |_| count += 1)?;
-    let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
-    is_clean.then_some(count)
+    let (diagnostics, ..) = visit_part(part, options, known, |_| count += 1)?;
+    is_clean(&diagnostics, options).then_some(count)
 }
 
-/// The findings of a part. `None` if it has errors or comments for vptx, does not
-/// end between functions, or might give others where it stands.
+fn is_clean(diagnostics: &[Diagnostic], options: &CheckOptions) -> bool {
+    !diagnostics.iter().any(|found| options.rules.contains(found.code))
+}
+
+/// A part as a module, if nothing is found in it and its video instructions are
+/// under the gates of the others.
+pub(crate) fn parse_part<'p>(
+    part: &Part<'p>,
+    options: &CheckOptions,
+    known: &mut Known,
+) -> Option<Module<'p>> {
+    let mut statements = Vec::new();
+    let sink = |statement| statements.push(statement);
+    let (diagnostics, version, target) = visit_part(part, options, known, sink)?;
+    let alike = statements.is_empty() || (version, target) == part.gates.values();
+    let module = Module { source: part.text, version, target, statements };
+    (alike && is_clean(&diagnostics, options)).then_some(module)
+}
+
+/// What [`visit`](super::visit) gives of a part. `None` if it has errors or comments
+/// for vptx, does not end between functions, or might give others where it stands.
 pub(crate) fn visit_part(
     part: &Part<'_>,
     options: &CheckOptions,
     known: &mut Known,
     sink: impl FnMut(VideoStatement),
-) -> Option<Vec<Diagnostic>> {
+) -> Option<Run> {
     let &Part { text, is_first, gates, .. } = part;
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
@@ -141,13 +159,15 @@ pub(crate) fn visit_part(
     let checker = Checker::new(text, options, std::mem::take(known), sink);
     let mut checker = Sound { handler: checker, is_sound: true };
     let context = read_part(text, 0, start, &mut checker);
-    let Sound { handler: Checker { mut diagnostics, memo, outside, .. }, is_sound } = checker;
+    let Sound { handler, is_sound } = checker;
+    let Checker { mut diagnostics, memo, outside, version, target, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
     // The checker may have seen directives where the survey saw none.
     let as_supposed = context.gates() == gates && (is_first || !context.is_module);
     sort(&mut diagnostics);
-    (is_sound && !errors && as_supposed && (is_first || !outside)).then_some(diagnostics)
+    let alone = is_sound && !errors && as_supposed && (is_first || !outside);
+    alone.then_some((diagnostics, version, target))
 }
 
 /// Length of the parts that a text starts with and that can be told without

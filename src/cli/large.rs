@@ -5,8 +5,9 @@
 //! passes over the whole text do; and all cores can take parts.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use super::input::Input;
 use crate::check::{Part, part_gates, parts_end};
@@ -49,16 +50,60 @@ struct Place {
     is_last: bool,
 }
 
+/// A large file, if it can be opened.
+fn open(input: &Input) -> Option<File> {
+    let Input::File(path) = input else {
+        return None;
+    };
+    // A pipe must not be opened twice.
+    let data = fs::metadata(path).ok()?;
+    let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
+    if data.is_file() && large { File::open(path).ok() } else { None }
+}
+
 impl Parts<File> {
     /// Those of a large file, if it can be opened.
     pub(super) fn open(input: &Input) -> Option<Parts<File>> {
-        let Input::File(path) = input else {
-            return None;
-        };
-        // A pipe must not be opened twice.
-        let data = fs::metadata(path).ok()?;
-        let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
-        if data.is_file() && large { File::open(path).ok().map(Parts::new) } else { None }
+        open(input).map(Parts::new)
+    }
+}
+
+/// A large file that is read once more when all is known of it: to keep it takes
+/// longer, as all of that memory is cleared first.
+pub(super) struct Twice {
+    file: File,
+    /// Its length and when it was written, before it was read.
+    stamp: (u64, Option<SystemTime>),
+}
+
+fn stamp(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
+    let data = file.metadata()?;
+    Ok((data.len(), data.modified().ok()))
+}
+
+impl Twice {
+    /// That of a large file, if it can be opened.
+    pub(super) fn open(input: &Input) -> Option<Twice> {
+        let file = open(input)?;
+        let stamp = stamp(&file).ok()?;
+        Some(Twice { file, stamp })
+    }
+
+    pub(super) fn parts(&self) -> Parts<&File> {
+        Parts::new(&self.file)
+    }
+
+    /// Goes back to the start.
+    pub(super) fn rewind(&self) -> io::Result<()> {
+        (&self.file).rewind()
+    }
+
+    /// Reads that many bytes, which are still those of before.
+    pub(super) fn read(&self, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        let read = (&self.file).take(len as u64).read_to_end(bytes)?;
+        let same = read == len && stamp(&self.file)? == self.stamp;
+        if same { Ok(()) } else { Err(io::Error::other("it changed while it was read")) }
     }
 }
 
@@ -150,6 +195,8 @@ impl<R: Read + Send> Parts<R> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::check::{CheckOptions, check_part};
     use crate::lint::Known;
@@ -222,5 +269,38 @@ mod tests {
         assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
         let but_last = |part: &Part<'_>, (): &mut ()| (!part.is_last).then_some(0);
         assert_eq!(Parts::new(text.as_bytes()).each(true, but_last), None);
+    }
+
+    #[test]
+    fn what_changed_is_not_read_again() {
+        let text = ".func f()\n{\n\tret;\n}\n".repeat(LARGE as usize / 10);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ptx");
+        fs::write(&path, &text).unwrap();
+        let twice = Twice::open(&Input::File(path.clone())).unwrap();
+        let len = |part: &Part<'_>, (): &mut ()| Some(part.text.len());
+        let lens = twice.parts().each(true, len).unwrap();
+        let read_again = || {
+            let (mut part, mut whole) = (Vec::new(), Vec::new());
+            twice.rewind()?;
+            for &len in &lens {
+                twice.read(len, &mut part)?;
+                whole.append(&mut part);
+            }
+            io::Result::Ok(whole)
+        };
+        assert!(read_again().unwrap() == text.as_bytes());
+        let writer = File::options().append(true).open(&path).unwrap();
+        let (written, longer) = (writer.metadata().unwrap().modified().unwrap(), text + "\n");
+        writer.set_modified(written + std::time::Duration::from_millis(1)).unwrap();
+        assert!(read_again().is_err());
+        writer.set_modified(written).unwrap();
+        assert!(read_again().is_ok());
+        (&writer).write_all(b"\n").unwrap();
+        writer.set_modified(written).unwrap();
+        assert!(fs::read(&path).unwrap() == longer.as_bytes());
+        assert!(read_again().is_err());
+        writer.set_len(100).unwrap();
+        assert!(read_again().is_err());
     }
 }

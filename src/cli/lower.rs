@@ -9,6 +9,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
+use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::input::Input;
 use super::{FAILED, FOUND, Output, errors_only, trouble};
@@ -106,15 +107,20 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         return Ok(FAILED);
     }
     let done = match arguments.emit {
-        Emit::Ir => input.bytes().map(|bytes| {
-            file(&name, &decoded(&bytes), arguments.semantics.unwrap_or_default(), out)
+        Emit::Ir => input.bytes().map_err(Trouble::Input).and_then(|bytes| {
+            let semantics = arguments.semantics.unwrap_or_default();
+            file(&name, &decoded(&bytes), semantics, out).map_err(Trouble::Output)
         }),
-        Emit::Ptx => input.bytes().map(|bytes| ptx::file(&name, &bytes, arguments, out)),
+        Emit::Ptx => ptx::file(&input, arguments, out),
     };
-    done.unwrap_or_else(|message| {
-        trouble(&message);
-        Ok(FAILED)
-    })
+    match done {
+        Ok(status) => Ok(status),
+        Err(Trouble::Output(error)) => Err(error),
+        Err(Trouble::Input(message)) => {
+            trouble(&message);
+            Ok(FAILED)
+        }
+    }
 }
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {

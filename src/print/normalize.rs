@@ -30,7 +30,7 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagn
 pub(super) fn part_edits(part: &Part<'_>, explicit: bool, known: &mut Known) -> Option<Vec<Edit>> {
     let mut found = Found::default();
     let sink = |statement| found.add(part.text, &statement, explicit);
-    let diagnostics = visit_part(part, &options(), known, sink)?;
+    let (diagnostics, ..) = visit_part(part, &options(), known, sink)?;
     found.edits(diagnostics).ok()
 }
 

@@ -124,6 +124,14 @@ pub(crate) struct Gates {
 }
 
 #[cfg(feature = "cli")]
+impl Gates {
+    /// The version and the target, wherever they were set.
+    pub(crate) fn values(self) -> (Option<PtxVersion>, Option<Target>) {
+        (self.version.map(|(version, _)| version), self.target.map(|(target, _)| target))
+    }
+}
+
+#[cfg(feature = "cli")]
 impl<'s> Context<'s> {
     /// The context behind these declarations.
     pub(crate) fn behind<'a>(parts: impl IntoIterator<Item = &'a Declarations<'s>>) -> Context<'s>

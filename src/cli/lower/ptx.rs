@@ -1,23 +1,27 @@
 //! `vptx lower --emit ptx`
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
 use std::io::{self, IoSlice, Write};
 
 use anstream::AutoStream;
 
 use super::super::eval::{SemanticsName, human};
+use super::super::input::{Input, reason};
+use super::super::large::Twice;
 use super::super::{FAILED, FOUND, Output, errors_only, trouble};
 use super::Arguments;
 use crate::ast::Instruction;
-use crate::check::parse_with;
+use crate::check::{CheckOptions, Part, parse_part, parse_with};
 use crate::ir::Semantics;
 use crate::isa::Target;
+use crate::lint;
+use crate::module::Module;
 use crate::report::FileReport;
 use crate::rewrite::{
-    Change, Cost, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, rewrite,
+    self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
+    line_end,
 };
-use crate::source::{LineIndex, Position, UNDECODABLE, decoded};
+use crate::source::{LineIndex, Position, Span, UNDECODABLE, decoded};
 
 /// The one semantics that was asked for.
 fn semantics(arguments: &Arguments) -> Semantics {
@@ -91,58 +95,232 @@ pub(super) fn single(
     Ok(0)
 }
 
-pub(super) fn file(
-    name: &str,
-    bytes: &[u8],
-    arguments: &Arguments,
-    out: &mut Output,
-) -> io::Result<u8> {
-    let source = decoded(bytes);
-    let (module, diagnostics) = parse_with(&source, &errors_only());
+/// Why a file was not written.
+pub(super) enum Trouble {
+    /// What to tell of what is read.
+    Input(String),
+    Output(io::Error),
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Trouble {
+        Trouble::Input(message)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        Trouble::Output(error)
+    }
+}
+
+pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
     let options = RewriteOptions::default()
         .with_target(arguments.target)
         .with_semantics(semantics(arguments))
         .with_all(arguments.all)
         .with_comments(arguments.comments);
-    let rewritten = match rewrite(&module, &options) {
-        Ok(rewritten) => rewritten,
-        Err(RewriteError::NoTarget) => {
-            trouble(&format!(
-                "`{name}` has no .target: say for which one, --target sm_90, for example"
-            ));
-            return Ok(FAILED);
-        }
-    };
+    let quiet = arguments.quiet;
+    let name = input.name();
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
-    let is_utf8 = matches!(source, Cow::Borrowed(_));
-    let mut texts = Vec::with_capacity(2 * rewritten.edits().len() + 1);
-    let mut at = 0;
-    for edit in rewritten.edits() {
-        if !is_utf8 && edit.replacement.contains(UNDECODABLE) {
-            trouble(&format!("`{name}` is left alone: an instruction is not in UTF-8"));
-            return Ok(FAILED);
-        }
-        texts.push(IoSlice::new(&bytes[at..edit.span.start as usize]));
-        texts.push(IoSlice::new(edit.replacement.as_bytes()));
-        at = edit.span.end as usize;
-    }
-    texts.push(IoSlice::new(&bytes[at..]));
     let mut stdout = io::stdout().lock();
-    write_all(&mut stdout, &mut texts)?;
+    if let Some((file, parts)) = in_parts(input, &options, quiet) {
+        let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
+        let mut places = Places::of(&parts);
+        let mut bytes = Vec::new();
+        file.rewind().map_err(cannot)?;
+        for part in &parts {
+            file.read(part.len, &mut bytes).map_err(cannot)?;
+            part.write(&bytes, &mut stdout)?;
+            places.add(&bytes, part);
+        }
+        stdout.flush()?;
+        return Ok(tell(&name, &parts, &places, None, quiet, out)?);
+    }
+    let bytes = input.bytes()?;
+    let source = decoded(&bytes);
+    let (module, diagnostics) = parse_with(&source, &errors_only());
+    let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {
+        Ok(whole) => whole,
+        Err(RewriteError::NoTarget) => {
+            let message = "has no .target: say for which one, --target sm_90, for example";
+            return Err(format!("`{name}` {message}").into());
+        }
+    };
+    if matches!(source, Cow::Owned(_)) && whole.replacements.contains(UNDECODABLE) {
+        return Err(format!("`{name}` is left alone: an instruction is not in UTF-8").into());
+    }
+    whole.write(&bytes, &mut stdout)?;
     stdout.flush()?;
+    let texts = [whole];
+    let mut places = Places::of(&texts);
+    places.add(&bytes, &texts[0]);
+    let found = FileReport { path: &name, source: &source, diagnostics: &diagnostics };
+    Ok(tell(&name, &texts, &places, Some(found), quiet, out)?)
+}
 
-    let found = !diagnostics.is_empty();
-    let mut errors = AutoStream::auto(io::stderr().lock());
-    if !arguments.quiet {
-        tell(&mut errors, name, &source, &rewritten.changes, &options)?;
+/// Where notes of several parts of a text stand.
+struct Places {
+    /// Mostly there is nothing to tell.
+    is_needed: bool,
+    /// Lines of the parts before.
+    lines: u32,
+    found: Vec<Position>,
+}
+
+impl Places {
+    fn of(texts: &[Lowered]) -> Places {
+        let is_needed = texts.iter().any(|text| !text.notes.is_empty());
+        Places { is_needed, lines: 0, found: Vec::new() }
     }
-    let unavailable = rewritten.changes.iter().any(|change| change.outcome == Outcome::Unavailable);
-    if found {
-        let file = FileReport { path: name, source: &source, diagnostics: &diagnostics };
-        errors.write_all(&human(&out.style, &file)?)?;
+
+    /// Those of the next part.
+    fn add(&mut self, bytes: &[u8], part: &Lowered) {
+        if !part.notes.is_empty() {
+            let text = decoded(bytes);
+            let index = LineIndex::new(&text);
+            for (at, _) in &part.notes {
+                let Position { line, column } = index.position(&text, *at);
+                self.found.push(Position { line: self.lines + line, column });
+            }
+        }
+        if self.is_needed {
+            self.lines += memchr::memchr_iter(b'\n', bytes).count() as u32;
+        }
     }
-    Ok(if found || unavailable { FOUND } else { 0 })
+}
+
+/// A text, or a part of one, and what takes the place of its video instructions.
+#[derive(Default)]
+struct Lowered {
+    /// In bytes.
+    len: usize,
+    line_end: &'static str,
+    /// Spans of the text, and how much of `replacements` takes the place of this and
+    /// of those before it.
+    edits: Vec<(Span, usize)>,
+    replacements: String,
+    /// How many instructions there are, and are rewritten, and were measured.
+    total: usize,
+    rewritten: usize,
+    measured: usize,
+    /// Machine instructions of those that were measured.
+    before: usize,
+    after: usize,
+    target: Option<Target>,
+    unavailable: bool,
+    /// What to tell, and of which places.
+    notes: Vec<(u32, String)>,
+}
+
+impl Lowered {
+    fn new(
+        module: &Module<'_>,
+        rewriter: &mut Rewriter<'_>,
+        quiet: bool,
+    ) -> Result<Lowered, RewriteError> {
+        let (source, semantics) = (module.source(), rewriter.options().semantics);
+        let mut new =
+            Lowered { len: source.len(), line_end: line_end(source), ..Lowered::default() };
+        let mut replacements = String::new();
+        rewriter.each(module, &mut replacements, |found, replacements| {
+            let Found { span, instruction, target, known } = found;
+            new.total += 1;
+            new.target = Some(target);
+            match known.outcome {
+                Outcome::Rewritten(_) => {
+                    new.edits.push((span, replacements.len()));
+                    new.rewritten += 1;
+                    if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
+                        new.measured += 1;
+                        new.before += ptxas as usize;
+                        new.after += rewritten as usize;
+                    }
+                }
+                Outcome::Unavailable => new.unavailable = true,
+                Outcome::Kept => {}
+            }
+            if !quiet && let Some(note) = note(instruction, known, semantics) {
+                new.notes.push((span.start, note));
+            }
+        })?;
+        new.replacements = replacements;
+        Ok(new)
+    }
+
+    /// Writes the text, which it was made of, with what takes the place of some.
+    fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let mut pieces = Vec::with_capacity(2 * self.edits.len() + 1);
+        let (mut at, mut written) = (0, 0);
+        for &(span, end) in &self.edits {
+            pieces.push(IoSlice::new(&text[at..span.start as usize]));
+            pieces.push(IoSlice::new(&self.replacements.as_bytes()[written..end]));
+            (at, written) = (span.end as usize, end);
+        }
+        pieces.push(IoSlice::new(&text[at..]));
+        write_all(out, &mut pieces)
+    }
+}
+
+/// What to tell of an instruction, if anything.
+fn note(instruction: &Instruction, known: &rewrite::Known, semantics: Semantics) -> Option<String> {
+    match known.outcome {
+        Outcome::Rewritten(_) if !known.differs.is_empty() => {
+            let others: Vec<&str> = known.differs.iter().map(|other| other.text()).collect();
+            Some(format!(
+                "note: `{instruction}` is written as {semantics} computes it, not as {}",
+                others.join(" and ")
+            ))
+        }
+        Outcome::Unavailable => Some(format!(
+            "`{instruction}` stays: the module's .target and .version have nothing to write it \
+             with"
+        )),
+        Outcome::Rewritten(_) | Outcome::Kept => None,
+    }
+}
+
+/// The parts of a large file, where parts make no difference.
+fn in_parts<'o>(
+    input: &Input,
+    options: &'o RewriteOptions,
+    quiet: bool,
+) -> Option<(Twice, Vec<Lowered>)> {
+    let check = errors_only();
+    let work =
+        |part: &Part<'_>, kept: &mut PartKept<'o>| lower_part(part, &check, options, quiet, kept);
+    let file = Twice::open(input)?;
+    let parts = file.parts().each(true, work)?;
+    are_alike(&parts).then_some((file, parts))
+}
+
+/// What is kept for other parts.
+type PartKept<'o> = (lint::Known, Option<Rewriter<'o>>);
+
+fn lower_part<'o>(
+    part: &Part<'_>,
+    check: &CheckOptions,
+    options: &'o RewriteOptions,
+    quiet: bool,
+    (known, rewriter): &mut PartKept<'o>,
+) -> Option<Lowered> {
+    let module = parse_part(part, check, known)?;
+    if !FreshRegisters::are_usual(part.text) {
+        return None;
+    }
+    let rewriter = rewriter.get_or_insert_with(|| Rewriter::with_usual_names(options));
+    // Where the first line starts is told in the part before.
+    let statements = module.statements();
+    let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
+    let alone = part.is_first || part.text[..first].contains('\n');
+    if alone { Lowered::new(&module, rewriter, quiet).ok() } else { None }
+}
+
+/// Whether line breaks that were written are those of the first line.
+fn are_alike(parts: &[Lowered]) -> bool {
+    let mut written = parts.iter().filter(|part| !part.edits.is_empty());
+    written.all(|part| part.line_end == parts[0].line_end)
 }
 
 /// How many texts are written at once: systems take no more.
@@ -163,69 +341,169 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     Ok(())
 }
 
-/// What was rewritten, and where the semantics differ.
+/// Tells what was rewritten, where the semantics differ, and what was found.
 fn tell(
-    errors: &mut impl Write,
     name: &str,
-    source: &str,
-    changes: &[Change<'_>],
-    options: &RewriteOptions,
-) -> io::Result<()> {
-    // Mostly there is no place to tell.
-    let index = LazyCell::new(|| LineIndex::new(source));
-    let place = |change: &Change<'_>| {
-        let Position { line, column } = index.position(source, change.span.start);
-        format!("{name}:{line}:{column}")
-    };
-    let (mut rewritten, mut before, mut after, mut measured) = (0usize, 0, 0, 0usize);
-    for change in changes {
-        let instruction = change.instruction;
-        match change.outcome {
-            Outcome::Rewritten(_) => {
-                rewritten += 1;
-                if let Some(cost) = change.cost {
-                    measured += 1;
-                    before += cost.ptxas;
-                    after += cost.rewritten;
-                }
-                if !change.differs.is_empty() {
-                    let others: Vec<&str> =
-                        change.differs.iter().map(|other| other.text()).collect();
-                    writeln!(
-                        errors,
-                        "{}: note: `{instruction}` is written as {} computes it, not as {}",
-                        place(change),
-                        options.semantics,
-                        others.join(" and "),
-                    )?;
-                }
-            }
-            Outcome::Unavailable => writeln!(
-                errors,
-                "{}: `{instruction}` stays: the module's .target and .version have nothing \
-                 to write it with",
-                place(change)
-            )?,
-            Outcome::Kept => {}
-        }
+    texts: &[Lowered],
+    places: &Places,
+    found: Option<FileReport<'_>>,
+    quiet: bool,
+    out: &Output,
+) -> io::Result<u8> {
+    let mut errors = AutoStream::auto(io::stderr().lock());
+    if !quiet {
+        errors.write_all(&summary(name, texts, places)?)?;
     }
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let total = changes.len();
-    write!(errors, "{rewritten} of {total} video instruction{} rewritten", plural(total))?;
+    let found = found.filter(|file| !file.diagnostics.is_empty());
+    if let Some(file) = &found {
+        errors.write_all(&human(&out.style, file)?)?;
+    }
+    let unavailable = texts.iter().any(|text| text.unavailable);
+    Ok(if unavailable || found.is_some() { FOUND } else { 0 })
+}
+
+/// What was rewritten, and where the semantics differ.
+fn summary(name: &str, texts: &[Lowered], places: &Places) -> io::Result<Vec<u8>> {
+    let mut told = Vec::new();
+    let notes = texts.iter().flat_map(|text| &text.notes);
+    for ((_, note), Position { line, column }) in notes.zip(&places.found) {
+        writeln!(told, "{name}:{line}:{column}: {note}")?;
+    }
+    let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
+    let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
+    let measured = sum(|text| text.measured);
+    let plural = if total == 1 { "" } else { "s" };
+    write!(told, "{rewritten} of {total} video instruction{plural} rewritten")?;
     if measured > 0 {
-        let target = changes.first().map(|change| change.target);
+        let (before, after) = (sum(|text| text.before), sum(|text| text.after));
+        let target = texts.iter().find_map(|text| text.target);
         let target = target.map_or_else(String::new, |target| format!(" on {target}"));
-        write!(errors, ": {before} → {after} machine instructions{target}")?;
+        write!(told, ": {before} → {after} machine instructions{target}")?;
         if measured < rewritten {
-            write!(errors, ", of {measured} that are measured")?;
+            write!(told, ", of {measured} that are measured")?;
         }
     }
-    writeln!(errors)
+    writeln!(told)?;
+    Ok(told)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::part_gates;
+    use crate::testing::Numbers;
+
+    const STARTS: &[&str] = &[
+        ".func f()\n{\n.reg .b32 a, b;\n.reg .pred p;\n",
+        ".func f() {.reg .pred p; .reg .b32 a, b; ",
+        ".func f()\r\n{\r\n.reg .s32 a, b;\r\n.reg .pred p;\r\n",
+        ".func f()\n{\n\t.reg .f16x2 a, b;\n\t.reg .pred p;\n",
+    ];
+
+    const BODIES: &[&str] = &[
+        "\t",
+        "    ",
+        "\n",
+        "vadd4.u32.u32.u32 a, a, b, a;\n",
+        "vavrg2.s32.s32.s32 a.h1, a, b, a;\n",
+        "@!p vsub.s32.u32.s32.sat a, a.b1, b;\r\n",
+        "vset.s32.u32.lt a, a, b; ",
+        "vmin2.s32.s32.s32 a, a, b, b;",
+        "vadd.u32.u32.u32.sat a, b, 5;\n",
+        "vshl.u32.u32.u32.wrap b, b, 9; ",
+        "add.s32 a, a, b;\n",
+        "{.reg .u32 a; vmax.s32.s32.s32.add a, a, b.h1, b;}",
+    ];
+
+    const ENDS: &[&str] = &["\n}\n", "\n}", "\n}  ", "\r\n}\r\n", "}\n"];
+
+    const ODD: &[&str] = &[
+        "// vptx: ignore\n",
+        ".reg .b32 %vptx_r<4>;\n",
+        ".target sm_75\n",
+        ".target sm_20\n",
+        ".version 8.0\n",
+        "vadd.u32.u32 a, b;\n",
+        "/* ",
+        "*/",
+        "\n}",
+        "{",
+        "vabsdiff.u32.u32.u32 %r1, %r1, %r2;\n",
+        ".reg .b32 %r<4>;\n",
+    ];
+
+    /// What is written of a text, told, and returned.
+    fn outcome(source: &str, texts: &[Lowered]) -> (String, String, bool) {
+        let (mut written, mut places) = (Vec::new(), Places::of(texts));
+        let mut rest = source.as_bytes();
+        for text in texts {
+            let part = rest.split_off(..text.len).unwrap();
+            text.write(part, &mut written).unwrap();
+            places.add(part, text);
+        }
+        assert!(rest.is_empty());
+        let told = summary("a", texts, &places).unwrap();
+        let unavailable = texts.iter().any(|text| text.unavailable);
+        (String::from_utf8(written).unwrap(), String::from_utf8(told).unwrap(), unavailable)
+    }
+
+    /// What comes of a text in parts of as many functions, one of a whole one being
+    /// the law; says whether there is something.
+    fn agrees(text: &str, functions: usize, options: &RewriteOptions) -> bool {
+        let check = errors_only();
+        let ends: Vec<&str> = text.split_inclusive("\n}").collect();
+        let parts: Vec<String> = ends.chunks(functions).map(<[&str]>::concat).collect();
+        let Some(gates) = part_gates(&parts[0]) else {
+            return false;
+        };
+        let mut kept = PartKept::default();
+        let parts = parts.iter().enumerate().map(|(at, text)| {
+            let (is_first, is_last) = (at == 0, at + 1 == parts.len());
+            let part = Part { text, is_first, is_last, gates };
+            lower_part(&part, &check, options, false, &mut kept)
+        });
+        let Some(parts) = parts.collect::<Option<Vec<_>>>().filter(|parts| are_alike(parts)) else {
+            return false;
+        };
+        let (module, diagnostics) = parse_with(text, &check);
+        let whole = Lowered::new(&module, &mut Rewriter::new(options), false).unwrap();
+        assert_eq!((outcome(text, &parts), Vec::new()), (outcome(text, &[whole]), diagnostics));
+        parts.iter().filter(|part| part.rewritten > 0).count() > 1
+    }
+
+    #[test]
+    fn parts_of_heaps_are_written_as_the_whole_is() {
+        let options = [
+            RewriteOptions::default(),
+            RewriteOptions::default().with_all(true).with_comments(true),
+            RewriteOptions::default().with_semantics(Semantics::Manual),
+            RewriteOptions::default().with_target(Some(Target::sm(120))),
+        ];
+        let mut numbers = Numbers(5);
+        let mut several = 0;
+        for round in 0..10_000 {
+            let line_end = numbers.pick(&["\n", "\r\n"]);
+            let target = numbers.pick(&["20", "75", "90"]);
+            let mut text = format!(".version 7.0{line_end}.target sm_{target}\n");
+            for _ in 0..=numbers.below(6) {
+                text += numbers.pick(STARTS);
+                for _ in 0..numbers.below(6) {
+                    text += numbers.pick(BODIES);
+                }
+                let end = numbers.pick(ENDS);
+                let mut around = [end, ""];
+                if round % 4 == 0 && numbers.below(4) == 0 {
+                    around[1] = numbers.pick(ODD);
+                    let at = numbers.below(2);
+                    around.swap(0, at);
+                }
+                text += &around.concat();
+            }
+            let options = &options[numbers.below(options.len())];
+            several += usize::from(agrees(&text, 1 + numbers.below(3), options));
+        }
+        assert!(several > 500, "{several}");
+    }
 
     /// Takes some bytes of the first text only, if it takes any.
     struct Slow {
