@@ -170,10 +170,10 @@ enum Hole {
 /// What stands around an instruction.
 #[derive(Debug, Default)]
 pub(super) struct Place<'s> {
-    line_end: &'static str,
-    indent: &'s str,
-    /// Added to `indent`, one level deeper.
-    inner: &'static str,
+    /// The start of a line at the level of the instruction, line break included.
+    line: &'s str,
+    /// The same, one level deeper.
+    inner: &'s str,
     comment: &'s str,
 }
 
@@ -183,6 +183,9 @@ pub(super) struct Places {
     line_end: &'static str,
     /// The last offset that was asked for, and where its line starts.
     last: (usize, usize),
+    /// What the last place was.
+    line: String,
+    inner: String,
 }
 
 /// Blanks at the start of a line that are taken for its indentation, at most.
@@ -190,11 +193,12 @@ const DEEP: usize = 100;
 
 impl Places {
     pub(super) fn new(source: &str) -> Places {
-        Places { line_end: line_end(source), last: (0, 0) }
+        let line_end = line_end(source);
+        Places { line_end, last: (0, 0), line: line_end.into(), inner: format!("{line_end}    ") }
     }
 
     /// That of an instruction that starts at an offset of the text.
-    pub(super) fn find<'s>(&mut self, source: &'s str, start: u32, comment: &'s str) -> Place<'s> {
+    pub(super) fn find<'p>(&'p mut self, source: &str, start: u32, comment: &'p str) -> Place<'p> {
         let (bytes, start) = (source.as_bytes(), start as usize);
         // Many may stand on a long line.
         let (seen, line) = if self.last.0 <= start { self.last } else { (0, 0) };
@@ -202,8 +206,15 @@ impl Places {
         self.last = (start, line);
         let blanks = bytes[line..].iter().take(DEEP).take_while(|byte| b" \t".contains(byte));
         let indent = &source[line..line + blanks.count()];
-        let inner = if indent.ends_with('\t') { "\t" } else { "    " };
-        Place { line_end: self.line_end, indent, inner, comment }
+        // Mostly it is that of the one before.
+        if self.line[self.line_end.len()..] != *indent {
+            let level = if indent.ends_with('\t') { "\t" } else { "    " };
+            self.line.truncate(self.line_end.len());
+            self.line.push_str(indent);
+            self.inner.clone_from(&self.line);
+            self.inner.push_str(level);
+        }
+        Place { line: &self.line, inner: &self.inner, comment }
     }
 }
 
@@ -258,8 +269,7 @@ impl Template {
                 Hole::Destination => text.push_str(instruction.destination().name()),
                 Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
                 Hole::Line { is_inner } => {
-                    text.extend([place.line_end, place.indent]);
-                    text.push_str(if is_inner { place.inner } else { "" });
+                    text.push_str(if is_inner { place.inner } else { place.line });
                 }
                 Hole::Comment => text.push_str(place.comment),
             }
@@ -349,9 +359,12 @@ mod tests {
                 let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
                 let words = text[line..].trim_start_matches([' ', '\t']);
                 let blanks = text.len() - line - words.len();
-                assert_eq!(place.indent, &text[line..line + blanks.min(DEEP)], "{text:?} {at}");
                 let crlf = text.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
-                assert_eq!(place.line_end == "\r\n", crlf, "{text:?}");
+                let indent = &text[line..line + blanks.min(DEEP)];
+                let expected = [if crlf { "\r\n" } else { "\n" }, indent].concat();
+                assert_eq!(place.line, expected, "{text:?} {at}");
+                let level = if indent.ends_with('\t') { "\t" } else { "    " };
+                assert_eq!(place.inner, expected + level, "{text:?} {at}");
             }
         }
     }

@@ -242,7 +242,7 @@ impl Known {
         options: &RewriteOptions,
     ) -> Known {
         let program = instruction.lower(options.semantics);
-        let others = Semantics::ALL.into_iter();
+        let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
         let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
         if let Outcome::Rewritten(sequence) = &mut outcome {
             *sequence = sequence.for_registers(registers);
