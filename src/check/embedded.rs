@@ -7,7 +7,6 @@ use crate::embed::{self, Asm, AsmOperand};
 use crate::ir::{Input, Semantics};
 use crate::isa::Mnemonic;
 use crate::lint::{Code, Known};
-use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{
     Context, Handler, OperandClass, Problem, RawInstruction, Statement, SymbolKind, Token,
@@ -29,7 +28,9 @@ pub(super) fn visit(
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
         }
-        let checker: Checker<'_, '_, Sink> = Checker::new(&asm.text, options, known, drop);
+        // Nobody asks for the instructions themselves.
+        let mut sink = drop;
+        let checker = Checker::new(&asm.text, options, known, &mut sink);
         let mut checker =
             EmbeddedChecker { asm: &asm, source, checker, found: Vec::new(), count: &mut count };
         read_in(&asm.text, context, &mut checker);
@@ -71,13 +72,10 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     }
 }
 
-/// Nobody asks for the instructions themselves.
-type Sink = fn(VideoStatement);
-
 struct EmbeddedChecker<'t, 's, 'o, C> {
     asm: &'t Asm<'s>,
     source: &'t str,
-    checker: Checker<'t, 'o, Sink>,
+    checker: Checker<'t, 'o>,
     /// What is found on operands, as findings in the source.
     found: Vec<Diagnostic>,
     count: C,

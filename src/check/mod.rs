@@ -138,7 +138,7 @@ fn check_previewed(
     let mut count = 0;
     let mut diagnostics = match (options.language, preview.unreadable) {
         (Language::Cuda, None) => embedded::visit(source, options, || count += 1),
-        (_, unreadable) => visit_by(false, source, unreadable, options, |_| count += 1).0,
+        (_, unreadable) => visit_by(false, source, unreadable, options, &mut |_| count += 1).0,
     };
     select(source, preview.is_marked, options, &mut diagnostics);
     (count, diagnostics)
@@ -149,7 +149,8 @@ fn check_previewed(
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let mut diagnostics = visit_by(true, source, unreadable(source), options, |_| count += 1).0;
+    let sink = &mut |_| count += 1;
+    let mut diagnostics = visit_by(true, source, unreadable(source), options, sink).0;
     select(source, true, options, &mut diagnostics);
     (count, diagnostics)
 }
@@ -181,7 +182,7 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
     let preview = Preview::of(source);
-    let sink = |statement| statements.push(statement);
+    let sink = &mut |statement| statements.push(statement);
     let (mut diagnostics, version, target) =
         visit_by(false, source, preview.unreadable, options, sink);
     select(source, preview.is_marked, options, &mut diagnostics);
@@ -202,11 +203,14 @@ fn select(
     }
 }
 
+/// Takes statements; one reader serves all that do.
+pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
+
 pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
-pub(crate) fn visit(source: &str, options: &CheckOptions, sink: impl FnMut(VideoStatement)) -> Run {
+pub(crate) fn visit(source: &str, options: &CheckOptions, sink: Sink<'_>) -> Run {
     visit_by(false, source, unreadable(source), options, sink)
 }
 
@@ -215,7 +219,7 @@ fn visit_by(
     source: &str,
     unreadable: Option<Diagnostic>,
     options: &CheckOptions,
-    sink: impl FnMut(VideoStatement),
+    sink: Sink<'_>,
 ) -> Run {
     if let Some(diagnostic) = unreadable {
         return (vec![diagnostic], None, None);
@@ -283,12 +287,12 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-struct Checker<'s, 'o, F> {
+struct Checker<'s, 'o> {
     source: &'s str,
     options: &'o CheckOptions,
     diagnostics: Vec<Diagnostic>,
     memo: Memo<'s>,
-    sink: F,
+    sink: Sink<'o>,
     version: Option<PtxVersion>,
     target: Option<Target>,
     /// Whether a legal instruction has a name that is not declared inside a
@@ -296,8 +300,8 @@ struct Checker<'s, 'o, F> {
     outside: bool,
 }
 
-impl<'s, 'o, F: FnMut(VideoStatement)> Checker<'s, 'o, F> {
-    fn new(source: &'s str, options: &'o CheckOptions, known: Known, sink: F) -> Self {
+impl<'s, 'o> Checker<'s, 'o> {
+    fn new(source: &'s str, options: &'o CheckOptions, known: Known, sink: Sink<'o>) -> Self {
         Checker {
             source,
             options,
@@ -359,7 +363,7 @@ fn is_wanted(opcode: &str) -> bool {
         && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
 }
 
-impl<'s, F: FnMut(VideoStatement)> Handler<'s> for Checker<'s, '_, F> {
+impl<'s> Handler<'s> for Checker<'s, '_> {
     const INITIAL: u8 = b'v';
 
     fn wants(&self, opcode: &str) -> bool {

@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, Preview, Run, is_wanted, sort};
+use super::{CheckOptions, Checker, Preview, Run, Sink, is_wanted, sort};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::Known;
-use crate::module::{Module, VideoStatement};
+use crate::module::Module;
 use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
 
 /// Bytes that a part has at least.
@@ -64,7 +64,8 @@ fn check_parts(
             let context = Context::behind(before);
             let known = context.len();
             let mut count = 0;
-            let checker = Checker::new(source, options, Known::default(), |_| count += 1);
+            let sink = &mut |_| count += 1;
+            let checker = Checker::new(source, options, Known::default(), sink);
             let mut checker = Sound { handler: checker, is_sound: true };
             let context =
                 read_part(&source[..parts[at].end], parts[at].start, context, &mut checker);
@@ -119,7 +120,7 @@ pub(crate) fn check_part(
     known: &mut Known,
 ) -> Option<usize> {
     let mut count = 0;
-    let (diagnostics, ..) = visit_part(part, options, known, |_| count += 1)?;
+    let (diagnostics, ..) = visit_part(part, options, known, &mut |_| count += 1)?;
     is_clean(&diagnostics, options).then_some(count)
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn parse_part<'p>(
     known: &mut Known,
 ) -> Option<Module<'p>> {
     let mut statements = Vec::new();
-    let sink = |statement| statements.push(statement);
+    let sink = &mut |statement| statements.push(statement);
     let (diagnostics, version, target) = visit_part(part, options, known, sink)?;
     let alike = statements.is_empty() || (version, target) == part.gates.values();
     let module = Module { source: part.text, version, target, statements };
@@ -148,7 +149,7 @@ pub(crate) fn visit_part(
     part: &Part<'_>,
     options: &CheckOptions,
     known: &mut Known,
-    sink: impl FnMut(VideoStatement),
+    sink: Sink<'_>,
 ) -> Option<Run> {
     let &Part { text, is_first, gates, .. } = part;
     let Preview { unreadable, is_marked } = Preview::of(text);

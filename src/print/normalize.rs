@@ -21,7 +21,7 @@ const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
     let mut found = Found::default();
     let (diagnostics, ..) =
-        visit(source, &options(), |statement| found.add(source, &statement, explicit));
+        visit(source, &options(), &mut |statement| found.add(source, &statement, explicit));
     found.edits(diagnostics)
 }
 
@@ -29,7 +29,7 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagn
 #[cfg(feature = "cli")]
 pub(super) fn part_edits(part: &Part<'_>, explicit: bool, known: &mut Known) -> Option<Vec<Edit>> {
     let mut found = Found::default();
-    let sink = |statement| found.add(part.text, &statement, explicit);
+    let sink = &mut |statement| found.add(part.text, &statement, explicit);
     let (diagnostics, ..) = visit_part(part, &options(), known, sink)?;
     found.edits(diagnostics).ok()
 }
