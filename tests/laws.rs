@@ -580,6 +580,16 @@ fn register_names() {
             }
         }
     }
+    // Short ones are kept in another way than long ones.
+    let names: Vec<String> = (1..50).map(|length| "r".repeat(length)).collect();
+    for (at, name) in names.iter().enumerate() {
+        let made = register(name);
+        assert_eq!((made.name(), format!("{made:?}")), (&**name, format!("Register({name:?})")));
+        let equal: Vec<usize> =
+            (0..names.len()).filter(|&at| register(&names[at]) == made).collect();
+        assert_eq!(equal, [at]);
+        assert_eq!(std::collections::HashSet::from([made.clone(), made]).len(), 1);
+    }
     for name in ["", "_", "%", "$", "1a", "a b", "a.b", "WARP_SZ", "é", "a\n", "-a", "a%"] {
         assert_eq!(Register::new(name), None, "{name:?}");
     }
