@@ -102,10 +102,11 @@ fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
     let (mut low, mut high) = (0, lines.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        let start = lines[..middle].rfind('\n').map_or(0, |at| at + 1).max(low);
-        let end = lines[start..].find('\n').map_or(lines.len(), |at| start + at);
+        let bytes = lines.as_bytes();
+        let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
+        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(lines.len(), |at| start + at);
         let line = &lines[start..end];
-        let own = line.split(' ').next()?;
+        let own = &line[..memchr::memchr(b' ', line.as_bytes())?];
         match head.cmp(own) {
             std::cmp::Ordering::Equal => return Some(&line[own.len()..]),
             std::cmp::Ordering::Less => high = start,

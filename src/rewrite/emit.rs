@@ -49,7 +49,7 @@ impl FreshRegisters {
 
     /// Whether those occur nowhere in a text.
     #[cfg(feature = "cli")]
-    pub(crate) fn are_usual(source: &str) -> bool {
+    pub(crate) fn usual_are_free(source: &str) -> bool {
         memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none()
     }
 
