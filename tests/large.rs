@@ -5,7 +5,8 @@
 #[path = "support/program.rs"]
 mod program;
 
-use std::fs;
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
 
 use program::{Folder, vptx_in};
 
@@ -120,6 +121,14 @@ fn fmt_writes_the_same() {
     }
 }
 
+/// Rewrites a file to another one, as is only done in parts to what is no pipe.
+fn lowered(folder: &Folder, from: &str, to: File) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vptx"));
+    command.args(["lower", "--emit", "ptx", from]).current_dir(&folder.0).env("COLUMNS", "80");
+    let output = command.stdin(Stdio::null()).stdout(to).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
 #[test]
 fn lower_writes_the_same() {
     let folder = Folder::new("large-lower");
@@ -129,15 +138,17 @@ fn lower_writes_the_same() {
             continue;
         }
         fs::write(folder.0.join("a.ptx"), &text).unwrap();
-        let lower = |file: &str, input: &[u8]| {
-            let child = vptx_in(&folder.0, &["lower", "--emit", "ptx", file], input);
-            (child.status, child.stdout, child.stderr.replace("<stdin>", "a.ptx"))
-        };
-        let (status, stdout, stderr) = lower("-", &text);
-        let (parts_status, parts_stdout, parts_stderr) = lower("a.ptx", b"");
-        assert_eq!((parts_status, parts_stderr), (status, stderr), "{name}");
-        assert!(parts_stdout == stdout, "{name}");
+        let whole = vptx_in(&folder.0, &["lower", "--emit", "ptx", "-"], &text);
+        let told = whole.stderr.replace("<stdin>", "a.ptx");
+        let to = File::create(folder.0.join("b.ptx")).unwrap();
+        assert_eq!(lowered(&folder, "a.ptx", to), (whole.status, told.clone()), "{name}");
+        assert!(fs::read(folder.0.join("b.ptx")).unwrap() == whole.stdout.as_bytes(), "{name}");
         let rewritten = ["videos", "crlf videos", "note", "names", "outside"].contains(&name);
-        assert_eq!(stdout.as_bytes() != text, rewritten, "{name}");
+        assert_eq!(whole.stdout.as_bytes() != text, rewritten, "{name}");
+        // All is read before it is written, if it comes to the file itself.
+        let to = File::options().append(true).open(folder.0.join("a.ptx")).unwrap();
+        assert_eq!(lowered(&folder, "a.ptx", to), (whole.status, told), "{name}");
+        let both = [&text, whole.stdout.as_bytes()].concat();
+        assert!(fs::read(folder.0.join("a.ptx")).unwrap() == both, "{name}");
     }
 }

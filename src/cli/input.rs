@@ -119,18 +119,13 @@ fn read_file(path: &Path) -> Result<Bytes, String> {
     }
 }
 
-/// Memory for a large file, in large pages: in those of 4 KiB, the first touch of each
-/// takes as long as its contents. One byte more shows whether the file has grown.
-pub(super) fn large_memory(length: usize) -> Option<MmapMut> {
-    let map = MmapMut::map_anon(length + 1).ok()?;
+/// Reads a large file into large pages; in those of 4 KiB, the first touch of each takes
+/// as long as its contents. `None` where that does not work out.
+fn read_large(path: &Path, length: usize) -> Option<Bytes> {
+    // One byte more shows whether there is more.
+    let mut map = MmapMut::map_anon(length + 1).ok()?;
     #[cfg(target_os = "linux")]
     map.advise(memmap2::Advice::HugePage).ok()?;
-    Some(map)
-}
-
-/// Reads a large file. `None` where that does not work out.
-fn read_large(path: &Path, length: usize) -> Option<Bytes> {
-    let mut map = large_memory(length)?;
     let mut file = fs::File::open(path).ok()?;
     let mut filled = 0;
     while filled < map.len() {

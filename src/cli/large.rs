@@ -1,16 +1,15 @@
-//! Large files, read in parts, and kept only where they are written again.
+//! Large files, read in parts and not kept.
 //!
 //! Mostly there is nothing to report. A part that comes into the processor's cache,
 //! is found to be right, and makes room for the next one, takes 0.6 of the time that
 //! passes over the whole text do; and all cores can take parts.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::mem;
-use std::ops::Deref;
+use std::io::{self, Read, Seek};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
-use super::input::{Bytes, Input, large_memory};
+use super::input::Input;
 use crate::check::{Part, part_gates, parts_end};
 use crate::source::{MAX_LEN, utf8};
 
@@ -25,12 +24,13 @@ const STEP: usize = 1 << 19;
 const LONG: usize = 1 << 21;
 
 /// A text that is cut behind functions.
-pub(super) struct Parts<R, M = Passing> {
+pub(super) struct Parts<R> {
     file: R,
-    memory: M,
-    /// Bytes of the parts that were read.
+    /// What is read already of the next part.
+    rest: Vec<u8>,
+    /// Bytes of the parts before that.
     done: usize,
-    /// How many these are.
+    /// Parts before that.
     count: usize,
     state: State,
 }
@@ -50,131 +50,89 @@ struct Place {
     is_last: bool,
 }
 
-/// Where parts are read to.
-pub(super) trait Memory: Send {
-    /// The bytes of a part, once it ends.
-    type Part: Default + Deref<Target = [u8]>;
-
-    /// Starts a part with what is read of it already.
-    fn start(&mut self, part: &mut Self::Part);
-
-    /// Reads at most [`STEP`] bytes more, and says how many; 0 is the end.
-    fn read(&mut self, file: impl Read, part: &mut Self::Part) -> io::Result<usize>;
-
-    /// What is read, of the part and behind it.
-    fn bytes<'a>(&'a self, part: &'a Self::Part) -> &'a [u8];
-
-    /// Ends the part behind so many bytes.
-    fn end(&mut self, part: &mut Self::Part, len: usize);
-}
-
-/// Parts that make room for others.
-#[derive(Default)]
-pub(super) struct Passing {
-    /// What is read already of the next part.
-    rest: Vec<u8>,
-}
-
-impl Memory for Passing {
-    type Part = Vec<u8>;
-
-    fn start(&mut self, part: &mut Vec<u8>) {
-        part.clear();
-        part.reserve(2 * STEP);
-        part.append(&mut self.rest);
-    }
-
-    fn read(&mut self, file: impl Read, part: &mut Vec<u8>) -> io::Result<usize> {
-        file.take(STEP as u64).read_to_end(part)
-    }
-
-    fn bytes<'a>(&'a self, part: &'a Vec<u8>) -> &'a [u8] {
-        part
-    }
-
-    fn end(&mut self, part: &mut Vec<u8>, len: usize) {
-        self.rest.extend_from_slice(&part[len..]);
-        part.truncate(len);
-    }
-}
-
-/// Parts that are kept, one behind the other.
-struct Kept<'m> {
-    /// From the start of the next part.
-    memory: &'m mut [u8],
-    /// Bytes of that which are read already.
-    filled: usize,
-}
-
-impl<'m> Memory for Kept<'m> {
-    type Part = &'m [u8];
-
-    fn start(&mut self, _: &mut &'m [u8]) {}
-
-    fn read(&mut self, mut file: impl Read, _: &mut &'m [u8]) -> io::Result<usize> {
-        let start = self.filled;
-        let end = self.memory.len().min(start + STEP);
-        if start == end {
-            // The file has grown.
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        while self.filled < end {
-            match file.read(&mut self.memory[self.filled..end]) {
-                Ok(0) => break,
-                Ok(read) => self.filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(self.filled - start)
-    }
-
-    fn bytes<'a>(&'a self, _: &'a &'m [u8]) -> &'a [u8] {
-        &self.memory[..self.filled]
-    }
-
-    fn end(&mut self, part: &mut &'m [u8], len: usize) {
-        let (first, rest) = mem::take(&mut self.memory).split_at_mut(len);
-        (*part, self.memory) = (first, rest);
-        self.filled -= len;
-    }
-}
-
-/// A large file, if it can be opened, and its length.
-fn open(input: &Input) -> Option<(File, usize)> {
+/// A large file, if it can be opened.
+fn open(input: &Input) -> Option<File> {
     let Input::File(path) = input else {
         return None;
     };
     // A pipe must not be opened twice.
     let data = fs::metadata(path).ok()?;
     let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
-    let file = if data.is_file() && large { File::open(path).ok() } else { None };
-    Some((file?, data.len() as usize))
-}
-
-/// As [`Parts::each`] with all cores, of a large file, whose bytes come back, too.
-pub(super) fn each_kept<K: Default, T: Send>(
-    input: &Input,
-    work: impl Fn(&Part<'_>, &mut K) -> Option<T> + Sync,
-) -> Option<(Bytes, Vec<T>)> {
-    let (file, len) = open(input)?;
-    let mut memory = large_memory(len)?;
-    let parts = Parts::new(file, Kept { memory: &mut memory, filled: 0 });
-    let with_len = |part: &Part<'_>, kept: &mut K| Some((part.text.len(), work(part, kept)?));
-    let (lens, results): (Vec<usize>, _) = parts.each(true, with_len)?.into_iter().unzip();
-    Some((Bytes::Large(memory, lens.iter().sum()), results))
+    if data.is_file() && large { File::open(path).ok() } else { None }
 }
 
 impl Parts<File> {
     /// Those of a large file, if it can be opened.
     pub(super) fn open(input: &Input) -> Option<Parts<File>> {
-        open(input).map(|(file, _)| Parts::new(file, Passing::default()))
+        open(input).map(Parts::new)
     }
 }
 
-impl<R: Read + Send, M: Memory> Parts<R, M> {
-    fn new(file: R, memory: M) -> Parts<R, M> {
-        Parts { file, memory, done: 0, count: 0, state: State::More }
+/// A large file that is read once more when all is known of it. To keep it can take
+/// several times as long as to read it: all of that memory is cleared first.
+pub(super) struct Twice {
+    file: File,
+    /// Its length and when it was written, before it was read.
+    stamp: (u64, Option<SystemTime>),
+}
+
+fn stamp(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
+    let data = file.metadata()?;
+    Ok((data.len(), data.modified().ok()))
+}
+
+/// Something that is open.
+#[cfg(unix)]
+pub(super) use std::os::fd::AsFd as AsHandle;
+#[cfg(windows)]
+pub(super) use std::os::windows::io::AsHandle;
+
+/// Whether a file stays as it is whatever is written to an output. It may be the file
+/// itself, and who reads a pipe may write to the file.
+#[cfg(unix)]
+fn is_apart(file: &File, out: &impl AsHandle) -> io::Result<bool> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    let (read, out) = (file.metadata()?, File::from(out.as_fd().try_clone_to_owned()?).metadata()?);
+    let same = (read.dev(), read.ino()) == (out.dev(), out.ino());
+    Ok(!same && (out.is_file() || out.file_type().is_char_device()))
+}
+
+#[cfg(windows)]
+fn is_apart(_: &File, _: &impl AsHandle) -> io::Result<bool> {
+    Ok(false)
+}
+
+impl Twice {
+    /// That of a large file, if it can be opened, and what is written to an output
+    /// does not change it.
+    pub(super) fn open(input: &Input, out: &impl AsHandle) -> Option<Twice> {
+        let file = open(input)?;
+        let stamp = stamp(&file).ok()?;
+        is_apart(&file, out).is_ok_and(|apart| apart).then_some(Twice { file, stamp })
+    }
+
+    pub(super) fn parts(&self) -> Parts<&File> {
+        Parts::new(&self.file)
+    }
+
+    /// Goes back to the start.
+    pub(super) fn rewind(&self) -> io::Result<()> {
+        (&self.file).rewind()
+    }
+
+    /// Reads that many bytes, which are still those of before.
+    pub(super) fn read(&self, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        let read = (&self.file).take(len as u64).read_to_end(bytes)?;
+        let same = read == len && stamp(&self.file)? == self.stamp;
+        if same { Ok(()) } else { Err(io::Error::other("it changed while it was read")) }
+    }
+}
+
+impl<R: Read + Send> Parts<R> {
+    fn new(file: R) -> Parts<R> {
+        Parts { file, rest: Vec::new(), done: 0, count: 0, state: State::More }
     }
 
     /// Does a piece of work for each part, with all cores if this text is `alone`;
@@ -188,7 +146,7 @@ impl<R: Read + Send, M: Memory> Parts<R, M> {
     ) -> Option<Vec<T>> {
         let parts = Mutex::new((self, None));
         let lock = || parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = |bytes: &mut M::Part| {
+        let next = |bytes: &mut Vec<u8>| {
             let (parts, gates) = &mut *lock();
             let place = parts.next(bytes)?;
             if place.is_first {
@@ -199,7 +157,7 @@ impl<R: Read + Send, M: Memory> Parts<R, M> {
         let some = || {
             let mut results = Vec::new();
             let mut kept = K::default();
-            let mut bytes = M::Part::default();
+            let mut bytes = Vec::with_capacity(2 * STEP);
             while let Some((Place { at, is_first, is_last }, gates)) = next(&mut bytes) {
                 let part = utf8(&bytes).zip(gates);
                 let part = part.map(|(text, gates)| Part { text, is_first, is_last, gates });
@@ -220,18 +178,18 @@ impl<R: Read + Send, M: Memory> Parts<R, M> {
         done.then(|| results.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// Reads the next part.
-    fn next(&mut self, part: &mut M::Part) -> Option<Place> {
+    /// Reads the next part into a buffer.
+    fn next(&mut self, part: &mut Vec<u8>) -> Option<Place> {
         if self.state != State::More {
             return None;
         }
-        self.memory.start(part);
+        part.clear();
+        part.append(&mut self.rest);
         self.state = match self.fill(part) {
             Ok(true) => State::More,
             Ok(false) => State::Done,
             Err(_) => State::Failed,
         };
-        self.done += part.len();
         let at = self.count;
         self.count += 1;
         let place = Place { at, is_first: at == 0, is_last: self.state == State::Done };
@@ -241,19 +199,16 @@ impl<R: Read + Send, M: Memory> Parts<R, M> {
     /// Reads up to the end of a part, or of the text. Says whether there is more;
     /// fails where a part outgrows all before it, and the text is better read as a
     /// whole.
-    fn fill(&mut self, part: &mut M::Part) -> io::Result<bool> {
-        let Parts { file, memory, done, .. } = self;
-        let mut before = memory.bytes(part).len();
-        while before < LONG.max(*done) {
-            if memory.read(&mut *file, part)? == 0 {
-                memory.end(part, before);
+    fn fill(&mut self, part: &mut Vec<u8>) -> io::Result<bool> {
+        while part.len() < self.done.max(LONG) {
+            let before = part.len().saturating_sub(1);
+            if self.file.by_ref().take(STEP as u64).read_to_end(part)? == 0 {
                 return Ok(false);
             }
-            let bytes = memory.bytes(part);
-            let seen = before.saturating_sub(1);
-            before = bytes.len();
-            if let Some(end) = parts_end(&bytes[seen..]) {
-                memory.end(part, seen + end);
+            if let Some(end) = parts_end(&part[before..]) {
+                self.rest.extend_from_slice(&part[before + end..]);
+                part.truncate(before + end);
+                self.done += part.len();
                 return Ok(true);
             }
         }
@@ -263,13 +218,15 @@ impl<R: Read + Send, M: Memory> Parts<R, M> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::check::{CheckOptions, check_part};
     use crate::lint::Known;
 
     /// The parts of a text.
     fn parts(text: &str) -> Option<Vec<(String, Place)>> {
-        let mut parts = Parts::new(text.as_bytes(), Passing::default());
+        let mut parts = Parts::new(text.as_bytes());
         let mut part = Vec::new();
         let read = std::iter::from_fn(|| {
             let place = parts.next(&mut part)?;
@@ -313,7 +270,7 @@ mod tests {
                 check_part(part, &CheckOptions::default(), known)?;
                 Some(part.text.to_string())
             };
-            Parts::new(text.as_bytes(), Passing::default()).each(alone, clean)
+            Parts::new(text.as_bytes()).each(alone, clean)
         };
         for alone in [false, true] {
             let parts = read(&text, alone).unwrap();
@@ -334,35 +291,40 @@ mod tests {
         }
         assert!(read(&format!(".version 8.0\n{text}"), true).is_some());
         let but_last = |part: &Part<'_>, (): &mut ()| (!part.is_last).then_some(0);
-        assert_eq!(Parts::new(text.as_bytes(), Passing::default()).each(true, but_last), None);
+        assert_eq!(Parts::new(text.as_bytes()).each(true, but_last), None);
     }
 
     #[test]
-    fn parts_are_kept_one_behind_the_other() {
+    fn what_changed_is_not_read_again() {
+        let text = ".func f()\n{\n\tret;\n}\n".repeat(LARGE as usize / 10);
         let folder = tempfile::tempdir().unwrap();
-        let input = Input::File(folder.path().join("a.ptx"));
-        let Input::File(path) = &input else { unreachable!() };
-        let whole = |part: &Part<'_>, (): &mut ()| Some(part.text.to_string());
-        let large = LARGE as usize;
-        for length in [0, 100, large - 1, large, large + 1, 11 * STEP + 7] {
-            let text = ".func f()\n{\n\tret;\n}\n".repeat(length / 20 + 1)[..length].to_string();
-            fs::write(path, &text).unwrap();
-            let kept = each_kept(&input, whole);
-            assert_eq!(kept.is_some(), text.len() >= LARGE as usize, "{}", text.len());
-            let Some((bytes, parts)) = kept else { continue };
-            assert!(*bytes == *text.as_bytes() && parts.concat() == text);
-            assert!(parts.len() > 1);
-        }
-        // Memory for what the file was before it grew.
-        let text = ".func f()\n{\n\tret;\n}\n".repeat(STEP / 8);
-        for room in [0, 1, 100, STEP, text.len() - 1, text.len(), text.len() + 1] {
-            let mut memory = vec![0; room];
-            let kept = Kept { memory: &mut memory, filled: 0 };
-            let parts = Parts::new(text.as_bytes(), kept).each(false, whole);
-            assert_eq!(
-                parts.map(|parts| parts.concat() == text),
-                (room > text.len()).then_some(true)
-            );
-        }
+        let path = folder.path().join("a.ptx");
+        fs::write(&path, &text).unwrap();
+        let out = tempfile::tempfile().unwrap();
+        let twice = Twice::open(&Input::File(path.clone()), &out).unwrap();
+        let len = |part: &Part<'_>, (): &mut ()| Some(part.text.len());
+        let lens = twice.parts().each(true, len).unwrap();
+        let read_again = || {
+            let (mut part, mut whole) = (Vec::new(), Vec::new());
+            twice.rewind()?;
+            for &len in &lens {
+                twice.read(len, &mut part)?;
+                whole.append(&mut part);
+            }
+            io::Result::Ok(whole)
+        };
+        assert!(read_again().unwrap() == text.as_bytes());
+        let writer = File::options().append(true).open(&path).unwrap();
+        let (written, longer) = (writer.metadata().unwrap().modified().unwrap(), text + "\n");
+        writer.set_modified(written + std::time::Duration::from_millis(1)).unwrap();
+        assert!(read_again().is_err());
+        writer.set_modified(written).unwrap();
+        assert!(read_again().is_ok());
+        (&writer).write_all(b"\n").unwrap();
+        writer.set_modified(written).unwrap();
+        assert!(fs::read(&path).unwrap() == longer.as_bytes());
+        assert!(read_again().is_err());
+        writer.set_len(100).unwrap();
+        assert!(read_again().is_err());
     }
 }

@@ -1,18 +1,16 @@
 //! `vptx lower --emit ptx`
 
-use std::cell::LazyCell;
 use std::io::{self, IoSlice, Write};
 
 use anstream::AutoStream;
 
 use super::super::eval::{SemanticsName, human};
-use super::super::input::{Bytes, Input};
-use super::super::large::each_kept;
+use super::super::input::{Input, reason};
+use super::super::large::{AsHandle, Twice};
 use super::super::{FAILED, FOUND, Output, errors_only, trouble};
 use super::Arguments;
 use crate::ast::Instruction;
 use crate::check::{CheckOptions, Part, parse_part, parse_with};
-use crate::diagnostic::Diagnostic;
 use crate::ir::Semantics;
 use crate::isa::Target;
 use crate::lint;
@@ -123,32 +121,73 @@ pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Re
         .with_comments(arguments.comments);
     let quiet = arguments.quiet;
     let name = input.name();
-    if let Some((bytes, parts)) = in_parts(input, &options, quiet) {
-        // Mostly nothing of the text is told.
-        let source = LazyCell::new(|| decoded(&bytes));
-        write_texts(&bytes, &parts)?;
-        return Ok(tell(&name, || &source, &parts, &[], quiet, out)?);
+    // Not through the stream, which may drop escapes; what is not UTF-8 comes
+    // back as it was.
+    let mut stdout = io::stdout().lock();
+    if let Some((file, parts)) = in_parts(input, &stdout, &options, quiet) {
+        let cannot = |error: io::Error| {
+            let why = reason(&error);
+            format!("cannot read `{name}` once more, and the output is not complete: {why}")
+        };
+        let mut places = NotePlaces::of(&parts);
+        let mut bytes = Vec::new();
+        file.rewind().map_err(cannot)?;
+        for part in &parts {
+            file.read(part.len, &mut bytes).map_err(cannot)?;
+            part.write(&bytes, &mut stdout)?;
+            places.add(&bytes, part);
+        }
+        stdout.flush()?;
+        return Ok(tell(&name, &parts, &places, None, quiet, out)?);
     }
     let bytes = input.bytes()?;
     let source = decoded(&bytes);
     let (module, diagnostics) = parse_with(&source, &errors_only());
     let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {
-        Ok(whole) => [whole],
+        Ok(whole) => whole,
         Err(RewriteError::NoTarget) => {
             let message = "has no .target: say for which one, --target sm_90, for example";
             return Err(format!("`{name}` {message}").into());
         }
     };
-    write_texts(&bytes, &whole)?;
-    Ok(tell(&name, || &source, &whole, &diagnostics, quiet, out)?)
+    whole.write(&bytes, &mut stdout)?;
+    stdout.flush()?;
+    let texts = [whole];
+    let mut places = NotePlaces::of(&texts);
+    places.add(&bytes, &texts[0]);
+    let found = FileReport { path: &name, source: &source, diagnostics: &diagnostics };
+    Ok(tell(&name, &texts, &places, Some(found), quiet, out)?)
 }
 
-/// Writes a text whose parts these are. Not through the stream, which may drop
-/// escapes; what is not UTF-8 comes back as it was.
-fn write_texts(bytes: &[u8], texts: &[Lowered]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    write_all(&mut stdout, &mut pieces(bytes, texts))?;
-    stdout.flush()
+/// Where notes of several parts of a text stand.
+struct NotePlaces {
+    /// Mostly there is nothing to tell.
+    is_needed: bool,
+    /// Lines of the parts before.
+    lines: u32,
+    found: Vec<Position>,
+}
+
+impl NotePlaces {
+    fn of(texts: &[Lowered]) -> NotePlaces {
+        let is_needed = texts.iter().any(|text| !text.notes.is_empty());
+        NotePlaces { is_needed, lines: 0, found: Vec::new() }
+    }
+
+    /// Those of the next part.
+    fn add(&mut self, bytes: &[u8], part: &Lowered) {
+        if !part.notes.is_empty() {
+            let text = decoded(bytes);
+            let index = LineIndex::new(&text);
+            for (at, _) in &part.notes {
+                let Position { line, column } = index.position(&text, *at);
+                self.found.push(Position { line: self.lines + line, column });
+            }
+        }
+        if self.is_needed {
+            self.lines += memchr::memchr_iter(b'\n', bytes).count() as u32;
+        }
+    }
 }
 
 /// A text, or a part of one, and what takes the place of its video instructions.
@@ -208,24 +247,19 @@ impl Lowered {
         new.replacements = replacements;
         Ok(new)
     }
-}
 
-/// A text whose parts these are, with what takes the place of some.
-fn pieces<'a>(mut bytes: &'a [u8], texts: &'a [Lowered]) -> Vec<IoSlice<'a>> {
-    let count: usize = texts.iter().map(|text| text.edits.len()).sum();
-    let mut pieces = Vec::with_capacity(2 * count + texts.len());
-    for text in texts {
-        let part;
-        (part, bytes) = bytes.split_at(text.len);
+    /// Writes the text, which it was made of, with what takes the place of some.
+    fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let mut pieces = Vec::with_capacity(2 * self.edits.len() + 1);
         let (mut at, mut written) = (0, 0);
-        for &(span, end) in &text.edits {
-            pieces.push(IoSlice::new(&part[at..span.start as usize]));
-            pieces.push(IoSlice::new(&text.replacements.as_bytes()[written..end]));
+        for &(span, end) in &self.edits {
+            pieces.push(IoSlice::new(&text[at..span.start as usize]));
+            pieces.push(IoSlice::new(&self.replacements.as_bytes()[written..end]));
             (at, written) = (span.end as usize, end);
         }
-        pieces.push(IoSlice::new(&part[at..]));
+        pieces.push(IoSlice::new(&text[at..]));
+        write_all(out, &mut pieces)
     }
-    pieces
 }
 
 /// What to tell of an instruction, if anything.
@@ -246,16 +280,19 @@ fn note(instruction: &Instruction, known: &rewrite::Known, semantics: Semantics)
     }
 }
 
-/// A large file in parts, where that makes no difference.
+/// The parts of a large file, where parts make no difference.
 fn in_parts<'o>(
     input: &Input,
+    out: &impl AsHandle,
     options: &'o RewriteOptions,
     quiet: bool,
-) -> Option<(Bytes, Vec<Lowered>)> {
+) -> Option<(Twice, Vec<Lowered>)> {
     let check = errors_only();
     let work =
         |part: &Part<'_>, kept: &mut PartKept<'o>| lower_part(part, &check, options, quiet, kept);
-    each_kept(input, work).filter(|(_, parts)| are_alike(parts))
+    let file = Twice::open(input, out)?;
+    let parts = file.parts().each(true, work)?;
+    are_alike(&parts).then_some((file, parts))
 }
 
 /// What is kept for other parts.
@@ -305,37 +342,32 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
 }
 
 /// Tells what was rewritten, where the semantics differ, and what was found.
-fn tell<'s>(
+fn tell(
     name: &str,
-    source: impl Fn() -> &'s str,
     texts: &[Lowered],
-    diagnostics: &[Diagnostic],
+    places: &NotePlaces,
+    found: Option<FileReport<'_>>,
     quiet: bool,
     out: &Output,
 ) -> io::Result<u8> {
     let mut errors = AutoStream::auto(io::stderr().lock());
     if !quiet {
-        errors.write_all(&summary(name, &source, texts)?)?;
+        errors.write_all(&summary(name, texts, places)?)?;
     }
-    if !diagnostics.is_empty() {
-        let file = FileReport { path: name, source: source(), diagnostics };
-        errors.write_all(&human(&out.style, &file)?)?;
+    let found = found.filter(|file| !file.diagnostics.is_empty());
+    if let Some(file) = &found {
+        errors.write_all(&human(&out.style, file)?)?;
     }
     let unavailable = texts.iter().any(|text| text.unavailable);
-    Ok(if unavailable || !diagnostics.is_empty() { FOUND } else { 0 })
+    Ok(if unavailable || found.is_some() { FOUND } else { 0 })
 }
 
 /// What was rewritten, and where the semantics differ.
-fn summary<'s>(name: &str, source: impl Fn() -> &'s str, texts: &[Lowered]) -> io::Result<Vec<u8>> {
+fn summary(name: &str, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
     let mut told = Vec::new();
-    let index = LazyCell::new(|| LineIndex::new(source()));
-    let mut start = 0;
-    for text in texts {
-        for (at, note) in &text.notes {
-            let Position { line, column } = index.position(source(), start as u32 + at);
-            writeln!(told, "{name}:{line}:{column}: {note}")?;
-        }
-        start += text.len;
+    let notes = texts.iter().flat_map(|text| &text.notes);
+    for ((_, note), Position { line, column }) in notes.zip(&places.found) {
+        writeln!(told, "{name}:{line}:{column}: {note}")?;
     }
     let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
     let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
@@ -402,9 +434,15 @@ mod tests {
 
     /// What is written of a text, told, and returned.
     fn outcome(source: &str, texts: &[Lowered]) -> (String, String, bool) {
-        let mut written = Vec::new();
-        write_all(&mut written, &mut pieces(source.as_bytes(), texts)).unwrap();
-        let told = summary("a", || source, texts).unwrap();
+        let (mut written, mut places) = (Vec::new(), NotePlaces::of(texts));
+        let mut rest = source.as_bytes();
+        for text in texts {
+            let part = rest.split_off(..text.len).unwrap();
+            text.write(part, &mut written).unwrap();
+            places.add(part, text);
+        }
+        assert!(rest.is_empty());
+        let told = summary("a", texts, &places).unwrap();
         let unavailable = texts.iter().any(|text| text.unavailable);
         (String::from_utf8(written).unwrap(), String::from_utf8(told).unwrap(), unavailable)
     }
@@ -521,12 +559,18 @@ mod tests {
         let head = ".version 8.0\n.target sm_90\n";
         let text = head.to_owned() + &function.repeat((5 << 20) / function.len());
         std::fs::write(path, &text).unwrap();
-        let (bytes, parts) = in_parts(&input, &options, false).unwrap();
-        assert!(*bytes == *text.as_bytes() && parts.len() > 5);
+        let other = tempfile::tempfile().unwrap();
+        let (_, parts) = in_parts(&input, &other, &options, false).unwrap();
+        assert!(parts.len() > 5);
         let (module, _) = parse_with(&text, &errors_only());
         let whole = Lowered::new(&module, &mut Rewriter::new(&options), false).unwrap();
         assert!(whole.notes.len() > 10_000 && outcome(&text, &parts) == outcome(&text, &[whole]));
+        // What is written may come to the file.
+        let itself = std::fs::File::options().append(true).open(path).unwrap();
+        assert!(in_parts(&input, &itself, &options, false).is_none());
+        let (_reader, pipe) = io::pipe().unwrap();
+        assert!(in_parts(&input, &pipe, &options, false).is_none());
         std::fs::write(path, text + "// vptx: ignore\n").unwrap();
-        assert!(in_parts(&input, &options, false).is_none());
+        assert!(in_parts(&input, &other, &options, false).is_none());
     }
 }
