@@ -148,6 +148,13 @@ impl LineIndex {
     }
 }
 
+/// How lines of a text end: as the first one does.
+pub(crate) fn line_end(source: &str) -> &'static str {
+    let first = memchr::memchr(b'\n', source.as_bytes());
+    let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
+    if crlf { "\r\n" } else { "\n" }
+}
+
 /// Reads bytes as text, one byte for one byte.
 ///
 /// PTX is ASCII outside comments and strings, and comments come in any

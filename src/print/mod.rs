@@ -36,7 +36,7 @@ use crate::diagnostic::{Diagnostic, Edit};
 use crate::lint::Code;
 #[cfg(feature = "cli")]
 use crate::lint::Known;
-use crate::source::decode;
+use crate::source::{decode, line_end};
 
 use layout::Layout;
 use writer::Writer;
@@ -71,14 +71,10 @@ impl Default for FormatOptions {
 impl FormatOptions {
     /// How the lines of a text are to end.
     fn newline(&self, source: &str) -> &'static str {
-        let is_crlf = || {
-            let first = source.find('\n').unwrap_or(0);
-            first > 0 && source.as_bytes()[first - 1] == b'\r'
-        };
         match self.line_ending {
-            LineEnding::Keep if is_crlf() => "\r\n",
+            LineEnding::Keep => line_end(source),
             LineEnding::Crlf => "\r\n",
-            _ => "\n",
+            LineEnding::Lf => "\n",
         }
     }
 }

@@ -9,6 +9,7 @@ use super::sequence::{Arg, Class, Opcode, Sequence};
 use crate::ast::{Instruction, Register};
 use crate::ir::Semantics;
 use crate::isa::Target;
+use crate::source::line_end;
 
 /// Names of registers that nothing else has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,11 @@ pub struct FreshRegisters {
 
 /// What names start with wherever no others do.
 const PREFIX: &str = "%vptx_";
+
+/// Whether a prefix occurs nowhere in a text.
+fn is_free(prefix: &str, source: &str) -> bool {
+    memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_none()
+}
 
 /// Letters and types of the classes.
 const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
@@ -34,7 +40,7 @@ impl FreshRegisters {
     pub fn avoiding(source: &str) -> FreshRegisters {
         let mut prefix = String::from(PREFIX);
         let mut number = 0u32;
-        while memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_some() {
+        while !is_free(&prefix, source) {
             number += 1;
             prefix = format!("%vptx{number}_");
         }
@@ -50,7 +56,7 @@ impl FreshRegisters {
     /// Whether those occur nowhere in a text.
     #[cfg(feature = "cli")]
     pub(crate) fn usual_are_free(source: &str) -> bool {
-        memchr::memmem::find(source.as_bytes(), PREFIX.as_bytes()).is_none()
+        is_free(PREFIX, source)
     }
 
     /// The number, in its class, of another register.
@@ -216,13 +222,6 @@ impl Places {
         }
         Place { line: &self.line, inner: &self.inner, comment }
     }
-}
-
-/// How lines of a text end: as the first one does.
-pub(crate) fn line_end(source: &str) -> &'static str {
-    let first = memchr::memchr(b'\n', source.as_bytes());
-    let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
-    if crlf { "\r\n" } else { "\n" }
 }
 
 impl Template {

@@ -22,8 +22,6 @@ use crate::ir::{Input, Semantics};
 use crate::isa::{PtxVersion, Target};
 
 pub use cost::{Cost, TARGETS, class};
-#[cfg(feature = "cli")]
-pub(crate) use emit::line_end;
 pub use emit::{FreshRegisters, Unavailable};
 pub(crate) use module::{BlockWriter, choose, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};

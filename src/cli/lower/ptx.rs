@@ -18,9 +18,8 @@ use crate::module::Module;
 use crate::report::FileReport;
 use crate::rewrite::{
     self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
-    line_end,
 };
-use crate::source::{LineIndex, Position, Span, decoded};
+use crate::source::{LineIndex, Position, Span, decoded, line_end};
 
 /// The one semantics that was asked for.
 fn semantics(arguments: &Arguments) -> Semantics {
@@ -176,17 +175,20 @@ impl NotePlaces {
 
     /// Those of the next part.
     fn add(&mut self, bytes: &[u8], part: &Lowered) {
-        if !part.notes.is_empty() {
-            let text = decoded(bytes);
-            let index = LineIndex::new(&text);
-            for (at, _) in &part.notes {
-                let Position { line, column } = index.position(&text, *at);
-                self.found.push(Position { line: self.lines + line, column });
-            }
+        if !self.is_needed {
+            return;
         }
-        if self.is_needed {
+        if part.notes.is_empty() {
             self.lines += memchr::memchr_iter(b'\n', bytes).count() as u32;
+            return;
         }
+        let text = decoded(bytes);
+        let index = LineIndex::new(&text);
+        for (at, _) in &part.notes {
+            let Position { line, column } = index.position(&text, *at);
+            self.found.push(Position { line: self.lines + line, column });
+        }
+        self.lines += index.lines() as u32 - 1;
     }
 }
 

@@ -9,7 +9,7 @@ use crate::rewrite::{Cost, Outcome, choose, gate};
 pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
-    let Subject { source, instruction, place, .. } = subject;
+    let Subject { instruction, place, .. } = subject;
     let target = place.target?;
     let cost = instruction.cost(target).filter(Cost::is_lower)?;
     let gate = gate(target, place.own, place.version);
@@ -20,7 +20,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let program = instruction.lower(Semantics::Ptxas13);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
     let sequence = sequence.for_registers(place.registers);
-    let block = memo.blocks().block(source, place.statement.start, instruction, &sequence);
+    let block = memo.block(place.statement.start, instruction, &sequence);
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let (many, few) = (cost.ptxas, cost.rewritten);
     let message = format!(

@@ -27,7 +27,7 @@ use crate::ast::{Instruction, Operation};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
-use crate::rewrite::BlockWriter;
+use crate::rewrite::{BlockWriter, Sequence};
 use crate::source::Span;
 use crate::syntax::RawInstruction;
 use facts::Facts;
@@ -124,9 +124,11 @@ impl<'s> Memo<'s> {
         self.known
     }
 
-    fn blocks(&mut self) -> &mut BlockWriter {
+    /// What an equivalent is written as, for an instruction that starts at an offset.
+    fn block(&mut self, start: u32, instruction: &Instruction, sequence: &Sequence) -> String {
         let source = self.source;
-        self.blocks.get_or_insert_with(|| BlockWriter::new(source))
+        let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(source));
+        blocks.block(source, start, instruction, sequence)
     }
 
     /// What holds for the instruction whatever its registers are called, if there
