@@ -1,6 +1,8 @@
-//! Maps whose keys are hashed on every instruction.
+//! Maps whose keys are hashed on every instruction, or at every start.
 
 use std::collections::HashMap;
+#[cfg(feature = "cli")]
+use std::collections::HashSet;
 #[cfg(not(feature = "cli"))]
 use std::hash::RandomState;
 
@@ -9,3 +11,7 @@ use foldhash::fast::RandomState;
 
 /// A map whose hashes differ from run to run: no text is slow to read every time.
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// A set of the same kind.
+#[cfg(feature = "cli")]
+pub(crate) type Set<K> = HashSet<K, RandomState>;

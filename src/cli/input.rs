@@ -9,6 +9,7 @@ use ignore::WalkBuilder;
 use memmap2::MmapMut;
 
 use super::large::LARGE;
+use crate::hash::Set;
 use crate::source::MAX_LEN;
 
 /// One text to read.
@@ -189,7 +190,7 @@ pub(super) fn expand(
         }
     }
     // A file named twice, or named and found, is read once.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = Set::default();
     inputs.retain(|input| match input {
         Input::Stdin => true,
         Input::File(path) => seen.insert(path.clone()),

@@ -1,6 +1,5 @@
 //! `vptx.toml`
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::input::reason;
 use crate::check::{CheckOptions, Dialect};
+use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::Selector;
 use crate::print::{FormatOptions, LineEnding};
@@ -195,7 +195,7 @@ pub(super) struct Finder {
     /// Where settings are given, in place of what is found.
     fixed: Option<Arc<Settings>>,
     /// By folder as named: the folder itself, and its settings.
-    known: Mutex<HashMap<PathBuf, (PathBuf, Found)>>,
+    known: Mutex<Map<PathBuf, (PathBuf, Found)>>,
 }
 
 impl Finder {
