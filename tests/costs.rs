@@ -230,6 +230,9 @@ fn worth_trying(instruction: &Instruction, target: u16) -> Vec<(Strategy, Sequen
     all
 }
 
+type Cells = BTreeMap<(String, usize), Vec<Cell>>;
+
+#[derive(Clone, Copy)]
 struct Cell {
     ptxas: u32,
     best: u32,
@@ -258,11 +261,142 @@ fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>
     Cell { ptxas, best: *best, strategy: strategy.number() }
 }
 
+/// What `d` may hold before an instruction that a guard can pass over.
+const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
+
+/// A body that does something only if `c` is large.
+fn guarded(before: &str, text: &str) -> String {
+    format!("{before}\nsetp.gt.u32 p, c, 7;\n{text}")
+}
+
+/// By how much at most an instruction may become shorter that is measured with a guard.
+const SMALL: u32 = 5;
+
+/// Instructions with a guard, of each class that becomes a little shorter without one
+/// on some target.
+fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>> {
+    let is_small = |it: &Cell| it.best < it.ptxas && it.ptxas - it.best <= SMALL;
+    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut add = |text: String| {
+        let instruction: Instruction = format!("@p {text}").parse().expect(&text);
+        let class = class(&instruction);
+        if cells[&class].iter().any(is_small) {
+            classes.entry(class).or_default().push(instruction);
+        }
+    };
+    // ptxas treats some parts of a word unlike others of the same width.
+    let parts = || iter::once(&"").chain(&PARTS);
+    for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Scalar) {
+        let c = if form.third { ", c" } else { "" };
+        let ds: &[&str] =
+            if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
+        for head in heads(form, mnemonic) {
+            for (a, b) in parts().flat_map(|a| parts().map(move |b| (a, b))) {
+                for d in ds {
+                    add(format!("{head} d{d}, a{a}, b{b}{c};"));
+                }
+            }
+        }
+    }
+    for instruction in samples().values().flatten() {
+        if instruction.form().sources != Sources::Scalar {
+            add(instruction.to_string());
+        }
+    }
+    classes
+}
+
+/// The lines for instructions with a guard, marked by `@`: of mnemonics and modifiers
+/// of which some class becomes longer then, although it does not without.
+fn guarded_cells(cells: &Cells) -> Cells {
+    let samples = guarded_samples(cells);
+    let mut marked = Cells::new();
+    for (column, target) in TARGETS.into_iter().enumerate() {
+        let gate = Gate { target: Target::sm(target), version: None };
+        let rewritten = |instruction: &Instruction, cell: &Cell| {
+            let strategy = Strategy::all().find(|it| it.number() == cell.strategy)?;
+            let sequence = strategy.sequence(instruction, Semantics::Ptxas13, gate)?;
+            Some(sequence_text(instruction, &sequence))
+        };
+        let mut bodies: Vec<String> =
+            BEFORE.map(|before| guarded(before, "@p add.s32 d, a, b;")).into();
+        for (class, instructions) in &samples {
+            let cell = cells[class][column];
+            if cell.best < cell.ptxas {
+                for instruction in instructions {
+                    let other = rewritten(instruction, &cell).expect("it was measured");
+                    for text in [&instruction.to_string(), &other] {
+                        bodies.extend(BEFORE.map(|before| guarded(before, text)));
+                    }
+                }
+            }
+        }
+        let counts = measure_all(&bodies, target);
+        println!("sm_{target}: {} kernels with a guard", counts.len());
+        for (class, instructions) in &samples {
+            let cell = cells[class][column];
+            if cell.best >= cell.ptxas {
+                continue;
+            }
+            let count = |before: &str, text: &str| {
+                let around = counts[&guarded(before, "@p add.s32 d, a, b;")] - 1;
+                counts[&guarded(before, text)].saturating_sub(around)
+            };
+            let pairs: Vec<(u32, u32)> = instructions
+                .iter()
+                .flat_map(|instruction| {
+                    let other = rewritten(instruction, &cell).expect("it was measured");
+                    let own = instruction.to_string();
+                    BEFORE.map(|before| (count(before, &own), count(before, &other)))
+                })
+                .collect();
+            if pairs.iter().any(|(own, other)| other > own) {
+                let least = pairs.iter().map(|pair| pair.0).min().expect("some");
+                let worst = pairs.iter().map(|pair| pair.1).max().expect("some");
+                let (head, at) = class;
+                for (other, measured) in cells.iter().filter(|((other, _), _)| other == head) {
+                    let key = (format!("{head}@"), other.1);
+                    marked.entry(key).or_insert_with(|| measured.clone());
+                }
+                let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
+                own[column] = Cell { ptxas: least, best: worst, ..cell };
+            }
+        }
+    }
+    marked
+}
+
+/// The cells of the table there is, without those for guards.
+fn known_cells() -> Cells {
+    let cell = |instruction: &Instruction, target| {
+        let cost = instruction.cost(Target::sm(target)).expect("it was measured");
+        Cell { ptxas: cost.ptxas, best: cost.rewritten, strategy: cost.strategy.number() }
+    };
+    let column = |instructions: Vec<Instruction>| {
+        TARGETS.into_iter().map(|target| cell(&instructions[0], target)).collect()
+    };
+    samples().into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
+}
+
+fn write_table(mut cells: Cells) {
+    let marked = guarded_cells(&cells);
+    println!("{} classes change with a guard", marked.len());
+    cells.extend(marked);
+    let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
+    fs::write(path, table(&cells)).expect("the table is written");
+}
+
 #[test]
-#[ignore = "needs ptxas and a quarter of an hour; scripts/measure-costs runs it"]
+#[ignore = "needs ptxas and ten minutes; scripts/measure-costs --guards runs it"]
+fn measure_guards() {
+    write_table(known_cells());
+}
+
+#[test]
+#[ignore = "needs ptxas and half an hour; scripts/measure-costs runs it"]
 fn measure_costs() {
     let classes = samples();
-    let mut cells: BTreeMap<(String, usize), Vec<Cell>> = BTreeMap::new();
+    let mut cells = Cells::new();
     for target in TARGETS {
         let mut bodies = Vec::new();
         for instruction in classes.values().flatten() {
@@ -281,8 +415,7 @@ fn measure_costs() {
             cells.entry(class.clone()).or_default().push(cell(instructions, target, &counts));
         }
     }
-    let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
-    fs::write(path, table(&cells)).expect("the table is written");
+    write_table(cells);
 }
 
 /// The rows of the README: what ptxas makes of a mnemonic's classes on average,
@@ -465,7 +598,7 @@ fn never_worse() {
                 text = text.replace(", b", ", a");
             }
             if random.one_in(8) {
-                text = format!("mov.b32 d, b;\nsetp.gt.u32 p, c, 7;\n@p {text}");
+                text = guarded(BEFORE[random.below(2)], &format!("@p {text}"));
             }
             text
         })
@@ -508,7 +641,7 @@ fn never_worse() {
 }
 
 /// The text of the table.
-fn table(cells: &BTreeMap<(String, usize), Vec<Cell>>) -> String {
+fn table(cells: &Cells) -> String {
     let mut rows: BTreeMap<String, usize> = BTreeMap::new();
     let row = |cells: &[Cell]| {
         let texts =

@@ -4,7 +4,8 @@
 //! `costs.txt` is measured by `scripts/measure-costs`. Its first part has a line
 //! for each mnemonic with its modifiers, in order: the number of a row of the
 //! second part for each class of operands. Rows have, for each target, what
-//! ptxas' own expansion has, what the best sequence has, and its strategy.
+//! ptxas' own expansion has, what the best sequence has, and its strategy. A line
+//! whose modifiers end in `@` has what differs where there is a guard.
 
 use std::sync::LazyLock;
 
@@ -52,7 +53,8 @@ fn measured(target: Target) -> Option<usize> {
 impl Instruction {
     /// What the instruction costs on a target in the semantics of ptxas 13, and
     /// what its best sequence does. Instructions with constants cost what they do
-    /// with registers or less. `None` where nothing was measured: before `sm_75`, and
+    /// with registers or less, those with a guard about what they do without one;
+    /// where it makes the sequence the longer one, that is told. `None` where nothing was measured: before `sm_75`, and
     /// where both sources are one register of which ptxas makes use.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         if is_folded(self) {
@@ -61,7 +63,8 @@ impl Instruction {
         let column = measured(target)?;
         let (head, cell) = class(self);
         let (heads, rows) = *TABLE;
-        let line = find(heads, &head)?;
+        let guarded = || find(heads, &format!("{head}@"));
+        let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
         let row = usize::from_str_radix(code, 36).ok()?;
         let text = rows.get(row * ROW..)?.get(column * 9..)?.get(..8)?;

@@ -155,8 +155,8 @@ pub fn rewrite<'m>(
 /// Finds what becomes of instructions, most of which are like others.
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
-    /// Of each form, for registers that are declared so.
-    forms: Map<(Operation, WordRegisters), (Known, Option<Template>)>,
+    /// Of each form, with a guard or without, for registers that are declared so.
+    forms: Map<(Operation, bool, WordRegisters), (Known, Option<Template>)>,
     registers: Option<FreshRegisters>,
 }
 
@@ -203,7 +203,7 @@ impl<'o> Rewriter<'o> {
             };
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
             let gate = gate(target, own, module.version());
-            let form = (instruction.anonymous(), registers);
+            let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
             let (known, template) = forms.entry(form).or_insert_with(|| {
                 let known = Known::new(instruction, registers, target, gate, options);
                 let Outcome::Rewritten(sequence) = &known.outcome else {
