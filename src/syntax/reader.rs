@@ -579,13 +579,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let mut braces = 0usize;
         while let Some(stop) = self.next_stop(&mut at) {
             match stop {
-                b'{' if open.is_none()
-                    && let Some(end) = self.block_end(at) =>
-                {
-                    self.pos = end;
-                    return;
-                }
                 b'{' => {
+                    if open.is_none()
+                        && let Some(end) = self.block_end(at)
+                    {
+                        self.pos = end;
+                        return;
+                    }
                     open = open.or(Some(at));
                     braces += 1;
                 }
@@ -745,14 +745,15 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         loop {
             match self.next_stop(at) {
                 Some(b',' | b';') if braces == 0 => return true,
-                Some(b'{')
+                Some(b'{') => {
                     if braces == 0
-                        && let Some(end) = self.block_end(*at) =>
-                {
-                    *at = end;
-                    continue;
+                        && let Some(end) = self.block_end(*at)
+                    {
+                        *at = end;
+                        continue;
+                    }
+                    braces += 1;
                 }
-                Some(b'{') => braces += 1,
                 Some(b'}') if braces > 0 => braces -= 1,
                 Some(b';' | b'}') | None => {
                     self.pos = *at;
