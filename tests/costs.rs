@@ -380,7 +380,7 @@ fn known_cells() -> Cells {
 
 fn write_table(mut cells: Cells) {
     let marked = guarded_cells(&cells);
-    println!("{} classes change with a guard", marked.len());
+    println!("{} classes in lines for guards", marked.len());
     cells.extend(marked);
     let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
     fs::write(path, table(&cells)).expect("the table is written");
