@@ -7,14 +7,20 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::replace;
+use super::files::{Access, Stamp, create, read_text, replace};
 use super::input::reason;
+use super::temporary::Lock;
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
+use crate::lint::Code;
 use crate::source::LineIndex;
 
 /// What identifies a finding: its file, code and the text of its line, so that
 /// it is known wherever the line moves.
 type Key = (String, String, String);
+
+/// How often each came up.
+type Known = BTreeMap<Key, usize>;
 
 /// The findings of a file of known ones, each with its number.
 #[derive(Debug)]
@@ -22,9 +28,9 @@ pub(super) struct Baseline {
     file: PathBuf,
     /// The folder that paths in it start from.
     folder: PathBuf,
-    known: BTreeMap<Key, usize>,
+    known: Known,
     /// Those that were met in this run.
-    met: BTreeMap<Key, usize>,
+    met: Known,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -45,33 +51,66 @@ struct Finding {
 
 const VERSION: u32 = 1;
 
+/// What is known by a file, and what shows later that it is the same; `None` without a
+/// file.
+fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, String> {
+    let name = file.display();
+    let (text, stamp) = match read_text(file, access) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
+    };
+    let anew = "remove it, and write another with `--update-baseline`";
+    let Written { version, findings } = serde_json::from_str(&text)
+        .map_err(|_| format!("`{name}` is no baseline of vptx: {anew}"))?;
+    if version != VERSION {
+        return Err(format!("`{name}` is of version {version}, not {VERSION}: {anew}"));
+    }
+    let mut known = Known::new();
+    for Finding { path, code, line, count } in findings {
+        let sum = known.entry((path, code, line)).or_default();
+        *sum = count.saturating_add(*sum);
+    }
+    Ok(Some((known, stamp)))
+}
+
+/// The codes of findings with the texts of their lines, each once, and for each finding
+/// which of them it has. What is done with the text of a line is done once for each code,
+/// not for each finding: lines can be long, and have many.
+fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)>, Vec<usize>) {
+    let index = LineIndex::new(source);
+    let mut keys = Vec::new();
+    let mut by_text = Map::default();
+    let mut by_line = Map::default();
+    let of_each = diagnostics.iter().map(|&Diagnostic { code, span, .. }| {
+        let line = index.line(span.start);
+        *by_line.entry((line, code)).or_insert_with(|| {
+            let key = (code, index.line_span(line).text(source).trim());
+            *by_text.entry(key).or_insert_with(|| {
+                keys.push(key);
+                keys.len() - 1
+            })
+        })
+    });
+    let of_each = of_each.collect();
+    (keys, of_each)
+}
+
 impl Baseline {
     /// Reads a file; one that is to be written may be missing.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
         let name = file.display();
-        let mut known = BTreeMap::new();
-        match fs::read_to_string(file) {
-            Ok(text) => {
-                let anew = "remove it, and write another with `--update-baseline`";
-                let Written { version, findings } = serde_json::from_str(&text)
-                    .map_err(|_| format!("`{name}` is no baseline of vptx: {anew}"))?;
-                if version != VERSION {
-                    return Err(format!("`{name}` is of version {version}, not {VERSION}: {anew}"));
-                }
-                for Finding { path, code, line, count } in findings {
-                    *known.entry((path, code, line)).or_default() += count;
-                }
-            }
-            Err(error) if update && error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(format!("there is no `{name}`: `--update-baseline` makes it"));
-            }
-            Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
-        }
+        // What is no file cannot be replaced, and a pipe would be waited for.
+        let access = if update { Access::Regular } else { Access::Named };
+        let known = match read_known(file, access)? {
+            Some((known, _)) => known,
+            None if update => Known::new(),
+            None => return Err(format!("there is no `{name}`: `--update-baseline` makes it")),
+        };
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))
             .map_err(|error| format!("cannot find the folder of `{name}`: {}", reason(&error)))?;
-        Ok(Baseline { file: file.to_path_buf(), folder, known, met: BTreeMap::new() })
+        Ok(Baseline { file: file.to_path_buf(), folder, known, met: Known::new() })
     }
 
     /// Removes the findings that are known, and remembers all.
@@ -86,15 +125,19 @@ impl Baseline {
             return;
         };
         let path = self.name(path);
-        let index = LineIndex::new(source);
-        diagnostics.retain(|Diagnostic { code, span, .. }| {
-            let line = index.line_span(index.line(span.start)).text(source).trim();
-            let key = (path.clone(), code.text().to_string(), line.to_string());
-            let known = self.known.get(&key).copied().unwrap_or(0);
-            let met = self.met.entry(key).or_default();
-            *met += 1;
-            *met > known
+        let (keys, of_each) = keys(source, diagnostics);
+        let key = |(code, line): (Code, &str)| (path.clone(), code.text().into(), line.into());
+        let keys: Vec<Key> = keys.into_iter().map(key).collect();
+        let count = |counts: &Known, key| counts.get(key).copied().unwrap_or(0);
+        let known: Vec<usize> = keys.iter().map(|key| count(&self.known, key)).collect();
+        let mut met: Vec<usize> = keys.iter().map(|key| count(&self.met, key)).collect();
+        let mut of_each = of_each.into_iter();
+        diagnostics.retain(|_| {
+            let Some(at) = of_each.next() else { return true };
+            met[at] += 1;
+            met[at] > known[at]
         });
+        self.met.extend(keys.into_iter().zip(met));
     }
 
     /// A path as the file names it.
@@ -110,14 +153,24 @@ impl Baseline {
             .iter()
             .filter(|((path, ..), _)| paths.contains(path))
             .map(|(key, count)| count.saturating_sub(self.met.get(key).copied().unwrap_or(0)))
-            .sum()
+            .fold(0, usize::saturating_add)
     }
 
     /// Writes what was met in place of what was known of the files that were
     /// read, and says how many findings the file has.
     pub(super) fn write<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<usize, String> {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
-        let kept = self.known.iter().filter(|((path, ..), _)| {
+        let cannot = |error: io::Error| {
+            format!("cannot write `{}`: {}", self.file.display(), reason(&error))
+        };
+        let target = self.target().map_err(cannot)?;
+        // Another run may have written since this one read it, or be about to.
+        let _lock = Lock::of(&target).map_err(cannot)?;
+        let (known, stamp) = match read_known(&target, Access::Regular)? {
+            Some((known, stamp)) => (known, Some(stamp)),
+            None => (Known::new(), None),
+        };
+        let kept = known.iter().filter(|((path, ..), _)| {
             // What was not looked at stays, unless it is gone.
             !paths.contains(path) && self.folder.join(path).exists()
         });
@@ -131,14 +184,28 @@ impl Baseline {
                 count: *count,
             })
             .collect();
-        let total = findings.iter().map(|finding| finding.count).sum();
-        let cannot = |error: io::Error| {
-            format!("cannot write `{}`: {}", self.file.display(), reason(&error))
-        };
+        let total = findings.iter().map(|finding| finding.count).fold(0, usize::saturating_add);
         let mut text = serde_json::to_string_pretty(&Written { version: VERSION, findings })
             .map_err(|error| cannot(error.into()))?;
         text.push('\n');
-        replace(&self.file, &[text]).map_err(cannot)?;
+        match stamp {
+            Some(stamp) => replace(&target, &[text], &stamp),
+            None => create(&target, &[text]),
+        }
+        .map_err(cannot)?;
         Ok(total)
+    }
+
+    /// The file itself, wherever a link to it stands.
+    fn target(&self) -> io::Result<PathBuf> {
+        match fs::canonicalize(&self.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(&self.file).is_ok() {
+                    return Err(io::Error::other("it is a link to a file that is not there"));
+                }
+                Ok(self.folder.join(self.file.file_name().unwrap_or_default()))
+            }
+            found => found,
+        }
     }
 }

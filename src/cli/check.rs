@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anstream::AutoStream;
 use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
@@ -18,7 +17,7 @@ use super::input::{self, Bytes, Input, Kind, reason};
 use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
-use super::{FAILED, FOUND, Output, trouble};
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::check::{
     CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
 };
@@ -280,10 +279,13 @@ impl Run {
         let excluded = |path: &Path| {
             self.finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path))
         };
-        let inputs = input::expand(&arguments.inputs(), known, excluded, |message| {
+        let mut inputs = input::expand(&arguments.inputs(), known, excluded, |message| {
             troubles += 1;
             trouble(&message);
         });
+        if arguments.fix && !arguments.diff {
+            input::keep_one_name(&mut inputs);
+        }
         // Several have a core each, which takes less time in all.
         let alone = inputs.len() == 1;
         let outcomes = for_each("checked", &inputs, |input| {
@@ -291,7 +293,7 @@ impl Run {
         });
 
         let filter = arguments.fix && !arguments.diff && inputs.contains(&Input::Stdin);
-        let mut errors = AutoStream::auto(io::stderr().lock());
+        let mut errors = errors();
         let mut reporter = Reporter::new(arguments.format, out.style);
         let mut totals = Totals::default();
         let mut paths = Vec::new();
@@ -328,7 +330,7 @@ impl Run {
                 totals.changed += usize::from(arguments.diff);
                 if filter {
                     // Not through the stream, which may drop escapes.
-                    io::stdout().write_all(shown)?;
+                    plain_output().write_all(shown)?;
                 } else {
                     text.extend_from_slice(shown);
                 }
@@ -418,9 +420,12 @@ impl Run {
         color: bool,
     ) -> Result<Checked, String> {
         let named = match input {
-            Input::File(path) => Some(path),
+            Input::File(path) | Input::Walked(path) => Some(path),
             Input::Stdin => arguments.stdin_filename.as_ref(),
         };
+        if arguments.fix && !arguments.diff {
+            input.must_be_replaceable()?;
+        }
         let language = match named.map(|path| Kind::of(path)) {
             Some(Kind::Cuda) => Language::Cuda,
             _ => Language::Ptx,
@@ -477,7 +482,7 @@ impl Run {
 /// Makes fixes in a file, or shows them.
 fn mend(
     input: &Input,
-    bytes: &[u8],
+    bytes: &Bytes,
     options: &CheckOptions,
     most: Applicability,
     arguments: &Arguments,
@@ -489,12 +494,12 @@ fn mend(
     // Byte for byte, as the text may have stand-ins.
     let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
-    if mended != bytes {
+    if mended != **bytes {
         if arguments.diff {
             checked.text = Some(diff(&checked.name, bytes, &mended, color));
-        } else if let Input::File(path) = input {
+        } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
             // Where a link points to is what is replaced.
-            let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended]));
+            let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended], stamp));
             if let Err(error) = written {
                 let why = reason(&error);
                 checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));

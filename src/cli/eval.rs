@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -17,6 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{Agreement, Deviation, Input, Program, Semantics, Witness};
 use crate::isa::{LaneWidth, Mask, Type};
 use crate::report::{FileReport, Format, Reporter, Style};
+use crate::source::MAX_LEN;
 use crate::syntax::{TokenKind, statement_tokens};
 
 #[derive(Debug, Args)]
@@ -548,9 +549,18 @@ fn batch(path: &Path, semantics: &[Semantics], out: &mut Output) -> io::Result<u
         if reader.buffer().is_empty() {
             writer.flush()?;
         }
+        // Who asks no more needs no more answers.
+        if writer.get_ref().is_closed {
+            break;
+        }
         line.clear();
-        match reader.read_until(b'\n', &mut line) {
+        match reader.by_ref().take(MAX_LEN as u64 + 1).read_until(b'\n', &mut line) {
             Ok(0) => break,
+            Ok(read) if read > MAX_LEN => {
+                writer.flush()?;
+                trouble(&format!("a line of {name} is larger than 4 GiB, the most that is read"));
+                return Ok(FAILED);
+            }
             Ok(_) => {}
             Err(error) => {
                 writer.flush()?;

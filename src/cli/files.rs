@@ -1,14 +1,17 @@
-//! Writing files, and showing what would be written.
+//! Opening and writing files, and showing what would be written.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::builder::styling::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 
+use super::input::reason;
+use super::temporary::{Temporary, uninterrupted};
 use crate::diagnostic::Edit;
+use crate::source::MAX_LEN;
 
 /// After this long a diff need not be the shortest one.
 const DIFF_TIME: Duration = Duration::from_secs(5);
@@ -27,35 +30,255 @@ pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
-/// Puts new contents, whose parts these are, in the place of a file's, all or
-/// nothing; one that is not there is made.
-pub(super) fn replace(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
-    let permissions = match fs::metadata(path) {
-        Ok(data) => Some(data.permissions()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if permissions.as_ref().is_some_and(fs::Permissions::readonly) {
+/// What shows that a file is still the one that was read, and as it was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    is_regular: bool,
+    len: u64,
+    modified: Option<SystemTime>,
+    /// Device, inode, and when it was last changed in any way, in seconds and nanoseconds.
+    #[cfg(unix)]
+    identity: (u64, u64, i64, i64),
+    #[cfg(not(unix))]
+    identity: Option<SystemTime>,
+}
+
+impl Stamp {
+    pub(super) fn of(data: &Metadata) -> Stamp {
+        #[cfg(unix)]
+        let identity = {
+            use std::os::unix::fs::MetadataExt;
+            (data.dev(), data.ino(), data.ctime(), data.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let identity = data.created().ok();
+        let modified = data.modified().ok();
+        Stamp { is_regular: data.is_file(), len: data.len(), modified, identity }
+    }
+
+    /// Fails if a file, which is no link, is not as it was read.
+    fn holds(&self, path: &Path) -> io::Result<Metadata> {
+        let gone = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::other("the file was removed after it was read"),
+            _ => error,
+        };
+        let data = fs::symlink_metadata(path).map_err(gone)?;
+        if !self.is_regular || !data.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if *self != Stamp::of(&data) {
+            return Err(io::Error::other("the file changed after it was read"));
+        }
+        Ok(data)
+    }
+}
+
+/// Puts new contents, whose parts these are, in the place of those of a file that was
+/// read, all or nothing, unless it changed since. The path leads over no link.
+///
+/// The last look at the file comes right before a new file takes its name. What another
+/// program writes between these two calls of the system is lost; so is what it writes
+/// later to the old file if it keeps that open; and a change of the same length within
+/// the tick of the clock in which the file was read may not show.
+pub(super) fn replace(
+    path: &Path,
+    contents: &[impl AsRef<[u8]>],
+    before: &Stamp,
+) -> io::Result<()> {
+    let data = before.holds(path)?;
+    if data.permissions().readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    if permissions.is_none() {
-        use std::os::unix::fs::PermissionsExt;
-        // As any program makes files; the mask of the process applies.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+    // Who may not write to a file should not replace it either.
+    let old = Access::Walked.options().write(true).open(path)?;
+    let new = Temporary::beside(path, false)?;
+    write_parts(new.file(), contents)?;
+    let alike = !has_other_names(&data) && carry_over(&old, &data, new.file()).is_ok();
+    new.file().sync_all()?;
+    uninterrupted(|| {
+        before.holds(path)?;
+        if alike {
+            return new.replace(path);
+        }
+        // What no new file can have stays only with the old one. If that goes wrong half
+        // the way, or the system stops, the new one still has all of the text.
+        overwrite(&old, contents).map_err(|error| {
+            let kept = new.keep();
+            let why = reason(&error);
+            io::Error::other(format!("{why}; the new text is in `{}`", kept.display()))
+        })
+    })
+}
+
+/// Makes a file that is not there.
+pub(super) fn create(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    let new = Temporary::beside(path, true)?;
+    write_parts(new.file(), contents)?;
+    new.file().sync_all()?;
+    uninterrupted(|| new.name(path))
+}
+
+fn write_parts(mut file: &File, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    contents.iter().try_for_each(|part| file.write_all(part.as_ref()))
+}
+
+/// Writes over what is in a file.
+fn overwrite(file: &File, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    write_parts(file, contents)?;
+    file.set_len(contents.iter().map(|part| part.as_ref().len() as u64).sum())?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn has_other_names(data: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(data) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &Metadata) -> bool {
+    false
+}
+
+/// Gives a new file the owner, group, permissions and attributes of an old one.
+#[cfg(unix)]
+fn carry_over(old: &File, data: &Metadata, new: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (data.uid(), data.gid()) {
+        fchown(new, Some(data.uid()), Some(data.gid()))?;
     }
-    let mut file = builder.prefix(".vptx-").tempfile_in(folder)?;
-    for part in contents {
-        file.write_all(part.as_ref())?;
+    new.set_permissions(data.permissions())?;
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+    attributes::carry_over(old, new)?;
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+    let _ = old;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn carry_over(_: &File, data: &Metadata, new: &File) -> io::Result<()> {
+    new.set_permissions(data.permissions())
+}
+
+/// Extended attributes, which on Linux also hold access control lists.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+mod attributes {
+    use std::fs::File;
+    use std::io;
+
+    use rustix::fs::{
+        XattrFlags, fgetxattr, fgetxattr_query, flistxattr, flistxattr_query, fremovexattr,
+        fsetxattr,
+    };
+    use rustix::io::Errno;
+
+    type Attribute = (Vec<u8>, Vec<u8>);
+
+    /// Gives a new file those of an old one, and no others.
+    pub(super) fn carry_over(old: &File, new: &File) -> io::Result<()> {
+        let (wanted, made) = (all(old)?, all(new)?);
+        // A folder may give a list to new files.
+        for (name, _) in &made {
+            if !wanted.iter().any(|(wanted, _)| wanted == name) {
+                fremovexattr(new, name.as_slice())?;
+            }
+        }
+        for attribute in &wanted {
+            if !made.contains(attribute) {
+                let (name, value) = attribute;
+                fsetxattr(new, name.as_slice(), value, XattrFlags::empty())?;
+            }
+        }
+        Ok(())
     }
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
+
+    fn all(file: &File) -> io::Result<Vec<Attribute>> {
+        let len = match flistxattr_query(file) {
+            // Not every file system has them.
+            Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+            len => len?,
+        };
+        let mut names = vec![0; len];
+        let len = flistxattr(file, &mut names[..])?;
+        let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let with_value = |name: &[u8]| {
+            let mut value = vec![0; fgetxattr_query(file, name)?];
+            let len = fgetxattr(file, name, &mut value[..])?;
+            value.truncate(len);
+            Ok((name.to_vec(), value))
+        };
+        names.map(with_value).collect()
     }
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// What a file may be that is opened to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Whatever it is: it was named. A pipe is waited for.
+    Named,
+    /// A regular file, by a link or not.
+    Regular,
+    /// A regular file where a walk, or a look, found one, and no link.
+    Walked,
+}
+
+impl Access {
+    pub(super) fn options(self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        {
+            use rustix::fs::OFlags;
+            use std::os::unix::fs::OpenOptionsExt;
+            let flags = match self {
+                Access::Named => OFlags::empty(),
+                Access::Regular => OFlags::NONBLOCK,
+                Access::Walked => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+            };
+            options.custom_flags(flags.bits().cast_signed());
+        }
+        options
+    }
+
+    /// Opens a file to read it, and says what it is now.
+    pub(super) fn open(self, path: &Path) -> io::Result<(File, Metadata)> {
+        let file = self.options().read(true).open(path)?;
+        let data = file.metadata()?;
+        if self != Access::Named && !data.is_file() {
+            // A folder has a message of its own.
+            let kind =
+                if data.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::Other };
+            return Err(io::Error::new(kind, "it is not a regular file"));
+        }
+        Ok((file, data))
+    }
+}
+
+/// Reads all there is, of which so much is expected, if it is not over the limit. Memory
+/// never is either.
+pub(super) fn read_bounded(
+    reader: impl Read,
+    expected: u64,
+    limit: usize,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if expected > limit as u64 {
+        return Ok(None);
+    }
+    bytes.try_reserve_exact(expected as usize)?;
+    // One byte more shows whether there is more.
+    reader.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= limit).then_some(bytes))
+}
+
+/// The text of a file that belongs to vptx, and what shows later that it is the same.
+pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
+    let (file, data) = access.open(path)?;
+    let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
+        return Err(io::Error::other("it is larger than 4 GiB, the most that is read"));
+    };
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not in UTF-8");
+    Ok((String::from_utf8(bytes).map_err(not_text)?, Stamp::of(&data)))
 }
 
 /// A unified diff.

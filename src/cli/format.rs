@@ -7,15 +7,14 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use anstream::AutoStream;
 use clap::Args;
 
-use super::files::{diff, edited, replace};
+use super::files::{Stamp, diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
 use super::large::Parts;
 use super::progress::for_each;
 use super::settings::Finder;
-use super::{FAILED, FOUND, Output, trouble};
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::check::Part;
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
@@ -92,7 +91,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let mut troubles = 0usize;
-    let inputs = input::expand(
+    let mut inputs = input::expand(
         &arguments.paths,
         is_ptx,
         |_| false,
@@ -101,25 +100,28 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             trouble(&message);
         },
     );
+    if !arguments.check && !arguments.diff {
+        input::keep_one_name(&mut inputs);
+    }
     // Several have a core each, which takes less time in all.
     let alone = inputs.len() == 1;
     let outcomes = for_each("formatted", &inputs, |input| {
         treat(input, alone, arguments, &finder, out.style.color).unwrap_or_else(Outcome::Failed)
     });
 
-    let mut errors = AutoStream::auto(io::stderr().lock());
+    let mut errors = errors();
     let (mut changed, mut same, mut wrong) = (0usize, 0usize, 0usize);
     for (input, outcome) in inputs.iter().zip(outcomes) {
         match outcome {
             Outcome::Same(text) => {
                 same += 1;
                 // Not through the stream, which may drop escapes.
-                io::stdout().write_all(&text.unwrap_or_default())?;
+                plain_output().write_all(&text.unwrap_or_default())?;
             }
             Outcome::Changed { text } => {
                 changed += 1;
                 if *input == Input::Stdin && !arguments.diff {
-                    io::stdout().write_all(&text)?;
+                    plain_output().write_all(&text)?;
                 } else {
                     out.stream.write_all(&text)?;
                 }
@@ -185,13 +187,16 @@ fn treat(
     color: bool,
 ) -> Result<Outcome, String> {
     input.must_be_ptx()?;
+    if !arguments.check && !arguments.diff {
+        input.must_be_replaceable()?;
+    }
     let parts = if arguments.diff { None } else { Parts::open(input) };
     // What cannot be read is told of first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
     // Where a link points to is what is replaced.
     let path = match input {
         Input::Stdin => None,
-        Input::File(path) => Some(
+        Input::File(path) | Input::Walked(path) => Some(
             fs::canonicalize(path)
                 .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
         ),
@@ -201,13 +206,14 @@ fn treat(
         None => finder.here()?,
     };
     if let (Some(parts), Some(path)) = (parts, &path)
+        && let Ok(stamp) = parts.stamp()
         && let Some((same, texts)) =
             formatted_parts(parts, alone, arguments.check, &settings.format)
     {
         return if same {
             Ok(Outcome::Same(None))
         } else {
-            put(input, path, &texts, arguments.check)
+            put(input, path, &texts, &stamp, arguments.check)
         };
     }
     let bytes = match small {
@@ -231,17 +237,23 @@ fn treat(
     if arguments.diff {
         return Ok(Outcome::Changed { text: diff(&input.name(), &bytes, &formatted, color) });
     }
-    match path {
-        Some(path) => put(input, &path, &[formatted], arguments.check),
-        None => Ok(Outcome::Changed { text: if prints { formatted } else { Vec::new() } }),
+    match (path, bytes.stamp()) {
+        (Some(path), Some(stamp)) => put(input, &path, &[formatted], stamp, arguments.check),
+        _ => Ok(Outcome::Changed { text: if prints { formatted } else { Vec::new() } }),
     }
 }
 
 /// Puts a formatted text, whose parts these are, in the place of a file's, unless
 /// it is only checked.
-fn put(input: &Input, path: &Path, texts: &[Vec<u8>], check: bool) -> Result<Outcome, String> {
+fn put(
+    input: &Input,
+    path: &Path,
+    texts: &[Vec<u8>],
+    stamp: &Stamp,
+    check: bool,
+) -> Result<Outcome, String> {
     if !check {
-        replace(path, texts)
+        replace(path, texts, stamp)
             .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
     }
     Ok(Outcome::Changed { text: Vec::new() })

@@ -1,13 +1,14 @@
 //! Which files to read, and reading them.
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use memmap2::MmapMut;
 
+use super::files::{Access, Stamp, read_bounded};
 use super::large::LARGE;
 use crate::hash::Set;
 use crate::source::MAX_LEN;
@@ -16,7 +17,10 @@ use crate::source::MAX_LEN;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Stdin,
+    /// A file that was named, or what a link that was named leads to.
     File(PathBuf),
+    /// A file that was found in a folder, and is no link.
+    Walked(PathBuf),
 }
 
 /// What a file holds, by its name.
@@ -47,38 +51,52 @@ impl Input {
     pub(super) fn name(&self) -> String {
         match self {
             Input::Stdin => "<stdin>".into(),
-            Input::File(path) => path.display().to_string(),
+            Input::File(path) | Input::Walked(path) => path.display().to_string(),
+        }
+    }
+
+    /// Its path, if it is a file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Input::Stdin => None,
+            Input::File(path) | Input::Walked(path) => Some(path),
+        }
+    }
+
+    /// A sentence that says why not, if there is nothing to replace with a new text: what
+    /// comes by a pipe would be lost.
+    pub(super) fn must_be_replaceable(&self) -> Result<(), String> {
+        match self.path().map(fs::metadata) {
+            Some(Ok(data)) if !data.is_file() => {
+                Err(format!("cannot write `{}`: it is not a regular file", self.name()))
+            }
+            _ => Ok(()),
         }
     }
 
     /// A sentence that says why not, if the file holds another language.
     pub(super) fn must_be_ptx(&self) -> Result<(), String> {
         match self {
-            Input::File(path) if Kind::of(path) == Kind::Cuda => Err(format!(
-                "`{}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)",
-                path.display()
-            )),
+            Input::File(path) | Input::Walked(path) if Kind::of(path) == Kind::Cuda => {
+                Err(format!(
+                    "`{}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)",
+                    path.display()
+                ))
+            }
             _ => Ok(()),
         }
     }
 
     /// The bytes, or a sentence that says why there are none.
     pub(super) fn bytes(&self) -> Result<Bytes, String> {
-        let bytes = match self {
-            Input::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin()
-                    .lock()
-                    .read_to_end(&mut bytes)
-                    .map(|_| Bytes::Small(bytes))
-                    .map_err(|error| format!("cannot read standard input: {error}"))?
-            }
-            Input::File(path) => read_file(path)?,
-        };
-        if bytes.len() > MAX_LEN {
-            return Err(too_large(&self.name()));
+        match self {
+            Input::Stdin => read_bounded(io::stdin().lock(), 0, MAX_LEN)
+                .map_err(|error| format!("cannot read standard input: {}", reason(&error)))?
+                .map(|bytes| Bytes { held: Held::Small(bytes), stamp: None })
+                .ok_or_else(|| too_large(&self.name())),
+            Input::File(path) => read_file(path, Access::Named, MAX_LEN),
+            Input::Walked(path) => read_file(path, Access::Walked, MAX_LEN),
         }
-        Ok(bytes)
     }
 }
 
@@ -88,50 +106,71 @@ fn too_large(name: &str) -> String {
 
 /// What a file holds.
 #[derive(Debug)]
-pub(super) enum Bytes {
+pub(super) struct Bytes {
+    held: Held,
+    /// Which file that is, as it was before it was read; none of standard input.
+    stamp: Option<Stamp>,
+}
+
+#[derive(Debug)]
+enum Held {
     Small(Vec<u8>),
     /// Memory of its own, not the file's, whose contents could change; and how
     /// much of it is used.
     Large(MmapMut, usize),
 }
 
+impl Bytes {
+    pub(super) fn stamp(&self) -> Option<&Stamp> {
+        self.stamp.as_ref()
+    }
+}
+
 impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            Bytes::Small(bytes) => bytes,
-            Bytes::Large(map, len) => &map[..*len],
+        match &self.held {
+            Held::Small(bytes) => bytes,
+            Held::Large(map, len) => &map[..*len],
         }
     }
 }
 
-fn read_file(path: &Path) -> Result<Bytes, String> {
+fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String> {
     let name = path.display();
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
-    let length = fs::metadata(path).map_err(cannot)?.len();
-    if length > MAX_LEN as u64 {
+    let (file, data) = access.open(path).map_err(cannot)?;
+    // The length of what is no file means nothing.
+    let length = if data.is_file() { data.len() } else { 0 };
+    if length > limit as u64 {
         return Err(too_large(&name.to_string()));
     }
-    let large = if length < LARGE { None } else { read_large(path, length as usize) };
-    match large {
-        Some(bytes) => Ok(bytes),
-        None => fs::read(path).map(Bytes::Small).map_err(cannot),
-    }
+    let large = if length < LARGE { None } else { read_large(&file, length as usize) };
+    let held = match large {
+        Some(held) => held,
+        None => {
+            if length >= LARGE {
+                (&file).rewind().map_err(cannot)?;
+            }
+            let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
+            Held::Small(bytes.ok_or_else(|| too_large(&name.to_string()))?)
+        }
+    };
+    Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
 }
 
 /// Reads a large file into large pages; in those of 4 KiB, the first touch of each takes
 /// as long as its contents. `None` where that does not work out.
-fn read_large(path: &Path, length: usize) -> Option<Bytes> {
+fn read_large(mut file: &File, length: usize) -> Option<Held> {
     // One byte more shows whether there is more.
     let mut map = MmapMut::map_anon(length + 1).ok()?;
     #[cfg(target_os = "linux")]
     map.advise(memmap2::Advice::HugePage).ok()?;
-    let mut file = fs::File::open(path).ok()?;
     let mut filled = 0;
     while filled < map.len() {
         match file.read(&mut map[filled..]) {
-            Ok(0) => return Some(Bytes::Large(map, filled)),
+            Ok(0) => return Some(Held::Large(map, filled)),
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return None,
@@ -176,10 +215,11 @@ pub(super) fn expand(
         for entry in walk {
             match entry {
                 Ok(entry) => {
-                    let file = entry.file_type().is_some_and(|kind| !kind.is_dir());
+                    // Neither what is elsewhere, by a link, nor pipes and devices.
+                    let file = entry.file_type().is_some_and(|kind| kind.is_file());
                     let path = entry.path();
                     if file && wants(path) && (named || !excluded(path)) {
-                        inputs.push(Input::File(strip_dot(entry.path())));
+                        inputs.push(Input::Walked(strip_dot(entry.path())));
                     }
                 }
                 Err(error) => trouble(unwalkable(&error)),
@@ -191,11 +231,32 @@ pub(super) fn expand(
     }
     // A file named twice, or named and found, is read once.
     let mut seen = Set::default();
-    inputs.retain(|input| match input {
-        Input::Stdin => true,
-        Input::File(path) => seen.insert(path.clone()),
-    });
+    inputs.retain(|input| input.path().is_none_or(|path| seen.insert(path.to_path_buf())));
     inputs
+}
+
+/// Leaves one of the names of each file that is to be written.
+#[cfg(unix)]
+pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
+    use std::os::unix::fs::MetadataExt;
+    if inputs.len() < 2 {
+        return;
+    }
+    let mut seen = Set::default();
+    inputs.retain(|input| match input.path().map(fs::metadata) {
+        Some(Ok(data)) => seen.insert((data.dev(), data.ino())),
+        _ => true,
+    });
+}
+
+/// Leaves one of the names of each file that is to be written.
+#[cfg(not(unix))]
+pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
+    let mut seen = Set::default();
+    inputs.retain(|input| match input.path().map(fs::canonicalize) {
+        Some(Ok(path)) => seen.insert(path),
+        _ => true,
+    });
 }
 
 /// What keeps a folder from being walked.

@@ -4,11 +4,12 @@
 //! is found to be right, and makes room for the next one, takes 0.6 of the time that
 //! passes over the whole text do; and all cores can take parts.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::files::{Access, Stamp};
 use super::input::Input;
 use crate::check::{Part, part_gates, parts_end};
 use crate::source::{MAX_LEN, utf8};
@@ -52,19 +53,28 @@ struct Place {
 
 /// A large file, if it can be opened.
 fn open(input: &Input) -> Option<File> {
-    let Input::File(path) = input else {
-        return None;
+    let (path, access) = match input {
+        Input::Stdin => return None,
+        Input::File(path) => (path, Access::Regular),
+        Input::Walked(path) => (path, Access::Walked),
     };
+    let is_large =
+        |data: &Metadata| data.is_file() && (LARGE..=MAX_LEN as u64).contains(&data.len());
     // A pipe must not be opened twice.
-    let data = fs::metadata(path).ok()?;
-    let large = data.len() >= LARGE && data.len() <= MAX_LEN as u64;
-    if data.is_file() && large { File::open(path).ok() } else { None }
+    fs::metadata(path).ok().filter(is_large)?;
+    let (file, data) = access.open(path).ok()?;
+    is_large(&data).then_some(file)
 }
 
 impl Parts<File> {
     /// Those of a large file, if it can be opened.
     pub(super) fn open(input: &Input) -> Option<Parts<File>> {
         open(input).map(Parts::new)
+    }
+
+    /// What shows later that the file is the same. It is taken before the file is read.
+    pub(super) fn stamp(&self) -> io::Result<Stamp> {
+        self.file.metadata().map(|data| Stamp::of(&data))
     }
 }
 

@@ -14,8 +14,9 @@ mod lower;
 mod man;
 mod progress;
 mod settings;
+mod temporary;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IoSlice, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
@@ -85,15 +86,17 @@ const FAILED: u8 = 2;
 
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
-    // Usage errors exit with 2, help and version with 0.
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return told(&error),
+    };
     let choice = match arguments.color {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
         Color::Auto => AutoStream::choice(&io::stdout()),
     };
     let mut out = Output {
-        stream: AutoStream::new(io::stdout().lock(), choice),
+        stream: Stream::new(AutoStream::new(io::stdout().lock(), choice)),
         style: Style {
             color: !matches!(choice, ColorChoice::Never),
             unicode: unicode(),
@@ -116,19 +119,87 @@ pub fn main() -> ExitCode {
     let result = result.and_then(|status| out.stream.flush().map(|()| status));
     match result {
         Ok(status) => status.into(),
-        // The reader has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            trouble(&format!("cannot write: {error}"));
-            FAILED.into()
-        }
+        Err(error) => unwritable(&error),
     }
+}
+
+/// Ends with what arguments are answered by: usage errors with 2, help and version with 0.
+fn told(answer: &clap::Error) -> ExitCode {
+    match answer.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => unwritable(&error),
+        _ => u8::try_from(answer.exit_code()).unwrap_or(FAILED).into(),
+    }
+}
+
+fn unwritable(error: &io::Error) -> ExitCode {
+    trouble(&format!("cannot write: {error}"));
+    FAILED.into()
 }
 
 /// Where results go, and how they may look there.
 struct Output {
-    stream: AutoStream<io::StdoutLock<'static>>,
+    stream: Stream<AutoStream<io::StdoutLock<'static>>>,
     style: Style,
+}
+
+/// An output whose reader may go when it has seen enough. Nothing is written from then
+/// on, and that is no error: the exit status tells of the work.
+struct Stream<W> {
+    inner: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Stream<W> {
+    fn new(inner: W) -> Stream<W> {
+        Stream { inner, is_closed: false }
+    }
+
+    /// Writes, or gives what stands for having written all.
+    fn unless_closed<T>(
+        &mut self,
+        all: T,
+        write: impl FnOnce(&mut W) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.is_closed {
+            return Ok(all);
+        }
+        match write(&mut self.inner) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(all)
+            }
+            written => written,
+        }
+    }
+}
+
+impl<W: Write> Write for Stream<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_closed(bytes.len(), |inner| inner.write(bytes))
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let all = parts.iter().map(|part| part.len()).sum();
+        self.unless_closed(all, |inner| inner.write_vectored(parts))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.unless_closed((), |inner| inner.write_all(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_closed((), Write::flush)
+    }
+}
+
+/// Standard output as it is, for texts: nothing drops escapes.
+fn plain_output() -> Stream<io::StdoutLock<'static>> {
+    Stream::new(io::stdout().lock())
+}
+
+/// Standard error.
+fn errors() -> Stream<AutoStream<io::StderrLock<'static>>> {
+    Stream::new(AutoStream::auto(io::stderr().lock()))
 }
 
 /// For those who need the instructions and the errors, and no advice.

@@ -1,6 +1,6 @@
 //! Doing the same with many inputs at once, and saying how far that has come.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,11 +45,12 @@ pub(super) fn for_each<I: Sync, T: Send>(
                     let done = done.load(Ordering::Relaxed);
                     let full = BAR * done / total;
                     let bar = "=".repeat(full) + &" ".repeat(BAR - full);
-                    eprint!("\r[{bar}] {verb} {done} of {total} files");
+                    // Not `eprint!`, which panics if the terminal is gone.
+                    let _ = write!(io::stderr(), "\r[{bar}] {verb} {done} of {total} files");
                 }
             }
             if shown {
-                eprint!("\r\x1b[K");
+                let _ = write!(io::stderr(), "\r\x1b[K");
             }
         });
         let result = all();

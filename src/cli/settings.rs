@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::{Deserialize, Deserializer, de};
 
+use super::files::{Access, read_text};
 use super::input::reason;
 use crate::check::{CheckOptions, Dialect};
 use crate::hash::Map;
@@ -206,7 +207,7 @@ impl Finder {
     /// What is wrong with the file.
     pub(super) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, String> {
         let fixed = match config {
-            Some(file) => Some(read(file)?),
+            Some(file) => Some(read(file, Access::Named)?),
             None if isolated => Some(Arc::default()),
             None => None,
         };
@@ -237,7 +238,7 @@ impl Finder {
         let file = folder.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file());
         let settings = match (&self.fixed, file) {
             (Some(fixed), _) => Ok(Arc::clone(fixed)),
-            (None, Some(file)) => read(&file),
+            (None, Some(file)) => read(&file, Access::Regular),
             (None, None) => Ok(Arc::default()),
         };
         let found = (folder, settings);
@@ -247,9 +248,9 @@ impl Finder {
 }
 
 /// The settings in a file.
-fn read(file: &Path) -> Found {
+fn read(file: &Path, access: Access) -> Found {
     let name = file.display();
-    let text = fs::read_to_string(file)
+    let (text, _) = read_text(file, access)
         .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
     let wrong = |message: String| format!("`{name}`: {}", message.trim_end());
     let Written { format, check } =

@@ -2,12 +2,10 @@
 
 use std::io::{self, IoSlice, Write};
 
-use anstream::AutoStream;
-
 use super::super::eval::{SemanticsName, human};
 use super::super::input::{Input, reason};
 use super::super::large::{AsHandle, Twice};
-use super::super::{FAILED, FOUND, Output, errors_only, trouble};
+use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
 use super::Arguments;
 use crate::ast::Instruction;
 use crate::check::{CheckOptions, Part, parse_part, parse_with};
@@ -122,8 +120,8 @@ pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Re
     let name = input.name();
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
-    let mut stdout = io::stdout().lock();
-    if let Some((file, parts)) = in_parts(input, &stdout, &options, quiet) {
+    let mut stdout = plain_output();
+    if let Some((file, parts)) = in_parts(input, &io::stdout(), &options, quiet) {
         let cannot = |error: io::Error| {
             let why = reason(&error);
             format!("cannot read `{name}` once more, and the output is not complete: {why}")
@@ -352,7 +350,7 @@ fn tell(
     quiet: bool,
     out: &Output,
 ) -> io::Result<u8> {
-    let mut errors = AutoStream::auto(io::stderr().lock());
+    let mut errors = errors();
     if !quiet {
         errors.write_all(&summary(name, texts, places)?)?;
     }

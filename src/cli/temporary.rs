@@ -1,0 +1,231 @@
+//! Files that are there for a moment, and vanish with the program.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
+
+use super::files::Access;
+
+/// What a signal that ends the program removes first.
+static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Held while the program must not end by a signal.
+static STEADY: Mutex<()> = Mutex::new(());
+
+fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does a piece of work, a short one, before any signal ends the program, and no other
+/// such work meanwhile.
+pub(super) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
+    let _held = lock(&STEADY);
+    work()
+}
+
+/// A name that is removed if a signal ends the program before this is dropped.
+#[derive(Debug)]
+pub(super) struct Listed(PathBuf);
+
+impl Listed {
+    /// Lists what is made under that name.
+    pub(super) fn new<T>(
+        make: impl FnOnce() -> io::Result<(T, PathBuf)>,
+    ) -> io::Result<(T, Listed)> {
+        #[cfg(unix)]
+        signals::watch();
+        // No signal comes between making it and listing it.
+        let mut listed = lock(&LISTED);
+        let (made, path) = make()?;
+        listed.push(path.clone());
+        Ok((made, Listed(path)))
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut listed = lock(&LISTED);
+        if let Some(at) = listed.iter().position(|path| *path == self.0) {
+            listed.swap_remove(at);
+        }
+    }
+}
+
+/// A new file, beside the one whose place it may take. It is removed when it is dropped,
+/// or a signal ends the program.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    // Removed before it leaves the list: the order counts.
+    file: NamedTempFile,
+    listed: Listed,
+}
+
+impl Temporary {
+    /// A file that only its owner may read, or that has the permissions which any program
+    /// gives to its files.
+    pub(super) fn beside(path: &Path, usual_permissions: bool) -> io::Result<Temporary> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".vptx-");
+        #[cfg(unix)]
+        if usual_permissions {
+            use std::os::unix::fs::PermissionsExt;
+            // The mask of the process applies.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        #[cfg(not(unix))]
+        let _ = usual_permissions;
+        let (file, listed) = Listed::new(|| {
+            let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            let path = file.path().to_path_buf();
+            Ok((file, path))
+        })?;
+        Ok(Temporary { file, listed })
+    }
+
+    pub(super) fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Gives it the name of another file, which is gone then.
+    pub(super) fn replace(self, path: &Path) -> io::Result<()> {
+        self.file.persist(path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Gives it a name that no file has.
+    pub(super) fn name(self, path: &Path) -> io::Result<()> {
+        self.file.persist_noclobber(path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Leaves it where it is, and says where that is.
+    pub(super) fn keep(self) -> PathBuf {
+        let Temporary { mut file, listed } = self;
+        file.disable_cleanup(true);
+        let path = file.path().to_path_buf();
+        mem::drop(listed);
+        path
+    }
+}
+
+/// Held by the one run of vptx that may write a file: a lock on another file beside it,
+/// which is there as long.
+#[derive(Debug)]
+pub(super) struct Lock {
+    path: PathBuf,
+    _listed: Listed,
+    // Given up last.
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the lock of a file.
+    pub(super) fn of(file: &Path) -> io::Result<Lock> {
+        let mut name = OsString::from(".");
+        name.push(file.file_name().unwrap_or_default());
+        name.push(".vptx-lock");
+        let path = file.with_file_name(name);
+        loop {
+            let mut options = Access::Walked.options();
+            let file = options.create(true).truncate(false).write(true).open(&path)?;
+            match file.lock() {
+                // Without locks, that the file changed still shows when it is replaced.
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+                locked => locked?,
+            }
+            // The run before may have removed it when it was done.
+            if is_at(&file, &path)? {
+                let ((), listed) = Listed::new(|| Ok(((), path.clone())))?;
+                return Ok(Lock { path, _listed: listed, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Elsewhere, others that wait for it could not see that it is gone.
+        if cfg!(unix) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether an open file still has that name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let open = file.metadata()?;
+    match std::fs::symlink_metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::fs;
+    use std::mem;
+    use std::sync::{Once, mpsc};
+    use std::thread;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    use super::{LISTED, STEADY, lock};
+
+    /// From now on, listed files are removed when a signal ends the program.
+    pub(super) fn watch() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let (ready, wait) = mpsc::channel();
+            // Without a thread that takes signals, they end the program as they always do.
+            let thread = thread::Builder::new().spawn(move || {
+                let ignored = ignored();
+                let watched = [SIGHUP, SIGINT, SIGTERM]
+                    .into_iter()
+                    .filter(|signal| ignored >> (signal - 1) & 1 == 0);
+                let signals = Signals::new(watched);
+                drop(ready);
+                if let Ok(mut signals) = signals {
+                    signals.forever().for_each(end);
+                }
+            });
+            if thread.is_ok() {
+                // It ends with the sender.
+                let _: Result<(), _> = wait.recv();
+            }
+        });
+    }
+
+    /// Ends the program by a signal that it was sent, as if it had not been caught.
+    fn end(signal: i32) {
+        // Never given back: nothing is made, renamed or written over from here on.
+        mem::forget(lock(&STEADY));
+        let listed = lock(&LISTED);
+        for path in listed.iter() {
+            let _ = fs::remove_file(path);
+        }
+        mem::forget(listed);
+        let _ = emulate_default_handler(signal);
+    }
+
+    /// Signals that the program was started with as ignored, as `nohup` does, a bit each.
+    /// They must stay so.
+    fn ignored() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    }
+}
