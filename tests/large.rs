@@ -61,6 +61,7 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
         ("names", text(function(".reg .b32 %vptx_r0;\nvmin.u32.u32.u32 a, a, a.h1;").as_bytes())),
         ("outside", many(".reg .b32 b;\n", &function("vadd.u32.u32.u32 a, b, a;"))),
         ("gate", many(".target sm_20\n", &function("vadd4.u32.u32.u32 a, a, a, a;"))),
+        ("future", many(".target sm_999\n", &function("ret;"))),
         ("undeclared", text(function("vadd.u32.u32.u32 a, a, b;").as_bytes())),
         ("finding", text(function("vadd.u32.u32.u32 a, a, a.q;").as_bytes())),
         ("unclosed", text(b"/* } ")),
@@ -88,9 +89,18 @@ fn check_finds_the_same() {
         let both = vptx_in(&folder.0, &["check", "--quiet", "small.ptx", "a.ptx"], b"");
         let whole = vptx_in(&folder.0, &["check", "--quiet", "--stdin-filename", "a.ptx"], &text);
         assert_eq!(both.transcript(), whole.transcript(), "{name}");
-        let found =
-            ["finding", "note", "undeclared", "gate", "unclosed", "stray", "binary", "suppression"]
-                .contains(&name);
+        let found = [
+            "finding",
+            "note",
+            "undeclared",
+            "gate",
+            "future",
+            "unclosed",
+            "stray",
+            "binary",
+            "suppression",
+        ]
+        .contains(&name);
         assert_eq!(!whole.stdout.is_empty(), found, "{name}: {}", whole.stdout);
     }
 }

@@ -358,7 +358,7 @@ impl<'s, 'o> Checker<'s, 'o> {
 
 /// Whether an opcode is, or may have been meant to be, that of a video
 /// instruction.
-fn is_wanted(opcode: &str) -> bool {
+pub(crate) fn is_wanted(opcode: &str) -> bool {
     opcode.starts_with(['v', 'V'])
         && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
 }
@@ -376,7 +376,7 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     }
 
     fn problem(&mut self, problem: Problem) {
-        self.diagnostics.push(structure::diagnostic(problem));
+        self.diagnostics.push(structure::diagnostic(self.source, problem));
     }
 }
 

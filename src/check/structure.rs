@@ -1,6 +1,7 @@
 //! Diagnostics for what does not parse.
 
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::isa::{PtxVersion, Target};
 use crate::lint::Code;
 use crate::source::{Span, UNDECODABLE};
 use crate::syntax::{
@@ -9,7 +10,7 @@ use crate::syntax::{
 };
 
 /// What is wrong with the module's structure.
-pub(super) fn diagnostic(problem: Problem) -> Diagnostic {
+pub(super) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
         ProblemKind::UnclosedComment => {
@@ -47,7 +48,55 @@ pub(super) fn diagnostic(problem: Problem) -> Diagnostic {
                 .help("save the file as UTF-8 without it, or as ASCII")
                 .fix(Applicability::Safe, "remove it", vec![Edit::remove(span)])
         }
+        ProblemKind::UnknownTarget => unknown_target(span.text(source), span),
+        ProblemKind::UnknownVersion => unknown_version(span.text(source), span),
     }
+}
+
+/// A `.target` that ptxas 13.5 does not know.
+fn unknown_target(name: &str, span: Span) -> Diagnostic {
+    let target = name.parse::<Target>().ok();
+    let nearest = match target {
+        Some(target) if target.number > Target::NEWEST.number => None,
+        Some(target) => Some(target.nearest_known().to_string()),
+        None => {
+            let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let digits = digits.split(|c: char| !c.is_ascii_digit()).next();
+            let number = digits.and_then(|digits| digits.parse().ok());
+            number.map(|number| Target::sm(number).nearest_known().to_string())
+        }
+    };
+    let diagnostic = Diagnostic::new(Code::V303, span, format!("there is no target `{name}`"));
+    unknown(diagnostic.label("unknown target"), span, nearest, &Target::NEWEST.to_string())
+}
+
+/// A `.version` that ptxas 13.5 does not know.
+fn unknown_version(text: &str, span: Span) -> Diagnostic {
+    let major = || text.parse().ok().map(|major| PtxVersion::new(major, 0));
+    let version = text.parse::<PtxVersion>().ok().or_else(major);
+    let nearest = version.filter(|version| *version < PtxVersion::NEWEST);
+    let nearest = nearest.map(|version| version.nearest_known().to_string());
+    let diagnostic = Diagnostic::new(Code::V304, span, format!("there is no PTX version `{text}`"));
+    unknown(diagnostic.label("unknown version"), span, nearest, &PtxVersion::NEWEST.to_string())
+}
+
+/// With the nearest that is known, and a fix; or the newest, which one yet to come
+/// may follow.
+fn unknown(
+    diagnostic: Diagnostic,
+    span: Span,
+    nearest: Option<String>,
+    newest: &str,
+) -> Diagnostic {
+    let Some(nearest) = nearest else {
+        return diagnostic.help(format!("the newest that vptx knows is `{newest}`"));
+    };
+    let title = format!("write `{nearest}`");
+    diagnostic.help(format!("the nearest is `{nearest}`")).fix(
+        Applicability::Unsafe,
+        title,
+        vec![Edit::replace(span, nearest)],
+    )
 }
 
 fn missing_semicolon(span: Span) -> Diagnostic {

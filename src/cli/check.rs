@@ -13,15 +13,18 @@ use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
 use super::files::{diff, edited, replace};
-use super::input::{self, Bytes, Input, Kind, reason};
+use super::input::{self, Bytes, Input, reason};
+use super::kind::{Chosen, Extension, Kind, LanguageName};
 use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Choices, Finder, Settings};
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target};
 use crate::check::{
     CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
 };
 use crate::diagnostic::{Applicability, Diagnostic};
+use crate::embed::{self, SkipReason, Skipped};
+use crate::hash::Set;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Known, Selector, choose_fix, fix};
 use crate::report::{Counts, FileReport, Format, Reporter};
@@ -31,8 +34,10 @@ use crate::source::decoded;
 // Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
-Of CUDA, OpenCL and C++ sources (.cu .cuh .cl .h .hpp .cpp .inl and so on) the
-PTX in `asm` statements is checked, and nothing else.
+Of CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
+on) the PTX in `asm` statements is checked, and nothing else. A file that ends
+neither so nor in .ptx is read only if it is named and starts with .version;
+--extension and --language tell what else is to be read.
 
 Without .version and .target in the text or on the command line nothing is
 gated, and undeclared registers are not reported, so that bare statements can
@@ -45,6 +50,9 @@ Rules are named by code (V501), start of code (V5), name, or ALL; `vptx explain
 
 Choices are read from the nearest vptx.toml in the folder of each file or above
 it (for -, the current folder); those on the command line count for more:
+
+  [extension]
+  inc = \"cuda\"               # as --extension inc=cuda
 
   [check]
   dialect = \"documented\"
@@ -142,6 +150,15 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<PathBuf>,
 
+    /// Read what is named as this language, whatever its ending; directories are
+    /// walked for files of this language only
+    #[arg(long, value_enum)]
+    language: Option<LanguageName>,
+
+    /// Read files with this ending as `ptx` or `cuda`, such as inc=cuda
+    #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
+    extension: Vec<Extension>,
+
     /// Print findings only, no summary
     #[arg(long, short)]
     quiet: bool,
@@ -178,6 +195,11 @@ impl Arguments {
             extend,
             ignore: self.ignore.clone(),
         })
+    }
+
+    /// What endings stand for.
+    fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
+        [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
 
     /// What to read.
@@ -233,6 +255,10 @@ struct Checked {
     trouble: Option<String>,
     /// Whether nothing says for which target it is.
     targetless: bool,
+    /// The `asm` statements that were not read.
+    skipped: Vec<Skipped>,
+    /// What is said of a target or version that was asked for and is not known.
+    unknown: Vec<String>,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -274,7 +300,11 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
 impl Run {
     fn run(mut self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         let mut troubles = 0usize;
-        let known = |path: &Path| Kind::of(path) != Kind::Other;
+        let known = |path: &Path| {
+            let settings = self.finder.of(path).ok();
+            let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
+            Kind::of(path, chosen).is_walked(arguments.language)
+        };
         // What is wrong with settings is told of with the file.
         let excluded = |path: &Path| {
             self.finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path))
@@ -296,6 +326,7 @@ impl Run {
         let mut errors = errors();
         let mut reporter = Reporter::new(arguments.format, out.style);
         let mut totals = Totals::default();
+        let mut said = Set::default();
         let mut paths = Vec::new();
         let mut text = Vec::new();
         for outcome in outcomes {
@@ -318,6 +349,12 @@ impl Run {
                 }
             }
             totals.add(&checked);
+            for message in checked.unknown.drain(..) {
+                if said.insert(message.clone()) {
+                    out.stream.flush()?;
+                    trouble(&message);
+                }
+            }
             let Checked { name, diagnostics, .. } = &checked;
             if let Some(message) = &checked.trouble {
                 troubles += 1;
@@ -426,18 +463,19 @@ impl Run {
         if arguments.fix && !arguments.diff {
             input.must_be_replaceable()?;
         }
-        let language = match named.map(|path| Kind::of(path)) {
-            Some(Kind::Cuda) => Language::Cuda,
-            _ => Language::Ptx,
+        let settings: Result<(Arc<Settings>, Option<PathBuf>), String> = match named {
+            Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path))),
+            None => self.finder.here().map(|settings| (settings, None)),
         };
-        let reads = arguments.most().is_none() && language == Language::Ptx;
+        let chosen = arguments.chosen(settings.as_ref().ok().map(|(settings, _)| &**settings));
+        let kind = Kind::told(arguments.language, named.map(PathBuf::as_path), chosen);
+        let reads = arguments.most().is_none() && kind == Kind::Ptx;
         let parts = if reads { Parts::open(input) } else { None };
         // What cannot be read is told of first.
         let small = if parts.is_some() { None } else { Some(input.bytes()?) };
-        let (settings, path): (Arc<Settings>, Option<PathBuf>) = match named {
-            Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path)))?,
-            None => (self.finder.here()?, None),
-        };
+        let (settings, path) = settings?;
+        let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
+        let language = kind.language(&name, small.as_deref().unwrap_or_default())?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let clean = parts.and_then(|parts| {
             let work = |part: &Part<'_>, known: &mut Known| check_part(part, &options, known);
@@ -447,7 +485,6 @@ impl Run {
             None if clean.is_none() => Some(input.bytes()?),
             small => small,
         };
-        let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
         let mut checked = Checked {
             statements: clean.into_iter().flatten().sum(),
             name,
@@ -458,7 +495,15 @@ impl Run {
             text: None,
             trouble: None,
             targetless: language == Language::Cuda && options.target.is_none(),
+            skipped: Vec::new(),
+            unknown: unknown(&options),
         };
+        if let Some(bytes) = &bytes
+            && language == Language::Cuda
+            && arguments.format == Format::Human
+        {
+            checked.skipped = embed::skipped(&decoded(bytes));
+        }
         match (bytes, arguments.most()) {
             // Nothing is found in it.
             (None, _) => {}
@@ -477,6 +522,17 @@ impl Run {
         }
         Ok(checked)
     }
+}
+
+/// What is to be said of a target and a version that were asked for, and that
+/// nobody knows: they may be yet to come.
+fn unknown(options: &CheckOptions) -> Vec<String> {
+    let target = options.target.and_then(unknown_target);
+    let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
+        let nearest = version.nearest_known();
+        format!("there is no PTX version `{version}` that is known; the nearest is `{nearest}`")
+    });
+    target.into_iter().chain(version).collect()
 }
 
 /// Makes fixes in a file, or shows them.
@@ -530,6 +586,8 @@ struct Totals {
     mendable: [usize; 2],
     /// Whether there are video instructions of no known target.
     targetless: bool,
+    /// How many `asm` statements were not read.
+    skipped: BTreeMap<SkipReason, usize>,
 }
 
 impl Totals {
@@ -539,6 +597,9 @@ impl Totals {
         self.mended += checked.mended;
         self.counts.add(&checked.diagnostics);
         self.targetless |= checked.targetless && checked.statements > 0;
+        for skipped in &checked.skipped {
+            *self.skipped.entry(skipped.reason).or_default() += 1;
+        }
         for diagnostic in &checked.diagnostics {
             if let Some(fix) = choose_fix(&diagnostic.fixes, Applicability::Unsafe) {
                 self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
@@ -586,6 +647,13 @@ impl Totals {
             self.files,
             plural(self.files),
         )?;
+        let skipped: usize = self.skipped.values().sum();
+        if skipped > 0 {
+            let reasons =
+                self.skipped.iter().map(|(reason, count)| format!("{count} {}", reason.text()));
+            let reasons = reasons.collect::<Vec<_>>().join(", ");
+            writeln!(out, "{skipped} asm statement{} not read: {reasons}", plural(skipped))?;
+        }
         let [safe, unsafes] = match arguments.most() {
             Some(Applicability::Unsafe) => [0, 0],
             Some(_) => [0, self.mendable[1]],

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::files::{Stamp, diff, edited, replace};
-use super::input::{self, Bytes, Input, Kind, reason};
+use super::input::{self, Bytes, Input, reason};
+use super::kind::{Chosen, Extension, Kind, OnlyPtx};
 use super::large::Parts;
 use super::progress::for_each;
-use super::settings::Finder;
+use super::settings::{Finder, Settings};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::check::Part;
 use crate::diagnostic::Diagnostic;
@@ -38,6 +39,9 @@ end of the file, keeps what stands there as it is.
 Options are read from the nearest vptx.toml in the folder of each file or above
 it (for -, the current folder). All of them, with their defaults:
 
+  [extension]
+  txt = \"ptx\"                # as --extension txt=ptx
+
   [format]
   indent-width = 4            # spaces for each level of braces, 0 to 16
   line-width = 100            # longer statements are broken after commas
@@ -47,7 +51,7 @@ it (for -, the current folder). All of them, with their defaults:
 Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX files, directories to walk for *.ptx, or - for a filter
+    /// PTX files, named *.ptx or starting with .version, directories to walk for *.ptx, or - for a filter
     #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
     paths: Vec<PathBuf>,
 
@@ -62,6 +66,14 @@ pub(super) struct Arguments {
     /// Read options from this file only
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// Treat what is named as PTX, whatever its ending
+    #[arg(long, value_enum)]
+    language: Option<OnlyPtx>,
+
+    /// Treat files with this ending as PTX (txt=ptx), or leave them alone (ptx=cuda)
+    #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
+    extension: Vec<Extension>,
 
     /// Print no summary and no names of files
     #[arg(long, short)]
@@ -93,7 +105,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let mut troubles = 0usize;
     let mut inputs = input::expand(
         &arguments.paths,
-        is_ptx,
+        |path| {
+            let settings = finder.of(path).ok();
+            let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
+            Kind::of(path, chosen) == Kind::Ptx
+        },
         |_| false,
         |message| {
             troubles += 1;
@@ -162,8 +178,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     })
 }
 
-fn is_ptx(path: &Path) -> bool {
-    Kind::of(path) == Kind::Ptx
+impl Arguments {
+    /// What endings stand for.
+    fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
+        [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
+    }
 }
 
 /// `2 files formatted, 1 unchanged`
@@ -186,13 +205,19 @@ fn treat(
     finder: &Finder,
     color: bool,
 ) -> Result<Outcome, String> {
-    input.must_be_ptx()?;
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
     }
-    let parts = if arguments.diff { None } else { Parts::open(input) };
+    let by_name = match input.path() {
+        Some(path) => finder.of(path).map(|(settings, _)| settings),
+        None => finder.here(),
+    };
+    let chosen = arguments.chosen(by_name.as_deref().ok());
+    let kind = Kind::told(arguments.language.map(Into::into), input.path(), chosen);
+    let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
     // What cannot be read is told of first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
+    kind.must_be_ptx(&input.name(), small.as_deref().unwrap_or_default())?;
     // Where a link points to is what is replaced.
     let path = match input {
         Input::Stdin => None,

@@ -23,29 +23,6 @@ pub(super) enum Input {
     Walked(PathBuf),
 }
 
-/// What a file holds, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Ptx,
-    /// PTX inside another language.
-    Cuda,
-    Other,
-}
-
-/// Endings of files that hold PTX inside another language.
-const CUDA: &[&str] =
-    &["cu", "cuh", "cl", "clh", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl", "ipp"];
-
-impl Kind {
-    pub(super) fn of(path: &Path) -> Kind {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("ptx") => Kind::Ptx,
-            Some(ending) if CUDA.contains(&ending) => Kind::Cuda,
-            _ => Kind::Other,
-        }
-    }
-}
-
 impl Input {
     /// How the input is named to the reader.
     pub(super) fn name(&self) -> String {
@@ -74,16 +51,11 @@ impl Input {
         }
     }
 
-    /// A sentence that says why not, if the file holds another language.
-    pub(super) fn must_be_ptx(&self) -> Result<(), String> {
+    /// The path, if it is a file.
+    pub(super) fn path(&self) -> Option<&Path> {
         match self {
-            Input::File(path) | Input::Walked(path) if Kind::of(path) == Kind::Cuda => {
-                Err(format!(
-                    "`{}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)",
-                    path.display()
-                ))
-            }
-            _ => Ok(()),
+            Input::Stdin => None,
+            Input::File(path) | Input::Walked(path) => Some(path),
         }
     }
 

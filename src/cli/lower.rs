@@ -11,8 +11,9 @@ use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
-use super::input::Input;
-use super::{FAILED, FOUND, Output, errors_only, trouble};
+use super::input::{Bytes, Input};
+use super::kind::{Kind, OnlyPtx};
+use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
 use crate::ast::Instruction;
 use crate::check::parse_with;
 use crate::ir::Program;
@@ -39,6 +40,10 @@ pub(super) struct Arguments {
     /// A PTX file, - for standard input, or one instruction
     #[arg(value_name = "FILE|-|INSTRUCTION", default_value = "-")]
     subject: String,
+
+    /// Take the text for PTX, whatever its name
+    #[arg(long, value_enum)]
+    language: Option<OnlyPtx>,
 
     /// What instructions are turned into
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -87,6 +92,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         trouble("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13");
         return Ok(FAILED);
     }
+    if let Some(message) = arguments.target.and_then(unknown_target) {
+        trouble(&message);
+    }
     let input = match subject {
         "-" => Input::Stdin,
         _ if path.exists() => Input::File(path.into()),
@@ -102,23 +110,50 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let name = input.name();
-    if let Err(message) = input.must_be_ptx() {
-        trouble(&message);
-        return Ok(FAILED);
-    }
-    let done = match arguments.emit {
-        Emit::Ir => input.bytes().map_err(Trouble::Input).and_then(|bytes| {
+    let text = Text::of(&input, arguments.language);
+    let done = text.map_err(Trouble::Input).and_then(|text| match arguments.emit {
+        Emit::Ir => {
+            let bytes = text.bytes(&input)?;
             let semantics = arguments.semantics.unwrap_or_default();
             file(&name, &decoded(&bytes), semantics, out).map_err(Trouble::Output)
-        }),
-        Emit::Ptx => ptx::file(&input, arguments, out),
-    };
+        }
+        Emit::Ptx => ptx::file(&input, text, arguments, out),
+    });
     match done {
         Ok(status) => Ok(status),
         Err(Trouble::Output(error)) => Err(error),
         Err(Trouble::Input(message)) => {
             trouble(&message);
             Ok(FAILED)
+        }
+    }
+}
+
+/// A text that is PTX.
+enum Text {
+    /// By its name, or an option.
+    Unread,
+    /// By what stands in it.
+    Read(Bytes),
+}
+
+impl Text {
+    /// # Errors
+    /// A sentence that says why it is none.
+    fn of(input: &Input, language: Option<OnlyPtx>) -> Result<Text, String> {
+        let kind = Kind::told(language.map(Into::into), input.path(), [&[], &[]]);
+        if kind == Kind::Ptx {
+            return Ok(Text::Unread);
+        }
+        let bytes = input.bytes()?;
+        kind.must_be_ptx(&input.name(), &bytes)?;
+        Ok(Text::Read(bytes))
+    }
+
+    fn bytes(self, input: &Input) -> Result<Bytes, String> {
+        match self {
+            Text::Unread => input.bytes(),
+            Text::Read(bytes) => Ok(bytes),
         }
     }
 }

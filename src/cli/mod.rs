@@ -8,7 +8,9 @@ mod eval;
 mod explain;
 mod files;
 mod format;
+mod guess;
 mod input;
+mod kind;
 mod large;
 mod lower;
 mod man;
@@ -24,6 +26,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckOptions;
+use crate::isa::Target;
 use crate::lint::RuleSet;
 use crate::report::Style;
 
@@ -205,6 +208,15 @@ fn errors() -> Stream<AutoStream<io::StderrLock<'static>>> {
 /// For those who need the instructions and the errors, and no advice.
 fn errors_only() -> CheckOptions {
     CheckOptions::default().with_rules(RuleSet::ERRORS)
+}
+
+/// What is to be said of a target that was asked for and that nobody knows; it may
+/// be yet to come.
+fn unknown_target(target: Target) -> Option<String> {
+    let nearest = target.nearest_known();
+    let text =
+        || format!("there is no target `{target}` that is known; the nearest is `{nearest}`");
+    (!target.is_known()).then(text)
 }
 
 /// Says what the program could not do.

@@ -1,5 +1,6 @@
 //! `vptx.toml`
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::files::{Access, read_text};
 use super::input::reason;
+use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
@@ -26,6 +28,7 @@ pub(super) const FILE: &str = "vptx.toml";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
+    extension: BTreeMap<String, String>,
     format: Format,
     check: Check,
 }
@@ -142,6 +145,8 @@ impl Choices {
 /// What a file says, or the defaults.
 #[derive(Debug)]
 pub(super) struct Settings {
+    /// What endings of names stand for.
+    pub(super) extensions: Vec<Extension>,
     pub(super) format: FormatOptions,
     /// The file of known findings.
     pub(super) baseline: Option<PathBuf>,
@@ -153,6 +158,7 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            extensions: Vec::new(),
             format: FormatOptions::default(),
             baseline: None,
             check: Choices::default(),
@@ -253,7 +259,7 @@ fn read(file: &Path, access: Access) -> Found {
     let (text, _) = read_text(file, access)
         .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
     let wrong = |message: String| format!("`{name}`: {}", message.trim_end());
-    let Written { format, check } =
+    let Written { extension, format, check } =
         toml::from_str(&text).map_err(|error| wrong(with_suggestion(&error.to_string())))?;
     let folder = fs::canonicalize(file)
         .ok()
@@ -281,7 +287,13 @@ fn read(file: &Path, access: Access) -> Found {
         };
         per_path.push((patterns("per-path.paths", &part.paths)?, choices));
     }
+    let extensions = extension.iter().map(|(ending, language)| {
+        let language = language.parse();
+        language.and_then(|language| Extension::new(ending, language))
+    });
+    let extensions: Result<_, String> = extensions.collect();
     Ok(Arc::new(Settings {
+        extensions: extensions.map_err(|error| wrong(format!("extension: {error}")))?,
         format: format_options(&format).map_err(wrong)?,
         baseline: check.baseline.map(|baseline| folder.join(baseline)),
         exclude: patterns("exclude", &check.exclude)?,

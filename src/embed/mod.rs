@@ -16,14 +16,17 @@
 //! ```
 //!
 //! What a preprocessor would do is not done. A statement whose literals come from
-//! macros has no text that is known, and is left out.
+//! macros has no text that is known, and is left out; [`skipped`] lists those.
 
 mod edit;
 mod scan;
 mod template;
 
 pub(crate) use scan::comments;
-use scan::{Literal, Scanner, Statement};
+use scan::{Literal, Operand, Scanner, Statement};
+#[cfg(feature = "cli")]
+pub(crate) use scan::{Piece, pieces};
+pub use scan::{SkipReason, Skipped};
 use template::{Expanded, Map, Mode, Spelling, Unknown, decode, expand};
 
 use crate::source::Span;
@@ -37,6 +40,22 @@ use crate::source::Span;
 /// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
     select(source, |_| true)
+}
+
+/// The `asm` statements that [`statements`] leaves out, in order.
+pub fn skipped(source: &str) -> Vec<Skipped> {
+    if memchr::memmem::find(source.as_bytes(), b"asm").is_none() {
+        return Vec::new();
+    }
+    let mut scanner = Scanner::new(source);
+    while let Some(statement) = scanner.next() {
+        let constraint =
+            |it: &Operand<'_>| decode(source, &statement.constraints[it.constraint.clone()]).text;
+        if statement.operands.iter().any(|it| pastes(&constraint(it))) {
+            scanner.skipped.push(Skipped { span: statement.span, reason: SkipReason::Pasted });
+        }
+    }
+    scanner.skipped
 }
 
 /// Those of [`statements`] in which an opcode may start with a lower-case letter,
@@ -114,6 +133,11 @@ pub struct AsmOperand<'s> {
     pub placeholder: String,
 }
 
+/// Whether a constraint is nvcc's that pastes text.
+fn pastes(constraint: &str) -> bool {
+    constraint.contains('C')
+}
+
 /// How `%` are read in a statement.
 fn mode(extended: bool, has_operands: bool) -> Mode {
     match (extended, has_operands) {
@@ -129,7 +153,7 @@ impl<'s> Asm<'s> {
         for operand in &statement.operands {
             let literals = &statement.constraints[operand.constraint.clone()];
             let constraint = decode(source, literals).text;
-            if constraint.contains('C') {
+            if pastes(&constraint) {
                 return None;
             }
             operands.push(AsmOperand {

@@ -43,6 +43,44 @@ pub(super) struct Statement<'s> {
     pub(super) in_directive: bool,
 }
 
+/// An `asm` statement that is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The statement, or if that is not well-formed or known, its keyword.
+    pub span: Span,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why an `asm` statement is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// A macro stands where a string or an operand should.
+    Macro,
+    /// A line of the preprocessor stands in it.
+    Directive,
+    /// It stands under `#if 0`.
+    Disabled,
+    /// An operand has nvcc's constraint `C`, which pastes text.
+    Pasted,
+    /// It breaks off, or has something else that cannot stand there.
+    Malformed,
+}
+
+impl SkipReason {
+    /// In words, to go after a count of statements.
+    pub const fn text(self) -> &'static str {
+        match self {
+            SkipReason::Macro => "made by macros",
+            SkipReason::Directive => "with `#` lines inside",
+            SkipReason::Disabled => "under `#if 0`",
+            SkipReason::Pasted => "with the constraint `C`",
+            SkipReason::Malformed => "not well-formed",
+        }
+    }
+}
+
 /// Bytes of names; those beyond ASCII may be letters.
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
@@ -62,8 +100,6 @@ const fn table(of: &[u8]) -> [bool; 256] {
 const CODE: [bool; 256] = table(b"\"'/#m");
 /// Bytes to look at inside parentheses.
 const NESTED: [bool; 256] = table(b"\"'/#m()");
-/// Bytes to look at where the preprocessor leaves out everything.
-const DISABLED: [bool; 256] = table(b"\"'/#");
 /// Bytes that end a run of plain ones in a literal.
 const QUOTED: [bool; 256] = table(b"\"'\\\n");
 
@@ -146,6 +182,59 @@ pub(crate) fn comments(source: &str) -> Vec<Span> {
         }
     }
     comments
+}
+
+/// A piece of a source.
+#[cfg(feature = "cli")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'s> {
+    /// What is neither of the others; not empty.
+    Code(&'s str),
+    Comment,
+    /// A string or a character. A prefix is code before it.
+    Literal,
+}
+
+/// The pieces of a source, in order.
+#[cfg(feature = "cli")]
+pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
+    const STARTS: [bool; 256] = table(b"\"'/");
+    let mut cursor = Cursor::new(source);
+    // Where the next piece starts, and what comes after it if that is known.
+    let (mut start, mut after) = (0, None);
+    std::iter::from_fn(move || {
+        if let Some((piece, end)) = after.take() {
+            start = end;
+            return Some(piece);
+        }
+        while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
+            cursor.pos = at + 1;
+            let piece = if cursor.bytes[at] == b'/' {
+                if !cursor.comment(at) {
+                    continue;
+                }
+                Piece::Comment
+            } else {
+                cursor.quoted(at, cursor.bytes[at]);
+                // It separates digits.
+                if cursor.separated == at + 1 {
+                    continue;
+                }
+                Piece::Literal
+            };
+            let code = &source[start..at];
+            if code.is_empty() {
+                start = cursor.pos;
+                return Some(piece);
+            }
+            after = Some((piece, cursor.pos));
+            return Some(Piece::Code(code));
+        }
+        let code = &source[start..];
+        cursor.pos = source.len();
+        start = source.len();
+        (!code.is_empty()).then_some(Piece::Code(code))
+    })
 }
 
 impl<'s> Cursor<'s> {
@@ -360,6 +449,36 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// From behind the keyword of a statement to behind its `(`.
+    fn opened(mut self) -> Option<Cursor<'s>> {
+        loop {
+            self.trivia(true);
+            match self.word() {
+                "" => break,
+                word if QUALIFIERS.contains(&word) => {}
+                _ => return None,
+            }
+        }
+        self.eat(b'(').then_some(self)
+    }
+
+    /// What keeps a statement from being read any further than to here.
+    fn obstacle(&self, in_directive: bool) -> SkipReason {
+        let is_hash = |at: usize| self.bytes.get(at) == Some(&b'#');
+        match self.peek() {
+            // In a macro, `#` makes strings.
+            _ if is_hash(self.pos) || is_hash(self.pos - 1) => {
+                if in_directive {
+                    SkipReason::Macro
+                } else {
+                    SkipReason::Directive
+                }
+            }
+            Some(byte) if is_name(byte) => SkipReason::Macro,
+            _ => SkipReason::Malformed,
+        }
+    }
+
     /// Passes what is left of parentheses that are open.
     fn close(&mut self) -> Option<()> {
         let mut depth = 1_usize;
@@ -406,6 +525,11 @@ impl<'s> Cursor<'s> {
     }
 }
 
+/// What is passed over, by its keyword.
+fn skipped(start: usize, end: usize, reason: SkipReason) -> Skipped {
+    Skipped { span: Span::new(start as u32, end as u32), reason }
+}
+
 /// A name right behind one is a suffix, in C++, and no prefix of what follows.
 const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'')
@@ -429,11 +553,13 @@ pub(super) struct Scanner<'s> {
     cursor: Cursor<'s>,
     /// End of the last line of the preprocessor that was met.
     directive_end: usize,
+    /// What was passed over so far.
+    pub(super) skipped: Vec<Skipped>,
 }
 
 impl<'s> Scanner<'s> {
     pub(super) fn new(source: &'s str) -> Scanner<'s> {
-        Scanner { cursor: Cursor::new(source), directive_end: 0 }
+        Scanner { cursor: Cursor::new(source), directive_end: 0, skipped: Vec::new() }
     }
 
     /// Goes on behind the `#` of a directive; an `#if 0` is passed up to where
@@ -452,7 +578,13 @@ impl<'s> Scanner<'s> {
             return;
         }
         let mut depth = 0_usize;
-        while cursor.seek(&DISABLED).is_some() {
+        while let Some(stop) = cursor.seek(&CODE) {
+            if let Stop::Asm(start) = stop {
+                if cursor.opened().is_some() {
+                    self.skipped.push(skipped(start, cursor.pos, SkipReason::Disabled));
+                }
+                continue;
+            }
             cursor.trivia(false);
             match cursor.word() {
                 "if" | "ifdef" | "ifndef" => depth += 1,
@@ -463,24 +595,18 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// The statement whose keyword starts here and ends at the cursor; or where
-    /// to go on if it is none, or cannot be read.
-    fn statement(&self, start: usize) -> Result<(Statement<'s>, usize), usize> {
-        let mut cursor = self.cursor;
-        loop {
-            cursor.trivia(true);
-            match cursor.word() {
-                "" => break,
-                word if QUALIFIERS.contains(&word) => {}
-                _ => return Err(self.cursor.pos),
-            }
+    /// The statement whose keyword starts here and ends at the cursor, which goes
+    /// behind it; or to where to go on if it is none, or cannot be read.
+    fn statement(&mut self, start: usize) -> Option<Statement<'s>> {
+        let open = self.cursor.opened()?;
+        let mut cursor = open;
+        let statement = self.inside(start, &mut cursor);
+        if statement.is_none() {
+            let reason = cursor.obstacle(start < self.directive_end);
+            self.skipped.push(skipped(start, self.cursor.pos, reason));
         }
-        if !cursor.eat(b'(') {
-            return Err(self.cursor.pos);
-        }
-        let open = cursor.pos;
-        let statement = self.inside(start, &mut cursor).ok_or(open)?;
-        Ok((statement, cursor.pos))
+        self.cursor = if statement.is_some() { cursor } else { open };
+        statement
     }
 
     /// The statement from behind its `(` on.
@@ -520,13 +646,11 @@ impl<'s> Iterator for Scanner<'s> {
     fn next(&mut self) -> Option<Statement<'s>> {
         loop {
             match self.cursor.seek(&CODE)? {
-                Stop::Asm(start) => match self.statement(start) {
-                    Ok((statement, end)) => {
-                        self.cursor.pos = end;
+                Stop::Asm(start) => {
+                    if let Some(statement) = self.statement(start) {
                         return Some(statement);
                     }
-                    Err(resume) => self.cursor.pos = resume,
-                },
+                }
                 _ => self.directive(),
             }
         }

@@ -112,6 +112,84 @@ fn statements_are_found_as_compilers_find_them() {
 }
 
 #[test]
+fn what_is_left_out_is_listed() {
+    use SkipReason::{Directive, Disabled, Macro, Malformed, Pasted};
+    let cases: &[(&str, &[SkipReason])] = &[
+        ("asm(\"a\" : \"=r\"(d) : : \"memory\"); asm volatile(\"b\");", &[]),
+        ("asm(X);", &[Macro]),
+        ("asm volatile(X : \"=r\"(d));", &[Macro]),
+        ("__asm__ goto (\"a\" X \"b\");", &[Macro]),
+        ("asm(\"a\" : OUT(d));", &[Macro]),
+        ("asm(\"a\" : \"=r\" X (d));", &[Macro]),
+        ("asm(\"a\" : \"=r\"(d) MORE);", &[Macro]),
+        ("#define A(x) asm(\"a\" #x)\n", &[Macro]),
+        ("asm(\"a\"\n#if A\n\"b\"\n#endif\n);", &[Directive]),
+        ("asm(\"a\" : \"=r\"(\n#if A\nd\n#endif\n));", &[Directive]),
+        ("#if 0\nasm(\"a\"); asm volatile (X);\n#else\nasm(\"a\");\n#endif", &[Disabled, Disabled]),
+        (
+            "#if 0\n#if A\nasm(\"a\");\n#endif\nasm(\"a\");\n#endif\nasm(X);",
+            &[Disabled, Disabled, Macro],
+        ),
+        ("#if 0\n// asm(X)\n\"asm(X)\"\n#endif\n", &[]),
+        ("asm(\"a\" : : \"C\"(s));", &[Pasted]),
+        ("asm(\"a\" : \"=r\"(d);", &[Malformed]),
+        ("asm(\"a", &[Malformed]),
+        ("asm();", &[Malformed]),
+        ("asm(\"a\" : asm(X));", &[Macro, Macro]),
+        // No statements.
+        ("int asm = 1; __asm { mov a, b } // asm(X)\n\"asm(X)\" plasm(X) asm X", &[]),
+    ];
+    for (source, expected) in cases {
+        let found: Vec<SkipReason> = skipped(source).iter().map(|it| it.reason).collect();
+        assert_eq!(found, *expected, "{source}");
+        for it in skipped(source) {
+            assert!(it.span.text(source).trim_start_matches('_').starts_with("asm"), "{source}");
+        }
+    }
+}
+
+/// What is neither read nor listed is no statement.
+#[test]
+fn each_keyword_of_a_statement_is_read_or_listed() {
+    let mut random = Random(0x5be0_cd19_137e_2179);
+    let pieces = [
+        "asm(\"a\");",
+        "asm(X);",
+        "asm volatile(\"a\" : \"=r\"(d));",
+        "asm(\"a\" : : \"C\"(s));",
+        "\n#if 0\n",
+        "\n#else\n",
+        "\n#endif\n",
+        "\n#ifdef A\n",
+        "f(x);",
+        "asm(\"a\" Y);",
+    ];
+    for _ in 0..2_000 {
+        let count = 1 + random.below(12);
+        let chosen: Vec<&str> = (0..count).map(|_| random.pick(&pieces)).collect();
+        let expected = chosen.iter().filter(|piece| piece.contains("asm")).count();
+        let source = chosen.concat();
+        assert_eq!(statements(&source).len() + skipped(&source).len(), expected, "{source}");
+    }
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn pieces_make_up_the_source() {
+    use Piece::{Code, Comment, Literal};
+    let of = |source| pieces(source).collect::<Vec<_>>();
+    assert_eq!(of(""), []);
+    assert_eq!(of("a / b"), [Code("a / b")]);
+    assert_eq!(of("// a"), [Comment]);
+    assert_eq!(
+        of("a/* \" */\"//\"'\\''b // c\nd"),
+        [Code("a"), Comment, Literal, Literal, Code("b "), Comment, Code("\nd")]
+    );
+    assert_eq!(of("R\"x(\")y\")x\" 1'000'000;"), [Code("R"), Literal, Code(" 1'000'000;")]);
+    assert_eq!(of("\"open\na"), [Literal, Code("\na")]);
+}
+
+#[test]
 fn literals_are_decoded() {
     let cases = [
         (r#""\n\t\r\\\"\'\?\a\b\f\v\e""#, "\n\t\r\\\"'?\x07\x08\x0c\x0b\x1b"),

@@ -15,7 +15,33 @@ impl PtxVersion {
     pub const fn new(major: u8, minor: u8) -> PtxVersion {
         PtxVersion { major, minor }
     }
+
+    /// The newest version that is known: that of ptxas 13.5.
+    pub const NEWEST: PtxVersion = {
+        let (major, minor) = LAST_MINORS[LAST_MINORS.len() - 1];
+        PtxVersion { major, minor }
+    };
+
+    /// Whether the version exists, as far as ptxas 13.5 knows.
+    pub fn is_known(self) -> bool {
+        LAST_MINORS.iter().any(|&(major, last)| self.major == major && self.minor <= last)
+    }
+
+    /// The newest known version that is not above this one; the oldest one if
+    /// all are.
+    pub fn nearest_known(self) -> PtxVersion {
+        let mut all = LAST_MINORS.iter().rev().map(|&(major, last)| {
+            let minor = if major == self.major { self.minor.min(last) } else { last };
+            PtxVersion::new(major, minor)
+        });
+        all.find(|version| *version <= self).unwrap_or(PtxVersion::new(1, 0))
+    }
 }
+
+/// The last minor version of each major one; each starts at 0. As ptxas 13.5 has
+/// them.
+const LAST_MINORS: [(u8, u8); 9] =
+    [(1, 5), (2, 3), (3, 2), (4, 3), (5, 1), (6, 5), (7, 8), (8, 8), (9, 5)];
 
 impl fmt::Display for PtxVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +81,62 @@ impl Target {
     pub const fn sm(number: u16) -> Target {
         Target { number, suffix: None }
     }
+
+    /// Whether ptxas 13.5 knows the target in a module, old ones included.
+    pub fn is_known(self) -> bool {
+        KNOWN.iter().any(|&(number, suffixes)| {
+            self.number == number && self.suffix.is_none_or(|suffix| suffixes.contains(suffix))
+        })
+    }
+
+    /// The known target nearest to this one: that without suffix if the number is
+    /// known, else that of the nearest number.
+    pub fn nearest_known(self) -> Target {
+        let near = KNOWN.iter().map(|&(number, _)| number);
+        let near = near.min_by_key(|number| number.abs_diff(self.number));
+        if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
+    }
+
+    /// The newest target that is known.
+    pub const NEWEST: Target = Target::sm(KNOWN[KNOWN.len() - 1].0);
 }
+
+/// The targets that ptxas 13.5 takes in a module, and the suffixes each may have.
+const KNOWN: [(u16, &str); 33] = [
+    (10, ""),
+    (11, ""),
+    (12, ""),
+    (13, ""),
+    (20, ""),
+    (21, ""),
+    (30, ""),
+    (32, ""),
+    (35, ""),
+    (37, ""),
+    (50, ""),
+    (52, ""),
+    (53, ""),
+    (60, ""),
+    (61, ""),
+    (62, ""),
+    (70, ""),
+    (72, ""),
+    (75, ""),
+    (80, ""),
+    (82, ""),
+    (86, ""),
+    (87, ""),
+    (88, ""),
+    (89, ""),
+    (90, "a"),
+    (100, "af"),
+    (101, "af"),
+    (103, "af"),
+    (107, "af"),
+    (110, "af"),
+    (120, "af"),
+    (121, "af"),
+];
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,6 +179,63 @@ mod tests {
         for bad in ["", "8", "8.", ".5", "8.5.1", "+8.5", "8.500", "v8.5"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn known_versions_and_those_near_them() {
+        let known = |text: &str| text.parse::<PtxVersion>().unwrap().is_known();
+        for text in ["1.0", "1.5", "2.3", "3.2", "4.3", "5.1", "6.5", "7.8", "8.8", "9.0", "9.5"] {
+            assert!(known(text), "{text}");
+        }
+        let near = [
+            ("0.9", "1.0"),
+            ("1.6", "1.5"),
+            ("2.10", "2.3"),
+            ("5.2", "5.1"),
+            ("9.6", "9.5"),
+            ("9.50", "9.5"),
+            ("10.0", "9.5"),
+            ("99.0", "9.5"),
+        ];
+        for (text, nearest) in near {
+            assert!(!known(text), "{text}");
+            let version: PtxVersion = text.parse().unwrap();
+            assert_eq!(version.nearest_known().to_string(), nearest, "{text}");
+        }
+        // Of a known one, itself.
+        for version in (0..=12).flat_map(|major| (0..=12).map(move |m| PtxVersion::new(major, m))) {
+            assert!(version.nearest_known().is_known(), "{version}");
+            assert_eq!(version.nearest_known() == version, version.is_known(), "{version}");
+        }
+        assert_eq!(PtxVersion::new(255, 255).nearest_known(), PtxVersion::NEWEST);
+    }
+
+    #[test]
+    fn known_targets_and_those_near_them() {
+        let known = |text: &str| text.parse::<Target>().unwrap().is_known();
+        for text in ["sm_10", "sm_82", "sm_90a", "sm_101f", "sm_107", "sm_121a", "compute_75"] {
+            assert!(known(text), "{text}");
+        }
+        let near = [
+            ("sm_0", "sm_10"),
+            ("sm_22", "sm_21"),
+            ("sm_73", "sm_72"),
+            ("sm_75a", "sm_75"),
+            ("sm_85", "sm_86"),
+            ("sm_90f", "sm_90"),
+            ("sm_999", "sm_121"),
+        ];
+        for (text, nearest) in near {
+            assert!(!known(text), "{text}");
+            let target: Target = text.parse().unwrap();
+            assert_eq!(target.nearest_known().to_string(), nearest, "{text}");
+        }
+        for (number, suffix) in (0..200).flat_map(|n| [(n, None), (n, Some('a')), (n, Some('f'))]) {
+            let target = Target { number, suffix };
+            assert!(target.nearest_known().is_known(), "{target}");
+            assert_eq!(target.nearest_known() == target, target.is_known(), "{target}");
+        }
+        assert_eq!(Target::sm(u16::MAX).nearest_known(), Target::NEWEST);
     }
 
     #[test]

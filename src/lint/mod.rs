@@ -132,6 +132,8 @@ codes! {
     V219 "special-register" Error on [] "A special register as operand",
     V301 "target-too-low" Error on [] "The target is too old for the instruction",
     V302 "version-too-low" Error on [] "The PTX version is too old for the instruction",
+    V303 "unknown-target" Warning on [Unsafe] "A target that does not exist",
+    V304 "unknown-version" Warning on [Unsafe] "A PTX version that does not exist",
     V401 "modifier-order" Warning on [Safe] "Modifiers in another order than documented",
     V402 "repeated-saturate" Warning on [Safe] "`.sat` written more than once",
     V403 "ignored-third-operand" Warning on [Safe] "A third source that is ignored",

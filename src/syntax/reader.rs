@@ -11,6 +11,7 @@ use super::lexer::{
 };
 use super::ordinary::{Ordinary, starts};
 use super::scope::{Context, SymbolKind};
+use crate::isa::{PtxVersion, Target};
 use crate::source::Span;
 
 /// Receives what the reader finds, in the order of the text.
@@ -68,6 +69,10 @@ pub enum ProblemKind {
     ByteOrderMark,
     /// A line that starts with `#` and is no line marker.
     NoLineMarker,
+    /// A `.version` that does not exist, as far as is known.
+    UnknownVersion,
+    /// A `.target` that does not exist, as far as is known.
+    UnknownTarget,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -481,8 +486,12 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             "version" => {
                 self.context.is_module = true;
                 if let Some(token) = self.number() {
-                    let version = token.span.text(self.source).parse().ok();
+                    let version = token.span.text(self.source).parse::<PtxVersion>().ok();
                     self.context.version = version.map(|version| (version, token.span));
+                    if !version.is_some_and(PtxVersion::is_known) {
+                        let kind = ProblemKind::UnknownVersion;
+                        self.handler.problem(Problem { kind, span: token.span });
+                    }
                 }
             }
             "target" => self.target(),
@@ -561,9 +570,16 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn target(&mut self) {
         self.context.is_module = true;
         while let Some(name) = self.ident() {
-            if let Ok(target) = name.parse() {
-                let end = self.pos as u32;
-                let span = Span::new(end - name.len() as u32, end);
+            let end = self.pos as u32;
+            let span = Span::new(end - name.len() as u32, end);
+            let target = name.parse::<Target>();
+            // Other words are options.
+            let is_target = name.starts_with("sm_") || name.starts_with("compute_");
+            if is_target && !target.as_ref().is_ok_and(|target| target.is_known()) {
+                let kind = ProblemKind::UnknownTarget;
+                self.handler.problem(Problem { kind, span });
+            }
+            if let Ok(target) = target {
                 self.context.target = Some((target, span));
             }
             if !self.punct(b',') {

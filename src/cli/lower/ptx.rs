@@ -6,7 +6,7 @@ use super::super::eval::{SemanticsName, human};
 use super::super::input::{Input, reason};
 use super::super::large::{AsHandle, Twice};
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
-use super::Arguments;
+use super::{Arguments, Text};
 use crate::ast::Instruction;
 use crate::check::{CheckOptions, Part, parse_part, parse_with};
 use crate::ir::Semantics;
@@ -110,7 +110,12 @@ impl From<io::Error> for Trouble {
     }
 }
 
-pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Result<u8, Trouble> {
+pub(super) fn file(
+    input: &Input,
+    text: Text,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
     let options = RewriteOptions::default()
         .with_target(arguments.target)
         .with_semantics(semantics(arguments))
@@ -121,7 +126,9 @@ pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Re
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
     let mut stdout = plain_output();
-    if let Some((file, parts)) = in_parts(input, &io::stdout(), &options, quiet) {
+    let is_unread = matches!(text, Text::Unread);
+    let parts = if is_unread { in_parts(input, &io::stdout(), &options, quiet) } else { None };
+    if let Some((file, parts)) = parts {
         let cannot = |error: io::Error| {
             let why = reason(&error);
             format!("cannot read `{name}` once more, and the output is not complete: {why}")
@@ -137,7 +144,7 @@ pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Re
         stdout.flush()?;
         return Ok(tell(&name, &parts, &places, None, quiet, out)?);
     }
-    let bytes = input.bytes()?;
+    let bytes = text.bytes(input)?;
     let source = decoded(&bytes);
     let (module, diagnostics) = parse_with(&source, &errors_only());
     let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {

@@ -1,0 +1,192 @@
+//! Which language a text is in: by its name, by its first words, or by an option.
+//!
+//! Nothing is judged as PTX, or written, that is neither named as PTX nor plainly
+//! PTX, unless one says so.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+
+use super::guess;
+use crate::check::Language;
+
+/// A language as it is named on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LanguageName {
+    /// PTX, whole modules or bare statements
+    Ptx,
+    /// CUDA, C++, C or OpenCL, of which the PTX in `asm` is read
+    Cuda,
+}
+
+/// The only language that some commands take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnlyPtx {
+    /// PTX, whole modules or bare statements
+    Ptx,
+}
+
+impl From<OnlyPtx> for LanguageName {
+    fn from(_: OnlyPtx) -> LanguageName {
+        LanguageName::Ptx
+    }
+}
+
+impl FromStr for LanguageName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LanguageName, String> {
+        match text {
+            "ptx" => Ok(LanguageName::Ptx),
+            "cuda" => Ok(LanguageName::Cuda),
+            _ => Err(format!("`{text}` is no language: `ptx` or `cuda`")),
+        }
+    }
+}
+
+/// What an ending of names stands for, such as `inc=cuda`. It may have several
+/// dots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Extension {
+    /// In lower case, with its dot.
+    ending: String,
+    language: LanguageName,
+}
+
+impl Extension {
+    /// # Errors
+    /// A message, when the ending is none.
+    pub(super) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
+        let name = ending.strip_prefix('.').unwrap_or(ending);
+        if name.is_empty() || name.contains(['/', '\\', '*']) {
+            return Err(format!("`{ending}` is no ending of a name; one looks like `inc`"));
+        }
+        Ok(Extension { ending: format!(".{}", name.to_ascii_lowercase()), language })
+    }
+}
+
+impl FromStr for Extension {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Extension, String> {
+        let (ending, language) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` names no language; write `{text}=cuda`"))?;
+        Extension::new(ending, language.parse()?)
+    }
+}
+
+/// Endings of the settings and of the command line; they count for more than usual
+/// ones, and the last one for most.
+pub(super) type Chosen<'a> = [&'a [Extension]; 2];
+
+/// What a text holds, as far as is told without looking at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Ptx,
+    /// PTX inside another language.
+    Cuda,
+    /// Mostly that, but PTX has such names, too.
+    Include,
+    /// Some other name, or none.
+    Other,
+    /// Text from standard input without a name.
+    Unnamed,
+}
+
+/// Endings of files that hold PTX inside another language.
+const CUDA: &[&str] = &[
+    "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl",
+    "ipp", "tcc", "tpp",
+];
+
+impl Kind {
+    /// What is told of an input by an option, or by its name if it has one.
+    pub(super) fn told(
+        language: Option<LanguageName>,
+        name: Option<&Path>,
+        chosen: Chosen<'_>,
+    ) -> Kind {
+        match (language, name) {
+            (Some(language), _) => language.into(),
+            (None, Some(path)) => Kind::of(path, chosen),
+            (None, None) => Kind::Unnamed,
+        }
+    }
+
+    /// Whether a walk takes a file for the language that was asked for, or for any:
+    /// whatever was asked for, its name has to say so.
+    pub(super) fn is_walked(self, language: Option<LanguageName>) -> bool {
+        match self {
+            Kind::Ptx => language != Some(LanguageName::Cuda),
+            Kind::Cuda | Kind::Include => language != Some(LanguageName::Ptx),
+            Kind::Other | Kind::Unnamed => false,
+        }
+    }
+
+    /// What a name says.
+    pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> Kind {
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
+        else {
+            return Kind::Other;
+        };
+        let mut chosen = chosen.iter().rev().flat_map(|some| some.iter().rev());
+        let chosen = chosen.find(|extension| name.ends_with(&extension.ending));
+        if let Some(extension) = chosen {
+            return extension.language.into();
+        }
+        match name.rsplit_once('.') {
+            Some((_, "ptx")) => Kind::Ptx,
+            Some((_, "inc")) => Kind::Include,
+            Some((_, ending)) if CUDA.contains(&ending) => Kind::Cuda,
+            _ => Kind::Other,
+        }
+    }
+
+    /// The language of a text, or a sentence that says why it is not known.
+    pub(super) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
+        let way_out = "say what it is by --language";
+        self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
+    }
+
+    /// A sentence that says why not, if the text is not PTX.
+    pub(super) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), String> {
+        match self.guess(text) {
+            Some(Language::Ptx) => Ok(()),
+            Some(Language::Cuda) => Err(format!(
+                "`{name}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)"
+            )),
+            None => Err(format!("{}; if it is PTX, say so by --language ptx", self.unread(name))),
+        }
+    }
+
+    fn guess(self, text: &[u8]) -> Option<Language> {
+        match self {
+            Kind::Ptx => Some(Language::Ptx),
+            Kind::Cuda => Some(Language::Cuda),
+            Kind::Include | Kind::Other if guess::is_module(text) => Some(Language::Ptx),
+            Kind::Include => Some(Language::Cuda),
+            Kind::Other => None,
+            Kind::Unnamed => guess::language(text),
+        }
+    }
+
+    /// What is wrong with a text whose language is not known.
+    fn unread(self, name: &str) -> String {
+        let why = match self {
+            Kind::Unnamed => "nothing in it looks like PTX",
+            _ => "it is not named as PTX, and does not start with `.version`",
+        };
+        format!("`{name}` is not read: {why}")
+    }
+}
+
+impl From<LanguageName> for Kind {
+    fn from(name: LanguageName) -> Kind {
+        match name {
+            LanguageName::Ptx => Kind::Ptx,
+            LanguageName::Cuda => Kind::Cuda,
+        }
+    }
+}
