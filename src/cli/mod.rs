@@ -14,12 +14,16 @@ mod lower;
 mod man;
 mod progress;
 mod settings;
+mod show;
+mod walk;
+mod watch;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckOptions;
@@ -42,6 +46,10 @@ struct Arguments {
     /// When to use colours; NO_COLOR and CLICOLOR are heeded
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     color: Color,
+
+    /// The same as the command's own --quiet: no summaries
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 // Arguments of the command that is called are made, those of others are not.
@@ -67,6 +75,21 @@ enum Command {
     Man(man::Arguments),
 }
 
+impl Command {
+    /// Makes it say no more than it must.
+    fn silence(&mut self) {
+        match self {
+            Command::Check(arguments) => arguments.quiet = true,
+            Command::Fmt(arguments) => arguments.quiet = true,
+            Command::Lower(arguments) => arguments.quiet = true,
+            Command::Eval(_)
+            | Command::Explain(_)
+            | Command::Completions { .. }
+            | Command::Man(_) => {}
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Color {
     /// On a terminal
@@ -86,7 +109,10 @@ const FAILED: u8 = 2;
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
     // Usage errors exit with 2, help and version with 0.
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::try_parse().unwrap_or_else(|error| without_tip(error).exit());
+    if arguments.quiet {
+        arguments.command.silence();
+    }
     let choice = match arguments.color {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
@@ -123,6 +149,19 @@ pub fn main() -> ExitCode {
             FAILED.into()
         }
     }
+}
+
+/// A usage error without the tip to write `--` before an option that does not exist: no
+/// file is meant.
+fn without_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
+        let left: Vec<_> =
+            tips.into_iter().filter(|tip| !tip.to_string().contains("as a value, use")).collect();
+        if !left.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(left));
+        }
+    }
+    error
 }
 
 /// Where results go, and how they may look there.
