@@ -397,7 +397,7 @@ impl Run {
         };
         let shown = show::Command {
             choices: &self.choices,
-            exclude: &arguments.walk.exclude,
+            exclude: &self.rules.lines,
             baseline: baseline.as_deref(),
         };
         let mut texts: Vec<(String, Vec<String>)> = Vec::new();

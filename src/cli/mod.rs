@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckOptions;
@@ -154,13 +154,7 @@ pub fn main() -> ExitCode {
 /// A usage error without the tip to write `--` before an option that does not exist: no
 /// file is meant.
 fn without_tip(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) {
-        let left: Vec<_> =
-            tips.into_iter().filter(|tip| !tip.to_string().contains("as a value, use")).collect();
-        if !left.is_empty() {
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(left));
-        }
-    }
+    let _ = error.remove(ContextKind::Suggested);
     error
 }
 

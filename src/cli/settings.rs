@@ -205,7 +205,7 @@ pub(super) struct Part {
     pub(super) choices: Choices,
 }
 
-/// How many patterns of paths a file may have. Each takes 4 to 9 KB once it is
+/// How many patterns of paths a file may have. One takes up to 8 KB once it is
 /// compiled.
 const MAX_PATTERNS: usize = 4096;
 

@@ -17,7 +17,7 @@ pub(super) struct WalkArguments {
     /// Read no such files in directories: as in .gitignore, from the current
     /// directory on; may be repeated
     #[arg(long, value_name = "PATTERN")]
-    pub(super) exclude: Vec<String>,
+    exclude: Vec<String>,
 
     /// Read in directories what .gitignore, .ignore and the like exclude, too
     #[arg(long)]
@@ -40,19 +40,29 @@ impl WalkArguments {
 
     /// What the arguments say, ready to be asked.
     pub(super) fn rules(&self) -> Result<WalkRules, String> {
-        let excluded = if self.exclude.is_empty() {
+        let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
+        let excluded = if lines.is_empty() {
             Gitignore::empty()
         } else {
             let here = fs::canonicalize(".")
                 .map_err(|error| format!("cannot find the current folder: {}", reason(&error)))?;
             let mut builder = GitignoreBuilder::new(here);
-            for pattern in &self.exclude {
-                builder.add_line(None, pattern).map_err(|error| wrong(&error))?;
+            for line in &lines {
+                if line.starts_with("../") {
+                    let why = "it leads out of the current directory";
+                    return Err(format!("--exclude: `{line}` excludes nothing: {why}"));
+                }
+                builder.add_line(None, line).map_err(|error| wrong(&error))?;
             }
             builder.build().map_err(|error| wrong(&error))?
         };
-        Ok(WalkRules { excluded, no_ignore: self.no_ignore })
+        Ok(WalkRules { lines, excluded, no_ignore: self.no_ignore })
     }
+}
+
+/// A pattern as a line of .gitignore, which knows no `./`.
+fn line_of(pattern: &str) -> String {
+    pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
 }
 
 fn wrong(error: &ignore::Error) -> String {
@@ -62,6 +72,8 @@ fn wrong(error: &ignore::Error) -> String {
 /// What the command line says of walking directories.
 #[derive(Debug)]
 pub(super) struct WalkRules {
+    /// The patterns, which start from the current folder.
+    pub(super) lines: Vec<String>,
     excluded: Gitignore,
     no_ignore: bool,
 }
