@@ -57,7 +57,7 @@ it (for -, the current folder); those on the command line count for more:
   select = [\"V1\", \"V2\"]      # in place of the default rules
   extend-select = [\"V6\"]     # besides them
   ignore = [\"V502\"]
-  deny = [\"warnings\"]       # in place of what is said above, as all of these
+  deny = [\"warnings\"]       # exit with 1 for these, too
   exclude = [\"third_party/\"] # as in .gitignore; what is named is read anyway
   baseline = \"vptx-baseline.json\"
 
@@ -65,8 +65,8 @@ it (for -, the current folder); those on the command line count for more:
   paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
   ignore = [\"V4\"]
 
-docs/vptx.schema.json describes the file for editors; many read its place from a
-first line `#:schema ./docs/vptx.schema.json`.
+docs/vptx.schema.json describes the file for editors: a first line `#:schema PATH`
+says where it is.
 
 Exit status: 0 nothing at error level and nothing denied (or --exit-zero, or
 --fix-only), 1 findings, or --diff shows some, 2 could not run.")]

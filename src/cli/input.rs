@@ -183,7 +183,7 @@ pub(super) fn expand(
                     let file = entry.file_type().is_some_and(|kind| !kind.is_dir());
                     let path = entry.path();
                     let left_out =
-                        || !named && excluded(path) || rules.exclude(&finder.whole(path));
+                        || !named && excluded(path) || rules.exclude(|| finder.whole(path));
                     if file && wants(path) && !left_out() {
                         inputs.push(Input::File(strip_dot(entry.path())));
                     }

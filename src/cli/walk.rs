@@ -93,9 +93,9 @@ impl WalkRules {
             .build()
     }
 
-    /// Whether a file, by its whole path, is left out.
-    pub(super) fn exclude(&self, path: &Path) -> bool {
-        matches(&self.excluded, path)
+    /// Whether a file, whose whole path `path` finds, is left out.
+    pub(super) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
+        !self.excluded.is_empty() && matches(&self.excluded, &path())
     }
 }
 
