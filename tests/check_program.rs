@@ -208,7 +208,7 @@ fn warnings_are_denied() {
     assert_eq!(concise(&folder, &["loose.ptx", "--deny", "warnings", "--fix"]).status, 0);
     let run = concise(&folder, &["--deny", "notes"]);
     assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("possible values: warnings"), "{}", run.stderr);
+    assert!(run.stderr.contains("`warnings` are all of these"), "{}", run.stderr);
 }
 
 #[test]
@@ -1151,7 +1151,7 @@ fn wrong_settings_are_said() {
       |
     2 | selct = ["V1"]
       | ^^^^^
-    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `exclude`, `baseline`, `per-path`
+    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`, `exclude`, `baseline`, `per-path`
     did you mean `select`?
     "#);
     insta::assert_snapshot!(said("[chek]\nselect = [\"V1\"]\n"), @r"
@@ -1183,7 +1183,7 @@ fn wrong_settings_are_said() {
       |
     3 | exclude = ["b"]
       | ^^^^^^^
-    unknown field `exclude`, expected one of `paths`, `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`
+    unknown field `exclude`, expected one of `paths`, `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`
     "#);
     for (text, part) in [
         ("[check\n", "TOML parse error"),

@@ -17,7 +17,10 @@ use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, Kind, LanguageName};
 use super::large::Parts;
 use super::progress::for_each;
-use super::settings::{Choices, Finder, Settings};
+use super::settings::{Choices, Denied, Finder, Settings};
+use super::show;
+use super::walk::{WalkArguments, WalkRules, subjects};
+use super::watch::watch;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target};
 use crate::check::{
     CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
@@ -61,15 +64,19 @@ it (for -, the current folder); those on the command line count for more:
   select = [\"V1\", \"V2\"]      # in place of the default rules
   extend-select = [\"V6\"]     # besides them
   ignore = [\"V502\"]
+  deny = [\"warnings\"]       # exit with 1 for these, too
   exclude = [\"third_party/\"] # as in .gitignore; what is named is read anyway
   baseline = \"vptx-baseline.json\"
 
   [[check.per-path]]
-  paths = [\"legacy/**\"]      # the same keys, up to ignore, for these files
+  paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
   ignore = [\"V4\"]
 
-Exit status: 0 nothing at error level, 1 findings, or --diff shows some, 2 could
-not run.")]
+docs/vptx.schema.json describes the file for editors: a first line `#:schema PATH`
+says where it is.
+
+Exit status: 0 nothing at error level and nothing denied (or --exit-zero, or
+--fix-only), 1 findings, or --diff shows some, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX or CUDA files, directories to walk for them, or - for standard input;
     /// the current directory without any
@@ -109,6 +116,10 @@ pub(super) struct Arguments {
     #[arg(long)]
     fix: bool,
 
+    /// Make fixes as with --fix, and do not report what is left
+    #[arg(long, conflicts_with_all = ["format", "statistics", "update_baseline"])]
+    fix_only: bool,
+
     /// With --fix or --diff: make those that may change the meaning, too
     #[arg(long)]
     unsafe_fixes: bool,
@@ -118,16 +129,20 @@ pub(super) struct Arguments {
     diff: bool,
 
     /// How findings are printed
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, visible_alias = "output-format")]
     format: Format,
 
     /// Print how often each rule was broken, not the findings
     #[arg(long, conflicts_with_all = ["format", "diff"])]
     statistics: bool,
 
-    /// Fail on these too, not only on errors
-    #[arg(long, value_enum, value_name = "WHAT")]
-    deny: Option<Deny>,
+    /// Fail on these too, not only on errors: warnings, or rules that are reported
+    #[arg(long, value_name = "warnings|RULES", value_delimiter = ',')]
+    deny: Option<Vec<Denied>>,
+
+    /// Exit with 0 even if there are findings
+    #[arg(long)]
+    exit_zero: bool,
 
     /// Do not report the findings that this file lists; --fix mends them, too
     #[arg(long, value_name = "FILE")]
@@ -136,6 +151,22 @@ pub(super) struct Arguments {
     /// Write what is found in files to the baseline, and do not report it
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
     update_baseline: bool,
+
+    #[command(flatten)]
+    walk: WalkArguments,
+
+    /// List the files that would be read, and check nothing
+    #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "watch", "update_baseline"])]
+    show_files: bool,
+
+    /// Print the settings in force as vptx.toml has them, for the files that are named
+    /// or else the current directory, and check nothing
+    #[arg(long, conflicts_with_all = ["show_files", "fix", "fix_only", "diff", "watch"])]
+    show_settings: bool,
+
+    /// Check again whenever a file or its settings change, until Ctrl-C
+    #[arg(long, conflicts_with = "update_baseline")]
+    watch: bool,
 
     /// Read choices from this file only
     #[arg(long, value_name = "FILE")]
@@ -161,7 +192,7 @@ pub(super) struct Arguments {
 
     /// Print findings only, no summary
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -170,12 +201,6 @@ enum DialectName {
     Documented,
     /// What ptxas accepts
     Ptxas,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Deny {
-    /// Warnings
-    Warnings,
 }
 
 impl Arguments {
@@ -194,6 +219,7 @@ impl Arguments {
             select: self.select.clone(),
             extend,
             ignore: self.ignore.clone(),
+            deny: self.deny.clone(),
         })
     }
 
@@ -204,15 +230,37 @@ impl Arguments {
 
     /// What to read.
     fn inputs(&self) -> Vec<PathBuf> {
-        if !self.paths.is_empty() {
-            return self.paths.clone();
-        }
-        vec![if self.stdin_filename.is_some() { "-".into() } else { ".".into() }]
+        subjects(&self.paths, self.stdin_filename.as_deref())
+    }
+
+    /// What is to be read; troubles go to `tell`.
+    fn found(
+        &self,
+        finder: &Finder,
+        rules: &WalkRules,
+        tell: impl FnMut(String),
+    ) -> Vec<Input> {
+        let known = |path: &Path| {
+            let settings = finder.of(path).ok();
+            let chosen = self.chosen(settings.as_ref().map(|(settings, _)| &**settings));
+            Kind::of(path, chosen).is_walked(self.language)
+        };
+        input::expand(&self.inputs(), known, finder, rules, tell)
+    }
+
+    /// Whether fixes are written, to files or to standard output.
+    fn writes(&self) -> bool {
+        (self.fix || self.fix_only) && !self.diff
+    }
+
+    /// Whether findings are reported.
+    fn reports(&self) -> bool {
+        !self.diff && !self.statistics && !self.fix_only
     }
 
     /// The fixes to make, if any.
     fn most(&self) -> Option<Applicability> {
-        (self.fix || self.diff).then_some(if self.unsafe_fixes {
+        (self.fix || self.fix_only || self.diff).then_some(if self.unsafe_fixes {
             Applicability::Unsafe
         } else {
             Applicability::Safe
@@ -259,10 +307,37 @@ struct Checked {
     skipped: Vec<Skipped>,
     /// What is said of a target or version that was asked for and is not known.
     unknown: Vec<String>,
+    /// What a run fails on besides errors.
+    denied: Vec<Denied>,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let is_stdin = arguments.inputs().iter().any(|path| path.as_os_str() == "-");
+    let possible = match arguments.walk.set_threads() {
+        Ok(()) if arguments.watch && is_stdin => Err("--watch wants files, not -".to_string()),
+        possible => possible,
+    };
+    if let Err(message) = possible {
+        trouble(&message);
+        return Ok(FAILED);
+    }
+    if arguments.watch {
+        return watch(
+            arguments.quiet,
+            || dependencies(arguments),
+            || {
+                run_once(arguments, out)?;
+                out.stream.flush().map(|()| 0)
+            },
+        );
+    }
+    run_once(arguments, out)
+}
+
+fn run_once(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     match prepare(arguments) {
+        Ok(run) if arguments.show_files => run.show_files(arguments, out),
+        Ok(run) if arguments.show_settings => run.show_settings(arguments, out),
         Ok(run) => run.run(arguments, out),
         Err(message) => {
             trouble(&message);
@@ -271,9 +346,32 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
 }
 
+/// The files that a run's output depends on, as they are now.
+fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        arguments.config.iter().chain(&arguments.baseline).cloned().collect();
+    let finder = Finder::new(arguments.config.as_deref(), arguments.isolated);
+    if let (Ok(finder), Ok(rules)) = (finder, arguments.walk.rules()) {
+        // The run has said what is wrong.
+        for input in arguments.found(&finder, &rules, drop) {
+            if let Some(path) = input.path() {
+                // Those above a file that is named are found so.
+                finder.whole(path);
+                files.push(path.to_path_buf());
+            }
+        }
+        files.extend(finder.here().ok().and_then(|settings| settings.baseline.clone()));
+        files.extend(finder.files());
+    }
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
 /// What a run needs besides its arguments.
 struct Run {
     finder: Finder,
+    rules: WalkRules,
     choices: Choices,
     baseline: Option<Baseline>,
 }
@@ -283,46 +381,118 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
         return Err("--unsafe-fixes belongs to --fix or --diff".into());
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
+    let rules = arguments.walk.rules()?;
     let file = match &arguments.baseline {
         Some(file) => Some(file.clone()),
         None => finder.here()?.baseline.clone(),
     };
     let baseline = match file {
+        Some(_) if arguments.show_files || arguments.show_settings => None,
         Some(file) => Some(Baseline::read(&file, arguments.update_baseline)?),
         None if arguments.update_baseline => {
             return Err("--update-baseline wants to know where: --baseline FILE".into());
         }
         None => None,
     };
-    Ok(Run { finder, choices: arguments.choices()?, baseline })
+    Ok(Run { finder, rules, choices: arguments.choices()?, baseline })
 }
 
 impl Run {
-    fn run(mut self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-        let mut troubles = 0usize;
-        let known = |path: &Path| {
-            let settings = self.finder.of(path).ok();
-            let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
-            Kind::of(path, chosen).is_walked(arguments.language)
-        };
-        // What is wrong with settings is told of with the file.
-        let excluded = |path: &Path| {
-            self.finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path))
-        };
-        let mut inputs = input::expand(&arguments.inputs(), known, excluded, |message| {
+    /// What is to be read, and how often that cannot be told.
+    fn inputs(&self, arguments: &Arguments) -> (Vec<Input>, usize) {
+        let mut troubles = 0;
+        let tell = |message: String| {
             troubles += 1;
             trouble(&message);
-        });
-        if arguments.fix && !arguments.diff {
+        };
+        let mut inputs = arguments.found(&self.finder, &self.rules, tell);
+        if arguments.writes() {
             input::keep_one_name(&mut inputs);
         }
+        (inputs, troubles)
+    }
+
+    fn show_files(&self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+        let (inputs, mut troubles) = self.inputs(arguments);
+        for input in &inputs {
+            match input.path() {
+                None => writeln!(out.stream, "-")?,
+                Some(path) => match fs::metadata(path) {
+                    Ok(_) => writeln!(out.stream, "{}", path.display())?,
+                    Err(error) => {
+                        troubles += 1;
+                        trouble(&format!("cannot read `{}`: {}", path.display(), reason(&error)));
+                    }
+                },
+            }
+        }
+        Ok(if troubles > 0 { FAILED } else { 0 })
+    }
+
+    /// Files whose settings are the same share one text.
+    fn show_settings(&self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+        let mut troubles = 0;
+        let baseline = match (&arguments.baseline, self.finder.here()) {
+            (Some(file), _) => Some(std::path::absolute(file)?),
+            (None, Ok(settings)) => settings.baseline.clone(),
+            (None, Err(_)) => None,
+        };
+        let shown = show::Command {
+            choices: &self.choices,
+            exclude: &self.rules.lines,
+            baseline: baseline.as_deref(),
+        };
+        let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+        let named = !arguments.paths.is_empty() || arguments.stdin_filename.is_some();
+        let inputs = if named {
+            let (inputs, count) = self.inputs(arguments);
+            troubles += count;
+            inputs
+        } else {
+            vec![Input::Stdin]
+        };
+        for input in &inputs {
+            let path = input.path().or(arguments.stdin_filename.as_deref());
+            let found = match path {
+                Some(path) => self.finder.of(path).map(|(settings, path)| (settings, Some(path))),
+                None => self.finder.here().map(|settings| (settings, None)),
+            };
+            let (settings, whole) = match found {
+                Ok(found) => found,
+                Err(message) => {
+                    troubles += 1;
+                    trouble(&message);
+                    continue;
+                }
+            };
+            let text = show::settings(&settings, whole.as_deref(), &shown);
+            let name = path.map_or_else(|| ".".to_string(), |path| path.display().to_string());
+            match texts.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(name),
+                None => texts.push((text, vec![name])),
+            }
+        }
+        for (at, (text, names)) in texts.iter().enumerate() {
+            if at > 0 {
+                writeln!(out.stream)?;
+            }
+            for name in names {
+                writeln!(out.stream, "# {}", name.escape_debug())?;
+            }
+            out.stream.write_all(text.as_bytes())?;
+        }
+        Ok(if troubles > 0 { FAILED } else { 0 })
+    }
+
+    fn run(mut self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+        let (inputs, mut troubles) = self.inputs(arguments);
         // Several have a core each, which takes less time in all.
         let alone = inputs.len() == 1;
         let outcomes = for_each("checked", &inputs, |input| {
             self.check(input, alone, arguments, out.style.color)
         });
 
-        let filter = arguments.fix && !arguments.diff && inputs.contains(&Input::Stdin);
+        let filter = arguments.writes() && inputs.contains(&Input::Stdin);
         let mut errors = errors();
         let mut reporter = Reporter::new(arguments.format, out.style);
         let mut totals = Totals::default();
@@ -372,7 +542,7 @@ impl Run {
                     text.extend_from_slice(shown);
                 }
             }
-            if !arguments.diff && !arguments.statistics {
+            if arguments.reports() {
                 if diagnostics.is_empty() {
                     reporter.clean(&mut text, name)?;
                 } else {
@@ -389,7 +559,7 @@ impl Run {
             paths.extend(checked.path);
         }
         text.clear();
-        if !arguments.diff && !arguments.statistics {
+        if arguments.reports() {
             reporter.finish(&mut text)?;
         }
         if arguments.statistics {
@@ -441,10 +611,11 @@ impl Run {
                 )?;
             }
         }
-        let denied = arguments.deny == Some(Deny::Warnings) && totals.counts.warnings > 0;
+        let fails = !arguments.fix_only && (totals.counts.errors > 0 || totals.denied);
         Ok(match () {
             () if troubles > 0 => FAILED,
-            () if totals.counts.errors > 0 || denied || totals.changed > 0 => FOUND,
+            () if arguments.exit_zero => 0,
+            () if fails || totals.changed > 0 => FOUND,
             () => 0,
         })
     }
@@ -460,7 +631,7 @@ impl Run {
             Input::File(path) | Input::Walked(path) => Some(path),
             Input::Stdin => arguments.stdin_filename.as_ref(),
         };
-        if arguments.fix && !arguments.diff {
+        if arguments.writes() {
             input.must_be_replaceable()?;
         }
         let settings: Result<(Arc<Settings>, Option<PathBuf>), String> = match named {
@@ -477,6 +648,7 @@ impl Run {
         let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
         let language = kind.language(&name, small.as_deref().unwrap_or_default())?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
+        let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
         let clean = parts.and_then(|parts| {
             let work = |part: &Part<'_>, known: &mut Known| check_part(part, &options, known);
             parts.each(alone, work)
@@ -497,6 +669,7 @@ impl Run {
             targetless: language == Language::Cuda && options.target.is_none(),
             skipped: Vec::new(),
             unknown: unknown(&options),
+            denied,
         };
         if let Some(bytes) = &bytes
             && language == Language::Cuda
@@ -588,6 +761,8 @@ struct Totals {
     targetless: bool,
     /// How many `asm` statements were not read.
     skipped: BTreeMap<SkipReason, usize>,
+    /// Whether there are findings to fail on that are no errors.
+    denied: bool,
 }
 
 impl Totals {
@@ -601,6 +776,7 @@ impl Totals {
             *self.skipped.entry(skipped.reason).or_default() += 1;
         }
         for diagnostic in &checked.diagnostics {
+            self.denied |= checked.denied.iter().any(|denied| denied.holds_for(diagnostic));
             if let Some(fix) = choose_fix(&diagnostic.fixes, Applicability::Unsafe) {
                 self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
             }
@@ -627,6 +803,17 @@ impl Totals {
         out: &mut impl Write,
     ) -> io::Result<()> {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let place = format!(
+            "{} video instruction{} of {} file{}",
+            self.statements,
+            plural(self.statements),
+            self.files,
+            plural(self.files),
+        );
+        if arguments.fix_only && !arguments.diff {
+            let fixed = if self.mended > 0 { findings(self.mended) } else { "nothing".into() };
+            return writeln!(out, "{fixed} fixed in {place}");
+        }
         let found = self.counts.summary();
         let found = match (&found, arguments.most()) {
             (Some(found), Some(_)) if self.mended > 0 => format!("{found} left"),
@@ -639,14 +826,7 @@ impl Totals {
             let verb = if arguments.diff { "would be mended" } else { "mended" };
             write!(out, "{} {verb}, ", findings(self.mended))?;
         }
-        writeln!(
-            out,
-            "{found} in {} video instruction{} of {} file{}",
-            self.statements,
-            plural(self.statements),
-            self.files,
-            plural(self.files),
-        )?;
+        writeln!(out, "{found} in {place}")?;
         let skipped: usize = self.skipped.values().sum();
         if skipped > 0 {
             let reasons =

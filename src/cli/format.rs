@@ -15,6 +15,7 @@ use super::kind::{Chosen, Extension, Kind, OnlyPtx};
 use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Finder, Settings};
+use super::walk::{WalkArguments, subjects};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::check::Part;
 use crate::diagnostic::Diagnostic;
@@ -26,6 +27,8 @@ use crate::report::{FileReport, Format, Reporter};
 use crate::source::{UNDECODABLE, decoded, utf8};
 
 #[derive(Debug, Args)]
+// Each is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
 White space and line breaks are settled by one rule, and video instructions are
 written as the manual spells them: modifiers in its order, nothing twice,
@@ -37,7 +40,8 @@ A comment `// vptx: fmt off` between statements, up to `// vptx: fmt on` or the
 end of the file, keeps what stands there as it is.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). All of them, with their defaults:
+it (for -, the current folder). What `exclude` under [check] names is not formatted
+either, unless it is named on the command line. All options, with their defaults:
 
   [extension]
   txt = \"ptx\"                # as --extension txt=ptx
@@ -51,8 +55,9 @@ it (for -, the current folder). All of them, with their defaults:
 Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX files, named *.ptx or starting with .version, directories to walk for *.ptx, or - for a filter
-    #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
+    /// PTX files, named *.ptx or starting with .version, directories to walk for
+    /// *.ptx, or - for a filter; the current directory without any
+    #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
 
     /// Write nothing; fail if something would change
@@ -62,6 +67,18 @@ pub(super) struct Arguments {
     /// Write nothing; print the changes as a unified diff
     #[arg(long)]
     diff: bool,
+
+    /// Write files in place, as is done without it; for those used to clang-format
+    #[arg(long, short)]
+    in_place: bool,
+
+    #[command(flatten)]
+    walk: WalkArguments,
+
+    /// The name that standard input goes by in settings and messages; without paths
+    /// standard input is read
+    #[arg(long, value_name = "NAME")]
+    stdin_filename: Option<PathBuf>,
 
     /// Read options from this file only
     #[arg(long, value_name = "FILE")]
@@ -77,7 +94,17 @@ pub(super) struct Arguments {
 
     /// Print no summary and no names of files
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
+}
+
+impl Arguments {
+    /// How an input is named to the reader.
+    fn name(&self, input: &Input) -> String {
+        match (input, &self.stdin_filename) {
+            (Input::Stdin, Some(name)) => name.display().to_string(),
+            _ => input.name(),
+        }
+    }
 }
 
 /// What became of one input.
@@ -95,27 +122,27 @@ enum Outcome {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let finder = match Finder::new(arguments.config.as_deref(), false) {
-        Ok(finder) => finder,
+    let ready = arguments.walk.set_threads().and_then(|()| {
+        Ok((Finder::new(arguments.config.as_deref(), false)?, arguments.walk.rules()?))
+    });
+    let (finder, rules) = match ready {
+        Ok(ready) => ready,
         Err(message) => {
             trouble(&message);
             return Ok(FAILED);
         }
     };
     let mut troubles = 0usize;
-    let mut inputs = input::expand(
-        &arguments.paths,
-        |path| {
-            let settings = finder.of(path).ok();
-            let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
-            Kind::of(path, chosen) == Kind::Ptx
-        },
-        |_| false,
-        |message| {
-            troubles += 1;
-            trouble(&message);
-        },
-    );
+    let known = |path: &Path| {
+        let settings = finder.of(path).ok();
+        let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
+        Kind::of(path, chosen) == Kind::Ptx
+    };
+    let subjects = subjects(&arguments.paths, arguments.stdin_filename.as_deref());
+    let mut inputs = input::expand(&subjects, known, &finder, &rules, |message| {
+        troubles += 1;
+        trouble(&message);
+    });
     if !arguments.check && !arguments.diff {
         input::keep_one_name(&mut inputs);
     }
@@ -142,12 +169,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     out.stream.write_all(&text)?;
                 }
                 if arguments.check && !arguments.diff && !arguments.quiet {
-                    writeln!(out.stream, "would format {}", input.name())?;
+                    writeln!(out.stream, "would format {}", arguments.name(input))?;
                 }
             }
             Outcome::Wrong { bytes, diagnostics } => {
                 wrong += 1;
-                let (path, source) = (&input.name(), &decoded(&bytes));
+                let (path, source) = (&arguments.name(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
@@ -208,12 +235,13 @@ fn treat(
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
     }
-    let by_name = match input.path() {
+    let named = input.path().or(arguments.stdin_filename.as_deref());
+    let by_name = match named {
         Some(path) => finder.of(path).map(|(settings, _)| settings),
         None => finder.here(),
     };
     let chosen = arguments.chosen(by_name.as_deref().ok());
-    let kind = Kind::told(arguments.language.map(Into::into), input.path(), chosen);
+    let kind = Kind::told(arguments.language.map(Into::into), named, chosen);
     let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
     // What cannot be read is told of first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
@@ -226,7 +254,7 @@ fn treat(
                 .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
         ),
     };
-    let settings = match &path {
+    let settings = match path.as_deref().or(arguments.stdin_filename.as_deref()) {
         Some(path) => finder.of(path)?.0,
         None => finder.here()?,
     };
@@ -249,7 +277,7 @@ fn treat(
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
-            return Err(format!("`{}` is left alone: {why}", input.name()));
+            return Err(format!("`{}` is left alone: {why}", arguments.name(input)));
         }
         Err(error) => {
             return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
@@ -260,7 +288,9 @@ fn treat(
         return Ok(Outcome::Same(prints.then_some(formatted)));
     }
     if arguments.diff {
-        return Ok(Outcome::Changed { text: diff(&input.name(), &bytes, &formatted, color) });
+        return Ok(Outcome::Changed {
+            text: diff(&arguments.name(input), &bytes, &formatted, color),
+        });
     }
     match (path, bytes.stamp()) {
         (Some(path), Some(stamp)) => put(input, &path, &[formatted], stamp, arguments.check),

@@ -5,11 +5,12 @@ use std::io::{self, Read, Seek};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use memmap2::MmapMut;
 
 use super::files::{Access, Stamp, read_bounded};
 use super::large::LARGE;
+use super::settings::Finder;
+use super::walk::WalkRules;
 use crate::hash::Set;
 use crate::source::MAX_LEN;
 
@@ -48,14 +49,6 @@ impl Input {
                 Err(format!("cannot write `{}`: it is not a regular file", self.name()))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// The path, if it is a file.
-    pub(super) fn path(&self) -> Option<&Path> {
-        match self {
-            Input::Stdin => None,
-            Input::File(path) | Input::Walked(path) => Some(path),
         }
     }
 
@@ -161,13 +154,18 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 /// The inputs that the arguments name: files as they are, directories walked
-/// for what is wanted in order of their names. Troubles go to `trouble`.
+/// for what is wanted in order of their names, less what settings or the command line
+/// exclude. Troubles go to `trouble`.
 pub(super) fn expand(
     arguments: &[PathBuf],
     wants: impl Fn(&Path) -> bool,
-    excluded: impl Fn(&Path) -> bool,
+    finder: &Finder,
+    rules: &WalkRules,
     mut trouble: impl FnMut(String),
 ) -> Vec<Input> {
+    // What is wrong with settings is told of with the file.
+    let excluded =
+        |path: &Path| finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path));
     let mut inputs = Vec::new();
     for argument in arguments {
         if argument.as_os_str() == "-" {
@@ -182,15 +180,15 @@ pub(super) fn expand(
         let before = inputs.len();
         // What is named is read, whatever the settings say.
         let named = excluded(&argument.join("any"));
-        let walk =
-            WalkBuilder::new(argument).sort_by_file_path(Path::cmp).require_git(false).build();
-        for entry in walk {
+        for entry in rules.walk(argument) {
             match entry {
                 Ok(entry) => {
                     // Neither what is elsewhere, by a link, nor pipes and devices.
                     let file = entry.file_type().is_some_and(|kind| kind.is_file());
                     let path = entry.path();
-                    if file && wants(path) && (named || !excluded(path)) {
+                    let left_out =
+                        || !named && excluded(path) || rules.exclude(|| finder.whole(path));
+                    if file && wants(path) && !left_out() {
                         inputs.push(Input::Walked(strip_dot(entry.path())));
                     }
                 }

@@ -68,7 +68,7 @@ pub(super) struct Arguments {
 
     /// Tell nothing of what was rewritten
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -55,8 +55,17 @@ pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> 
 }
 
 fn page(command: &Command) -> Man {
+    let command = command.clone().mut_args(|argument| {
+        // They would not be mentioned.
+        let aliases = argument.get_visible_aliases().unwrap_or_default();
+        let Some(help) = argument.get_help().filter(|_| !aliases.is_empty()) else {
+            return argument;
+        };
+        let help = format!("{help} [aliases: --{}]", aliases.join(", --"));
+        argument.help(help)
+    });
     // Its own choice would be the command's name in place of the program's.
-    Man::new(command.clone()).source(concat!("vptx ", env!("CARGO_PKG_VERSION")))
+    Man::new(command).source(concat!("vptx ", env!("CARGO_PKG_VERSION")))
 }
 
 fn write_all(program: &Command, folder: &Path) -> io::Result<()> {

@@ -16,13 +16,17 @@ mod lower;
 mod man;
 mod progress;
 mod settings;
+mod show;
 mod temporary;
+mod walk;
+mod watch;
 
 use std::io::{self, IoSlice, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::check::CheckOptions;
@@ -46,6 +50,10 @@ struct Arguments {
     /// When to use colours; NO_COLOR and CLICOLOR are heeded
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     color: Color,
+
+    /// The same as the command's own --quiet: no summaries
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 // Arguments of the command that is called are made, those of others are not.
@@ -71,6 +79,21 @@ enum Command {
     Man(man::Arguments),
 }
 
+impl Command {
+    /// Makes it say no more than it must.
+    fn silence(&mut self) {
+        match self {
+            Command::Check(arguments) => arguments.quiet = true,
+            Command::Fmt(arguments) => arguments.quiet = true,
+            Command::Lower(arguments) => arguments.quiet = true,
+            Command::Eval(_)
+            | Command::Explain(_)
+            | Command::Completions { .. }
+            | Command::Man(_) => {}
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Color {
     /// On a terminal
@@ -89,10 +112,13 @@ const FAILED: u8 = 2;
 
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let mut arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return told(&error),
+        Err(error) => return told(&without_tip(error)),
     };
+    if arguments.quiet {
+        arguments.command.silence();
+    }
     let choice = match arguments.color {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
@@ -124,6 +150,13 @@ pub fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => unwritable(&error),
     }
+}
+
+/// A usage error without the tip to write `--` before an option that does not exist: no
+/// file is meant.
+fn without_tip(mut error: clap::Error) -> clap::Error {
+    let _ = error.remove(ContextKind::Suggested);
+    error
 }
 
 /// Ends with what arguments are answered by: usage errors with 2, help and version with 0.

@@ -1,7 +1,7 @@
 //! `vptx.toml`
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::Selector;
@@ -74,6 +75,8 @@ struct Check {
     extend_select: Option<Vec<Selector>>,
     #[serde(deserialize_with = "words")]
     ignore: Option<Vec<Selector>>,
+    #[serde(deserialize_with = "words")]
+    deny: Option<Vec<Denied>>,
     exclude: Vec<String>,
     baseline: Option<PathBuf>,
     per_path: Vec<PerPath>,
@@ -95,6 +98,8 @@ struct PerPath {
     extend_select: Option<Vec<Selector>>,
     #[serde(deserialize_with = "words")]
     ignore: Option<Vec<Selector>>,
+    #[serde(deserialize_with = "words")]
+    deny: Option<Vec<Denied>>,
 }
 
 fn word<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
@@ -115,8 +120,45 @@ fn words<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
         .map(Some)
 }
 
+/// Findings that a run fails on besides errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Denied {
+    Warnings,
+    Rules(Selector),
+}
+
+impl Denied {
+    pub(super) fn holds_for(&self, finding: &Diagnostic) -> bool {
+        match self {
+            Denied::Warnings => finding.severity == Severity::Warning,
+            Denied::Rules(rules) => rules.matches(finding.code),
+        }
+    }
+}
+
+impl Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Denied::Warnings => f.write_str("warnings"),
+            Denied::Rules(rules) => rules.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Denied {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Denied, String> {
+        if text.trim() == "warnings" {
+            return Ok(Denied::Warnings);
+        }
+        let rules = text.parse().map(Denied::Rules);
+        rules.map_err(|error: String| format!("{error}; `warnings` are all of these"))
+    }
+}
+
 /// Choices for checking, of a file, a part of it, or the command line.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Choices {
     pub(super) dialect: Option<Dialect>,
     pub(super) target: Option<Target>,
@@ -124,6 +166,7 @@ pub(super) struct Choices {
     pub(super) select: Option<Vec<Selector>>,
     pub(super) extend: Vec<Selector>,
     pub(super) ignore: Vec<Selector>,
+    pub(super) deny: Option<Vec<Denied>>,
 }
 
 impl Choices {
@@ -150,10 +193,27 @@ pub(super) struct Settings {
     pub(super) format: FormatOptions,
     /// The file of known findings.
     pub(super) baseline: Option<PathBuf>,
+    /// The folder of the file, from which patterns start.
+    pub(super) folder: Option<PathBuf>,
     check: Choices,
-    per_path: Vec<(Gitignore, Choices)>,
+    pub(super) per_path: Vec<Part>,
     exclude: Gitignore,
+    /// Its patterns as written.
+    pub(super) exclude_lines: Vec<String>,
 }
+
+/// What a file says of some files.
+#[derive(Debug)]
+pub(super) struct Part {
+    paths: Gitignore,
+    /// Its patterns as written.
+    pub(super) lines: Vec<String>,
+    pub(super) choices: Choices,
+}
+
+/// How many patterns of paths a file may have. One takes up to 8 KB once it is
+/// compiled.
+const MAX_PATTERNS: usize = 4096;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -161,9 +221,11 @@ impl Default for Settings {
             extensions: Vec::new(),
             format: FormatOptions::default(),
             baseline: None,
+            folder: None,
             check: Choices::default(),
             per_path: Vec::new(),
             exclude: Gitignore::empty(),
+            exclude_lines: Vec::new(),
         }
     }
 }
@@ -172,12 +234,28 @@ impl Settings {
     /// How to check a file, or text without one.
     pub(super) fn check(&self, path: Option<&Path>, command: &Choices) -> CheckOptions {
         let mut options = self.check.apply(CheckOptions::default());
-        for (paths, choices) in &self.per_path {
-            if path.is_some_and(|path| matches(paths, path)) {
-                options = choices.apply(options);
+        for part in &self.per_path {
+            if path.is_some_and(|path| matches(&part.paths, path)) {
+                options = part.choices.apply(options);
             }
         }
         command.apply(options)
+    }
+
+    /// What a run fails on besides errors: the last that says so counts.
+    pub(super) fn denied<'a>(
+        &'a self,
+        path: Option<&Path>,
+        command: &'a Choices,
+    ) -> Option<&'a [Denied]> {
+        let by_path = || {
+            let mut parts = self.per_path.iter().rev();
+            parts.find_map(|part| {
+                let denied = part.choices.deny.as_ref()?;
+                path.is_some_and(|path| matches(&part.paths, path)).then_some(denied)
+            })
+        };
+        command.deny.as_ref().or_else(by_path).or(self.check.deny.as_ref()).map(Vec::as_slice)
     }
 
     /// Whether a file is not to be looked at unless it is named.
@@ -186,7 +264,8 @@ impl Settings {
     }
 }
 
-fn matches(patterns: &Gitignore, path: &Path) -> bool {
+/// Whether a file, by its whole path, is one of those that patterns name.
+pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
     // Paths elsewhere would be an error to the matcher.
     !patterns.is_empty()
         && path.starts_with(patterns.path())
@@ -201,6 +280,8 @@ pub(super) type Found = Result<Arc<Settings>, String>;
 pub(super) struct Finder {
     /// Where settings are given, in place of what is found.
     fixed: Option<Arc<Settings>>,
+    /// The files that were read.
+    files: Mutex<Vec<PathBuf>>,
     /// By folder as named: the folder itself, and its settings.
     known: Mutex<Map<PathBuf, (PathBuf, Found)>>,
 }
@@ -217,16 +298,32 @@ impl Finder {
             None if isolated => Some(Arc::default()),
             None => None,
         };
-        Ok(Finder { fixed, known: Mutex::default() })
+        let files = Mutex::new(config.map(Path::to_path_buf).into_iter().collect());
+        Ok(Finder { fixed, files, known: Mutex::default() })
+    }
+
+    /// The files that were read so far, right or wrong.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The whole path of a file.
+    pub(super) fn whole(&self, path: &Path) -> PathBuf {
+        self.folder_of(path).0.join(path.file_name().unwrap_or_default())
     }
 
     /// The nearest settings in the file's folder or above it, and the file's
     /// whole path.
     pub(super) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), String> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let (folder, settings) = self.folder(folder.unwrap_or(Path::new(".")));
+        let (folder, settings) = self.folder_of(path);
         let name = path.file_name().unwrap_or_default();
         settings.map(|settings| (settings, folder.join(name)))
+    }
+
+    /// The folder of a file, and its settings.
+    fn folder_of(&self, path: &Path) -> (PathBuf, Found) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        self.folder(folder.unwrap_or(Path::new(".")))
     }
 
     /// The settings for the folder in which the program was started.
@@ -244,7 +341,11 @@ impl Finder {
         let file = folder.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file());
         let settings = match (&self.fixed, file) {
             (Some(fixed), _) => Ok(Arc::clone(fixed)),
-            (None, Some(file)) => read(&file, Access::Regular),
+            (None, Some(file)) => {
+                let settings = read(&file, Access::Regular);
+                self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+                settings
+            }
             (None, None) => Ok(Arc::default()),
         };
         let found = (folder, settings);
@@ -272,6 +373,11 @@ fn read(file: &Path, access: Access) -> Found {
         }
         builder.build().map_err(|error| wrong(format!("check.{key}: {error}")))
     };
+    let count = check.exclude.len() + check.per_path.iter().map(|it| it.paths.len()).sum::<usize>();
+    if count > MAX_PATTERNS {
+        let most = format!("at most {MAX_PATTERNS} are taken");
+        return Err(wrong(format!("{count} patterns of paths: {most}; name folders, not files")));
+    }
     let mut per_path = Vec::with_capacity(check.per_path.len());
     for part in check.per_path {
         if part.paths.is_empty() {
@@ -284,8 +390,10 @@ fn read(file: &Path, access: Access) -> Found {
             select: part.select,
             extend: part.extend_select.unwrap_or_default(),
             ignore: part.ignore.unwrap_or_default(),
+            deny: part.deny,
         };
-        per_path.push((patterns("per-path.paths", &part.paths)?, choices));
+        let paths = patterns("per-path.paths", &part.paths)?;
+        per_path.push(Part { paths, lines: part.paths, choices });
     }
     let extensions = extension.iter().map(|(ending, language)| {
         let language = language.parse();
@@ -297,6 +405,7 @@ fn read(file: &Path, access: Access) -> Found {
         format: format_options(&format).map_err(wrong)?,
         baseline: check.baseline.map(|baseline| folder.join(baseline)),
         exclude: patterns("exclude", &check.exclude)?,
+        exclude_lines: check.exclude,
         check: Choices {
             dialect: check.dialect,
             target: check.target,
@@ -304,8 +413,10 @@ fn read(file: &Path, access: Access) -> Found {
             select: check.select,
             extend: check.extend_select.unwrap_or_default(),
             ignore: check.ignore.unwrap_or_default(),
+            deny: check.deny,
         },
         per_path,
+        folder: Some(folder),
     }))
 }
 

@@ -1,0 +1,110 @@
+//! Which files of folders are read, and by how many threads.
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{Walk, WalkBuilder};
+
+use super::input::reason;
+use super::settings::matches;
+
+#[derive(Debug, Args)]
+pub(super) struct WalkArguments {
+    /// Read no such files in directories: as in .gitignore, from the current
+    /// directory on; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+
+    /// Read in directories what .gitignore, .ignore and the like exclude, too
+    #[arg(long)]
+    no_ignore: bool,
+
+    /// Work with this many threads [default: one for each core]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl WalkArguments {
+    /// Makes all later work take as many threads as are wanted; once in a process.
+    pub(super) fn set_threads(&self) -> Result<(), String> {
+        let Some(jobs) = self.jobs else {
+            return Ok(());
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into());
+        pool.build_global().map_err(|error| format!("cannot start {jobs} threads: {error}"))
+    }
+
+    /// What the arguments say, ready to be asked.
+    pub(super) fn rules(&self) -> Result<WalkRules, String> {
+        let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
+        let excluded = if lines.is_empty() {
+            Gitignore::empty()
+        } else {
+            let here = fs::canonicalize(".")
+                .map_err(|error| format!("cannot find the current folder: {}", reason(&error)))?;
+            let mut builder = GitignoreBuilder::new(here);
+            for line in &lines {
+                if line.starts_with("../") {
+                    let why = "it leads out of the current directory";
+                    return Err(format!("--exclude: `{line}` excludes nothing: {why}"));
+                }
+                builder.add_line(None, line).map_err(|error| wrong(&error))?;
+            }
+            builder.build().map_err(|error| wrong(&error))?
+        };
+        Ok(WalkRules { lines, excluded, no_ignore: self.no_ignore })
+    }
+}
+
+/// A pattern as a line of .gitignore, which knows no `./`.
+fn line_of(pattern: &str) -> String {
+    pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
+}
+
+fn wrong(error: &ignore::Error) -> String {
+    format!("--exclude: {error}")
+}
+
+/// What the command line says of walking directories.
+#[derive(Debug)]
+pub(super) struct WalkRules {
+    /// The patterns, which start from the current folder.
+    pub(super) lines: Vec<String>,
+    excluded: Gitignore,
+    no_ignore: bool,
+}
+
+impl WalkRules {
+    /// All of a folder, in order of the names.
+    pub(super) fn walk(&self, folder: &Path) -> Walk {
+        let heeded = !self.no_ignore;
+        WalkBuilder::new(folder)
+            .sort_by_file_path(Path::cmp)
+            .require_git(false)
+            .ignore(heeded)
+            .git_ignore(heeded)
+            .git_global(heeded)
+            .git_exclude(heeded)
+            .parents(heeded)
+            .build()
+    }
+
+    /// Whether a file, whose whole path `path` finds, is left out.
+    pub(super) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
+        !self.excluded.is_empty() && matches(&self.excluded, &path())
+    }
+}
+
+/// What to read: the paths, or without any standard input if it has a name, else the
+/// current folder.
+pub(super) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
+    match (paths, stdin) {
+        ([], Some(_)) => vec!["-".into()],
+        ([], None) => vec![".".into()],
+        _ => paths.to_vec(),
+    }
+}

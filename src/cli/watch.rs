@@ -1,0 +1,51 @@
+//! `vptx check --watch`
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often files are looked at.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// A file, and when it was written and its length if it is there.
+type Stamp = (PathBuf, Option<(SystemTime, u64)>);
+
+fn stamps(files: Vec<PathBuf>) -> Vec<Stamp> {
+    let stamp = |file: PathBuf| {
+        let data = fs::metadata(&file).ok();
+        let stamp = data.and_then(|data| Some((data.modified().ok()?, data.len())));
+        (file, stamp)
+    };
+    files.into_iter().map(stamp).collect()
+}
+
+/// Runs at once and whenever one of the files changes, comes or goes, until the process
+/// is ended or nobody reads what it writes.
+pub(super) fn watch(
+    quiet: bool,
+    files: impl Fn() -> Vec<PathBuf>,
+    mut run: impl FnMut() -> io::Result<u8>,
+) -> io::Result<u8> {
+    loop {
+        // What changes while it runs is run again.
+        let before = stamps(files());
+        let start = Instant::now();
+        run()?;
+        if !quiet {
+            let (count, time) = (before.len(), start.elapsed().as_millis());
+            let files = if count == 1 { "file" } else { "files" };
+            writeln!(
+                anstream::stderr(),
+                "vptx: checked in {time} ms; watching {count} {files}, Ctrl-C ends"
+            )?;
+        }
+        loop {
+            thread::sleep(PAUSE);
+            if stamps(files()) != before {
+                break;
+            }
+        }
+    }
+}
