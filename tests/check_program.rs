@@ -234,7 +234,7 @@ fn target_version_and_dialect() {
         ("--target", "90", "`90` is no target; one looks like `sm_90`"),
         ("--ptx-version", "8", "`8` is no PTX version; one looks like `8.5`"),
         ("--dialect", "ptax", "a similar value exists: 'ptxas'"),
-        ("--format", "xml", "[possible values: human, concise, json, sarif, github, junit]"),
+        ("--format", "xml", "[possible values: human, concise, json, sarif, github, junit, gitlab]"),
         ("--color", "often", "[possible values: auto, always, never]"),
     ] {
         let run = vptx_in(&folder.0, &["check", option, value], b"");

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::files::replace;
 use super::input::reason;
 use crate::diagnostic::Diagnostic;
+use crate::report::visible_path;
 use crate::source::LineIndex;
 
 /// What identifies a finding: its file, code and the text of its line, so that
@@ -48,7 +49,7 @@ const VERSION: u32 = 1;
 impl Baseline {
     /// Reads a file; one that is to be written may be missing.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
-        let name = file.display();
+        let name = visible_path(file);
         let mut known = BTreeMap::new();
         match fs::read_to_string(file) {
             Ok(text) => {
@@ -133,7 +134,7 @@ impl Baseline {
             .collect();
         let total = findings.iter().map(|finding| finding.count).sum();
         let cannot = |error: io::Error| {
-            format!("cannot write `{}`: {}", self.file.display(), reason(&error))
+            format!("cannot write `{}`: {}", visible_path(&self.file), reason(&error))
         };
         let mut text = serde_json::to_string_pretty(&Written { version: VERSION, findings })
             .map_err(|error| cannot(error.into()))?;

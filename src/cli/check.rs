@@ -13,7 +13,7 @@ use anstream::AutoStream;
 use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
-use super::files::{diff, edited, replace};
+use super::files::{DiffLook, diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
 use super::large::Parts;
 use super::progress::for_each;
@@ -22,10 +22,10 @@ use super::{FAILED, FOUND, Output, trouble};
 use crate::check::{
     CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
 };
-use crate::diagnostic::{Applicability, Diagnostic};
+use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Known, Selector, choose_fix, fix};
-use crate::report::{Counts, FileReport, Format, Reporter};
+use crate::report::{self, Counts, FileReport, Format, Reporter, Style, visible_path};
 use crate::source::decoded;
 
 #[derive(Debug, Args)]
@@ -114,8 +114,14 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Print how often each rule was broken, not the findings
-    #[arg(long, conflicts_with_all = ["format", "diff"])]
+    /// Write the report to this file, not to standard output; what it had is
+    /// replaced at the end of the run
+    #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
+    output_file: Option<PathBuf>,
+
+    /// Print how often each rule was broken, not the findings; with --format json
+    /// one object a line: code, name, count, and how many of these --fix makes
+    #[arg(long, conflicts_with = "diff")]
     statistics: bool,
 
     /// Fail on these too, not only on errors
@@ -189,6 +195,15 @@ impl Arguments {
         vec![if self.stdin_filename.is_some() { "-".into() } else { ".".into() }]
     }
 
+    /// Whether findings of a severity make the run fail.
+    fn denies(&self, severity: Severity) -> bool {
+        match severity {
+            Severity::Error => true,
+            Severity::Warning => self.deny == Some(Deny::Warnings),
+            Severity::Note => false,
+        }
+    }
+
     /// The fixes to make, if any.
     fn most(&self) -> Option<Applicability> {
         (self.fix || self.diff).then_some(if self.unsafe_fixes {
@@ -221,7 +236,7 @@ impl Source {
 struct Checked {
     statements: usize,
     /// How it is named to the reader.
-    name: String,
+    name: PathBuf,
     source: Source,
     diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
@@ -254,6 +269,9 @@ struct Run {
 }
 
 fn prepare(arguments: &Arguments) -> Result<Run, String> {
+    if arguments.statistics && !matches!(arguments.format, Format::Human | Format::Json) {
+        return Err("--statistics is printed for people, or with --format json".into());
+    }
     if arguments.unsafe_fixes && arguments.most().is_none() {
         return Err("--unsafe-fixes belongs to --fix or --diff".into());
     }
@@ -286,13 +304,23 @@ impl Run {
         });
         // Several have a core each, which takes less time in all.
         let alone = inputs.len() == 1;
-        let outcomes = for_each("checked", &inputs, |input| {
-            self.check(input, alone, arguments, out.style.color)
-        });
+        let look = out.diff_look();
+        let outcomes =
+            for_each("checked", &inputs, |input| self.check(input, alone, arguments, look));
 
         let filter = arguments.fix && !arguments.diff && inputs.contains(&Input::Stdin);
         let mut errors = AutoStream::auto(io::stderr().lock());
-        let mut reporter = Reporter::new(arguments.format, out.style);
+        // The file that the report goes to, and the report.
+        let mut report = arguments.output_file.clone().map(|file| (file, Vec::new()));
+        if let Some((file, _)) = &report
+            && reads(&inputs, file)
+        {
+            trouble(&format!("`{}` is read, and cannot be written", visible_path(file)));
+            return Ok(FAILED);
+        }
+        let style = if report.is_some() { Style::FILE } else { out.style };
+        let fails = |_, severity| arguments.denies(severity);
+        let mut reporter = Reporter::new(arguments.format, style).failing(fails);
         let mut totals = Totals::default();
         let mut paths = Vec::new();
         let mut text = Vec::new();
@@ -330,7 +358,7 @@ impl Run {
                     // Not through the stream, which may drop escapes.
                     io::stdout().write_all(shown)?;
                 } else {
-                    text.extend_from_slice(shown);
+                    out.write_diff(shown)?;
                 }
             }
             if !arguments.diff && !arguments.statistics {
@@ -342,7 +370,9 @@ impl Run {
                 }
             }
             // What a filter prints is taken for the text.
-            if filter {
+            if let Some((_, report)) = &mut report {
+                report.append(&mut text);
+            } else if filter {
                 errors.write_all(&text)?;
             } else {
                 out.stream.write_all(&text)?;
@@ -354,7 +384,7 @@ impl Run {
             reporter.finish(&mut text)?;
         }
         if arguments.statistics {
-            totals.statistics(&mut text)?;
+            totals.statistics(arguments.format, &mut text)?;
         }
         let tells =
             arguments.diff || arguments.format == Format::Human && !arguments.update_baseline;
@@ -362,7 +392,14 @@ impl Run {
         if tells && !arguments.quiet && totals.files > 0 {
             totals.summary(arguments, self.baseline.is_some(), &mut summary)?;
         }
-        if filter {
+        if let Some((file, mut report)) = report {
+            report.append(&mut text);
+            if let Err(message) = write_report(&file, &report) {
+                troubles += 1;
+                out.stream.flush()?;
+                trouble(&message);
+            }
+        } else if filter {
             errors.write_all(&text)?;
         } else {
             out.stream.write_all(&text)?;
@@ -402,7 +439,7 @@ impl Run {
                 )?;
             }
         }
-        let denied = arguments.deny == Some(Deny::Warnings) && totals.counts.warnings > 0;
+        let denied = arguments.denies(Severity::Warning) && totals.counts.warnings > 0;
         Ok(match () {
             () if troubles > 0 => FAILED,
             () if totals.counts.errors > 0 || denied || totals.changed > 0 => FOUND,
@@ -415,7 +452,7 @@ impl Run {
         input: &Input,
         alone: bool,
         arguments: &Arguments,
-        color: bool,
+        look: DiffLook,
     ) -> Result<Checked, String> {
         let named = match input {
             Input::File(path) => Some(path),
@@ -442,7 +479,7 @@ impl Run {
             None if clean.is_none() => Some(input.bytes()?),
             small => small,
         };
-        let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
+        let name = named.map_or_else(|| input.path(), PathBuf::as_path).to_path_buf();
         let mut checked = Checked {
             statements: clean.into_iter().flatten().sum(),
             name,
@@ -467,11 +504,32 @@ impl Run {
                 checked.diagnostics = diagnostics;
             }
             (Some(bytes), Some(most)) => {
-                mend(input, &bytes, &options, most, arguments, color, &mut checked);
+                mend(input, &bytes, &options, most, arguments, look, &mut checked);
             }
         }
         Ok(checked)
     }
+}
+
+/// Whether one of the inputs is the file: its text would be lost.
+fn reads(inputs: &[Input], file: &Path) -> bool {
+    // One that is not there is not read, either.
+    let Ok(file) = fs::canonicalize(file) else { return false };
+    let is_it = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|path| path == file);
+    inputs.iter().any(|input| matches!(input, Input::File(path) if is_it(path)))
+}
+
+/// Puts a report in the place of a file; a device, or a pipe, is written to.
+fn write_report(file: &Path, report: &[u8]) -> Result<(), String> {
+    let special = fs::metadata(file).is_ok_and(|data| !data.is_file());
+    let written = if special {
+        fs::OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(report))
+    } else {
+        // Where a link points to is what is replaced.
+        let place = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        replace(&place, &[report])
+    };
+    written.map_err(|error| format!("cannot write `{}`: {}", visible_path(file), reason(&error)))
 }
 
 /// Makes fixes in a file, or shows them.
@@ -481,7 +539,7 @@ fn mend(
     options: &CheckOptions,
     most: Applicability,
     arguments: &Arguments,
-    color: bool,
+    look: DiffLook,
     checked: &mut Checked,
 ) {
     let source = decoded(bytes);
@@ -491,7 +549,7 @@ fn mend(
     let stdin = *input == Input::Stdin;
     if mended != bytes {
         if arguments.diff {
-            checked.text = Some(diff(&checked.name, bytes, &mended, color));
+            checked.text = Some(diff(&checked.name, bytes, &mended, look));
         } else if let Input::File(path) = input {
             // Where a link points to is what is replaced.
             let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended]));
@@ -516,6 +574,8 @@ fn mend(
 struct Totals {
     counts: Counts,
     codes: BTreeMap<Code, usize>,
+    /// How many of them have a safe fix.
+    fixable: BTreeMap<Code, usize>,
     files: usize,
     statements: usize,
     mended: usize,
@@ -539,16 +599,24 @@ impl Totals {
                 self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
             }
             *self.codes.entry(diagnostic.code).or_default() += 1;
+            if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
+                *self.fixable.entry(diagnostic.code).or_default() += 1;
+            }
         }
     }
 
     /// How often each rule was broken, the most frequent first.
-    fn statistics(&self, out: &mut impl Write) -> io::Result<()> {
+    fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
         counts.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
         let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
         for (code, count) in counts {
+            if format == Format::Json {
+                let fixable = self.fixable.get(&code).copied().unwrap_or(0);
+                report::write_count(out, code, count, fixable)?;
+                continue;
+            }
             writeln!(out, "{count:width$}  {code}  {}", code.name())?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anstream::AutoStream;
 use clap::Args;
 
-use super::files::{diff, edited, replace};
+use super::files::{DiffLook, diff, edited, replace};
 use super::input::{self, Bytes, Input, Kind, reason};
 use super::large::Parts;
 use super::progress::for_each;
@@ -103,8 +103,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     );
     // Several have a core each, which takes less time in all.
     let alone = inputs.len() == 1;
+    let look = out.diff_look();
     let outcomes = for_each("formatted", &inputs, |input| {
-        treat(input, alone, arguments, &finder, out.style.color).unwrap_or_else(Outcome::Failed)
+        treat(input, alone, arguments, &finder, look).unwrap_or_else(Outcome::Failed)
     });
 
     let mut errors = AutoStream::auto(io::stderr().lock());
@@ -121,7 +122,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 if *input == Input::Stdin && !arguments.diff {
                     io::stdout().write_all(&text)?;
                 } else {
-                    out.stream.write_all(&text)?;
+                    out.write_diff(&text)?;
                 }
                 if arguments.check && !arguments.diff && !arguments.quiet {
                     writeln!(out.stream, "would format {}", input.name())?;
@@ -129,7 +130,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             }
             Outcome::Wrong { bytes, diagnostics } => {
                 wrong += 1;
-                let (path, source) = (&input.name(), &decoded(&bytes));
+                let (path, source) = (input.path(), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
@@ -182,7 +183,7 @@ fn treat(
     alone: bool,
     arguments: &Arguments,
     finder: &Finder,
-    color: bool,
+    look: DiffLook,
 ) -> Result<Outcome, String> {
     input.must_be_ptx()?;
     let parts = if arguments.diff { None } else { Parts::open(input) };
@@ -193,7 +194,7 @@ fn treat(
         Input::Stdin => None,
         Input::File(path) => Some(
             fs::canonicalize(path)
-                .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
+                .map_err(|error| format!("cannot find `{}`: {}", input.name(), reason(&error)))?,
         ),
     };
     let settings = match &path {
@@ -229,7 +230,7 @@ fn treat(
         return Ok(Outcome::Same(prints.then_some(formatted)));
     }
     if arguments.diff {
-        return Ok(Outcome::Changed { text: diff(&input.name(), &bytes, &formatted, color) });
+        return Ok(Outcome::Changed { text: diff(input.path(), &bytes, &formatted, look) });
     }
     match path {
         Some(path) => put(input, &path, &[formatted], arguments.check),

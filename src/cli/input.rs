@@ -10,6 +10,7 @@ use memmap2::MmapMut;
 
 use super::large::LARGE;
 use crate::hash::Set;
+use crate::report::visible_path;
 use crate::source::MAX_LEN;
 
 /// One text to read.
@@ -43,11 +44,16 @@ impl Kind {
 }
 
 impl Input {
-    /// How the input is named to the reader.
+    /// How the input is named to the reader, on one line.
     pub(super) fn name(&self) -> String {
+        visible_path(self.path())
+    }
+
+    /// Its path, or what stands for one.
+    pub(super) fn path(&self) -> &Path {
         match self {
-            Input::Stdin => "<stdin>".into(),
-            Input::File(path) => path.display().to_string(),
+            Input::Stdin => Path::new("<stdin>"),
+            Input::File(path) => path,
         }
     }
 
@@ -56,7 +62,7 @@ impl Input {
         match self {
             Input::File(path) if Kind::of(path) == Kind::Cuda => Err(format!(
                 "`{}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)",
-                path.display()
+                self.name()
             )),
             _ => Ok(()),
         }
@@ -107,11 +113,11 @@ impl Deref for Bytes {
 }
 
 fn read_file(path: &Path) -> Result<Bytes, String> {
-    let name = path.display();
+    let name = visible_path(path);
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
     let length = fs::metadata(path).map_err(cannot)?.len();
     if length > MAX_LEN as u64 {
-        return Err(too_large(&name.to_string()));
+        return Err(too_large(&name));
     }
     let large = if length < LARGE { None } else { read_large(path, length as usize) };
     match large {
@@ -186,7 +192,7 @@ pub(super) fn expand(
             }
         }
         if inputs.len() == before {
-            trouble(format!("no files to read in `{}`", argument.display()));
+            trouble(format!("no files to read in `{}`", visible_path(argument)));
         }
     }
     // A file named twice, or named and found, is read once.
@@ -203,8 +209,8 @@ fn unwalkable(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),
         ignore::Error::WithPath { path, err } => match err.io_error() {
-            Some(error) => format!("cannot read `{}`: {}", path.display(), reason(error)),
-            None => format!("cannot walk `{}`: {err}", path.display()),
+            Some(error) => format!("cannot read `{}`: {}", visible_path(path), reason(error)),
+            None => format!("cannot walk `{}`: {err}", visible_path(path)),
         },
         _ => format!("cannot walk: {error}"),
     }

@@ -17,6 +17,7 @@ use crate::ast::Instruction;
 use crate::check::parse_with;
 use crate::ir::Program;
 use crate::isa::Target;
+use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Position, decoded};
 
 #[derive(Debug, Args)]
@@ -97,11 +98,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             };
         }
         _ => {
-            trouble(&format!("there is no file `{subject}`, and it is no instruction either"));
+            let shown = visible(subject);
+            trouble(&format!("there is no file `{shown}`, and it is no instruction either"));
             return Ok(FAILED);
         }
     };
-    let name = input.name();
     if let Err(message) = input.must_be_ptx() {
         trouble(&message);
         return Ok(FAILED);
@@ -109,7 +110,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let done = match arguments.emit {
         Emit::Ir => input.bytes().map_err(Trouble::Input).and_then(|bytes| {
             let semantics = arguments.semantics.unwrap_or_default();
-            file(&name, &decoded(&bytes), semantics, out).map_err(Trouble::Output)
+            file(input.path(), &decoded(&bytes), semantics, out).map_err(Trouble::Output)
         }),
         Emit::Ptx => ptx::file(&input, arguments, out),
     };
@@ -134,10 +135,10 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     }
 }
 
-fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
+fn file(path: &Path, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
     let (module, diagnostics) = parse_with(source, &errors_only());
     // A name with a line break would end the comment.
-    let shown = name.replace(char::is_control, "?");
+    let shown = visible_path(path);
     let index = LineIndex::new(source);
     let mut text = Vec::new();
     for (at, (span, instruction)) in module.instructions().enumerate() {
@@ -151,7 +152,7 @@ fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) ->
     }
     let found = !diagnostics.is_empty();
     if found {
-        eval::report(out, name, source, &diagnostics)?;
+        eval::report(out, path, source, &diagnostics)?;
     }
     out.stream.write_all(&text)?;
     Ok(if found { FOUND } else { 0 })

@@ -16,6 +16,7 @@ use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::Selector;
 use crate::print::{FormatOptions, LineEnding};
+use crate::report::visible_path;
 use crate::text::nearest;
 
 /// The name of the file.
@@ -248,7 +249,7 @@ impl Finder {
 
 /// The settings in a file.
 fn read(file: &Path) -> Found {
-    let name = file.display();
+    let name = visible_path(file);
     let text = fs::read_to_string(file)
         .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
     let wrong = |message: String| format!("`{name}`: {}", message.trim_end());

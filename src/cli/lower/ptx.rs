@@ -154,7 +154,7 @@ pub(super) fn file(input: &Input, arguments: &Arguments, out: &mut Output) -> Re
     let texts = [whole];
     let mut places = NotePlaces::of(&texts);
     places.add(&bytes, &texts[0]);
-    let found = FileReport { path: &name, source: &source, diagnostics: &diagnostics };
+    let found = FileReport { path: input.path(), source: &source, diagnostics: &diagnostics };
     Ok(tell(&name, &texts, &places, Some(found), quiet, out)?)
 }
 
