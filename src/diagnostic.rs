@@ -145,7 +145,8 @@ pub(crate) fn bounded(text: String) -> String {
     }
     let pieces = text.split('`').enumerate();
     // Quotes open before every second piece.
-    let pieces = pieces.map(|(at, piece)| if at % 2 == 1 { shortened(piece, QUOTED) } else { piece.into() });
+    let pieces =
+        pieces.map(|(at, piece)| if at % 2 == 1 { shortened(piece, QUOTED) } else { piece.into() });
     let quoted = pieces.collect::<Vec<_>>().join("`");
     shortened(&quoted, TEXT).into_owned()
 }

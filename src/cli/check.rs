@@ -120,7 +120,7 @@ pub(super) struct Arguments {
     output_file: Option<PathBuf>,
 
     /// Print how often each rule was broken, not the findings; with --format json
-    /// one object a line: code, name, count, and how many of these --fix makes
+    /// one object a line: code, name, count, and how many --fix fixes (fixable)
     #[arg(long, conflicts_with = "diff")]
     statistics: bool,
 

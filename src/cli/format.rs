@@ -134,8 +134,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
-                // What a filter prints is taken for the text.
-                if *input == Input::Stdin {
+                // What a filter prints is taken for the text, and `--diff` for changes.
+                if *input == Input::Stdin || arguments.diff {
                     errors.write_all(&text)?;
                 } else {
                     out.stream.write_all(&text)?;

@@ -10,7 +10,7 @@ use memmap2::MmapMut;
 
 use super::large::LARGE;
 use crate::hash::Set;
-use crate::report::visible_path;
+use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
 
 /// One text to read.
@@ -210,9 +210,9 @@ fn unwalkable(error: &ignore::Error) -> String {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),
         ignore::Error::WithPath { path, err } => match err.io_error() {
             Some(error) => format!("cannot read `{}`: {}", visible_path(path), reason(error)),
-            None => format!("cannot walk `{}`: {err}", visible_path(path)),
+            None => format!("cannot walk `{}`: {}", visible_path(path), visible(&err.to_string())),
         },
-        _ => format!("cannot walk: {error}"),
+        _ => format!("cannot walk: {}", visible(&error.to_string())),
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::FileReport;
 use super::json::to_writer;
 use super::sarif::{Fingerprints, fnv1a};
 use super::visible::distinct;
-use super::FileReport;
 use crate::diagnostic::Severity;
 use crate::lint::Code;
 use crate::source::LineIndex;

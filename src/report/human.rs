@@ -190,6 +190,8 @@ impl fmt::Debug for Excerpts<'_> {
 
 /// Lines longer than this are shown in part.
 const LONG_LINE: usize = 400;
+/// So many lines are shown of one place.
+const MANY_LINES: usize = 12;
 /// How much of a long line is shown on each side.
 const AROUND: usize = 60;
 
@@ -218,7 +220,8 @@ impl SourceCode for Excerpts<'_> {
             )));
         }
         let first = self.index.line(start as u32);
-        let last = self.index.line(end as u32);
+        // Of more, as of a long line, the start is shown.
+        let last = self.index.line(end as u32).min(first + MANY_LINES - 1);
         let lines = Span::new(self.index.line_span(first).start, self.index.line_span(last).end);
         let mut range = lines.range();
         if range.len() > LONG_LINE * (last - first + 1) {

@@ -70,9 +70,11 @@ fn visible_chunks(bytes: &[u8], kept: &[char]) -> String {
     shown
 }
 
-/// A file's name for people.
+/// A file's name for people. Lines that start with it must not be taken for commands by
+/// the log of GitHub.
 pub(crate) fn visible_path(path: &Path) -> String {
-    visible_bytes(path.as_os_str().as_encoded_bytes())
+    let name = visible_bytes(path.as_os_str().as_encoded_bytes());
+    if name.trim_start().starts_with("::") { format!("./{name}") } else { name }
 }
 
 /// As [`visible_bytes`], and no two are written alike: a backslash that could start
@@ -108,6 +110,15 @@ mod tests {
         // What is shown goes through unchanged.
         let shown = visible_bytes(hidden.as_bytes());
         assert_eq!(visible(&shown), shown);
+    }
+
+    #[test]
+    fn names_start_no_command() {
+        let shown = |name: &str| visible_path(Path::new(name));
+        assert_eq!(shown("::error::x.ptx"), "./::error::x.ptx");
+        assert_eq!(shown(" ::error::x.ptx"), "./ ::error::x.ptx");
+        assert_eq!(shown("\n::error::x.ptx"), "\\u{a}::error::x.ptx");
+        assert_eq!(shown("a::b.ptx"), "a::b.ptx");
     }
 
     #[test]
