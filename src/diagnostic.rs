@@ -1,5 +1,6 @@
 //! Findings: what is wrong, where, and what to write instead.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::lint::Code;
@@ -53,13 +54,14 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A finding with its rule's usual severity and nothing but a message.
+    /// A finding with its rule's usual severity and nothing but a message, in which
+    /// long tokens are quoted in part.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code,
             severity: code.severity(),
             span,
-            message: message.into(),
+            message: bounded(message.into()),
             label: String::new(),
             help: None,
             labels: Vec::new(),
@@ -69,17 +71,17 @@ impl Diagnostic {
     }
 
     pub(crate) fn label(mut self, label: impl Into<String>) -> Diagnostic {
-        self.label = label.into();
+        self.label = bounded(label.into());
         self
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(bounded(help.into()));
         self
     }
 
     pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: text.into() });
+        self.labels.push(Label { span, text: bounded(text.into()) });
         self
     }
 
@@ -89,7 +91,7 @@ impl Diagnostic {
         title: impl Into<String>,
         edits: Vec<Edit>,
     ) -> Diagnostic {
-        self.fixes.push(Fix { title: title.into(), applicability, edits });
+        self.fixes.push(Fix { title: bounded(title.into()), applicability, edits });
         self
     }
 }
@@ -127,6 +129,38 @@ impl miette::Diagnostic for Diagnostic {
         });
         Some(Box::new(std::iter::once(primary).chain(others)))
     }
+}
+
+/// How many characters of a token are quoted.
+const QUOTED: usize = 80;
+/// How many characters a text about a finding has.
+const TEXT: usize = 1000;
+
+/// The text with the middle left out of what stands between backquotes, if that is
+/// long, and then of the whole: a token of a megabyte says no more than its start and
+/// end, and there may be thousands.
+pub(crate) fn bounded(text: String) -> String {
+    if text.len() <= QUOTED {
+        return text;
+    }
+    let pieces = text.split('`').enumerate();
+    // Quotes open before every second piece.
+    let pieces =
+        pieces.map(|(at, piece)| if at % 2 == 1 { shortened(piece, QUOTED) } else { piece.into() });
+    let quoted = pieces.collect::<Vec<_>>().join("`");
+    shortened(&quoted, TEXT).into_owned()
+}
+
+/// The text itself, or its start and end with `…` between, `most` characters in all.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.chars().nth(most).is_none() {
+        return text.into();
+    }
+    let (before, after) = (most - most / 4 - 1, most / 4);
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let end = starts.nth(before).unwrap_or(text.len());
+    let start = starts.rev().nth(after - 1).unwrap_or(end);
+    format!("{}…{}", &text[..end], &text[start..]).into()
 }
 
 /// Another place that matters to a finding.
@@ -209,5 +243,35 @@ impl Edit {
     /// Inserts text.
     pub fn insert(at: u32, text: impl Into<String>) -> Edit {
         Edit::replace(Span::at(at), text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_quotes_are_shortened_and_nothing_else() {
+        let long = "x".repeat(81);
+        let prose = "word ".repeat(30);
+        assert_eq!(bounded(prose.clone()), prose);
+        let most = format!("`{}` and `{}`", "é".repeat(80), "→".repeat(80));
+        assert_eq!(bounded(most.clone()), most);
+        let quote = format!("{}…{}", "x".repeat(59), "x".repeat(20));
+        assert_eq!(
+            bounded(format!("`{long}` {prose} `{long}`")),
+            format!("`{quote}` {prose} `{quote}`")
+        );
+        assert_eq!(quote.chars().count(), QUOTED);
+        // The start and the end are those of the token.
+        let token: String = ('\u{4e00}'..).take(5000).collect();
+        let shown = bounded(format!("`{token}`"));
+        let (start, end) = shown.trim_matches('`').split_once('…').expect("an ellipsis");
+        assert!(token.starts_with(start) && token.ends_with(end));
+        assert_eq!(start.chars().count() + end.chars().count(), QUOTED - 1);
+        // Without quotes, or with many.
+        for text in ["y".repeat(100_000), "`z`".repeat(100_000), "`".repeat(100_000)] {
+            assert_eq!(bounded(text).chars().count(), TEXT);
+        }
     }
 }

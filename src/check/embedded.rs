@@ -2,7 +2,7 @@
 
 use super::{CheckOptions, Checker, is_wanted};
 use crate::ast::Instruction;
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand};
 use crate::ir::{Input, Semantics};
 use crate::isa::Mnemonic;
@@ -243,22 +243,24 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         Some(operand) if !span.is_empty() => asm.operands[operand].span,
         _ => asm.source_span(span),
     };
+    // The name of an operand can be longer than its number.
+    let spelled = |text: &str| bounded(asm.spelled(text));
     let fix = |fix: Fix| {
         let edits = fix.edits.iter().map(|edit| {
             let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
             Some(Edit::replace(span, replacement))
         });
-        let title = asm.spelled(&fix.title);
+        let title = spelled(&fix.title);
         Some(Fix { title, applicability: fix.applicability, edits: edits.collect::<Option<_>>()? })
     };
-    let label = |label: Label| Label { span: place(label.span), text: asm.spelled(&label.text) };
+    let label = |label: Label| Label { span: place(label.span), text: spelled(&label.text) };
     Diagnostic {
         code: found.code,
         severity: found.severity,
         span: place(found.span),
-        message: asm.spelled(&found.message),
-        label: asm.spelled(&found.label),
-        help: found.help.map(|help| asm.spelled(&help)),
+        message: spelled(&found.message),
+        label: spelled(&found.label),
+        help: found.help.map(|help| spelled(&help)),
         labels: found.labels.into_iter().map(label).collect(),
         fixes: found.fixes.into_iter().filter_map(fix).collect(),
         statement: Some(asm.span),

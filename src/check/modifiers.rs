@@ -187,12 +187,11 @@ fn not_allowed(
         .filter(|other| video::takes(**other, modifier))
         .map(|other| format!("`{other}`"))
         .collect();
-    let why = match (modifier.role(), mnemonic.family()) {
-        (Role::Saturate, _) => "its result is 0 or 1, so there is nothing to clamp".to_string(),
-        (Role::Secondary, _) => "it always adds `c`".to_string(),
-        // Comparisons of a whole family of takers need no list of names.
-        _ if takers.len() <= 3 => format!("it belongs to {}", list(&takers)),
-        (role, _) => format!("it has no {}", role.name()),
+    let why = match modifier.role() {
+        Role::Saturate => "its result is 0 or 1, so there is nothing to clamp".to_string(),
+        Role::Secondary => "it always adds `c`".to_string(),
+        // Of each other role, three instructions at most have one.
+        _ => format!("it belongs to {}", list(&takers)),
     };
     checked.push(
         Diagnostic::new(Code::V103, span, format!("`{mnemonic}` does not take `{modifier}`"))

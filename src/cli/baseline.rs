@@ -13,6 +13,7 @@ use super::temporary::Lock;
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::lint::Code;
+use crate::report::visible_path;
 use crate::source::LineIndex;
 
 /// What identifies a finding: its file, code and the text of its line, so that
@@ -54,7 +55,7 @@ const VERSION: u32 = 1;
 /// What is known by a file, and what shows later that it is the same; `None` without a
 /// file.
 fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, String> {
-    let name = file.display();
+    let name = visible_path(file);
     let (text, stamp) = match read_text(file, access) {
         Ok(read) => read,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -99,7 +100,7 @@ fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)
 impl Baseline {
     /// Reads a file; one that is to be written may be missing.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
-        let name = file.display();
+        let name = visible_path(file);
         // What is no file cannot be replaced, and a pipe would be waited for.
         let access = if update { Access::Regular } else { Access::Named };
         let known = match read_known(file, access)? {
@@ -161,7 +162,7 @@ impl Baseline {
     pub(super) fn write<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<usize, String> {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         let cannot = |error: io::Error| {
-            format!("cannot write `{}`: {}", self.file.display(), reason(&error))
+            format!("cannot write `{}`: {}", visible_path(&self.file), reason(&error))
         };
         let target = self.target().map_err(cannot)?;
         // Another run may have written since this one read it, or be about to.

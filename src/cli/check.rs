@@ -12,7 +12,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
-use super::files::{diff, edited, replace};
+use super::files::{DiffLook, diff, edited, put, replace};
 use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, Kind, LanguageName};
 use super::large::Parts;
@@ -25,12 +25,12 @@ use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target
 use crate::check::{
     CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
 };
-use crate::diagnostic::{Applicability, Diagnostic};
+use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::embed::{self, SkipReason, Skipped};
 use crate::hash::Set;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{Code, Fixed, Known, Selector, choose_fix, fix};
-use crate::report::{Counts, FileReport, Format, Reporter};
+use crate::report::{self, Counts, FileReport, Format, Reporter, Style, visible_path};
 use crate::source::decoded;
 
 #[derive(Debug, Args)]
@@ -132,8 +132,14 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t, visible_alias = "output-format")]
     format: Format,
 
-    /// Print how often each rule was broken, not the findings
-    #[arg(long, conflicts_with_all = ["format", "diff"])]
+    /// Write the report to this file, not to standard output; what it had is
+    /// replaced at the end of the run
+    #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
+    output_file: Option<PathBuf>,
+
+    /// Print how often each rule was broken, not the findings; with --format json
+    /// one object a line: code, name, count, and how many --fix fixes (fixable)
+    #[arg(long, conflicts_with = "diff")]
     statistics: bool,
 
     /// Fail on these too, not only on errors: warnings, or rules that are reported
@@ -290,7 +296,7 @@ impl Source {
 struct Checked {
     statements: usize,
     /// How it is named to the reader.
-    name: String,
+    name: PathBuf,
     source: Source,
     diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
@@ -377,6 +383,9 @@ struct Run {
 }
 
 fn prepare(arguments: &Arguments) -> Result<Run, String> {
+    if arguments.statistics && !matches!(arguments.format, Format::Human | Format::Json) {
+        return Err("--statistics is printed for people, or with --format json".into());
+    }
     if arguments.unsafe_fixes && arguments.most().is_none() {
         return Err("--unsafe-fixes belongs to --fix or --diff".into());
     }
@@ -418,10 +427,10 @@ impl Run {
             match input.path() {
                 None => writeln!(out.stream, "-")?,
                 Some(path) => match fs::metadata(path) {
-                    Ok(_) => writeln!(out.stream, "{}", path.display())?,
+                    Ok(_) => writeln!(out.stream, "{}", input.name())?,
                     Err(error) => {
                         troubles += 1;
-                        trouble(&format!("cannot read `{}`: {}", path.display(), reason(&error)));
+                        trouble(&format!("cannot read `{}`: {}", input.name(), reason(&error)));
                     }
                 },
             }
@@ -466,7 +475,7 @@ impl Run {
                 }
             };
             let text = show::settings(&settings, whole.as_deref(), &shown);
-            let name = path.map_or_else(|| ".".to_string(), |path| path.display().to_string());
+            let name = path.map_or_else(|| ".".to_string(), visible_path);
             match texts.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) => names.push(name),
                 None => texts.push((text, vec![name])),
@@ -477,7 +486,7 @@ impl Run {
                 writeln!(out.stream)?;
             }
             for name in names {
-                writeln!(out.stream, "# {}", name.escape_debug())?;
+                writeln!(out.stream, "# {name}")?;
             }
             out.stream.write_all(text.as_bytes())?;
         }
@@ -488,13 +497,22 @@ impl Run {
         let (inputs, mut troubles) = self.inputs(arguments);
         // Several have a core each, which takes less time in all.
         let alone = inputs.len() == 1;
-        let outcomes = for_each("checked", &inputs, |input| {
-            self.check(input, alone, arguments, out.style.color)
-        });
+        let look = out.diff_look();
+        let outcomes =
+            for_each("checked", &inputs, |input| self.check(input, alone, arguments, look));
 
         let filter = arguments.writes() && inputs.contains(&Input::Stdin);
         let mut errors = errors();
-        let mut reporter = Reporter::new(arguments.format, out.style);
+        // The file that the report goes to, and the report.
+        let mut report = arguments.output_file.clone().map(|file| (file, Vec::new()));
+        if let Some((file, _)) = &report
+            && reads(&inputs, file)
+        {
+            trouble(&format!("`{}` is read, and cannot be written", visible_path(file)));
+            return Ok(FAILED);
+        }
+        let style = if report.is_some() { Style::FILE } else { out.style };
+        let mut reporter = Reporter::new(arguments.format, style);
         let mut totals = Totals::default();
         let mut said = Set::default();
         let mut paths = Vec::new();
@@ -539,19 +557,26 @@ impl Run {
                     // Not through the stream, which may drop escapes.
                     plain_output().write_all(shown)?;
                 } else {
-                    text.extend_from_slice(shown);
+                    out.write_diff(shown)?;
                 }
             }
             if arguments.reports() {
                 if diagnostics.is_empty() {
                     reporter.clean(&mut text, name)?;
                 } else {
+                    let denied = checked.denied.clone();
+                    reporter.failing(move |found| {
+                        found.severity == Severity::Error
+                            || denied.iter().any(|denied| denied.holds_for(found))
+                    });
                     let file = FileReport { path: name, source: &source, diagnostics };
                     reporter.file(&mut text, &file)?;
                 }
             }
             // What a filter prints is taken for the text.
-            if filter {
+            if let Some((_, report)) = &mut report {
+                report.append(&mut text);
+            } else if filter {
                 errors.write_all(&text)?;
             } else {
                 out.stream.write_all(&text)?;
@@ -563,7 +588,7 @@ impl Run {
             reporter.finish(&mut text)?;
         }
         if arguments.statistics {
-            totals.statistics(&mut text)?;
+            totals.statistics(arguments.format, &mut text)?;
         }
         let tells =
             arguments.diff || arguments.format == Format::Human && !arguments.update_baseline;
@@ -571,7 +596,14 @@ impl Run {
         if tells && !arguments.quiet && totals.files > 0 {
             totals.summary(arguments, self.baseline.is_some(), &mut summary)?;
         }
-        if filter {
+        if let Some((file, mut report)) = report {
+            report.append(&mut text);
+            if let Err(message) = write_report(&file, &report) {
+                troubles += 1;
+                out.stream.flush()?;
+                trouble(&message);
+            }
+        } else if filter {
             errors.write_all(&text)?;
         } else {
             out.stream.write_all(&text)?;
@@ -625,7 +657,7 @@ impl Run {
         input: &Input,
         alone: bool,
         arguments: &Arguments,
-        color: bool,
+        look: DiffLook,
     ) -> Result<Checked, String> {
         let named = match input {
             Input::File(path) | Input::Walked(path) => Some(path),
@@ -645,8 +677,8 @@ impl Run {
         // What cannot be read is told of first.
         let small = if parts.is_some() { None } else { Some(input.bytes()?) };
         let (settings, path) = settings?;
-        let name = named.map_or_else(|| input.name(), |path| path.display().to_string());
-        let language = kind.language(&name, small.as_deref().unwrap_or_default())?;
+        let name = named.map_or_else(|| input.shown(), PathBuf::as_path).to_path_buf();
+        let language = kind.language(&visible_path(&name), small.as_deref().unwrap_or_default())?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
         let clean = parts.and_then(|parts| {
@@ -690,7 +722,7 @@ impl Run {
                 checked.diagnostics = diagnostics;
             }
             (Some(bytes), Some(most)) => {
-                mend(input, &bytes, &options, most, arguments, color, &mut checked);
+                mend(input, &bytes, &options, most, arguments, look, &mut checked);
             }
         }
         Ok(checked)
@@ -708,6 +740,27 @@ fn unknown(options: &CheckOptions) -> Vec<String> {
     target.into_iter().chain(version).collect()
 }
 
+/// Whether one of the inputs is the file: its text would be lost.
+fn reads(inputs: &[Input], file: &Path) -> bool {
+    // One that is not there is not read, either.
+    let Ok(file) = fs::canonicalize(file) else { return false };
+    let is_it = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == file);
+    inputs.iter().filter_map(Input::path).any(is_it)
+}
+
+/// Puts a report in the place of a file; a device, or a pipe, is written to.
+fn write_report(file: &Path, report: &[u8]) -> Result<(), String> {
+    let special = fs::metadata(file).is_ok_and(|data| !data.is_file());
+    let written = if special {
+        fs::OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(report))
+    } else {
+        // Where a link points to is what is replaced.
+        let place = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+        put(&place, &[report])
+    };
+    written.map_err(|error| format!("cannot write `{}`: {}", visible_path(file), reason(&error)))
+}
+
 /// Makes fixes in a file, or shows them.
 fn mend(
     input: &Input,
@@ -715,7 +768,7 @@ fn mend(
     options: &CheckOptions,
     most: Applicability,
     arguments: &Arguments,
-    color: bool,
+    look: DiffLook,
     checked: &mut Checked,
 ) {
     let source = decoded(bytes);
@@ -725,7 +778,7 @@ fn mend(
     let stdin = *input == Input::Stdin;
     if mended != **bytes {
         if arguments.diff {
-            checked.text = Some(diff(&checked.name, bytes, &mended, color));
+            checked.text = Some(diff(&checked.name, bytes, &mended, look));
         } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
             // Where a link points to is what is replaced.
             let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended], stamp));
@@ -750,6 +803,8 @@ fn mend(
 struct Totals {
     counts: Counts,
     codes: BTreeMap<Code, usize>,
+    /// How many of them have a safe fix.
+    fixable: BTreeMap<Code, usize>,
     files: usize,
     statements: usize,
     mended: usize,
@@ -781,16 +836,24 @@ impl Totals {
                 self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
             }
             *self.codes.entry(diagnostic.code).or_default() += 1;
+            if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
+                *self.fixable.entry(diagnostic.code).or_default() += 1;
+            }
         }
     }
 
     /// How often each rule was broken, the most frequent first.
-    fn statistics(&self, out: &mut impl Write) -> io::Result<()> {
+    fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
         counts.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
         let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
         for (code, count) in counts {
+            if format == Format::Json {
+                let fixable = self.fixable.get(&code).copied().unwrap_or(0);
+                report::write_count(out, code, count, fixable)?;
+                continue;
+            }
             writeln!(out, "{count:width$}  {code}  {}", code.name())?;
         }
         Ok(())

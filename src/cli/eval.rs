@@ -16,7 +16,7 @@ use crate::check::parse_with;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Agreement, Deviation, Input, Program, Semantics, Witness};
 use crate::isa::{LaneWidth, Mask, Type};
-use crate::report::{FileReport, Format, Reporter, Style};
+use crate::report::{FileReport, Format, Reporter, Style, visible, visible_path};
 use crate::source::MAX_LEN;
 use crate::syntax::{TokenKind, statement_tokens};
 
@@ -104,14 +104,14 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     }
     let (module, diagnostics) = parse_with(&source, &errors_only());
     if !diagnostics.is_empty() {
-        report(out, "<instruction>", &source, &diagnostics)?;
+        report(out, Path::new("<instruction>"), &source, &diagnostics)?;
         return Ok(Err(FOUND));
     }
     let only = source.parse::<Instruction>();
     match (module.statements(), only) {
         ([_], Ok(instruction)) => return Ok(Ok(instruction)),
         ([], _) if text.trim().is_empty() => trouble("the instruction is empty"),
-        ([], _) => trouble(&format!("`{}` is no video instruction", text.trim())),
+        ([], _) => trouble(&format!("`{}` is no video instruction", visible(text.trim()))),
         _ => trouble("one instruction is expected, and this is more"),
     }
     Ok(Err(FAILED))
@@ -120,7 +120,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
 /// Prints findings as `vptx check` does.
 pub(super) fn report(
     out: &mut Output,
-    path: &str,
+    path: &Path,
     source: &str,
     diagnostics: &[Diagnostic],
 ) -> io::Result<()> {
@@ -529,7 +529,7 @@ fn batch(path: &Path, semantics: &[Semantics], out: &mut Output) -> io::Result<u
     let (name, reader): (String, Box<dyn io::Read>) = if path.as_os_str() == "-" {
         ("standard input".into(), Box::new(io::stdin().lock()))
     } else {
-        let name = format!("`{}`", path.display());
+        let name = format!("`{}`", visible_path(path));
         match File::open(path) {
             Ok(file) => (name, Box::new(file)),
             Err(error) => {
@@ -579,7 +579,7 @@ fn batch(path: &Path, semantics: &[Semantics], out: &mut Output) -> io::Result<u
             Ok(()) => {}
             Err(message) => {
                 failed = true;
-                writeln!(writer, "error: {message}")?;
+                writeln!(writer, "error: {}", visible(&message))?;
             }
         }
     }

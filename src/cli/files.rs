@@ -2,15 +2,18 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::builder::styling::{AnsiColor, Style};
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::IdentifyDistinct;
+use similar::{Algorithm, DiffTag};
 
 use super::input::reason;
 use super::temporary::{Temporary, uninterrupted};
 use crate::diagnostic::Edit;
+use crate::report::{visible_line, visible_path};
 use crate::source::MAX_LEN;
 
 /// After this long a diff need not be the shortest one.
@@ -105,7 +108,7 @@ pub(super) fn replace(
         overwrite(&old, contents).map_err(|error| {
             let kept = new.keep();
             let why = reason(&error);
-            io::Error::other(format!("{why}; the new text is in `{}`", kept.display()))
+            io::Error::other(format!("{why}; the new text is in `{}`", visible_path(&kept)))
         })
     })
 }
@@ -116,6 +119,15 @@ pub(super) fn create(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<(
     write_parts(new.file(), contents)?;
     new.file().sync_all()?;
     uninterrupted(|| new.name(path))
+}
+
+/// Puts contents in the place of those of a file, whatever it has, or makes it.
+pub(super) fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(data) => replace(path, contents, &Stamp::of(&data)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, contents),
+        Err(error) => Err(error),
+    }
 }
 
 fn write_parts(mut file: &File, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
@@ -281,31 +293,116 @@ pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stam
     Ok((String::from_utf8(bytes).map_err(not_text)?, Stamp::of(&data)))
 }
 
-/// A unified diff.
-pub(super) fn diff(name: &str, old: &[u8], new: &[u8], color: bool) -> Vec<u8> {
-    let paint = |style: Style, text: &str| {
-        if color { format!("{style}{text}{style:#}") } else { text.to_string() }
+/// How a diff is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DiffLook {
+    /// Byte for byte, so that `patch` can apply it.
+    Exact,
+    /// For people, with what could control a terminal escaped.
+    Plain,
+    /// As `Plain`, in colours.
+    Colored,
+}
+
+/// A unified diff, whose lines end at `\n` only, as those of `patch` do.
+pub(super) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
+    let (old, new) = (lines(old), lines(new));
+    let mut out = Vec::new();
+    let mut put = |style: Style, line: &[u8]| {
+        // Writing to memory never fails.
+        let _ = match look {
+            DiffLook::Exact => out.write_all(line),
+            DiffLook::Plain => out.write_all(visible_line(line).as_bytes()),
+            DiffLook::Colored => write!(out, "{style}{}{style:#}", visible_line(line)),
+        };
+        out.push(b'\n');
     };
     let bold = Style::new().bold();
-    let mut text = paint(bold, &format!("--- {name}")) + "\n";
-    text += &(paint(bold, &format!("+++ {name}")) + "\n");
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
-    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        text += &(paint(AnsiColor::Cyan.on_default(), &hunk.header().to_string()) + "\n");
-        for change in hunk.iter_changes() {
-            let style = match change.tag() {
-                ChangeTag::Equal => Style::new(),
-                ChangeTag::Delete => AnsiColor::Red.on_default(),
-                ChangeTag::Insert => AnsiColor::Green.on_default(),
+    let name = patch_name(path);
+    put(bold, &[&b"--- "[..], &name].concat());
+    put(bold, &[&b"+++ "[..], &name].concat());
+    let ids = IdentifyDistinct::<u32>::new(&old[..], 0..old.len(), &new[..], 0..new.len());
+    let ops = similar::capture_diff_deadline(
+        Algorithm::Myers,
+        ids.old_lookup(),
+        ids.old_range(),
+        ids.new_lookup(),
+        ids.new_range(),
+        Some(Instant::now() + DIFF_TIME),
+    );
+    for group in similar::group_diff_ops(ops, 3) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let old_range = first.old_range().start..last.old_range().end;
+        let new_range = first.new_range().start..last.new_range().end;
+        let header = format!("@@ -{} +{} @@", patch_range(&old_range), patch_range(&new_range));
+        put(AnsiColor::Cyan.on_default(), header.as_bytes());
+        for op in &group {
+            let (tag, old_range, new_range) = op.as_tag_tuple();
+            let parts = if tag == DiffTag::Equal {
+                [(b' ', Style::new(), &old[old_range]), (b' ', Style::new(), &[])]
+            } else {
+                let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+                [(b'-', red, &old[old_range]), (b'+', green, &new[new_range])]
             };
-            let line = change.value();
-            let (line, end) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));
-            text += &(paint(style, &format!("{}{line}", change.tag())) + "\n");
-            if !end {
-                text += "\\ No newline at end of file\n";
+            for (sign, style, lines) in parts {
+                for line in lines {
+                    let whole = line.strip_suffix(b"\n");
+                    put(style, &[&[sign][..], whole.unwrap_or(line)].concat());
+                    if whole.is_none() {
+                        put(Style::new(), b"\\ No newline at end of file");
+                    }
+                }
             }
         }
     }
-    text.into_bytes()
+    out
+}
+
+/// The lines of a text, with their ends.
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|&byte| byte == b'\n').collect()
+}
+
+/// Lines of a hunk as its header tells them: none by the line before.
+fn patch_range(range: &Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => format!("{}", range.start + 1),
+        count => format!("{},{count}", range.start + 1),
+    }
+}
+
+/// A file's name as GNU `patch` and git read it: between quotes, with escapes of C,
+/// where it could be misread or is not for showing.
+fn patch_name(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let shown = visible_path(path);
+    let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+    let quoted = shown.as_bytes() != bytes
+        || bytes.contains(&b'"')
+        || bytes.contains(&b'\\')
+        || outer(bytes.first())
+        || outer(bytes.last());
+    let mut name = Vec::with_capacity(bytes.len() + 2);
+    if !quoted {
+        name.extend_from_slice(bytes);
+        if bytes.contains(&b' ') {
+            // Else the name would end at the blank.
+            name.push(b'\t');
+        }
+        return name;
+    }
+    name.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => name.extend([b'\\', byte]),
+            b'\t' => name.extend(b"\\t"),
+            b'\n' => name.extend(b"\\n"),
+            b'\r' => name.extend(b"\\r"),
+            b' '..=b'~' => name.push(byte),
+            _ => name.extend(format!("\\{byte:03o}").bytes()),
+        }
+    }
+    name.push(b'"');
+    name
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::files::{Stamp, diff, edited, replace};
+use super::files::{DiffLook, Stamp, diff, edited, replace};
 use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, Kind, OnlyPtx};
 use super::large::Parts;
@@ -23,7 +23,7 @@ use crate::lint::Known;
 use crate::print::{
     FormatError, FormatOptions, LineEnding, format_edits, format_part, format_to_bytes,
 };
-use crate::report::{FileReport, Format, Reporter};
+use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 
 #[derive(Debug, Args)]
@@ -99,10 +99,10 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// How an input is named to the reader.
-    fn name(&self, input: &Input) -> String {
+    fn shown<'a>(&'a self, input: &'a Input) -> &'a Path {
         match (input, &self.stdin_filename) {
-            (Input::Stdin, Some(name)) => name.display().to_string(),
-            _ => input.name(),
+            (Input::Stdin, Some(name)) => name,
+            _ => input.shown(),
         }
     }
 }
@@ -148,8 +148,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     // Several have a core each, which takes less time in all.
     let alone = inputs.len() == 1;
+    let look = out.diff_look();
     let outcomes = for_each("formatted", &inputs, |input| {
-        treat(input, alone, arguments, &finder, out.style.color).unwrap_or_else(Outcome::Failed)
+        treat(input, alone, arguments, &finder, look).unwrap_or_else(Outcome::Failed)
     });
 
     let mut errors = errors();
@@ -166,20 +167,20 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 if *input == Input::Stdin && !arguments.diff {
                     plain_output().write_all(&text)?;
                 } else {
-                    out.stream.write_all(&text)?;
+                    out.write_diff(&text)?;
                 }
                 if arguments.check && !arguments.diff && !arguments.quiet {
-                    writeln!(out.stream, "would format {}", arguments.name(input))?;
+                    writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
                 }
             }
             Outcome::Wrong { bytes, diagnostics } => {
                 wrong += 1;
-                let (path, source) = (&arguments.name(input), &decoded(&bytes));
+                let (path, source) = (arguments.shown(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
-                // What a filter prints is taken for the text.
-                if *input == Input::Stdin {
+                // What a filter prints is taken for the text, and `--diff` for changes.
+                if *input == Input::Stdin || arguments.diff {
                     errors.write_all(&text)?;
                 } else {
                     out.stream.write_all(&text)?;
@@ -230,7 +231,7 @@ fn treat(
     alone: bool,
     arguments: &Arguments,
     finder: &Finder,
-    color: bool,
+    look: DiffLook,
 ) -> Result<Outcome, String> {
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
@@ -251,7 +252,7 @@ fn treat(
         Input::Stdin => None,
         Input::File(path) | Input::Walked(path) => Some(
             fs::canonicalize(path)
-                .map_err(|error| format!("cannot find `{}`: {}", path.display(), reason(&error)))?,
+                .map_err(|error| format!("cannot find `{}`: {}", input.name(), reason(&error)))?,
         ),
     };
     let settings = match path.as_deref().or(arguments.stdin_filename.as_deref()) {
@@ -277,7 +278,7 @@ fn treat(
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
-            return Err(format!("`{}` is left alone: {why}", arguments.name(input)));
+            return Err(format!("`{}` is left alone: {why}", visible_path(arguments.shown(input))));
         }
         Err(error) => {
             return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
@@ -288,9 +289,8 @@ fn treat(
         return Ok(Outcome::Same(prints.then_some(formatted)));
     }
     if arguments.diff {
-        return Ok(Outcome::Changed {
-            text: diff(&arguments.name(input), &bytes, &formatted, color),
-        });
+        let name = arguments.shown(input);
+        return Ok(Outcome::Changed { text: diff(name, &bytes, &formatted, look) });
     }
     match (path, bytes.stamp()) {
         (Some(path), Some(stamp)) => put(input, &path, &[formatted], stamp, arguments.check),

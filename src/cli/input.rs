@@ -12,6 +12,7 @@ use super::large::LARGE;
 use super::settings::Finder;
 use super::walk::WalkRules;
 use crate::hash::Set;
+use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
 
 /// One text to read.
@@ -25,11 +26,16 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// How the input is named to the reader.
+    /// How the input is named to the reader, on one line.
     pub(super) fn name(&self) -> String {
+        visible_path(self.shown())
+    }
+
+    /// Its path, or what stands for one to the reader.
+    pub(super) fn shown(&self) -> &Path {
         match self {
-            Input::Stdin => "<stdin>".into(),
-            Input::File(path) | Input::Walked(path) => path.display().to_string(),
+            Input::Stdin => Path::new("<stdin>"),
+            Input::File(path) | Input::Walked(path) => path,
         }
     }
 
@@ -103,13 +109,13 @@ impl Deref for Bytes {
 }
 
 fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String> {
-    let name = path.display();
+    let name = visible_path(path);
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
     let (file, data) = access.open(path).map_err(cannot)?;
     // The length of what is no file means nothing.
     let length = if data.is_file() { data.len() } else { 0 };
     if length > limit as u64 {
-        return Err(too_large(&name.to_string()));
+        return Err(too_large(&name));
     }
     let large = if length < LARGE { None } else { read_large(&file, length as usize) };
     let held = match large {
@@ -119,7 +125,7 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
                 (&file).rewind().map_err(cannot)?;
             }
             let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
-            Held::Small(bytes.ok_or_else(|| too_large(&name.to_string()))?)
+            Held::Small(bytes.ok_or_else(|| too_large(&name))?)
         }
     };
     Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
@@ -196,7 +202,7 @@ pub(super) fn expand(
             }
         }
         if inputs.len() == before {
-            trouble(format!("no files to read in `{}`", argument.display()));
+            trouble(format!("no files to read in `{}`", visible_path(argument)));
         }
     }
     // A file named twice, or named and found, is read once.
@@ -234,10 +240,10 @@ fn unwalkable(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),
         ignore::Error::WithPath { path, err } => match err.io_error() {
-            Some(error) => format!("cannot read `{}`: {}", path.display(), reason(error)),
-            None => format!("cannot walk `{}`: {err}", path.display()),
+            Some(error) => format!("cannot read `{}`: {}", visible_path(path), reason(error)),
+            None => format!("cannot walk `{}`: {}", visible_path(path), visible(&err.to_string())),
         },
-        _ => format!("cannot walk: {error}"),
+        _ => format!("cannot walk: {}", visible(&error.to_string())),
     }
 }
 

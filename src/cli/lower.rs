@@ -18,6 +18,7 @@ use crate::ast::Instruction;
 use crate::check::parse_with;
 use crate::ir::Program;
 use crate::isa::Target;
+use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Position, decoded};
 
 #[derive(Debug, Args)]
@@ -105,17 +106,17 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             };
         }
         _ => {
-            trouble(&format!("there is no file `{subject}`, and it is no instruction either"));
+            let shown = visible(subject);
+            trouble(&format!("there is no file `{shown}`, and it is no instruction either"));
             return Ok(FAILED);
         }
     };
-    let name = input.name();
     let text = Text::of(&input, arguments.language);
     let done = text.map_err(Trouble::Input).and_then(|text| match arguments.emit {
         Emit::Ir => {
             let bytes = text.bytes(&input)?;
             let semantics = arguments.semantics.unwrap_or_default();
-            file(&name, &decoded(&bytes), semantics, out).map_err(Trouble::Output)
+            file(input.shown(), &decoded(&bytes), semantics, out).map_err(Trouble::Output)
         }
         Emit::Ptx => ptx::file(&input, text, arguments, out),
     });
@@ -169,10 +170,10 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     }
 }
 
-fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
+fn file(path: &Path, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
     let (module, diagnostics) = parse_with(source, &errors_only());
     // A name with a line break would end the comment.
-    let shown = name.replace(char::is_control, "?");
+    let shown = visible_path(path);
     let index = LineIndex::new(source);
     let mut text = Vec::new();
     for (at, (span, instruction)) in module.instructions().enumerate() {
@@ -186,7 +187,7 @@ fn file(name: &str, source: &str, semantics: SemanticsName, out: &mut Output) ->
     }
     let found = !diagnostics.is_empty();
     if found {
-        eval::report(out, name, source, &diagnostics)?;
+        eval::report(out, path, source, &diagnostics)?;
     }
     out.stream.write_all(&text)?;
     Ok(if found { FOUND } else { 0 })

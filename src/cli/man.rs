@@ -12,6 +12,7 @@ use clap_mangen::Man;
 
 use super::input::reason;
 use super::{FAILED, Output, trouble};
+use crate::report::visible_path;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> 
         return Ok(match write_all(&program, folder) {
             Ok(()) => 0,
             Err(error) => {
-                let folder = folder.display();
+                let folder = visible_path(folder);
                 trouble(&format!("cannot write pages to `{folder}`: {}", reason(&error)));
                 FAILED
             }

@@ -29,10 +29,11 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::files::DiffLook;
 use crate::check::CheckOptions;
 use crate::isa::Target;
 use crate::lint::RuleSet;
-use crate::report::Style;
+use crate::report::{Style, visible_lines};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -238,6 +239,22 @@ fn errors() -> Stream<AutoStream<io::StderrLock<'static>>> {
     Stream::new(AutoStream::auto(io::stderr().lock()))
 }
 
+impl Output {
+    /// How a diff looks there.
+    fn diff_look(&self) -> DiffLook {
+        match () {
+            () if self.style.color => DiffLook::Colored,
+            () if io::stdout().is_terminal() => DiffLook::Plain,
+            () => DiffLook::Exact,
+        }
+    }
+
+    /// Writes a diff, not through the stream where that may drop escapes.
+    fn write_diff(&mut self, diff: &[u8]) -> io::Result<()> {
+        if self.style.color { self.stream.write_all(diff) } else { plain_output().write_all(diff) }
+    }
+}
+
 /// For those who need the instructions and the errors, and no advice.
 fn errors_only() -> CheckOptions {
     CheckOptions::default().with_rules(RuleSet::ERRORS)
@@ -252,10 +269,11 @@ fn unknown_target(target: Target) -> Option<String> {
     (!target.is_known()).then(text)
 }
 
-/// Says what the program could not do.
+/// Says what the program could not do. What could control the terminal is escaped;
+/// names of files must be so already (`visible_path`), as messages may have lines.
 fn trouble(message: &str) {
     // Nothing is left to do if even that fails.
-    let _ = writeln!(anstream::stderr(), "vptx: {message}");
+    let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));
 }
 
 /// Terminals in a locale without UTF-8 get ASCII; files and pipes get UTF-8.

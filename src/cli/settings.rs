@@ -20,6 +20,7 @@ use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::lint::Selector;
 use crate::print::{FormatOptions, LineEnding};
+use crate::report::visible_path;
 use crate::text::nearest;
 
 /// The name of the file.
@@ -356,7 +357,7 @@ impl Finder {
 
 /// The settings in a file.
 fn read(file: &Path, access: Access) -> Found {
-    let name = file.display();
+    let name = visible_path(file);
     let (text, _) = read_text(file, access)
         .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
     let wrong = |message: String| format!("`{name}`: {}", message.trim_end());

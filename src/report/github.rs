@@ -1,7 +1,10 @@
 //! Workflow commands of GitHub Actions, which shows them as annotations.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
+use super::visible::{visible_lines, visible_path};
 use super::{FileReport, with_help};
 use crate::diagnostic::Severity;
 use crate::source::LineIndex;
@@ -11,6 +14,7 @@ pub(super) fn write(
     file: &FileReport<'_>,
     index: &LineIndex,
 ) -> io::Result<()> {
+    let path = property(&name(file.path));
     for diagnostic in file.diagnostics {
         let command = match diagnostic.severity {
             Severity::Error => "error",
@@ -19,7 +23,6 @@ pub(super) fn write(
         };
         let start = index.position(file.source, diagnostic.span.start);
         let end = index.position(file.source, diagnostic.span.end);
-        let path = property(file.path);
         write!(out, "::{command} file={path},line={},endLine={}", start.line, end.line)?;
         // GitHub takes columns within one line only.
         if start.line == end.line {
@@ -32,10 +35,17 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What stands behind the second `::`.
+/// What stands behind the second `::`. GitHub has escapes for line breaks only; what
+/// else could control who shows the log is made visible.
 fn data(text: &str) -> String {
+    let lines = text.split('\r').map(visible_lines).collect::<Vec<_>>().join("\r");
     // The sign of the escapes comes first.
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    lines.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A file's name: itself, if it is text.
+fn name(path: &Path) -> Cow<'_, str> {
+    path.to_str().map_or_else(|| visible_path(path).into(), Cow::from)
 }
 
 /// The value of a property.

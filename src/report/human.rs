@@ -9,6 +9,7 @@ use miette::{
 };
 
 use super::FileReport;
+use super::visible::{is_hidden, visible, visible_lines, visible_path};
 use crate::diagnostic::{Applicability, Diagnostic, Label};
 use crate::source::{LineIndex, Span};
 
@@ -24,6 +25,9 @@ pub struct Style {
 }
 
 impl Style {
+    /// For a file that is read later, anywhere.
+    pub const FILE: Style = Style { color: false, unicode: true, width: 80 };
+
     fn handler(self) -> GraphicalReportHandler {
         let theme = GraphicalTheme {
             characters: if self.unicode {
@@ -50,11 +54,13 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let handler = style.handler();
     let display = printable(file.source);
-    let text = Excerpts { path: file.path, text: display.as_deref().unwrap_or(file.source), index };
+    let path = visible_path(file.path);
+    let text = Excerpts { path: &path, text: display.as_deref().unwrap_or(file.source), index };
     let mut drawn = String::new();
     for diagnostic in file.diagnostics {
         drawn.clear();
-        let shown = Shown { diagnostic, text: &text, help: help(diagnostic, file, index) };
+        let help = help(diagnostic, file, &path, index);
+        let shown = Shown { diagnostic, text: &text, help };
         handler.render_report(&mut drawn, &shown).map_err(io::Error::other)?;
         // The handler pads lines; trailing blanks only make diffs noisy.
         for line in drawn.lines() {
@@ -67,14 +73,20 @@ pub(super) fn write(
 
 /// The help of a finding, where else to look, and whether a tool could apply
 /// its fix.
-fn help(diagnostic: &Diagnostic, file: &FileReport<'_>, index: &LineIndex) -> Option<String> {
-    let mut lines: Vec<String> = diagnostic.help.iter().cloned().collect();
+fn help(
+    diagnostic: &Diagnostic,
+    file: &FileReport<'_>,
+    path: &str,
+    index: &LineIndex,
+) -> Option<String> {
+    let help = diagnostic.help.iter();
+    let mut lines: Vec<String> = help.map(|help| visible_lines(help).into_owned()).collect();
     for label in diagnostic.labels.iter().filter(|label| !is_near(diagnostic, label, index)) {
         let at = index.position(file.source, label.span.start);
-        lines.push(format!("{}: {}:{}:{}", label.text, file.path, at.line, at.column));
+        lines.push(format!("{}: {path}:{}:{}", visible(&label.text), at.line, at.column));
     }
     let fix = diagnostic.fixes.first().filter(|fix| fix.applicability == Applicability::Safe);
-    lines.extend(fix.map(|fix| format!("fix: {}", fix.title)));
+    lines.extend(fix.map(|fix| format!("fix: {}", visible(&fix.title))));
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -84,21 +96,24 @@ fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
     index.line(diagnostic.span.start).abs_diff(index.line(label.span.start)) <= 3
 }
 
-/// The text with control characters made visible, byte for byte, so that a
-/// file cannot send commands to the terminal; `None` if there are none.
+/// The text with a mark for each hidden character, byte for byte and one column wide,
+/// so that a file cannot send commands to the terminal; `None` if there are none.
 fn printable(text: &str) -> Option<String> {
-    let bad = |byte: u8| byte.is_ascii_control() && byte != b'\n' && byte != b'\t';
+    let control = |byte: u8| byte.is_ascii_control() && byte != b'\n' && byte != b'\t';
     // In pieces without branches: vector instructions.
     let found = text.as_bytes().chunks(1024).any(|piece| {
         let bytes = piece.iter();
-        bytes.fold(false, |found, &byte| found | bad(byte))
+        bytes.fold(false, |found, &byte| found | control(byte))
     });
-    found.then(|| {
+    let bad = |c: char| is_hidden(c) && c != '\n' && c != '\t';
+    (found || !text.is_ascii() && text.contains(bad)).then(|| {
         text.chars()
-            .map(|c| match c {
-                '\r' => ' ',
-                c if u8::try_from(c).is_ok_and(bad) => '?',
-                c => c,
+            .map(|c| match (c, c.len_utf8()) {
+                ('\r', _) => ' ',
+                (c, 1) if bad(c) => '?',
+                (c, 2) if bad(c) => '¿',
+                (c, _) if bad(c) => '\u{fffd}',
+                _ => c,
             })
             .collect()
     })
@@ -119,7 +134,7 @@ impl fmt::Debug for Shown<'_> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.diagnostic.fmt(f)
+        f.write_str(&visible(&self.diagnostic.message))
     }
 }
 
@@ -148,7 +163,11 @@ impl miette::Diagnostic for Shown<'_> {
         // The finding's own label comes first and always stays.
         let keep: Vec<bool> = std::iter::once(true).chain(near).collect();
         let labels = miette::Diagnostic::labels(self.diagnostic)?;
-        Some(Box::new(labels.zip(keep).filter(|(_, keep)| *keep).map(|(label, _)| label)))
+        let labels = labels.zip(keep).filter(|(_, keep)| *keep).map(|(mut label, _)| {
+            label.set_label(label.label().map(|text| visible(text).into_owned()));
+            label
+        });
+        Some(Box::new(labels))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -171,6 +190,8 @@ impl fmt::Debug for Excerpts<'_> {
 
 /// Lines longer than this are shown in part.
 const LONG_LINE: usize = 400;
+/// So many lines are shown of one place.
+const MANY_LINES: usize = 12;
 /// How much of a long line is shown on each side.
 const AROUND: usize = 60;
 
@@ -199,7 +220,8 @@ impl SourceCode for Excerpts<'_> {
             )));
         }
         let first = self.index.line(start as u32);
-        let last = self.index.line(end as u32);
+        // Of more, as of a long line, the start is shown.
+        let last = self.index.line(end as u32).min(first + MANY_LINES - 1);
         let lines = Span::new(self.index.line_span(first).start, self.index.line_span(last).end);
         let mut range = lines.range();
         if range.len() > LONG_LINE * (last - first + 1) {

@@ -1,10 +1,13 @@
 //! JSON Lines; the schema is `docs/diagnostic.schema.json`.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 
-use super::FileReport;
+use super::visible::is_hidden;
+use super::{FileReport, sarif};
 use crate::diagnostic::{Diagnostic, Fix, Label, Severity};
 use crate::lint::Code;
 use crate::source::{LineIndex, Position, Span};
@@ -12,10 +15,14 @@ use crate::source::{LineIndex, Position, Span};
 #[derive(Serialize)]
 struct JsonDiagnostic<'a> {
     code: Code,
+    name: &'static str,
+    url: String,
     severity: Severity,
     message: &'a str,
     help: Option<&'a str>,
     path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
     span: Span,
     start: Position,
     end: Position,
@@ -28,24 +35,86 @@ pub(super) fn write(
     file: &FileReport<'_>,
     index: &LineIndex,
 ) -> io::Result<()> {
+    let path = file.path.to_string_lossy();
+    // Names that differ only in what is not Unicode look the same.
+    let uri = matches!(path, Cow::Owned(_)).then(|| sarif::uri(file.path));
     for diagnostic in file.diagnostics {
         let Diagnostic { code, severity, span, message, label, help, labels, fixes, .. } =
             diagnostic;
         let own = (!label.is_empty()).then(|| Label { span: *span, text: label.clone() });
         let record = JsonDiagnostic {
             code: *code,
+            name: code.name(),
+            url: page(*code),
             severity: *severity,
             message,
             help: help.as_deref(),
-            path: file.path,
+            path: &path,
+            uri: uri.as_deref(),
             span: *span,
             start: index.position(file.source, span.start),
             end: index.position(file.source, span.end),
             labels: own.into_iter().chain(labels.iter().cloned()).collect(),
             fixes,
         };
-        serde_json::to_writer(&mut *out, &record).map_err(io::Error::from)?;
+        to_writer(&mut *out, &record)?;
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// Where a rule is explained: its page in the repository, relative to the root of that
+/// as long as `Cargo.toml` names none.
+fn page(code: Code) -> String {
+    match env!("CARGO_PKG_REPOSITORY") {
+        "" => format!("src/lint/pages/{code}.md"),
+        repository => format!("{repository}/blob/HEAD/src/lint/pages/{code}.md"),
+    }
+}
+
+/// Writes a value as JSON that says exactly what it says, and can be shown by any
+/// terminal.
+pub(super) fn to_writer(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(out, Escaped);
+    value.serialize(&mut serializer).map_err(io::Error::from)
+}
+
+/// Compact, with escapes for what is hidden beside those that JSON asks for.
+struct Escaped;
+
+impl Formatter for Escaped {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_hidden(*c)) {
+            // All of them have 16 bits.
+            write!(out, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+/// How often a rule was broken.
+#[derive(Serialize)]
+struct JsonCount {
+    code: Code,
+    name: &'static str,
+    count: usize,
+    fixable: usize,
+}
+
+/// Writes the line of a rule: how often it was broken, and how many of its findings
+/// have a safe fix.
+pub(crate) fn count(
+    out: &mut impl Write,
+    code: Code,
+    count: usize,
+    fixable: usize,
+) -> io::Result<()> {
+    to_writer(&mut *out, &JsonCount { code, name: code.name(), count, fixable })?;
+    out.write_all(b"\n")
 }

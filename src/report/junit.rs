@@ -1,14 +1,15 @@
 //! `JUnit` XML: a suite per file, a test case per finding.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use super::{FileReport, with_help};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::LineIndex;
+use super::visible::{distinct, visible, visible_lines};
+use super::{Fails, FileReport, with_help};
+use crate::diagnostic::Diagnostic;
+use crate::source::{LineIndex, Position};
 
 /// The element around all suites; it goes out bit by bit.
 const ROOT: &str = "testsuites";
@@ -26,19 +27,26 @@ impl Junit {
         out: &mut impl Write,
         file: &FileReport<'_>,
         index: &LineIndex,
+        fails: &Fails,
     ) -> io::Result<()> {
-        let failures = file.diagnostics.iter().filter(|diagnostic| is_failure(diagnostic)).count();
-        self.suite(out, file.path, file.diagnostics.len(), failures, |xml| {
-            file.diagnostics.iter().try_for_each(|diagnostic| case(xml, file, diagnostic, index))
+        let is_failure = |diagnostic: &Diagnostic| fails(diagnostic);
+        let failures = file.diagnostics.iter().filter(|&it| is_failure(it)).count();
+        let path = name(file.path);
+        self.suite(out, &path, file.diagnostics.len(), failures, |xml| {
+            file.diagnostics.iter().try_for_each(|diagnostic| {
+                let at = index.position(file.source, diagnostic.span.start);
+                case(xml, &path, diagnostic, at, is_failure(diagnostic))
+            })
         })
     }
 
     /// Adds a file that has none: a test that passed.
-    pub(super) fn clean(&mut self, out: &mut impl Write, path: &str) -> io::Result<()> {
-        self.suite(out, path, 1, 0, |xml| {
+    pub(super) fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
+        let path = name(path);
+        self.suite(out, &path, 1, 0, |xml| {
             xml.create_element("testcase")
                 .with_attribute(("name", "no findings"))
-                .with_attribute(("classname", &*legal(path)))
+                .with_attribute(("classname", &*path))
                 .write_empty()?;
             Ok(())
         })
@@ -74,7 +82,7 @@ impl Junit {
         self.begin(out)?;
         let mut xml = Writer::new_with_indent(&mut *out, b' ', 2);
         xml.create_element("testsuite")
-            .with_attribute(("name", &*legal(path)))
+            .with_attribute(("name", path))
             .with_attribute(("tests", &*tests.to_string()))
             .with_attribute(("failures", &*failures.to_string()))
             .with_attribute(("errors", "0"))
@@ -84,34 +92,34 @@ impl Junit {
     }
 }
 
-/// Notes ask for no change, so they fail nothing.
-fn is_failure(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity != Severity::Note
+/// A file's name without what XML cannot hold, not even escaped, and no two alike.
+fn name(path: &Path) -> String {
+    distinct(path.as_os_str().as_encoded_bytes())
 }
 
+/// A test per finding. One that does not make the run fail has passed.
 fn case(
     xml: &mut Writer<impl Write>,
-    file: &FileReport<'_>,
+    path: &str,
     diagnostic: &Diagnostic,
-    index: &LineIndex,
+    at: Position,
+    fails: bool,
 ) -> io::Result<()> {
-    let Diagnostic { code, severity, span, message, .. } = diagnostic;
-    let at = index.position(file.source, span.start);
-    let path = file.path;
+    let Diagnostic { code, severity, message, .. } = diagnostic;
     // Tests are told apart by their names.
     let name = format!("{code} {} {}:{}", code.name(), at.line, at.column);
     let place = format!("{path}:{}:{}", at.line, at.column);
-    let body = format!("{place}: {severity}[{code}]: {}", with_help(diagnostic, "\n"));
-    let body = legal(&body);
+    let text = with_help(diagnostic, "\n");
+    let body = format!("{place}: {severity}[{code}]: {}", visible_lines(&text));
     let text = BytesText::new(&body);
     xml.create_element("testcase")
         .with_attribute(("name", &*name))
-        .with_attribute(("classname", &*legal(path)))
+        .with_attribute(("classname", path))
         .write_inner_content(|xml| {
-            if is_failure(diagnostic) {
+            if fails {
                 xml.create_element("failure")
                     .with_attribute(("type", &*severity.to_string()))
-                    .with_attribute(("message", &*legal(message)))
+                    .with_attribute(("message", &*visible(message)))
                     .write_text_content(text)?;
             } else {
                 xml.create_element("system-out").write_text_content(text)?;
@@ -119,10 +127,4 @@ fn case(
             Ok(())
         })?;
     Ok(())
-}
-
-/// The text without what XML cannot hold, not even escaped.
-fn legal(text: &str) -> Cow<'_, str> {
-    let illegal = |c: char| matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
-    if text.contains(illegal) { text.replace(illegal, "\u{fffd}").into() } else { text.into() }
 }

@@ -1,20 +1,26 @@
 //! Findings as text: for people, for editors and grep, for programs.
 
 mod github;
+mod gitlab;
 mod human;
 mod json;
 mod junit;
 mod sarif;
+mod visible;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::LineIndex;
 
+use gitlab::Gitlab;
 use junit::Junit;
 use sarif::Sarif;
 
 pub use human::Style;
+pub(crate) use json::count as write_count;
+pub(crate) use visible::{visible, visible_line, visible_lines, visible_path};
 
 /// The output formats.
 // Doc comments of the values are help texts, not Markdown.
@@ -34,13 +40,15 @@ pub enum Format {
     Github,
     /// One JUnit XML document, for test reports
     Junit,
+    /// One JSON array, for the code quality reports of GitLab
+    Gitlab,
 }
 
 /// A file that has findings.
 #[derive(Clone, Copy, Debug)]
 pub struct FileReport<'a> {
     /// How the file is named to the reader.
-    pub path: &'a str,
+    pub path: &'a Path,
     /// Its text.
     pub source: &'a str,
     /// What was found, in the order of the text.
@@ -92,9 +100,9 @@ impl Counts {
 }
 
 /// Writes the findings of a run, file by file.
-#[derive(Debug)]
 pub struct Reporter {
     writer: Writer,
+    fails: Fails,
 }
 
 /// A format with what it needs to remember between files.
@@ -106,7 +114,11 @@ enum Writer {
     Sarif(Sarif),
     Github,
     Junit(Junit),
+    Gitlab(Gitlab),
 }
+
+/// Whether a finding makes the run fail.
+pub type Fails = Box<dyn Fn(&Diagnostic) -> bool>;
 
 impl Reporter {
     /// Starts a report.
@@ -118,8 +130,16 @@ impl Reporter {
             Format::Sarif => Writer::Sarif(Sarif::default()),
             Format::Github => Writer::Github,
             Format::Junit => Writer::Junit(Junit::default()),
+            Format::Gitlab => Writer::Gitlab(Gitlab::default()),
         };
-        Reporter { writer }
+        let fails = Box::new(|found: &Diagnostic| found.severity == Severity::Error);
+        Reporter { writer, fails }
+    }
+
+    /// Says which findings of the files to come make the run fail, if not only errors
+    /// do.
+    pub fn failing(&mut self, fails: impl Fn(&Diagnostic) -> bool + 'static) {
+        self.fails = Box::new(fails);
     }
 
     /// Reports a file that has findings.
@@ -134,7 +154,8 @@ impl Reporter {
             Writer::Json => json::write(out, file, &index),
             Writer::Sarif(sarif) => sarif.file(out, file, &index),
             Writer::Github => github::write(out, file, &index),
-            Writer::Junit(junit) => junit.file(out, file, &index),
+            Writer::Junit(junit) => junit.file(out, file, &index, &self.fails),
+            Writer::Gitlab(gitlab) => gitlab.file(out, file, &index),
         }
     }
 
@@ -142,7 +163,7 @@ impl Reporter {
     ///
     /// # Errors
     /// What writing gives.
-    pub fn clean(&mut self, out: &mut impl Write, path: &str) -> io::Result<()> {
+    pub fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
         match &mut self.writer {
             Writer::Junit(junit) => junit.clean(out, path),
             _ => Ok(()),
@@ -157,6 +178,7 @@ impl Reporter {
         match self.writer {
             Writer::Sarif(sarif) => sarif.finish(out),
             Writer::Junit(junit) => junit.finish(out),
+            Writer::Gitlab(gitlab) => gitlab.finish(out),
             _ => Ok(()),
         }
     }
@@ -171,10 +193,11 @@ fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
 }
 
 fn concise(out: &mut impl Write, file: &FileReport<'_>, index: &LineIndex) -> io::Result<()> {
+    let path = visible_path(file.path);
     for diagnostic in file.diagnostics {
         let Diagnostic { code, severity, span, message, .. } = diagnostic;
         let at = index.position(file.source, span.start);
-        let path = file.path;
+        let message = visible(message);
         writeln!(out, "{path}:{}:{}: {severity}[{code}]: {message}", at.line, at.column)?;
     }
     Ok(())

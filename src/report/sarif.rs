@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::path::{MAIN_SEPARATOR_STR, Path};
+use std::path::{MAIN_SEPARATOR, Path};
 
 use serde::Serialize;
 
+use super::json::to_writer as json;
 use super::{FileReport, with_help};
 use crate::diagnostic::{self, Applicability, Diagnostic, Severity};
 use crate::lint::Code;
@@ -66,10 +67,6 @@ impl Sarif {
             self.rules.len() - 1
         })
     }
-}
-
-fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(out, value).map_err(io::Error::from)
 }
 
 #[derive(Serialize)]
@@ -297,20 +294,21 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The path as a URI, relative if the path is.
-fn uri(path: &str) -> String {
-    if path == "<stdin>" {
+/// The path as a URI, relative if the path is, byte for byte.
+pub(super) fn uri(path: &Path) -> String {
+    if path == Path::new("<stdin>") {
         return "stdin".into();
     }
-    let absolute = Path::new(path).is_absolute();
-    let path = path.replace(MAIN_SEPARATOR_STR, "/");
-    let mut uri = String::with_capacity(path.len());
-    if absolute {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let mut uri = String::with_capacity(bytes.len());
+    if path.is_absolute() {
         // A drive has no slash of its own.
-        uri.push_str(if path.starts_with('/') { "file://" } else { "file:///" });
+        uri.push_str(if bytes.starts_with(b"/") { "file://" } else { "file:///" });
     }
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+    for &byte in bytes {
+        if char::from(byte) == MAIN_SEPARATOR {
+            uri.push('/');
+        } else if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(byte.into());
         } else {
             uri.extend(['%', digit(byte >> 4), digit(byte & 15)]);
@@ -325,8 +323,8 @@ fn digit(value: u8) -> char {
 
 /// What tells findings of a file apart even when lines are added above them:
 /// their code, the text of their line, and their number among equal ones.
-#[derive(Default)]
-struct Fingerprints {
+#[derive(Debug, Default)]
+pub(super) struct Fingerprints {
     /// The line of the last finding, with its hash: lines can be long and hold
     /// many findings.
     line: Option<(usize, u64)>,
@@ -334,24 +332,37 @@ struct Fingerprints {
 }
 
 impl Fingerprints {
+    /// Lines that follow are those of another text.
+    pub(super) fn next_file(&mut self) {
+        self.line = None;
+    }
+
     fn next(&mut self, diagnostic: &Diagnostic, places: &Places) -> String {
-        let line = places.index.line(diagnostic.span.start);
+        let (text, number) = self.parts(diagnostic, places.source, places.index);
+        format!("{}:{text:016x}:{number}", diagnostic.code)
+    }
+
+    /// The hash of a finding's line, and its number.
+    pub(super) fn parts(
+        &mut self,
+        diagnostic: &Diagnostic,
+        source: &str,
+        index: &LineIndex,
+    ) -> (u64, u32) {
+        let line = index.line(diagnostic.span.start);
         let text = match self.line {
             Some((last, text)) if last == line => text,
-            _ => {
-                let span = places.index.line_span(line);
-                fnv1a(span.text(places.source).trim().as_bytes())
-            }
+            _ => fnv1a(index.line_span(line).text(source).trim().as_bytes()),
         };
         self.line = Some((line, text));
         let number = self.seen.entry((diagnostic.code, text)).or_default();
         *number += 1;
-        format!("{}:{text:016x}:{number}", diagnostic.code)
+        (text, *number)
     }
 }
 
 /// FNV-1a: the standard library's hashes may change between versions of Rust.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -159,7 +159,7 @@ pub(super) fn file(
     let texts = [whole];
     let mut places = NotePlaces::of(&texts);
     places.add(&bytes, &texts[0]);
-    let found = FileReport { path: &name, source: &source, diagnostics: &diagnostics };
+    let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
     Ok(tell(&name, &texts, &places, Some(found), quiet, out)?)
 }
 
