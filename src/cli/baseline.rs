@@ -210,3 +210,56 @@ impl Baseline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CheckOptions, check};
+
+    /// Bytes of lines that are copied, hashed and compared for a text with many findings
+    /// on one line, and for one with a line each.
+    #[test]
+    fn a_line_of_many_findings_is_copied_once() {
+        let bytes = |text: &str| {
+            let diagnostics = check(text, &CheckOptions::default());
+            let (keys, of_each) = keys(text, &diagnostics);
+            assert_eq!(of_each.len(), diagnostics.len());
+            for (diagnostic, at) in diagnostics.iter().zip(&of_each) {
+                assert_eq!(keys[*at].0, diagnostic.code);
+            }
+            (diagnostics.len(), keys.iter().map(|(_, line)| line.len()).sum::<usize>())
+        };
+        let wrong = "vadd.u32.u32 d, a, b; vadd.u32.u32.u32 d, a; ";
+        for n in [500, 1000, 2000] {
+            let text = wrong.repeat(n);
+            // Two codes on one line.
+            assert_eq!(bytes(&text), (2 * n, 2 * text.trim().len()));
+            let lines: String = (0..n).map(|at| format!("vadd.u32.u32 d, a{at}, b;\n")).collect();
+            assert_eq!(bytes(&lines), (n, lines.len() - n));
+        }
+    }
+
+    #[test]
+    fn findings_count_by_their_line_and_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a.ptx");
+        let mut baseline = Baseline::read(&folder.path().join("none.json"), true).unwrap();
+        let text = "vadd.u32.u32 d, a, b; vadd.u32.u32 d, a, b;\n\
+                    vadd.u32.u32.u32 d, a;\n  vadd.u32.u32.u32 d, a;\n";
+        let found = check(text, &CheckOptions::default());
+        let (two, one) = (&found[0], &found[2]);
+        assert_eq!(found.len(), 4);
+        let key = |diagnostic: &Diagnostic, line: &str| {
+            ("a.ptx".to_string(), diagnostic.code.text().to_string(), line.to_string())
+        };
+        let first = key(two, "vadd.u32.u32 d, a, b; vadd.u32.u32 d, a, b;");
+        let second = key(one, "vadd.u32.u32.u32 d, a;");
+        baseline.known.insert(first.clone(), 1);
+        baseline.known.insert(second.clone(), 1);
+        let mut left = found.clone();
+        baseline.take(Some(&path), text, &mut left);
+        // The first of each is known: lines that read the same are one.
+        assert_eq!(left, [found[1].clone(), found[3].clone()]);
+        assert_eq!(baseline.met, Known::from([(first, 2), (second, 2)]));
+    }
+}

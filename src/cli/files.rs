@@ -406,3 +406,153 @@ fn patch_name(path: &Path) -> Vec<u8> {
     name.push(b'"');
     name
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamped(path: &Path, text: &str) -> Stamp {
+        fs::write(path, text).unwrap();
+        Access::Named.open(path).map(|(_, data)| Stamp::of(&data)).unwrap()
+    }
+
+    fn only_file(folder: &Path) -> bool {
+        fs::read_dir(folder).unwrap().count() == 1
+    }
+
+    #[test]
+    fn reading_stops_at_the_limit() {
+        for (len, read) in [(0, true), (9, true), (10, true), (11, false), (1 << 20, false)] {
+            let text = vec![b'a'; len];
+            for expected in [0, len.min(10) as u64] {
+                let bytes = read_bounded(text.as_slice(), expected, 10).unwrap();
+                assert_eq!(bytes, read.then(|| text.clone()), "{len}");
+            }
+        }
+        // It has no end.
+        assert_eq!(read_bounded(io::repeat(b'a'), 0, 10).unwrap(), None);
+        // Nothing is read of what says that it is too long.
+        let mut untouched = &b"abc"[..];
+        assert_eq!(read_bounded(&mut untouched, 11, 10).unwrap(), None);
+        assert_eq!(untouched, b"abc");
+    }
+
+    #[test]
+    fn what_changed_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ptx");
+        let changes: [(&str, fn(&Path)); 6] = [
+            ("longer", |path| fs::write(path, "old and more").unwrap()),
+            ("as long, later", |path| {
+                let file = File::options().write(true).open(path).unwrap();
+                (&file).write_all(b"new").unwrap();
+                file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+            }),
+            ("another file", |path| {
+                let other = path.with_extension("other");
+                let written = fs::metadata(path).unwrap().modified().unwrap();
+                fs::write(&other, "new").unwrap();
+                File::options().write(true).open(&other).unwrap().set_modified(written).unwrap();
+                fs::rename(other, path).unwrap();
+            }),
+            ("gone", |path| fs::remove_file(path).unwrap()),
+            ("a folder", |path| {
+                fs::remove_file(path).unwrap();
+                fs::create_dir(path).unwrap();
+            }),
+            #[cfg(unix)]
+            ("a link to it", |path| {
+                fs::remove_file(path).unwrap();
+                std::os::unix::fs::symlink("/dev/null", path).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            let stamp = stamped(&path, "old");
+            change(&path);
+            let left = fs::read(&path).ok();
+            let error = replace(&path, &["text"], &stamp).unwrap_err().to_string();
+            assert!(error.starts_with("the file ") || error.starts_with("it is "), "{error}");
+            assert_eq!(fs::read(&path).ok(), left, "{what}");
+            if what == "a folder" {
+                fs::remove_dir(&path).unwrap();
+            }
+            assert!(!path.exists() || only_file(folder.path()), "{what}");
+        }
+        fs::remove_file(&path).unwrap();
+        let stamp = stamped(&path, "old");
+        replace(&path, &["text", "!"], &stamp).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"text!");
+        // It is another file now.
+        assert!(replace(&path, &["text"], &stamp).is_err());
+        assert!(create(&path, &["text"]).is_err(), "it is there");
+        assert_eq!(fs::read(&path).unwrap(), b"text!");
+        assert!(only_file(folder.path()));
+    }
+
+    /// The time alone could be set back.
+    #[cfg(unix)]
+    #[test]
+    fn a_time_that_is_set_back_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ptx");
+        let stamp = stamped(&path, "old");
+        let written = fs::metadata(&path).unwrap().modified().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let file = File::options().write(true).open(&path).unwrap();
+        (&file).write_all(b"new").unwrap();
+        file.set_modified(written).unwrap();
+        assert!(replace(&path, &["text"], &stamp).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    /// An access control list: owner rw, user 1000 r, group r, mask r, others none.
+    #[cfg(target_os = "linux")]
+    fn list() -> Vec<u8> {
+        const ALL: u32 = u32::MAX;
+        let entries: [(u16, u16, u32); 5] =
+            [(1, 6, ALL), (2, 4, 1000), (4, 4, ALL), (16, 4, ALL), (32, 0, ALL)];
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, rights, id) in entries {
+            list.extend(tag.to_le_bytes());
+            list.extend(rights.to_le_bytes());
+            list.extend(id.to_le_bytes());
+        }
+        list
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn attributes_and_lists_stay() {
+        use rustix::fs::{XattrFlags, getxattr, listxattr, setxattr};
+
+        const ACCESS: &str = "system.posix_acl_access";
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("a.ptx");
+        let set = |path: &Path, name: &str, value: &[u8]| {
+            setxattr(path, name, value, XattrFlags::empty()).is_ok()
+        };
+        fs::write(&path, "old").unwrap();
+        if !set(&path, "user.origin", b"elsewhere") || !set(&path, ACCESS, &list()) {
+            eprintln!("this file system has no attributes or lists");
+            return;
+        }
+        let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+        replace(&path, &["text"], &stamp).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"text");
+        let mut value = [0; 100];
+        let len = getxattr(&path, "user.origin", &mut value[..]).unwrap();
+        assert_eq!(&value[..len], b"elsewhere");
+        let len = getxattr(&path, ACCESS, &mut value[..]).unwrap();
+        assert_eq!(value[..len], list());
+        // What the folder gives to new files is not given to this one.
+        assert!(set(folder.path(), "system.posix_acl_default", &list()));
+        fs::remove_file(&path).unwrap();
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "old").unwrap();
+        rustix::fs::removexattr(&plain, ACCESS).unwrap();
+        let stamp = Stamp::of(&fs::metadata(&plain).unwrap());
+        replace(&plain, &["text"], &stamp).unwrap();
+        let len = listxattr(&plain, &mut value[..]).unwrap();
+        assert!(!value[..len].windows(ACCESS.len()).any(|name| name == ACCESS.as_bytes()));
+    }
+}
