@@ -52,7 +52,8 @@ it (for -, the current folder). All of them, with their defaults:
 Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX files, named *.ptx or starting with .version, directories to walk for *.ptx, or - for a filter
+    /// PTX files (*.ptx, or with .version at their start), directories to walk for
+    /// *.ptx, or - for a filter
     #[arg(value_name = "FILES|DIRS|-", default_value = ".")]
     paths: Vec<PathBuf>,
 
