@@ -187,7 +187,7 @@ fn endings_are_chosen() {
     let later = ["--extension", "s=ptx", "--extension", "s=cuda", "b.s"];
     assert_eq!(
         (check(&folder, &later, "").status, check(&folder, &later, "").stdout),
-        (0, "".into())
+        (0, String::new())
     );
     let formatted = run(&folder, &["fmt", "--extension", "txt=ptx", "--check", "."], "");
     assert_eq!(
