@@ -706,6 +706,7 @@ impl Run {
         if let Some(bytes) = &bytes
             && language == Language::Cuda
             && arguments.format == Format::Human
+            && !arguments.quiet
         {
             checked.skipped = embed::skipped(&decoded(bytes));
         }

@@ -55,7 +55,7 @@ either, unless it is named on the command line. All options, with their defaults
 Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX files, named *.ptx or starting with .version, directories to walk for
+    /// PTX files (*.ptx, or with .version at their start), directories to walk for
     /// *.ptx, or - for a filter; the current directory without any
     #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,

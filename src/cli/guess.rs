@@ -156,16 +156,17 @@ fn is_instruction(word: &[u8], mut rest: &[u8]) -> bool {
         return false;
     }
     let word = std::str::from_utf8(word).unwrap_or_default();
-    let line_ends = || {
-        let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        line.contains(&b';')
-    };
+    // No more is looked at, as many words may share a line.
+    let near = &rest[..rest.len().min(200)];
+    let line = near.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line_ends = line.contains(&b';');
     match word {
         _ if Mnemonic::from_text(word).is_some() => true,
         _ if modifiers > 0 && (types > 0 || is_wanted(word)) => true,
         "ret" | "brkpt" => next(rest) == Some(b';'),
-        "bra" => line_ends(),
-        _ => modifiers > 0 && OPCODES.contains(&word) && line_ends(),
+        "bra" => line_ends,
+        _ if is_wanted(word) => line_ends && line.contains(&b','),
+        _ => modifiers > 0 && line_ends && OPCODES.contains(&word),
     }
 }
 
@@ -291,6 +292,7 @@ mod tests {
                 "vadd.u32.u32.u32 d, a, b",
                 "vadd d, a, b;",
                 "vad.u32 d, a, b;",
+                "vad d, a, b;",
                 "VADD.u32.u32.u32 d, a, b;",
                 "vadd",
                 "\"x\"\nvadd4.q d;",

@@ -164,9 +164,8 @@ impl Kind {
     fn guess(self, text: &[u8]) -> Option<Language> {
         match self {
             Kind::Ptx => Some(Language::Ptx),
-            Kind::Cuda => Some(Language::Cuda),
             Kind::Include | Kind::Other if guess::is_module(text) => Some(Language::Ptx),
-            Kind::Include => Some(Language::Cuda),
+            Kind::Cuda | Kind::Include => Some(Language::Cuda),
             Kind::Other => None,
             Kind::Unnamed => guess::language(text),
         }

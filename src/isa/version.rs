@@ -29,6 +29,7 @@ impl PtxVersion {
 
     /// The newest known version that is not above this one; the oldest one if
     /// all are.
+    #[must_use]
     pub fn nearest_known(self) -> PtxVersion {
         let mut all = LAST_MINORS.iter().rev().map(|&(major, last)| {
             let minor = if major == self.major { self.minor.min(last) } else { last };
@@ -91,6 +92,7 @@ impl Target {
 
     /// The known target nearest to this one: that without suffix if the number is
     /// known, else that of the nearest number.
+    #[must_use]
     pub fn nearest_known(self) -> Target {
         let near = KNOWN.iter().map(|&(number, _)| number);
         let near = near.min_by_key(|number| number.abs_diff(self.number));
