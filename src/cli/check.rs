@@ -401,8 +401,8 @@ impl Run {
             baseline: baseline.as_deref(),
         };
         let mut texts: Vec<(String, Vec<String>)> = Vec::new();
-        let named = !arguments.paths.is_empty() || arguments.stdin_filename.is_some();
-        let inputs = if named {
+        let for_files = !arguments.paths.is_empty() || arguments.stdin_filename.is_some();
+        let inputs = if for_files {
             let (inputs, count) = self.inputs(arguments);
             troubles += count;
             inputs
