@@ -65,8 +65,8 @@ it (for -, the current folder); those on the command line count for more:
   paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
   ignore = [\"V4\"]
 
-docs/vptx.schema.json describes the file for editors: a first line `#:schema PATH`
-says where it is.
+docs/vptx.schema.json describes the file for editors; a first line
+`#:schema PATH` says where it is.
 
 Exit status: 0 nothing at error level and nothing denied (or --exit-zero, or
 --fix-only), 1 findings, or --diff shows some, 2 could not run.")]
