@@ -876,7 +876,7 @@ mod schema {
     fn shown_in(help: &str) -> String {
         let lines = help.lines().skip_while(|line| !matches!(*line, "  [check]" | "  [format]"));
         let lines = lines.take_while(|line| line.is_empty() || line.starts_with("  "));
-        lines.map(|line| format!("{}\n", line.trim_start())).collect()
+        lines.flat_map(|line| [line.trim_start(), "\n"]).collect()
     }
 
     #[test]

@@ -72,8 +72,8 @@ it (for -, the current folder); those on the command line count for more:
   paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
   ignore = [\"V4\"]
 
-docs/vptx.schema.json describes the file for editors: a first line `#:schema PATH`
-says where it is.
+docs/vptx.schema.json describes the file for editors; a first line
+`#:schema PATH` says where it is.
 
 Exit status: 0 nothing at error level and nothing denied (or --exit-zero, or
 --fix-only), 1 findings, or --diff shows some, 2 could not run.")]
@@ -452,8 +452,8 @@ impl Run {
             baseline: baseline.as_deref(),
         };
         let mut texts: Vec<(String, Vec<String>)> = Vec::new();
-        let named = !arguments.paths.is_empty() || arguments.stdin_filename.is_some();
-        let inputs = if named {
+        let for_files = !arguments.paths.is_empty() || arguments.stdin_filename.is_some();
+        let inputs = if for_files {
             let (inputs, count) = self.inputs(arguments);
             troubles += count;
             inputs
