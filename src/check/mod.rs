@@ -150,8 +150,10 @@ fn check_previewed(
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
     let sink = &mut |_| count += 1;
-    let mut diagnostics = visit_by(true, source, unreadable(source), options, sink).0;
-    select(source, true, options, &mut diagnostics);
+    let unreadable = unreadable(source);
+    let is_text = unreadable.is_none();
+    let mut diagnostics = visit_by(true, source, unreadable, options, sink).0;
+    select(source, is_text, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -255,12 +257,13 @@ impl Preview {
         let mut is_marked = false;
         for at in memchr::memchr2_iter(0, mark[mark.len() - 1], bytes) {
             if bytes[at] == 0 {
-                let is_marked = memchr::memmem::find(bytes, mark).is_some();
-                return Preview { unreadable: unreadable_at(source, Some(at)), is_marked };
+                // Of what is no text, no comment is one.
+                return Preview { unreadable: unreadable_at(source, Some(at)), is_marked: false };
             }
             is_marked = is_marked || bytes[..=at].ends_with(mark);
         }
-        Preview { unreadable: unreadable_at(source, None), is_marked }
+        let unreadable = unreadable_at(source, None);
+        Preview { is_marked: is_marked && unreadable.is_none(), unreadable }
     }
 }
 
