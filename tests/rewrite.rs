@@ -422,3 +422,24 @@ fn registers_are_those_of_the_most_particular_declaration() {
         assert_eq!(found, [expected], "{text}");
     }
 }
+
+#[test]
+fn comments_inside_of_what_is_rewritten_stay() {
+    let text = "\
+.version 8.0
+.target sm_90
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)
+{
+    vadd4.u32.u32.u32 // vptx: ignore-file[V501] sums are small
+        d, a /* first */, b, d; // after
+    ret;
+}
+";
+    let (module, _) = vptx::parse(text);
+    let options = vptx::RewriteOptions::default().with_all(true);
+    let done = vptx::rewrite(&module, &options).expect("a target").text();
+    let head = "    // vptx: ignore-file[V501] sums are small\n    /* first */ {";
+    assert!(done.contains(head), "{done}");
+    assert!(done.contains("} // after\n"), "{done}");
+    assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
+}

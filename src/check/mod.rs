@@ -18,11 +18,12 @@ use std::str::FromStr;
 use self::instruction::Names;
 
 use crate::ast::Instruction;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, PtxVersion, Target, WordRegisters, is_special_register};
 use crate::lint::{self, Code, Known, Memo, Place, RuleSet, Subject};
 use crate::module::{Module, VideoStatement};
 use crate::source::{MAX_LEN, Span};
+use crate::syntax::lexer;
 use crate::syntax::{
     Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, read_plainly,
     statement_tokens,
@@ -354,9 +355,50 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
         for diagnostic in &mut self.diagnostics[before..] {
             diagnostic.statement = Some(span);
+            // What takes the place of the whole statement has its comments.
+            for fix in diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::V601) {
+                keep_comments(self.source, &mut fix.edits);
+            }
         }
         (span, instruction, registers)
     }
+}
+
+/// Leaves the comments in a text as they are that edits would remove.
+fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
+    if !edits.iter().any(|edit| edit.span.text(source).contains('/')) {
+        return;
+    }
+    let parts = edits.drain(..).flat_map(|edit| around_comments(source, edit)).collect();
+    *edits = parts;
+}
+
+/// An edit as several ones beside the comments in its place; the first of them has
+/// the replacement.
+fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
+    let text = edit.span.text(source);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let comments = lexer::comments(text);
+    for comment in &comments {
+        parts.push((start, comment.start as usize));
+        start = comment.end as usize;
+    }
+    parts.push((start, text.len()));
+    parts.retain(|&(start, end)| !text[start..end].trim().is_empty());
+    if comments.is_empty() || parts.is_empty() {
+        return vec![edit];
+    }
+    let mut replacement = edit.replacement;
+    let part = |(start, end): (usize, usize)| {
+        // White space beside a comment stays with it.
+        let start = if start == 0 { 0 } else { end - text[start..end].trim_start().len() };
+        let end = if end == text.len() { end } else { start + text[start..end].trim_end().len() };
+        let at = edit.span.start;
+        let span = Span::new(at + start as u32, at + end as u32);
+        Edit::replace(span, std::mem::take(&mut replacement))
+    };
+    parts.into_iter().map(part).collect()
 }
 
 /// Whether an opcode is, or may have been meant to be, that of a video

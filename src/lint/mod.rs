@@ -5,6 +5,7 @@
 //! spelling and portability, `V5xx` results that are not what they seem, `V6xx`
 //! cost, `V7xx` inline assembly, `V8xx` suppressions.
 
+mod add;
 mod fix;
 mod rules;
 mod select;
@@ -15,6 +16,7 @@ use std::fmt;
 
 use crate::diagnostic::{Applicability, Severity};
 
+pub use add::add_ignores;
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};

@@ -157,7 +157,11 @@ impl Suppressions {
         let mut groups: Map<Place, Group> = Map::default();
         let mut beside = Vec::new();
         for (at, suppression) in list.iter().enumerate() {
-            groups.entry(Place::Of(suppression.scope)).or_insert_with(|| Group::of(Vec::new())).members.push(at);
+            groups
+                .entry(Place::Of(suppression.scope))
+                .or_insert_with(|| Group::of(Vec::new()))
+                .members
+                .push(at);
             if let Scope::Beside(line) = suppression.scope {
                 beside.push(line);
             }
@@ -262,7 +266,8 @@ fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppres
     let inside = &comment[2..];
     let text = inside.trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
     let offset = span.end as usize - text.len();
-    let text = if comment.starts_with("/*") { text.strip_suffix("*/").unwrap_or(text) } else { text };
+    let text =
+        if comment.starts_with("/*") { text.strip_suffix("*/").unwrap_or(text) } else { text };
     comment::read(text.trim_end_matches('\r'), offset, span, wrong)
 }
 
@@ -351,7 +356,8 @@ impl Suppression {
 
 #[cfg(test)]
 mod tests {
-    use crate::check::{CheckOptions, check};
+    use super::*;
+    use crate::check::check;
 
     fn left(source: &str) -> Vec<String> {
         let found = check(source, &CheckOptions::default());
@@ -376,12 +382,20 @@ mod tests {
             format!("// vptx: ignore\n{DIFFERS}"),
             "// vptx: ignore[V501]\nvadd.u32.u32.u32\n .sat d, a, b;".into(),
             "vadd.u32\n .u32.u32.sat\n d, a, b; // vptx: ignore[V501]".into(),
+            // Inside of it, on any line.
+            "vadd.u32\n .u32.u32.sat // vptx: ignore[V501]\n d, a,\n b;".into(),
+            "vadd.u32\n .u32.u32.sat\n // vptx: ignore[V501]\n d, a,\n b;".into(),
+            // Other comments in between do not count.
+            format!("// vptx: ignore[V501]\n// sums\n/* are\n small */\n{DIFFERS}"),
+            format!("/* a */ // vptx: ignore[V501]\n{DIFFERS}"),
+            format!("{DIFFERS} {DIFFERS} // vptx: ignore[V501]"),
         ] {
             assert_eq!(left(&text), [""; 0], "{text}");
         }
         for text in [
             format!("{DIFFERS}\n{DIFFERS} // vptx: ignore[V501]"),
             format!("// vptx: ignore[V501]\n{DIFFERS}\n{DIFFERS}"),
+            format!("{DIFFERS} // vptx: ignore[V501]\n\n\n{DIFFERS}"),
         ] {
             assert_eq!(left(&text), [v501], "{text}");
         }
@@ -395,7 +409,12 @@ mod tests {
         assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
         assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
         assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
-        assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ["]);
+        assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
+        assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
+        assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
+        // A blank line parts it from the next statement.
+        let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
+        assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
         assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);
         assert_eq!(left("ret; // see vptx: ignore[V501]"), [""; 0]);
     }
@@ -413,6 +432,170 @@ mod tests {
         ] {
             let found = check(text, &CheckOptions::default());
             assert_eq!(found[0].fixes[0].apply(text), expected);
+        }
+    }
+
+    /// Codes that are left of a text that breaks V104, V403 and V501, with one
+    /// comment; and the comment after the safe fixes of V802.
+    fn loose(words: &str) -> (String, String) {
+        let text =
+            format!("vadd.u32.u32 d, a, b; vadd.u32.u32.u32.sat d, a, b, c; // vptx: {words}");
+        let found = check(&text, &CheckOptions::default());
+        let codes: Vec<&str> = found.iter().map(|it| it.code.text()).collect();
+        let wrong = found.iter().find(|it| it.code == Code::V802);
+        let fix = wrong.and_then(|it| it.fixes.first());
+        let fixed = fix.map_or(String::new(), |fix| fix.apply(&text));
+        let comment = fixed.split_once("// vptx: ").map_or("", |(_, comment)| comment);
+        (codes.join(" "), comment.into())
+    }
+
+    #[test]
+    fn what_is_not_written_exactly_suppresses_what_was_meant() {
+        for words in [
+            "ignore V501",
+            "ignore: V501",
+            "ignore(V501)",
+            "ignore (V501)",
+            "ignore {V501}",
+            "ignore=V501",
+            "ignore [V501]",
+            "ignore:[V501]",
+            "ignore result-differs",
+            "ignore[V501",
+            "ignore, V501",
+        ] {
+            let (codes, comment) = loose(words);
+            assert_eq!(
+                (codes.as_str(), comment.as_str()),
+                ("V104 V403 V802", "ignore[V501]"),
+                "{words}"
+            );
+        }
+        for (words, codes, comment) in [
+            ("ignore[V501] , V403", "V104 V802", "ignore[V501, V403]"),
+            ("ignore[V501], V403 why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore[V501][V403]", "V104 V802", "ignore[V501, V403]"),
+            ("ignore[V501 V403] why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore[V501; V403]", "V104 V802", "ignore[V501, V403]"),
+            ("ignore V501 V403: why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore V501, V403", "V104 V802", "ignore[V501, V403]"),
+            ("ignore-file V1", "V501 V403 V802", "ignore-file[V1]"),
+            // A reason that names codes means no others.
+            (
+                "ignore because V501 is known",
+                "V104 V403 V802",
+                "ignore[V501] because V501 is known",
+            ),
+            // What no code is suppresses nothing.
+            ("ignore V999", "V104 V501 V403 V802", ""),
+            ("ignore result-difers", "V104 V501 V403 V802", ""),
+            ("ignore_file[V501]", "V104 V501 V403 V802", "ignore-file[V501]"),
+            ("disable[V501]", "V104 V501 V403 V802", "ignore[V501]"),
+            ("disable-next-line V501", "V104 V501 V403 V802", "ignore V501"),
+            ("NOLINT(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+            ("noqa: V501", "V104 V501 V403 V802", "ignore: V501"),
+            ("allow(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+            // All rules.
+            ("ignore", "", ""),
+            ("ignore because sums are small", "", ""),
+            ("ignore: because sums are small", "", ""),
+        ] {
+            let (left, fixed) = loose(words);
+            assert_eq!((left.as_str(), fixed.as_str()), (codes, comment), "{words}");
+        }
+    }
+
+    #[test]
+    fn blanket_suppressions_are_found_if_asked_for() {
+        let rules = RuleSet::NONE.with(Code::V803);
+        let found = |text: &str| check(text, &CheckOptions::default().with_rules(rules)).len();
+        assert_eq!(found("ret; // vptx: ignore"), 1);
+        assert_eq!(found("ret; // vptx: ignore-file because"), 1);
+        assert_eq!(found("ret; // vptx: ignore[V501, ALL]"), 1);
+        assert_eq!(found("ret; // vptx: ignore[V501]"), 0);
+        assert_eq!(left("vadd.u32.u32.u32.sat d, a, b; // vptx: ignore"), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_kind_of_file_is_found_of_what_is_no_text() {
+        let text = "\0 // vptx: ignroe\nret; // vptx: ignore[V501]\n";
+        assert_eq!(left(text), ["V008 \0"]);
+        let plainly = crate::check::check_plainly(text, &CheckOptions::default()).1;
+        assert_eq!(plainly.len(), 1);
+    }
+
+    /// Comparisons that are made for a text.
+    fn steps(source: &str) -> usize {
+        let found = check(source, &CheckOptions::default().with_rules(RuleSet::ERRORS));
+        let mut suppressions = Suppressions::read(source, Language::Ptx);
+        assert!(!suppressions.list.is_empty());
+        for diagnostic in &found {
+            suppressions.cover(diagnostic);
+        }
+        suppressions.steps
+    }
+
+    #[test]
+    fn many_suppressions_of_many_findings_take_linear_time() {
+        let wrong = "vadd.u32.u32 d, a, b;";
+        let makers: [&dyn Fn(usize) -> String; 5] = [
+            // Each beside its own; all above one line; all on it; in a statement.
+            &|n| format!("{wrong} // vptx: ignore[V403]\n").repeat(n),
+            &|n| "// vptx: ignore[V403]\n".repeat(n) + &wrong.repeat(n),
+            &|n| format!("{wrong} /* vptx: ignore[V403, V1] */").repeat(n),
+            &|n| format!("vadd.u32.u32 d,{} a, b;", "// vptx: ignore[V403]\n".repeat(n)),
+            &|n| "// vptx: ignore-file[V403]\n".repeat(n) + &format!("{wrong}\n").repeat(n),
+        ];
+        for (at, make) in makers.iter().enumerate() {
+            let counts = [500, 1000, 2000].map(|n| steps(&make(n)));
+            assert!(counts[1] <= 2 * counts[0] + 20, "{at}: {counts:?}");
+            assert!(counts[2] <= 2 * counts[1] + 20, "{at}: {counts:?}");
+        }
+    }
+
+    /// What [`place::scopes`] finds, line by line.
+    fn plainly(source: &str, comments: &[Span], comment: Span) -> Scope {
+        let index = LineIndex::new(source);
+        let mut code = source.to_string();
+        for comment in comments {
+            let blank: String =
+                comment.text(source).chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+            code.replace_range(comment.range(), &blank);
+        }
+        let first = index.line(comment.start);
+        let last = index.line(comment.end - 1);
+        let start = index.line_span(first).start as usize;
+        if !code[start..comment.start as usize].trim().is_empty() {
+            return Scope::Beside(first);
+        }
+        let end = index.line_span(last).end as usize;
+        if !code[comment.end as usize..end].trim().is_empty() {
+            return Scope::Beside(last);
+        }
+        let mut below = last + 1;
+        // A line that has a comment and nothing else.
+        while below < index.lines()
+            && index.line_span(below).text(&code).trim().is_empty()
+            && !index.line_span(below).text(source).trim().is_empty()
+        {
+            below += 1;
+        }
+        Scope::Below(below)
+    }
+
+    #[test]
+    fn places_are_those_of_a_plain_search() {
+        let mut numbers = crate::testing::Numbers(9);
+        let pieces =
+            ["// a\n", "/* b */", "/* c\n */", "\n", " ", "ret;", "\r\n", "\n\n", "/* d\ne\nf */"];
+        for _ in 0..20_000 {
+            let count = numbers.below(9);
+            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let comments = comments(&text, Language::Ptx);
+            let scopes = place::scopes(&text, Language::Ptx, &comments, &LineIndex::new(&text));
+            for (comment, scope) in comments.iter().zip(scopes) {
+                assert_eq!(scope, plainly(&text, &comments, *comment), "{text:?} {comment:?}");
+            }
         }
     }
 }

@@ -290,6 +290,7 @@ impl<'s> Layout<'s> {
     fn verbatim(&mut self) {
         let start = self.end;
         let mut last = None;
+        let mut statement = start;
         for piece in self.pieces.by_ref() {
             if !piece.is_token() {
                 let between = last.is_none_or(|last: Piece<'_>| {
@@ -299,7 +300,7 @@ impl<'s> Layout<'s> {
                     self.writer.verbatim(Span::new(start, piece.span.end));
                     self.end = piece.span.end;
                     self.inline = false;
-                    return;
+                    return self.drop_partial_edits(statement);
                 }
                 continue;
             }
@@ -308,10 +309,25 @@ impl<'s> Layout<'s> {
             } else if piece.is(b'}') {
                 self.level = self.level.saturating_sub(1);
             }
+            if piece.is(b';') {
+                statement = piece.span.end;
+            }
             last = Some(piece);
         }
         self.inline = false;
         self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
+    }
+
+    /// Of a statement that starts in text which stays as it is, and does not end
+    /// there, either all edits are made or none.
+    fn drop_partial_edits(&mut self, statement: u32) {
+        let count = |end: u32| self.edits.partition_point(|edit| edit.span.start < end);
+        let dropped = count(self.end);
+        if dropped > count(statement) {
+            let end = self.pieces.clone().find(|piece| piece.is(b';'));
+            let end = end.map_or(u32::MAX, |end| end.span.end);
+            self.edits = &self.edits[count(end)..];
+        }
     }
 
     /// Writes a part that stays as it is, if one comes next; only white space at the

@@ -193,8 +193,9 @@ impl List {
                 list.is_given = !list.is_exact;
             }
         } else if let Some(end) = text.find(']') {
+            let before = words.found.len();
             list.is_exact = words.take_list(1, end);
-            list.end = Some((offset + end) as u32);
+            list.end = (words.found.len() == before).then_some((offset + end) as u32);
             list.taken = end + 1;
             // `ignore[V501], V502` and `ignore[V501][V502]` have more of them.
             let rest = text[end + 1..].trim_start();
@@ -208,15 +209,10 @@ impl List {
             let end = words.take_codes(1);
             (list.taken, list.is_exact) = (end.unwrap_or(1), false);
             if words.entries.is_empty() {
-                let wrong = Diagnostic::new(
-                    Code::V802,
-                    at(offset, "["),
-                    "this bracket is never closed",
-                );
+                let wrong =
+                    Diagnostic::new(Code::V802, at(offset, "["), "this bracket is never closed");
                 words.found.push(
-                    wrong
-                        .label("opened here")
-                        .help("write `vptx: ignore[V501, V502] reason`"),
+                    wrong.label("opened here").help("write `vptx: ignore[V501, V502] reason`"),
                 );
             }
         }
