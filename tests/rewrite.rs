@@ -131,8 +131,19 @@ fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) 
     text + "}\n"
 }
 
-/// The length of the statement or block that a text starts with.
+/// The length of the statement or block that a text starts with, comments before it
+/// included.
 fn replaced(text: &str) -> usize {
+    for (start, end) in [("//", "\n"), ("/*", "*/")] {
+        if text.starts_with(start) {
+            let length = text.find(end).expect("an end") + end.len();
+            return length + replaced(&text[length..]);
+        }
+    }
+    if text.starts_with(char::is_whitespace) {
+        let length = text.len() - text.trim_start().len();
+        return length + replaced(text.trim_start());
+    }
     let block = text.starts_with('{');
     let mut depth = 0;
     let end = text.bytes().position(|byte| {

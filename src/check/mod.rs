@@ -377,23 +377,23 @@ fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
 /// the replacement.
 fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
     let text = edit.span.text(source);
+    let comments = lexer::comments(text);
     let mut parts = Vec::new();
     let mut start = 0;
-    let comments = lexer::comments(text);
     for comment in &comments {
-        parts.push((start, comment.start as usize));
-        start = comment.end as usize;
+        // The white space before it stays.
+        let before = &text[start.min(comment.start as usize)..comment.start as usize];
+        parts.push((start, start + before.trim_end().len()));
+        // And the line break that ends it.
+        start = comment.end as usize + usize::from(comment.text(text).starts_with("//"));
     }
-    parts.push((start, text.len()));
-    parts.retain(|&(start, end)| !text[start..end].trim().is_empty());
+    parts.push((start.min(text.len()), text.len()));
+    parts.retain(|&(start, end)| start < end && !text[start..end].trim().is_empty());
     if comments.is_empty() || parts.is_empty() {
         return vec![edit];
     }
     let mut replacement = edit.replacement;
     let part = |(start, end): (usize, usize)| {
-        // White space beside a comment stays with it.
-        let start = if start == 0 { 0 } else { end - text[start..end].trim_start().len() };
-        let end = if end == text.len() { end } else { start + text[start..end].trim_end().len() };
         let at = edit.span.start;
         let span = Span::new(at + start as u32, at + end as u32);
         Edit::replace(span, std::mem::take(&mut replacement))

@@ -42,14 +42,11 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
         if left.len() >= done.left.len() {
             continue;
         }
-        let mut codes: Vec<Code> = done.left.iter().map(|found| found.code).collect();
-        for found in &left {
-            if let Some(at) = codes.iter().position(|code| *code == found.code) {
-                codes.swap_remove(at);
-            }
+        for &code in Code::ALL {
+            let count = |of: &[Diagnostic]| of.iter().filter(|found| found.code == code).count();
+            let gone = count(&done.left).saturating_sub(count(&left));
+            done.mended.extend(std::iter::repeat_n(code, gone));
         }
-        codes.sort_unstable();
-        done.mended.append(&mut codes);
         done.rounds.push(edits);
         (done.text, done.left, done.statements) = (text, left, statements);
     }

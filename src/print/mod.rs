@@ -212,6 +212,7 @@ mod tests {
             "// a comment\n",
             " // a comment \n\n",
             "/* a comment */",
+            "// vptx: ignore[V501]\n",
             "/* one\n} */\n",
             "add.s32 \t%r1,%r2, %r3;",
             "\tadd.s32 %r1, %r2, %r3;\n",

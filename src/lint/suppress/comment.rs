@@ -81,7 +81,7 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
     let spelled = verb.to_ascii_lowercase().replace('_', "-");
     let foreign = FOREIGN.iter().find(|(word, _)| *word == spelled).map(|(_, meant)| *meant);
     let (meant, help) = match (foreign, nearest(&spelled, VERBS.into_iter())) {
-        (Some(meant), _) if spelled.ends_with("line") => {
+        (Some(meant), _) if spelled.ends_with("next-line") || spelled.ends_with("nextline") => {
             (meant, format!("vptx calls it `{meant}`: alone on a line it holds for the next one"))
         }
         (Some(meant), _) => (meant, format!("vptx calls it `{meant}`")),
