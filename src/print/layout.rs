@@ -249,6 +249,8 @@ impl<'s> Layout<'s> {
             && (piece.kind == Kind::LINE_COMMENT || ends_line || self.line_ends());
         if trailing {
             self.inline = false;
+            // What stands on its last line stands above what follows.
+            self.fresh &= !piece.text.contains('\n');
             self.writer.space();
         } else {
             self.start_line(piece.breaks, self.level);
