@@ -1485,3 +1485,57 @@ fn excluded_folders_that_are_named_are_read() {
     assert_eq!(concise(&folder, &[]).stdout, "");
     assert_eq!(codes(&concise(&folder, &["sub"]).stdout), ["V104"]);
 }
+
+#[test]
+fn suppressions_are_written() {
+    let folder = Folder::new("check-add-ignore");
+    let text = "vadd.u32.u32.u32.sat d, a, b;\n  vadd.u32.u32 d, a, b; // why\n";
+    let after = "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501]\n  \
+                 // vptx: ignore[V104]\n  vadd.u32.u32 d, a, b; // why\n";
+    folder.write("a.ptx", text);
+    let diff = vptx_in(&folder.0, &["check", "--add-ignore", "--diff", "a.ptx"], b"");
+    insta::assert_snapshot!(diff.transcript());
+    assert_eq!(read(&folder, "a.ptx"), text);
+    let run = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
+    insta::assert_snapshot!(run.transcript());
+    assert_eq!(read(&folder, "a.ptx"), after);
+    assert_eq!(concise(&folder, &[]).stdout, "");
+    let again = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
+    assert_eq!((again.status, read(&folder, "a.ptx").as_str()), (0, after));
+    // As a filter.
+    let run = vptx(&["check", "--add-ignore", "-"], text);
+    assert_eq!((run.status, run.stdout.as_str()), (0, after));
+    // Errors of structure have no statement; bytes that are no text stay.
+    folder.write("a.ptx", b"{ vadd.u32.u32.u32.sat d, a, b; // \xe9\n");
+    let run = vptx_in(&folder.0, &["check", "--add-ignore", "--quiet", "a.ptx"], b"");
+    assert_eq!(codes(&concise(&folder, &[]).stdout), ["V003"]);
+    assert_eq!(run.status, 1);
+    let bytes = fs::read(folder.0.join("a.ptx")).unwrap();
+    assert!(bytes.ends_with(b"sat d, a, b; // \xe9\n"), "{bytes:?}");
+    for other in ["--fix", "--update-baseline"] {
+        let run = vptx_in(&folder.0, &["check", "--add-ignore", other, "a.ptx"], b"");
+        assert_eq!(run.status, 2, "{other}");
+    }
+}
+
+#[test]
+fn fixes_leave_comments() {
+    let folder = Folder::new("check-fix-comments");
+    for (before, after) in [
+        ("vmax.u32.u32.u32 d, a, b, (1 /*1*/ + 2);\n", "vmax.u32.u32.u32 d, a, b /*1*/;\n"),
+        ("vmax.u32.u32.u32 d, a, b, (1 // one\n + 2);\n", "vmax.u32.u32.u32 d, a, b // one\n;\n"),
+        (
+            "vadd /*1*/ .sat /*2*/ .u32.u32.u32 d, a, b;\n",
+            "vadd /*1*/ .u32 /*2*/ .u32.u32.sat d, a, b;\n",
+        ),
+    ] {
+        folder.write("a.ptx", before);
+        concise(&folder, &["--fix", "--ignore", "V5"]);
+        assert_eq!(read(&folder, "a.ptx"), after);
+    }
+    let text = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n{\n\
+                \tvadd4.u32.u32.u32 // sum\n\t\td, a, b, d;\n}\n";
+    folder.write("a.ptx", text);
+    concise(&folder, &["--fix", "--unsafe-fixes", "--select", "V601"]);
+    assert!(read(&folder, "a.ptx").contains("{\n\t// sum\n\t{"), "{}", read(&folder, "a.ptx"));
+}

@@ -10,7 +10,7 @@ use support::{fixture, is_about_asm, is_about_results};
 use vptx::check::{CheckOptions, Dialect, Language, check};
 use vptx::diagnostic::{Applicability, Diagnostic, Fix, Severity};
 use vptx::ir::Semantics;
-use vptx::lint::{Code, RuleSet};
+use vptx::lint::{Code, RuleSet, add_ignores};
 use vptx::source::decode;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
@@ -418,4 +418,29 @@ fn the_document_has_all_rules() {
     let text = std::fs::read_to_string(path).expect("the document");
     let start = text.find("| code |").expect("the table");
     assert_eq!(text[start..], vptx::lint::table(), "`vptx explain --all` prints it");
+}
+
+/// Every fixture with suppressions for what is found in it.
+#[test]
+fn what_is_found_can_be_suppressed() {
+    let mut written = 0;
+    for &code in Code::ALL {
+        let text = fixture_text(code);
+        for rules in [RuleSet::DEFAULT, RuleSet::ALL] {
+            let options = options(code, Dialect::Documented).with_rules(rules);
+            let before = check(&text, &options);
+            let done = add_ignores(&text, &options);
+            let left = |of: &[vptx::Diagnostic]| -> Vec<Code> {
+                of.iter().filter(|it| it.statement.is_none()).map(|it| it.code).collect()
+            };
+            let again = check(&done.text, &options);
+            assert!(again.iter().all(|it| it.statement.is_none()), "{code}: {again:?}");
+            assert_eq!(left(&before), left(&again), "{code}\n{}", done.text);
+            written += before.len() - again.len();
+            assert_eq!(done.mended.len(), before.len() - again.len(), "{code}");
+            let twice = add_ignores(&done.text, &options);
+            assert_eq!(twice.text, done.text, "{code}");
+        }
+    }
+    assert!(written > 200, "{written}");
 }

@@ -7,9 +7,11 @@ mod support;
 use std::ops::Range;
 
 use support::{fixture, ptx_files};
+use vptx::check::{CheckOptions, check};
+use vptx::lint::RuleSet;
 use vptx::print::{FormatOptions, LineEnding, format, format_edits};
 use vptx::syntax::statement_tokens;
-use vptx::{Instruction, parse};
+use vptx::{Code, Instruction, parse};
 
 fn formatted(source: &str) -> String {
     format(source, &FormatOptions::default())
@@ -302,6 +304,9 @@ fn regions_can_be_left_alone() {
     laws("off and on", source, &FormatOptions::default());
     let source = "ret ; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  ";
     assert_eq!(formatted(source), "ret; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  \n");
+    // A statement that ends behind it is changed as a whole or not at all.
+    let source = "// vptx: fmt off\nvmad.s32.s32.s32 d, -a,\n// vptx: fmt on\n-b, c;\n";
+    assert_eq!(formatted(source), source);
     // Only a comment that says that and nothing else.
     assert_eq!(formatted("// vptx: fmt offline\nret ;"), "// vptx: fmt offline\nret;\n");
 }
@@ -372,6 +377,10 @@ impl Numbers {
     fn below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) as usize % count
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
     }
 }
 
@@ -656,4 +665,181 @@ fn depth_and_length_are_no_trouble() {
     let wide = format!("call (r), f, ({});", ["%register"; 20].join(", ")).repeat(50_000);
     let once = formatted(&wide);
     assert_eq!(formatted(&once), once);
+}
+
+/// What is found in a text: each code with the number of its statement, or with
+/// the words of the comment and the number of that.
+fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
+    let (module, _) = parse(text);
+    let statements: Vec<u32> = module.statements().iter().map(|it| it.span.start).collect();
+    let comments = comments(text);
+    let mut found: Vec<(Code, usize, String)> =
+        check(text, &CheckOptions::default().with_rules(rules))
+            .iter()
+            .map(|it| match it.statement {
+                Some(span) => {
+                    (it.code, statements.binary_search(&span.start).unwrap(), String::new())
+                }
+                None => {
+                    let at = it.span.start as usize;
+                    let comment = comments.iter().position(|(range, _)| range.contains(&at));
+                    let comment = comment.unwrap_or_else(|| panic!("{it:?} {text:?}"));
+                    (it.code, comment, it.message.clone())
+                }
+            })
+            .collect();
+    found.sort();
+    found
+}
+
+/// The formatter's own fixes apart, what is found is the same before and after.
+fn same_findings(text: &str, options: &FormatOptions) {
+    let once = format(text, options).expect(text);
+    for rules in [RuleSet::DEFAULT, RuleSet::ALL] {
+        let left = |text: &str| {
+            let mut found = findings(text, rules);
+            let settled = [Code::V401, Code::V402, Code::V403, Code::V404, Code::V408];
+            found.retain(|(code, ..)| !settled.contains(code));
+            found
+        };
+        assert_eq!(left(text), left(&once), "{text:?}\n{text}\n---\n{once}");
+    }
+}
+
+#[test]
+fn suppressions_hold_for_the_same_statements_as_before() {
+    let line_comments = [
+        "// vptx: ignore[V501]",
+        "// vptx: ignore[V501, V401] why",
+        "// vptx: ignore[V403]",
+        "// vptx: ignore[V40, V408]",
+        "// vptx: ignore[V104]",
+        "// vptx: ignore",
+        "// vptx: ignore V501",
+        "// vptx: ignroe[V501]",
+        "// vptx: ignore-file[V509]",
+        "// vptx: ignore-file[V104]",
+        "// plain",
+        "// vptx: fmt off",
+        "// vptx: fmt on",
+    ];
+    let block_comments = [
+        "/* vptx: ignore[V501] */",
+        "/* vptx: ignore[V401, V402] */",
+        "/* vptx: ignore[V5] */",
+        "/* vptx: ignore */",
+        "/* vptx: ignore[V501]\n */",
+        "/* vptx: ignore[V404]\n\n*/",
+        "/* plain */",
+        "/* two\nlines */",
+        "/* vptx: fmt off */",
+        "/* vptx: fmt on */",
+    ];
+    let statements = [
+        "vadd.u32.u32.u32.sat d, a, b;",
+        "vadd.sat.u32.u32.u32 d, a, b;",
+        "@p vadd.sat.u32.sat.u32.u32  d , a,b.h0 ;",
+        "vadd.u32.u32.u32.sat d, a, b, c;",
+        "vmad.s32.s32.s32 d, -a, -b, c;",
+        "vadd2.u32.u32.u32 d.h10, a.h10, b, c;",
+        "vadd.u32.u32 d, a, b;",
+        "vsub.u32.u32.u32.sat d.b0, a, b, c;",
+        "add.u32 d, a, b;",
+        "mov.b64 {d, a}, w;",
+        "ret;",
+        "L:",
+        "M : ",
+        "{",
+        "}",
+        ".reg .u32 x, y;",
+        ".loc 1 2 3",
+        ";",
+        ".global .b8 t[2] = {1, 2};",
+        "p: .branchtargets L;",
+        "\n# 1 \"a\"\n",
+        ".func f();",
+        ".func g(.param .b32 q) {",
+    ];
+    let gaps = ["\n", "\n", "\n", "\n\n", " ", " ", "\t", "", "\r\n", "  \n    ", "\n\n\n"];
+    let mut numbers = Numbers(11);
+    let mut formatted = 0;
+    for round in 0..12_000 {
+        let count = 1 + numbers.below(9);
+        let mut text = String::new();
+        let mut open = 0;
+        for _ in 0..count {
+            match numbers.below(8) {
+                0..=1 => {
+                    text += numbers.pick(&line_comments);
+                    text.push('\n');
+                }
+                2 => text += numbers.pick(&block_comments),
+                _ => {
+                    let statement = numbers.pick(&statements);
+                    match statement {
+                        ".func f();" | ".func g(.param .b32 q) {" if open > 0 => continue,
+                        "{" | ".func g(.param .b32 q) {" => open += 1,
+                        "}" if open == 0 => continue,
+                        "}" => open -= 1,
+                        _ => {}
+                    }
+                    // A comment or a line break between its tokens.
+                    let cuts: Vec<usize> =
+                        statement.match_indices([' ', ',']).map(|it| it.0).collect();
+                    match numbers.below(6) {
+                        kind @ 0..=2 if !cuts.is_empty() && !statement.contains('#') => {
+                            let at = numbers.pick(&cuts);
+                            text += &statement[..at];
+                            match kind {
+                                0 => text.push('\n'),
+                                1 => text += numbers.pick(&block_comments),
+                                _ => {
+                                    text += numbers.pick(&["", " ", "\n", " \n "]);
+                                    text += numbers.pick(&line_comments);
+                                    text.push('\n');
+                                }
+                            }
+                            text += &statement[at..];
+                        }
+                        _ => text += statement,
+                    }
+                }
+            }
+            text += numbers.pick(&gaps);
+        }
+        text += &"}".repeat(open);
+        let options = &options()[round % 3];
+        if format(&text, options).is_err() {
+            continue;
+        }
+        formatted += 1;
+        same_findings(&text, options);
+        laws(&text, &text, options);
+    }
+    assert!(formatted > 4_000, "{formatted}");
+}
+
+#[test]
+fn lines_that_a_suppression_is_about_stay_together() {
+    let (one, two) = ("vadd.u32.u32.u32.sat d, a, b;", "vadd.u32.u32.u32.sat d,a,a;");
+    for text in [
+        format!("{one} {two} // vptx: ignore[V501]\n"),
+        format!("// vptx: ignore[V501] sums\n{one} {two}\nret;\n"),
+        format!("{one} ret; // vptx: ignore\n"),
+        format!("L: {one} // vptx: ignore[V501]\n"),
+        // A spelling that is meant.
+        "vadd.sat.s32.s32.s32 d, a, b, c; // vptx: ignore[V401]\n".into(),
+        "vmax.s32.s32.s32 d, a, b, 0x1ffffffff; // vptx: ignore[V406]\n".into(),
+        "vadd2.u32.u32.u32 d.h10, a, b, c; // vptx: ignore[V408]\n".into(),
+    ] {
+        assert_eq!(formatted(&text), text);
+        laws(&text, &text, &FormatOptions::default());
+        same_findings(&text, &FormatOptions::default());
+    }
+    // One statement is laid out as ever, and so are lines without a suppression.
+    let text = format!("{two} // vptx: ignore[V501]\n{one} {one}\n");
+    let two = "vadd.u32.u32.u32.sat d, a, a;";
+    assert_eq!(formatted(&text), format!("{two} // vptx: ignore[V501]\n{one}\n{one}\n"));
+    let text = "vadd.sat.u32.u32.u32 d, a, b; // vptx: ignore[V501]";
+    assert_eq!(formatted(text), "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501]\n");
 }

@@ -131,8 +131,19 @@ fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) 
     text + "}\n"
 }
 
-/// The length of the statement or block that a text starts with.
+/// The length of the statement or block that a text starts with, comments before it
+/// included.
 fn replaced(text: &str) -> usize {
+    for (start, end) in [("//", "\n"), ("/*", "*/")] {
+        if text.starts_with(start) {
+            let length = text.find(end).expect("an end") + end.len();
+            return length + replaced(&text[length..]);
+        }
+    }
+    if text.starts_with(char::is_whitespace) {
+        let length = text.len() - text.trim_start().len();
+        return length + replaced(text.trim_start());
+    }
     let block = text.starts_with('{');
     let mut depth = 0;
     let end = text.bytes().position(|byte| {
@@ -421,4 +432,25 @@ fn registers_are_those_of_the_most_particular_declaration() {
         let found: Vec<_> = module.statements().iter().map(|it| it.registers).collect();
         assert_eq!(found, [expected], "{text}");
     }
+}
+
+#[test]
+fn comments_inside_of_what_is_rewritten_stay() {
+    let text = "\
+.version 8.0
+.target sm_90
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)
+{
+    vadd4.u32.u32.u32 // vptx: ignore-file[V501] sums are small
+        d, a /* first */, b, d; // after
+    ret;
+}
+";
+    let (module, _) = vptx::parse(text);
+    let options = vptx::RewriteOptions::default().with_all(true);
+    let done = vptx::rewrite(&module, &options).expect("a target").text();
+    let head = "    // vptx: ignore-file[V501] sums are small\n    /* first */ {";
+    assert!(done.contains(head), "{done}");
+    assert!(done.contains("} // after\n"), "{done}");
+    assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
 }

@@ -18,11 +18,12 @@ use std::str::FromStr;
 use self::instruction::Names;
 
 use crate::ast::Instruction;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, PtxVersion, Target, WordRegisters, is_special_register};
 use crate::lint::{self, Code, Known, Memo, Place, RuleSet, Subject};
 use crate::module::{Module, VideoStatement};
 use crate::source::{MAX_LEN, Span};
+use crate::syntax::lexer;
 use crate::syntax::{
     Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, read_plainly,
     statement_tokens,
@@ -150,8 +151,10 @@ fn check_previewed(
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
     let sink = &mut |_| count += 1;
-    let mut diagnostics = visit_by(true, source, unreadable(source), options, sink).0;
-    select(source, true, options, &mut diagnostics);
+    let unreadable = unreadable(source);
+    let is_text = unreadable.is_none();
+    let mut diagnostics = visit_by(true, source, unreadable, options, sink).0;
+    select(source, is_text, options, &mut diagnostics);
     (count, diagnostics)
 }
 
@@ -255,12 +258,13 @@ impl Preview {
         let mut is_marked = false;
         for at in memchr::memchr2_iter(0, mark[mark.len() - 1], bytes) {
             if bytes[at] == 0 {
-                let is_marked = memchr::memmem::find(bytes, mark).is_some();
-                return Preview { unreadable: unreadable_at(source, Some(at)), is_marked };
+                // Of what is no text, no comment is one.
+                return Preview { unreadable: unreadable_at(source, Some(at)), is_marked: false };
             }
             is_marked = is_marked || bytes[..=at].ends_with(mark);
         }
-        Preview { unreadable: unreadable_at(source, None), is_marked }
+        let unreadable = unreadable_at(source, None);
+        Preview { is_marked: is_marked && unreadable.is_none(), unreadable }
     }
 }
 
@@ -351,9 +355,50 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
         for diagnostic in &mut self.diagnostics[before..] {
             diagnostic.statement = Some(span);
+            // What takes the place of the whole statement has its comments.
+            for fix in diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::V601) {
+                keep_comments(self.source, &mut fix.edits);
+            }
         }
         (span, instruction, registers)
     }
+}
+
+/// Leaves the comments in a text as they are that edits would remove.
+fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
+    if !edits.iter().any(|edit| edit.span.text(source).contains('/')) {
+        return;
+    }
+    let parts = edits.drain(..).flat_map(|edit| around_comments(source, edit)).collect();
+    *edits = parts;
+}
+
+/// An edit as several ones beside the comments in its place; the first of them has
+/// the replacement.
+fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
+    let text = edit.span.text(source);
+    let comments = lexer::comments(text);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for comment in &comments {
+        // The white space before it stays.
+        let before = &text[start.min(comment.start as usize)..comment.start as usize];
+        parts.push((start, start + before.trim_end().len()));
+        // And the line break that ends it.
+        start = comment.end as usize + usize::from(comment.text(text).starts_with("//"));
+    }
+    parts.push((start.min(text.len()), text.len()));
+    parts.retain(|&(start, end)| start < end && !text[start..end].trim().is_empty());
+    if comments.is_empty() || parts.is_empty() {
+        return vec![edit];
+    }
+    let mut replacement = edit.replacement;
+    let part = |(start, end): (usize, usize)| {
+        let at = edit.span.start;
+        let span = Span::new(at + start as u32, at + end as u32);
+        Edit::replace(span, std::mem::take(&mut replacement))
+    };
+    parts.into_iter().map(part).collect()
 }
 
 /// Whether an opcode is, or may have been meant to be, that of a video

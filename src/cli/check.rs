@@ -29,7 +29,7 @@ use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::embed::{self, SkipReason, Skipped};
 use crate::hash::Set;
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{Code, Fixed, Known, Selector, choose_fix, fix};
+use crate::lint::{Code, Fixed, Known, Selector, add_ignores, choose_fix, fix};
 use crate::report::{self, Counts, FileReport, Format, Reporter, Style, visible_path};
 use crate::source::decoded;
 
@@ -47,9 +47,13 @@ gated, and undeclared registers are not reported, so that bare statements can
 be checked:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
 Rules are named by code (V501), start of code (V5), name, or ALL; `vptx explain
---all` lists them. Where several choices name a rule, the longest wins. A comment
-`// vptx: ignore[V501] reason` holds for its line, or alone for the next one, and
-`// vptx: ignore-file[V501] reason` for a file.
+--all` lists them. Where several choices name a rule, the longest wins.
+
+A comment `// vptx: ignore[V501, V502] reason` suppresses these rules for its
+line, or alone for the next one, and `// vptx: ignore-file[V501] reason` for a
+file; --add-ignore writes such comments. `// vptx: ignore reason` suppresses all
+rules, which V803 reports if asked for. Codes that are written otherwise, as in
+`ignore V501`, are read as meant and reported (V802).
 
 Choices are read from the nearest vptx.toml in the folder of each file or above
 it (for -, the current folder); those on the command line count for more:
@@ -120,11 +124,17 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with_all = ["format", "statistics", "update_baseline"])]
     fix_only: bool,
 
+    /// Write comments `vptx: ignore[CODES]` for what is found, so that it is not
+    /// reported again
+    #[arg(long, conflicts_with_all = ["fix", "fix_only", "unsafe_fixes", "update_baseline"])]
+    add_ignore: bool,
+
     /// With --fix or --diff: make those that may change the meaning, too
     #[arg(long)]
     unsafe_fixes: bool,
 
-    /// Write nothing; print what --fix would change as a unified diff
+    /// Write nothing; print what --fix, or --add-ignore, would change as a unified
+    /// diff
     #[arg(long)]
     diff: bool,
 
@@ -254,9 +264,9 @@ impl Arguments {
         input::expand(&self.inputs(), known, finder, rules, tell)
     }
 
-    /// Whether fixes are written, to files or to standard output.
+    /// Whether files are written, or their text to standard output.
     fn writes(&self) -> bool {
-        (self.fix || self.fix_only) && !self.diff
+        (self.fix || self.fix_only || self.add_ignore) && !self.diff
     }
 
     /// Whether findings are reported.
@@ -264,9 +274,10 @@ impl Arguments {
         !self.diff && !self.statistics && !self.fix_only
     }
 
-    /// The fixes to make, if any.
+    /// The fixes to make, if a changed text is wanted.
     fn most(&self) -> Option<Applicability> {
-        (self.fix || self.fix_only || self.diff).then_some(if self.unsafe_fixes {
+        let writes = self.fix || self.fix_only || self.add_ignore || self.diff;
+        writes.then_some(if self.unsafe_fixes {
             Applicability::Unsafe
         } else {
             Applicability::Safe
@@ -773,7 +784,11 @@ fn mend(
     checked: &mut Checked,
 ) {
     let source = decoded(bytes);
-    let mut fixed = fix(&source, options, most);
+    let mut fixed = if arguments.add_ignore {
+        add_ignores(&source, options)
+    } else {
+        fix(&source, options, most)
+    };
     // Byte for byte, as the text may have stand-ins.
     let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
@@ -887,7 +902,12 @@ impl Totals {
             (None, _) => "nothing found".into(),
         };
         if self.mended > 0 {
-            let verb = if arguments.diff { "would be mended" } else { "mended" };
+            let verb = match (arguments.diff, arguments.add_ignore) {
+                (false, false) => "mended",
+                (true, false) => "would be mended",
+                (false, true) => "suppressed",
+                (true, true) => "would be suppressed",
+            };
             write!(out, "{} {verb}, ", findings(self.mended))?;
         }
         writeln!(out, "{found} in {place}")?;
@@ -897,6 +917,12 @@ impl Totals {
                 self.skipped.iter().map(|(reason, count)| format!("{count} {}", reason.text()));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             writeln!(out, "{skipped} asm statement{} not read: {reasons}", plural(skipped))?;
+        }
+        if arguments.add_ignore {
+            return match self.counts.summary() {
+                Some(_) => writeln!(out, "comments cannot suppress what is left"),
+                None => Ok(()),
+            };
         }
         let [safe, unsafes] = match arguments.most() {
             Some(Applicability::Unsafe) => [0, 0],

@@ -37,7 +37,9 @@ cancel removed. No other token is touched, and the text assembles to the same
 machine code. A file with syntax errors is left alone and reported.
 
 A comment `// vptx: fmt off` between statements, up to `// vptx: fmt on` or the
-end of the file, keeps what stands there as it is.
+end of the file, keeps what stands there as it is. Statements that share a line
+with a `// vptx: ignore[...]`, or stand together on the line below one, stay on it
+as they are, and so does a spelling whose finding is suppressed.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
 it (for -, the current folder). What `exclude` under [check] names is left alone,

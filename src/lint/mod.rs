@@ -5,6 +5,7 @@
 //! spelling and portability, `V5xx` results that are not what they seem, `V6xx`
 //! cost, `V7xx` inline assembly, `V8xx` suppressions.
 
+mod add;
 mod fix;
 mod rules;
 mod select;
@@ -15,10 +16,11 @@ use std::fmt;
 
 use crate::diagnostic::{Applicability, Severity};
 
+pub use add::add_ignores;
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
-pub(crate) use suppress::{MARK, suppress};
+pub(crate) use suppress::{MARK, covered_lines, may_be_marked, split, suppress};
 pub use table::table;
 
 macro_rules! codes {
@@ -157,7 +159,8 @@ codes! {
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read, but not declared as input",
     V703 "asm-input-written" Warning on [] "An `asm` input that is written",
     V801 "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
-    V802 "unknown-suppression" Warning on [Unsafe] "A suppression that vptx cannot read",
+    V802 "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
+    V803 "blanket-suppression" Warning off [] "A suppression that names no rules",
 }
 
 impl Code {

@@ -1,6 +1,7 @@
 //! Which line each statement, comment and brace stands on.
 
 use super::FormatOptions;
+use super::hold::Item;
 use super::pieces::{Kind, Piece, Pieces};
 use super::shapes::Shapes;
 use super::spacing::{Spacing, Statement};
@@ -51,6 +52,8 @@ pub(super) struct Layout<'s> {
     pieces: Pieces<'s>,
     shapes: Shapes<'s>,
     edits: &'s [Edit],
+    /// What stays as it is because of a suppression, in order.
+    held: &'s [Span],
     /// End of the piece read last.
     end: u32,
     options: &'s FormatOptions,
@@ -60,6 +63,9 @@ pub(super) struct Layout<'s> {
     inline: bool,
     /// Whether what comes next in the statement at hand starts a line.
     pending: Break,
+    /// Where the comments end that were looked over last, and whether their line
+    /// does: not to look over them again for each.
+    comments_end: Option<(usize, bool)>,
     /// Nothing stands in the block yet: no blank line.
     fresh: bool,
     /// The pieces of the statement at hand; kept for its allocation.
@@ -79,6 +85,7 @@ impl<'s> Layout<'s> {
             pieces: Pieces::new(source),
             shapes: Shapes::new(source.as_bytes()),
             edits,
+            held: &[],
             end: 0,
             options,
             fresh: writer.is_empty(),
@@ -86,13 +93,28 @@ impl<'s> Layout<'s> {
             level: 0,
             inline: false,
             pending: Break::None,
+            comments_end: None,
             statement: Vec::new(),
             foreign: None,
         }
     }
 
+    /// The same, but for parts that stay as they are.
+    pub(super) fn holding(mut self, held: &'s [Span]) -> Layout<'s> {
+        self.held = held;
+        self
+    }
+
+    /// What it would lay out one by one.
+    pub(super) fn items(mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        // What is foreign comes up again.
+        let _ = self.read(|item| items.push(item));
+        items
+    }
+
     pub(super) fn run(mut self) -> Result<(Vec<u8>, Vec<Edit>), Span> {
-        self.read()?;
+        self.read(|_| {})?;
         Ok(self.writer.finish())
     }
 
@@ -100,13 +122,14 @@ impl<'s> Layout<'s> {
     /// does.
     #[cfg(feature = "cli")]
     pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
-        self.read().ok()?;
+        self.read(|_| {}).ok()?;
         (self.level == 0 && !self.inline).then(|| self.writer.finish().0)
     }
 
-    fn read(&mut self) -> Result<(), Span> {
+    fn read(&mut self, mut note: impl FnMut(Item)) -> Result<(), Span> {
         loop {
             self.usual_statements();
+            while self.held_statements() {}
             let Some(piece) = self.next().filter(|_| self.foreign.is_none()) else {
                 break;
             };
@@ -115,6 +138,9 @@ impl<'s> Layout<'s> {
                 Kind::LINE => self.own_line(&piece),
                 _ => self.token(piece),
             }
+            let end = (self.pieces.pos as u32).max(piece.span.end);
+            let is_comment = !piece.is_token() && !marks(piece.text, "vptx: fmt off");
+            note(Item { span: Span::new(piece.span.start, end), is_comment });
         }
         self.foreign.map_or(Ok(()), Err)
     }
@@ -122,6 +148,11 @@ impl<'s> Layout<'s> {
     /// Where the next edit starts.
     fn next_edit(&self) -> u32 {
         self.edits.first().map_or(u32::MAX, |edit| edit.span.start)
+    }
+
+    /// Where the next edit, or the next part that stays as it is, starts.
+    fn next_stop(&self) -> u32 {
+        self.held.first().map_or(u32::MAX, |held| held.start).min(self.next_edit())
     }
 
     /// The next piece, with the edits made.
@@ -215,9 +246,11 @@ impl<'s> Layout<'s> {
         let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == Kind::LINE);
         let trailing = piece.breaks == 0
             && !self.writer.is_empty()
-            && (piece.kind == Kind::LINE_COMMENT || ends_line);
+            && (piece.kind == Kind::LINE_COMMENT || ends_line || self.line_ends());
         if trailing {
             self.inline = false;
+            // What stands on its last line stands above what follows.
+            self.fresh &= !piece.text.contains('\n');
             self.writer.space();
         } else {
             self.start_line(piece.breaks, self.level);
@@ -229,10 +262,37 @@ impl<'s> Layout<'s> {
         }
     }
 
+    /// Whether nothing but comments follows on the line.
+    fn line_ends(&mut self) -> bool {
+        let pos = self.pieces.pos;
+        if let Some((end, ends)) = self.comments_end
+            && pos <= end
+        {
+            return ends;
+        }
+        let mut ahead = self.pieces.clone();
+        let (end, ends) = loop {
+            let end = ahead.pos;
+            match ahead.next() {
+                Some(next) if next.breaks > 0 || next.kind == Kind::LINE => break (end, true),
+                // The line ends inside of it.
+                Some(next) if next.kind == Kind::BLOCK_COMMENT && next.text.contains('\n') => {
+                    break (end, true);
+                }
+                Some(next) if next.is_token() => break (end, false),
+                Some(_) => {}
+                None => break (end, true),
+            }
+        };
+        self.comments_end = Some((end, ends));
+        ends
+    }
+
     /// Copies the text up to `vptx: fmt on`, or to its end.
     fn verbatim(&mut self) {
         let start = self.end;
         let mut last = None;
+        let mut statement = start;
         for piece in self.pieces.by_ref() {
             if !piece.is_token() {
                 let between = last.is_none_or(|last: Piece<'_>| {
@@ -242,7 +302,7 @@ impl<'s> Layout<'s> {
                     self.writer.verbatim(Span::new(start, piece.span.end));
                     self.end = piece.span.end;
                     self.inline = false;
-                    return;
+                    return self.drop_partial_edits(statement);
                 }
                 continue;
             }
@@ -251,10 +311,68 @@ impl<'s> Layout<'s> {
             } else if piece.is(b'}') {
                 self.level = self.level.saturating_sub(1);
             }
+            if piece.is(b';') {
+                statement = piece.span.end;
+            }
             last = Some(piece);
         }
         self.inline = false;
         self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
+    }
+
+    /// Of a statement that starts in text which stays as it is, and does not end
+    /// there, either all edits are made or none.
+    fn drop_partial_edits(&mut self, statement: u32) {
+        let count = |end: u32| self.edits.partition_point(|edit| edit.span.start < end);
+        let dropped = count(self.end);
+        if dropped > count(statement) {
+            let end = self.pieces.clone().find(|piece| piece.is(b';'));
+            let end = end.map_or(u32::MAX, |end| end.span.end);
+            self.edits = &self.edits[count(end)..];
+        }
+    }
+
+    /// Writes a part that stays as it is, if one comes next; only white space at the
+    /// ends of its lines, and blank lines beyond the first, go. Says whether it did.
+    fn held_statements(&mut self) -> bool {
+        let (start, breaks) = self.pieces.after_blanks();
+        let Some((&held, rest)) = self.held.split_first().filter(|it| it.0.start == start as u32)
+        else {
+            return false;
+        };
+        self.held = rest;
+        let first = self.pieces.next();
+        let outer = first.is_some_and(|first| first.is(b'}') || self.is_label(&first));
+        self.pieces.pos = start;
+        self.start_line(breaks, self.level.saturating_sub(usize::from(outer)));
+        self.end = held.start;
+        let mut is_open = false;
+        while self.pieces.after_blanks().0 < held.end as usize
+            && let Some(piece) = self.pieces.next()
+        {
+            let mut blanks = Span::new(self.end, piece.span.start);
+            if piece.breaks > 0 && piece.span.start > held.start {
+                (0..piece.breaks).for_each(|_| self.writer.newline(0));
+                let line = blanks.text(self.pieces.source()).rfind('\n').map_or(0, |at| at + 1);
+                blanks.start += line as u32;
+            }
+            if !blanks.is_empty() {
+                self.writer.source(blanks);
+            }
+            self.writer.piece(&piece);
+            self.end = piece.span.end;
+            match piece.kind {
+                OPEN => self.level += 1,
+                CLOSE => self.level = self.level.saturating_sub(1),
+                Kind::FOREIGN => _ = self.foreign.get_or_insert(piece.span),
+                _ if marks(piece.text, "vptx: fmt off") && !piece.is_token() => self.verbatim(),
+                _ => {}
+            }
+            is_open = if piece.is_token() { piece.is(b'{') } else { is_open };
+        }
+        self.end = self.end.max(held.end);
+        (self.inline, self.fresh) = (false, is_open);
+        true
     }
 
     fn token(&mut self, first: Piece<'s>) {
@@ -348,7 +466,7 @@ impl<'s> Layout<'s> {
                 let Some(comment) = usual::comment(bytes, start) else {
                     return;
                 };
-                if self.next_edit() < comment.end {
+                if self.next_stop() < comment.end {
                     return;
                 }
                 if breaks == 0 && !self.writer.is_empty() {
@@ -365,7 +483,7 @@ impl<'s> Layout<'s> {
             };
             let end = usual.rest.end;
             let width = usual.head.len() + usual.rest.len() + 1;
-            if indent + width as usize > self.options.line_width || self.next_edit() < end {
+            if indent + width as usize > self.options.line_width || self.next_stop() < end {
                 return;
             }
             self.start_line(breaks, self.level.saturating_sub(usize::from(usual.is_label)));

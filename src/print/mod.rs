@@ -20,6 +20,7 @@
 //! # Ok::<(), vptx::print::FormatError>(())
 //! ```
 
+mod hold;
 mod layout;
 mod normalize;
 mod pieces;
@@ -157,9 +158,14 @@ fn run(
     with_edits: bool,
 ) -> Result<(Vec<u8>, Vec<Edit>), FormatError> {
     let error = |diagnostics| FormatError { diagnostics };
-    let edits = normalize::edits(source, options.explicit_defaults).map_err(error)?;
-    let writer = Writer::new(source, options.newline(source), with_edits, Vec::new());
-    Layout::new(source, &edits, options, writer).run().map_err(|foreign| {
+    let (edits, marked) = normalize::edits(source, options.explicit_defaults).map_err(error)?;
+    let writer = |with_edits| Writer::new(source, options.newline(source), with_edits, Vec::new());
+    let held = marked.map_or(Vec::new(), |statements| {
+        let items = Layout::new(source, &[], options, writer(true)).items();
+        hold::held(source, &items, &statements)
+    });
+    let layout = Layout::new(source, &edits, options, writer(with_edits)).holding(&held);
+    layout.run().map_err(|foreign| {
         let text = foreign.text(source);
         let message = format!("`{text}` cannot stand here in PTX");
         error(vec![Diagnostic::new(Code::V007, foreign, message).label("unexpected")])
@@ -206,6 +212,7 @@ mod tests {
             "// a comment\n",
             " // a comment \n\n",
             "/* a comment */",
+            "// vptx: ignore[V501]\n",
             "/* one\n} */\n",
             "add.s32 \t%r1,%r2, %r3;",
             "\tadd.s32 %r1, %r2, %r3;\n",

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{LaneWidth, Mask, Selector};
 #[cfg(feature = "cli")]
 use crate::lint::Known;
-use crate::lint::{Code, RuleSet};
+use crate::lint::{self, Code, RuleSet};
 use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
@@ -16,13 +16,46 @@ use crate::syntax::{TokenKind, statement_tokens};
 /// Spellings that only the manual rules out: their fixes keep the meaning.
 const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 
-/// Edits of tokens of legal video instructions, in the order of the text; or
-/// the errors that leave the structure of the text in doubt.
-pub(super) fn edits(source: &str, explicit: bool) -> Result<Vec<Edit>, Vec<Diagnostic>> {
+/// Edits of tokens of legal video instructions, in the order of the text, and
+/// where all video instructions stand, if the text may have suppressions; or the
+/// errors that leave the structure of the text in doubt.
+pub(super) fn edits(
+    source: &str,
+    explicit: bool,
+) -> Result<(Vec<Edit>, Option<Vec<Span>>), Vec<Diagnostic>> {
     let mut found = Found::default();
-    let (diagnostics, ..) =
-        visit(source, &options(), &mut |statement| found.add(source, &statement, explicit));
-    found.edits(diagnostics)
+    let is_marked = lint::may_be_marked(source);
+    let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
+    let mut statements = Vec::new();
+    let (diagnostics, ..) = visit(source, &options, &mut |statement| {
+        if is_marked {
+            statements.push(statement.span);
+        }
+        found.add(source, &statement, explicit);
+    });
+    if !is_marked {
+        return Ok((found.edits(diagnostics)?, None));
+    }
+    let (left, suppressed) = lint::split(source, options.language, diagnostics);
+    let edits = keep_suppressed(found.edits(left)?, &suppressed);
+    Ok((edits, Some(statements)))
+}
+
+/// Leaves instructions alone that have a finding which an edit would settle, but
+/// which is suppressed: the spelling is meant, and the suppression stays of use.
+fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit> {
+    let is_settled = |found: &&Diagnostic| {
+        let from = edits.partition_point(|edit| edit.span.end < found.span.end);
+        let within = edits
+            .get(from)
+            .is_some_and(|edit| edit.span.start <= found.span.start && !edit.span.is_empty());
+        within || found.code == Code::V408 || SPELLINGS.contains(&found.code)
+    };
+    let mut kept: Vec<Span> =
+        suppressed.iter().filter(is_settled).filter_map(|found| found.statement).collect();
+    kept.sort_unstable();
+    edits.retain(|edit| !within(&kept, edit.span));
+    edits
 }
 
 /// As [`edits`], of a part of a text; `None` where the whole text has to be asked.

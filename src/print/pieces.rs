@@ -117,6 +117,10 @@ impl<'s> Pieces<'s> {
         std::iter::from_fn(|| ahead.next()).find(Piece::is_token)
     }
 
+    pub(super) fn source(&self) -> &'s str {
+        self.source
+    }
+
     pub(super) fn bytes(&self) -> &'s [u8] {
         self.bytes
     }

@@ -10,6 +10,7 @@ use crate::ast::{Instruction, Register};
 use crate::ir::Semantics;
 use crate::isa::Target;
 use crate::source::line_end;
+use crate::syntax::lexer::comments;
 
 /// Names of registers that nothing else has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,6 +222,20 @@ impl Places {
             self.inner.push_str(level);
         }
         Place { line: &self.line, inner: &self.inner, comment }
+    }
+}
+
+impl Place<'_> {
+    /// Appends the comments inside a statement, to stand before what takes its place.
+    pub(super) fn push_comments(&self, statement: &str, text: &mut String) {
+        if !statement.contains('/') {
+            return;
+        }
+        for comment in comments(statement) {
+            let comment = comment.text(statement);
+            text.push_str(comment.trim_end());
+            text.push_str(if comment.starts_with("//") { self.line } else { " " });
+        }
     }
 }
 

@@ -131,7 +131,8 @@ impl Rewritten<'_> {
 ///
 /// A single instruction takes the place as it is; more of them stand in a block
 /// with registers of its own, whose names occur nowhere in the module. Guards
-/// are kept, at the one instruction that writes `d`.
+/// are kept, at the one instruction that writes `d`; comments inside an
+/// instruction stand before what takes its place.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -217,7 +218,9 @@ impl<'o> Rewriter<'o> {
                 // Block comments, as more may stand on the line.
                 let comment = options.comments.then(|| format!(" /* {instruction} */"));
                 let comment = comment.as_deref().unwrap_or_default();
-                template.fill(instruction, &places.find(source, span.start, comment), text);
+                let place = places.find(source, span.start, comment);
+                place.push_comments(span.text(source), text);
+                template.fill(instruction, &place, text);
             }
             work(Found { span, instruction, target, known }, text);
         }
@@ -297,18 +300,20 @@ impl BlockWriter {
         BlockWriter { registers: FreshRegisters::avoiding(source), places: Places::new(source) }
     }
 
-    /// A statement, or a block of them, for an instruction that starts at an
-    /// offset of the text.
+    /// A statement, or a block of them, for an instruction that stands somewhere in
+    /// the text.
     pub(crate) fn block(
         &mut self,
         source: &str,
-        start: u32,
+        span: Span,
         instruction: &Instruction,
         sequence: &Sequence,
     ) -> String {
         let template = Template::block(sequence, &mut self.registers);
         let mut text = String::new();
-        template.fill(instruction, &self.places.find(source, start, ""), &mut text);
+        let place = self.places.find(source, span.start, "");
+        place.push_comments(span.text(source), &mut text);
+        template.fill(instruction, &place, &mut text);
         text
     }
 }

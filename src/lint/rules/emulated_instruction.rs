@@ -20,7 +20,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let program = instruction.lower(Semantics::Ptxas13);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
     let sequence = sequence.for_registers(place.registers);
-    let block = memo.block(place.statement.start, instruction, &sequence);
+    let block = memo.block(place.statement, instruction, &sequence);
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let (many, few) = (cost.ptxas, cost.rewritten);
     let message = format!(

@@ -124,11 +124,11 @@ impl<'s> Memo<'s> {
         self.known
     }
 
-    /// What an equivalent is written as, for an instruction that starts at an offset.
-    fn block(&mut self, start: u32, instruction: &Instruction, sequence: &Sequence) -> String {
+    /// What an equivalent is written as, for an instruction that stands somewhere.
+    fn block(&mut self, span: Span, instruction: &Instruction, sequence: &Sequence) -> String {
         let source = self.source;
         let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(source));
-        blocks.block(source, start, instruction, sequence)
+        blocks.block(source, span, instruction, sequence)
     }
 
     /// What holds for the instruction whatever its registers are called, if there

@@ -1,0 +1,73 @@
+//! Which lines a comment stands beside or above.
+
+use super::Scope;
+use crate::check::Language;
+use crate::source::{LineIndex, Span};
+
+/// For each comment of a text the line that it is about: the one with code that it
+/// stands beside, or the next one if its own has none. Comments in between do not
+/// count, a blank line does. Every byte is looked at twice.
+pub(super) fn scopes(
+    source: &str,
+    language: Language,
+    comments: &[Span],
+    index: &LineIndex,
+) -> Vec<Scope> {
+    let before = before(source, language, comments);
+    let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
+    let mut scopes = vec![Scope::File; comments.len()];
+    // Of the comment behind: whether code follows on its line, and which line it
+    // would be about if none came before.
+    let mut next: Option<(bool, usize)> = None;
+    for (at, &comment) in comments.iter().enumerate().rev() {
+        let end = comments.get(at + 1).map_or(source.len(), |next| next.start as usize);
+        let gap = &source[comment.end as usize..end];
+        let (line, rest) = match gap.split_once('\n') {
+            Some((line, rest)) => (line, Some(rest)),
+            None => (gap, None),
+        };
+        let joins = rest.is_none()
+            && comments.get(at + 1).is_some_and(|next| !next.text(source).contains('\n'));
+        let after = has_code(line, language) || joins && next.is_some_and(|(after, _)| after);
+        let last = last_line(comment);
+        let adjoins = !has_code(line, language)
+            && rest.is_none_or(|rest| !rest.contains('\n') && !has_code(rest, language));
+        let below = match (next, comments.get(at + 1)) {
+            (Some((true, _)), Some(&next)) if adjoins => last_line(next),
+            (Some((false, below)), Some(_)) if adjoins => below,
+            _ => last + 1,
+        };
+        scopes[at] = match (before[at], after) {
+            (true, _) => Scope::Beside(index.line(comment.start)),
+            (false, true) => Scope::Beside(last),
+            (false, false) => Scope::Below(below),
+        };
+        next = Some((after, below));
+    }
+    scopes
+}
+
+/// Whether code stands before each comment on its line.
+fn before(source: &str, language: Language, comments: &[Span]) -> Vec<bool> {
+    let mut end = 0;
+    let mut is_code = false;
+    let has_code_before = |comment: &Span| {
+        let gap = &source[end..comment.start as usize];
+        is_code = match gap.rfind('\n') {
+            Some(newline) => has_code(&gap[newline + 1..], language),
+            None => is_code || has_code(gap, language),
+        };
+        end = comment.end as usize;
+        let before = is_code;
+        is_code &= !comment.text(source).contains('\n');
+        before
+    };
+    comments.iter().map(has_code_before).collect()
+}
+
+/// Whether a part of a line outside comments says anything.
+fn has_code(text: &str, language: Language) -> bool {
+    let text = text.trim();
+    // What joins the lines of a macro says nothing itself.
+    !text.is_empty() && (language == Language::Ptx || text != "\\")
+}
