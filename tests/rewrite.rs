@@ -247,7 +247,7 @@ fn guard_at_the_last_statement() {
     for instruction in sample() {
         for guard in ["", "@p ", "@!%p1 "] {
             let guarded: Instruction = format!("{guard}{instruction}").parse().expect("legal");
-            let mut registers = FreshRegisters::new("%t");
+            let mut registers = FreshRegisters::new("%t").expect("a prefix");
             let text = guarded.to_ptx(Target::sm(80), Semantics::Ptxas13, &mut registers);
             let text = text.expect("there is always one");
             let (first, last) = text.rsplit_once('\n').unwrap_or(("", &text));

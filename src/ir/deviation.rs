@@ -109,7 +109,12 @@ impl fmt::Display for Deviation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Deviations(u8);
 
+/// Each has a bit.
+const _: () = assert!(Deviation::ALL.len() <= u8::BITS as usize);
+
 impl Deviations {
+    const ALL: Deviations = Deviations(u8::MAX >> (u8::BITS as usize - Deviation::ALL.len()));
+
     pub(crate) const fn only(deviation: Deviation) -> Deviations {
         Deviations(1 << deviation as u8)
     }
@@ -126,12 +131,11 @@ impl Deviations {
 impl Semantics {
     /// The deviations of this semantics from the manual.
     pub(crate) const fn deviations(self) -> Deviations {
-        let all = (1u16 << Deviation::ALL.len()) - 1;
         match self {
             Semantics::Manual => Deviations(0),
-            Semantics::Ptxas12 => Deviations(all as u8),
-            // C1 is mended.
-            Semantics::Ptxas13 => Deviations(all as u8 & !(1 << Deviation::C1 as u8)),
+            Semantics::Ptxas12 => Deviations::ALL,
+            // ptxas 13 has no C1 any more.
+            Semantics::Ptxas13 => Deviations::ALL.without(Deviation::C1),
         }
     }
 }

@@ -15,6 +15,8 @@ use std::fmt;
 
 use crate::diagnostic::{Applicability, Severity};
 
+#[cfg(feature = "cli")]
+pub(crate) use fix::offers;
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
