@@ -422,3 +422,14 @@ fn registers_are_those_of_the_most_particular_declaration() {
         assert_eq!(found, [expected], "{text}");
     }
 }
+
+/// Names of registers are identifiers, whatever is asked for.
+#[test]
+fn prefixes_are_checked() {
+    for bad in ["0 bad;", "%t ", "a.b", "é", "%%", "a;", "0"] {
+        assert_eq!(FreshRegisters::new(bad), None, "{bad}");
+    }
+    for good in ["%t", "%", "tmp_", "$"] {
+        assert!(FreshRegisters::new(good).is_some(), "{good}");
+    }
+}

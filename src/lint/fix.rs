@@ -353,6 +353,106 @@ mod tests {
         assert_eq!(replayed, done.text);
     }
 
+    fn errors(text: &str) -> usize {
+        let found = crate::check(text, &CheckOptions::default());
+        found.iter().filter(|found| found.severity == Severity::Error).count()
+    }
+
+    /// Beside other errors, which vanish, and alone.
+    #[test]
+    fn no_statement_gets_more_errors() {
+        // As `vmin2` it lacks a type and `c`, and its selector is wrong.
+        let bad = "vmim2.u32.u32 d, a.b0, b;\n";
+        let good = "vadd.u32.u32.u64 d, a, b;\nvad4.u32.u32.u32 d, a, b, c;\n";
+        assert_eq!((errors(bad), errors(&bad.replace("vmim2", "vmin2"))), (1, 3));
+        assert_eq!(fixed(bad, Applicability::Unsafe).text, bad);
+        for text in [format!("{bad}{good}"), format!("{good}{bad}"), format!("{good}{bad}{good}")] {
+            let done = fixed(&text, Applicability::Unsafe);
+            let expected = text.replace(".u64", ".u32").replace("vad4", "vadd4");
+            assert_eq!(done.text, expected);
+            assert_eq!(done.left.len(), 1, "{:?}", done.left);
+        }
+    }
+
+    /// Two rounds: a statement and what is tried again, however many there are.
+    #[test]
+    fn many_findings_take_few_rounds() {
+        for count in [10, 500] {
+            let text = "vmim2.u32.u32 d, a.b0, b;\nvadd.sat.s32.s32.s32.sat d, a.b0, b, c;\n";
+            let done = fixed(&text.repeat(count), Applicability::Unsafe);
+            assert_eq!(done.left.len(), count);
+            assert!(done.rounds.len() <= 4, "{}", done.rounds.len());
+            // An `asm` with many statements.
+            let lines = "\"vadd.s32.s32.s32 %0, %1, %1, %1;\\n\"\n".repeat(count);
+            let source = format!("asm({lines} : \"=r\"(d) : \"r\"(a));");
+            let options = CheckOptions::default().with_language(Language::Cuda);
+            let done = fix(&source, &options, Applicability::Safe);
+            assert_eq!((done.left.len(), done.rounds.len()), (0, 1));
+            assert_eq!(done.mended.len(), count);
+        }
+    }
+
+    /// A reader must see what a statement was taken for.
+    #[test]
+    fn nothing_is_built_on_a_guess() {
+        // After the guess there is a third source that is ignored.
+        let text = "vaddd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b, c;\n";
+        let done = fixed(text, Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b;\n");
+        let again = fixed(&done.text, Applicability::Unsafe);
+        assert_eq!(again.text, "vadd.s32.s32.s32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
+        // Nor is what is guessed replaced by ordinary PTX.
+        let options = CheckOptions::default()
+            .with_target(Some(crate::isa::Target::sm(90)))
+            .with_rules(crate::lint::RuleSet::DEFAULT.with(Code::V601));
+        let legal = "vmin2.s32.s32.s32 d, a, b, c;";
+        let replaced = fix(legal, &options, Applicability::Unsafe).text;
+        assert!(!replaced.contains("vmin2"), "{replaced}");
+        for guessed in ["vmni2.s32.s32.s32 d, a, b, c;", "vmin2.s32.s32.s32 d, a, b c;"] {
+            let done = fix(guessed, &options, Applicability::Unsafe);
+            assert_eq!((done.text.as_str(), done.mended.len()), (legal, 1));
+        }
+        // What is still an error goes on, but not where another instruction was meant.
+        let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.u32.u32.u32 d, a, b.b3;");
+        let done = fixed("vaddd.u32.u32.u64 d, a, b;", Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.u32.u32.u64 d, a, b;");
+    }
+
+    /// Of fixes that are in each other's way only the first is made.
+    #[test]
+    fn fixes_do_not_overlap() {
+        let finding = |start: u32, end: u32| {
+            let span = Span::new(start, end);
+            let edit = Edit::replace(span, "x");
+            Diagnostic::new(Code::V801, span, "").fix(Applicability::Safe, "", vec![edit])
+        };
+        let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
+        let text = "abcdefghij".to_string();
+        let fixed = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+        let options = CheckOptions::default();
+        let fixer = Fixer::new(fixed, &options);
+        let batch = fixer.batch(Applicability::Safe, &HashSet::new());
+        let places: Vec<usize> = batch.iter().map(|choice| choice.at).collect();
+        assert_eq!(places, [0, 3, 4]);
+    }
+
+    #[test]
+    fn spans_move_with_edits() {
+        let edits =
+            [Edit::insert(3, "xx"), Edit::replace(Span::new(5, 8), ""), Edit::insert(10, ";")];
+        let shift = Shift::new(&edits);
+        for (before, after) in [
+            (Span::new(0, 2), Span::new(0, 2)),
+            (Span::new(3, 9), Span::new(3, 8)),
+            (Span::new(4, 10), Span::new(6, 10)),
+            (Span::new(10, 10), Span::new(9, 10)),
+            (Span::new(11, 12), Span::new(11, 12)),
+        ] {
+            assert_eq!(shift.span(before), after, "{before:?}");
+        }
+    }
+
     #[test]
     fn unsafe_fixes_want_to_be_asked_for_and_to_be_the_only_ones() {
         let text = "vad4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;";
