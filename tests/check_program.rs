@@ -1374,7 +1374,13 @@ fn utf16_is_named() {
     folder.write("little.ptx", &little);
     folder.write("less.ptx", &little[2..]);
     folder.write("other.ptx", b"\xff\xfe\0\0\x01\0\0\x02");
-    insta::assert_snapshot!(concise(&folder, &[]).stdout, @"");
+    insta::assert_snapshot!(concise(&folder, &[]).stdout, @r"
+    big.ptx:1:3: error[V008]: this is UTF-16 (big-endian), not ASCII or UTF-8
+    bigger.ptx:1:1: error[V008]: this is UTF-16 (big-endian), not ASCII or UTF-8
+    less.ptx:1:2: error[V008]: this is UTF-16 (little-endian), not ASCII or UTF-8
+    little.ptx:1:4: error[V008]: this is UTF-16 (little-endian), not ASCII or UTF-8
+    other.ptx:1:3: error[V008]: this is binary data, not PTX text
+    ");
     let run = vptx_in(&folder.0, &["check", "little.ptx"], b"");
     assert!(run.stdout.contains("iconv -f UTF-16 -t UTF-8"), "{}", run.stdout);
 }
@@ -1383,7 +1389,11 @@ fn utf16_is_named() {
 /// `--unsafe-fixes` in all.
 fn offered(stdout: &str) -> [usize; 2] {
     let number = |text: &str| -> usize {
-        text.split_once(' ').map_or(text, |(number, _)| number).trim_end_matches(',').parse().unwrap()
+        text.split_once(' ')
+            .map_or(text, |(number, _)| number)
+            .trim_end_matches(',')
+            .parse()
+            .unwrap()
     };
     let last = stdout.lines().last().unwrap_or_default();
     let after = |mark: &str| last.split_once(mark).map(|(_, rest)| number(rest));

@@ -108,9 +108,8 @@ fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
         let operands: Vec<&str> = operands.split(", ").collect();
         if opcode.starts_with('v') {
             let instruction = parse(line);
-            let value = |name: Option<&vptx::ast::Register>| {
-                name.map_or(0, |it| values[it.name()] as u32)
-            };
+            let value =
+                |name: Option<&vptx::ast::Register>| name.map_or(0, |it| values[it.name()] as u32);
             let [a, b, c] = instruction.sources().map(value);
             let result = instruction.lower(semantics).eval(a, b, c);
             values.insert(operands[0].split('.').next().expect("a name"), result.into());
@@ -150,7 +149,7 @@ fn pages_of_deviations_say_what_to_write_instead() {
     let edges = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fff_ffff, 0x8000_0000, !0];
     let mut words = edges.to_vec();
     let mut seed = 1u32;
-    words.extend((0..40).map(|_| {
+    words.extend((0..12).map(|_| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         seed ^ seed >> 15
     }));
@@ -163,7 +162,7 @@ fn pages_of_deviations_say_what_to_write_instead() {
         let mut differs = false;
         for &a in &words {
             for &b in &words {
-                for &c in edges.iter().chain(&words[11..16]) {
+                for &c in &edges {
                     let expected = manual.eval(a, b, c);
                     for semantics in PTXAS {
                         let instead = run_instead(&lines, semantics, [a, b, c]);

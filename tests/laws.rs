@@ -626,9 +626,8 @@ fn instructions_stand_alone() {
 /// Whether all places of a finding are in the text, between characters, and its
 /// fixes can be made.
 fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
-    let inside = |span: vptx::source::Span| {
-        span.start <= span.end && text.get(span.range()).is_some()
-    };
+    let inside =
+        |span: vptx::source::Span| span.start <= span.end && text.get(span.range()).is_some();
     let fits = |fix: &vptx::diagnostic::Fix| {
         let sorted = fix.edits.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
         sorted && fix.edits.iter().all(|edit| inside(edit.span))
@@ -658,7 +657,8 @@ fn findings_are_about_what_was_given() {
         texts.extend(text.char_indices().map(|(at, _)| text[..at].to_string()));
         texts.extend(text.char_indices().map(|(at, _)| text[at..].to_string()));
     }
-    let pieces = ["", ",", ";", "(", "{", "/*", "\"", ".", "é", "@", "%", "-", " ", "\n", "0f", "99"];
+    let pieces =
+        ["", ",", ";", "(", "{", "/*", "\"", ".", "é", "@", "%", "-", " ", "\n", "0f", "99"];
     let mut seed = 7u64;
     let mut below = |limit: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

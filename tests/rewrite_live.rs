@@ -248,7 +248,8 @@ fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
         let found = inputs.iter().map(|&[a, b, c]| sequence.eval(a, b, c));
         let pairs = inputs.iter().zip(found.zip(&expected));
         if let Some((words, (found, expected))) = pairs.into_iter().find(|(_, (f, e))| f != *e) {
-            let text = sequence.to_ptx(&case.instruction, &mut FreshRegisters::new("%v_").expect("a prefix"));
+            let text = sequence
+                .to_ptx(&case.instruction, &mut FreshRegisters::new("%v_").expect("a prefix"));
             wrong.push(format!(
                 "{case}: {strategy}: {words:x?}: {found:x}, not {expected:x}\n{}",
                 text.join("\n")

@@ -331,11 +331,13 @@ mod tests {
                             let negative = signed && value >> (bits - 1) == 1;
                             if negative { value - mask - 1 } else { value }
                         };
-                        let each = (0..lanes).map(|at| of_lane(stem, bits, lane(a, at), lane(b, at)));
+                        let each =
+                            (0..lanes).map(|at| of_lane(stem, bits, lane(a, at), lane(b, at)));
                         let expected = if stem.starts_with("vsad") {
                             each.sum::<i64>() as u32
                         } else {
-                            let placed = each.zip(0u32..).map(|(it, at)| (it & mask) << (at * bits));
+                            let placed =
+                                each.zip(0u32..).map(|(it, at)| (it & mask) << (at * bits));
                             placed.sum::<i64>() as u32
                         };
                         let value = |name: &Option<String>| match name.as_deref() {
@@ -354,7 +356,8 @@ mod tests {
 
     #[test]
     fn advice_names_what_exists() {
-        let stems = ["vsad", "vcmp", "vavg", "vavrg", "vneg", "vabs", "vmul", "vmad", "vshl", "vshr"];
+        let stems =
+            ["vsad", "vcmp", "vavg", "vavrg", "vneg", "vabs", "vmul", "vmad", "vshl", "vshr"];
         let more = ["vclamp", "vand", "vor", "vxor", "vnot", "vmov", "vsel", "vsrl", "vsra"];
         for stem in stems.iter().chain(&more) {
             for number in ["", "2", "4"] {

@@ -384,7 +384,9 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let end = self.word_end(at);
         let selector = matches!(self.bytes.get(end + 1), Some(b'b' | b'h'))
             && self.bytes.get(end + 2).is_some_and(u8::is_ascii_digit);
-        self.bytes.get(end) == Some(&b'.') && !selector && self.wants(at, end)
+        // A name with underscores is rather an operand.
+        let opcode = !selector && self.bytes[at] != b'_';
+        self.bytes.get(end) == Some(&b'.') && opcode && self.wants(at, end)
     }
 
     /// Skips to after the `;` of a statement, from an offset inside it.
