@@ -125,7 +125,7 @@ fn on_two_threads(count: usize, work: impl Fn(usize) + Sync) {
 }
 
 fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
-    let mut registers = FreshRegisters::new("%v_");
+    let mut registers = FreshRegisters::new("%v_").expect("a prefix");
     let text = sequence.to_ptx(instruction, &mut registers).join("\n");
     registers.declarations().join("\n") + "\n" + &text
 }

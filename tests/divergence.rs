@@ -98,6 +98,84 @@ fn pages_of_deviations_show_them() {
     }
 }
 
+/// What a page writes in place of its last line, run under a semantics.
+fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
+    let [a, b, c] = inputs.map(u64::from);
+    let mut values = std::collections::BTreeMap::from([("a", a), ("b", b), ("c", c)]);
+    for line in lines {
+        let line = line.trim_end_matches(';');
+        let (opcode, operands) = line.split_once(' ').expect("operands");
+        let operands: Vec<&str> = operands.split(", ").collect();
+        if opcode.starts_with('v') {
+            let instruction = parse(line);
+            let value =
+                |name: Option<&vptx::ast::Register>| name.map_or(0, |it| values[it.name()] as u32);
+            let [a, b, c] = instruction.sources().map(value);
+            let result = instruction.lower(semantics).eval(a, b, c);
+            values.insert(operands[0].split('.').next().expect("a name"), result.into());
+            continue;
+        }
+        let value = |at: usize| match operands[at].parse::<u64>() {
+            Ok(number) => number,
+            Err(_) => values[operands[at]],
+        };
+        let word = |at| value(at) as u32;
+        let result = match opcode {
+            "not.b32" => u64::from(!word(1)),
+            "min.u32" => word(1).min(word(2)).into(),
+            "max.u32" => word(1).max(word(2)).into(),
+            "min.s32" => (word(1).cast_signed().min(word(2).cast_signed()).cast_unsigned()).into(),
+            "add.u32" => word(1).wrapping_add(word(2)).into(),
+            "cvt.u64.u32" | "cvt.u32.u64" => word(1).into(),
+            "sub.s64" => value(1).wrapping_sub(value(2)),
+            "min.s64" => value(1).cast_signed().min(value(2).cast_signed()).cast_unsigned(),
+            "mul.wide.u32" => u64::from(word(1)) * u64::from(word(2)),
+            "shr.u64" => value(1) >> value(2),
+            "prmt.b32" => {
+                assert_eq!(operands[2..], ["0", "0x1032"]);
+                word(1).rotate_left(16).into()
+            }
+            _ => panic!("{line}"),
+        };
+        values.insert(operands[0], result);
+    }
+    values["d"] as u32
+}
+
+/// What the pages of deviations write instead gives what the manual says, with any
+/// ptxas.
+#[test]
+fn pages_of_deviations_say_what_to_write_instead() {
+    let edges = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fff_ffff, 0x8000_0000, !0];
+    let mut words = edges.to_vec();
+    let mut seed = 1u32;
+    words.extend((0..12).map(|_| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed ^ seed >> 15
+    }));
+    for &deviation in Deviation::ALL {
+        let page = deviation.explanation();
+        let mut lines: Vec<&str> = page.lines().filter_map(|it| it.strip_prefix("    ")).collect();
+        let shown = parse(lines.pop().expect("the last line"));
+        assert!(!lines.is_empty(), "{deviation}: nothing to write instead");
+        let manual = shown.lower(Semantics::Manual);
+        let mut differs = false;
+        for &a in &words {
+            for &b in &words {
+                for &c in &edges {
+                    let expected = manual.eval(a, b, c);
+                    for semantics in PTXAS {
+                        let instead = run_instead(&lines, semantics, [a, b, c]);
+                        assert_eq!(instead, expected, "{deviation} {semantics}: {a:x} {b:x} {c:x}");
+                    }
+                    differs |= shown.lower(Semantics::Ptxas12).eval(a, b, c) != expected;
+                }
+            }
+        }
+        assert!(differs, "{deviation}: the inputs do not show it");
+    }
+}
+
 /// A witness of the recorded vectors: -128 becomes 127.
 #[test]
 fn a_known_case() {

@@ -248,6 +248,10 @@ fn guards_read_and_print() {
 /// manual's rules; where those leave room (`%`, shift counts, literals beyond
 /// 64 bits, the type of `?:`) they were measured on ptxas 11.8, 12.9 and 13.5.
 const CONSTANTS: &[(&str, u32)] = &[
+    // The left side alone says whether `>>` copies a sign.
+    ("-8 >> 40U", 0xffff_ffff),
+    ("-8 >> 40", 0xffff_ffff),
+    ("0xfffffffffffffff8 >> 40", 0x00ff_ffff),
     // Spellings of integers.
     ("0", 0),
     ("00", 0),
@@ -617,6 +621,91 @@ fn instructions_stand_alone() {
     ] {
         assert!(text.parse::<Instruction>().is_err(), "{text:?}");
     }
+}
+
+/// Whether all places of a finding are in the text, between characters, and its
+/// fixes can be made.
+fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
+    let inside =
+        |span: vptx::source::Span| span.start <= span.end && text.get(span.range()).is_some();
+    let fits = |fix: &vptx::diagnostic::Fix| {
+        let sorted = fix.edits.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
+        sorted && fix.edits.iter().all(|edit| inside(edit.span))
+    };
+    inside(diagnostic.span)
+        && diagnostic.statement.is_none_or(inside)
+        && diagnostic.labels.iter().all(|label| inside(label.span))
+        && diagnostic.fixes.iter().all(fits)
+}
+
+/// Parts and variants of instructions, read alone and as a text: whatever is found
+/// has its place in what was given, and no finding is about a `;` that is not there.
+#[test]
+fn findings_are_about_what_was_given() {
+    let mut texts: Vec<String> =
+        ["", "@p", "@!", "/*", "\"", "vadd", "vadd.", "vadd.u32.u32.u32 d, a, b,", "é", "-"]
+            .map(String::from)
+            .to_vec();
+    let whole = [
+        "@!p vmad.s32.u32.s32.po.sat.shr7 d, -a.b0, (1 + 2) * 3, c; // é",
+        "vadd4.u32.u32.u32.sat d.b310, a.b7654, b /* é */ , c",
+        "vset2.u32.s32.lt.add %r1.h0, %r2, [a+4], {b, c};",
+        "vshl.u32.u32.u32.wrap d.h1, \"x\", 0x1F ? -1 : .5, c ;",
+        "vsad4.u32.u32 x, y, z, %tid.x",
+    ];
+    for text in whole {
+        texts.extend(text.char_indices().map(|(at, _)| text[..at].to_string()));
+        texts.extend(text.char_indices().map(|(at, _)| text[at..].to_string()));
+    }
+    let pieces =
+        ["", ",", ";", "(", "{", "/*", "\"", ".", "é", "@", "%", "-", " ", "\n", "0f", "99"];
+    let mut seed = 7u64;
+    let mut below = |limit: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % limit
+    };
+    for _ in 0..4000 {
+        let mut text = whole[below(whole.len())].to_string();
+        for _ in 0..=below(3) {
+            let places: Vec<usize> =
+                text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let start = below(places.len());
+            let end = (start + below(3)).min(places.len() - 1);
+            text.replace_range(places[start]..places[end], pieces[below(pieces.len())]);
+        }
+        texts.push(text);
+    }
+    for text in &texts {
+        let alone = text.parse::<Instruction>();
+        let found = alone.as_ref().map_or_else(|error| error.diagnostics(), |_| &[]);
+        for diagnostic in found {
+            assert!(is_sound(text, diagnostic), "{text:?}: {diagnostic:?}");
+            let said = format!("{} {}", diagnostic.message, diagnostic.label);
+            let names = said.contains("found `;`") || said.contains("found ``");
+            assert!(!names || text.contains(';'), "{text:?}: {said}");
+        }
+        for dialect in [Dialect::Documented, Dialect::Ptxas] {
+            for diagnostic in vptx::check(text, &options(dialect)) {
+                assert!(is_sound(text, &diagnostic), "{text:?}: {diagnostic:?}");
+            }
+        }
+    }
+}
+
+/// What never ends is said, and what stands before it checked.
+#[test]
+fn instructions_that_break_off() {
+    let codes = |text: &str| -> Vec<&str> {
+        let error = text.parse::<Instruction>().expect_err(text);
+        error.diagnostics().iter().map(|found| found.code.text()).collect()
+    };
+    assert_eq!(codes(""), ["V006"]);
+    assert_eq!(codes("@p"), ["V006"]);
+    assert_eq!(codes("vadd.u32.u32.u32 d, a, /*"), ["V001", "V006"]);
+    assert_eq!(codes("vadd.u32.u32.u32 d, a, b /*"), ["V001"]);
+    assert_eq!(codes("vadd.u32.u32.u32 d, a, \"b"), ["V002", "V006"]);
+    assert_eq!(codes("vadd.u32.u32 d, a"), ["V104", "V201"]);
+    assert!("vadd.u32.u32.u32 d, a, b // c".parse::<Instruction>().is_ok());
 }
 
 #[test]

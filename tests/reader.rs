@@ -520,6 +520,70 @@ fn missing_semicolons_are_reported_where_they_belong() {
     assert_eq!(found, [Code::V005, Code::V201, Code::V005]);
 }
 
+/// All that is wrong with a statement is said, although its `;` is missing.
+#[test]
+fn missing_semicolons_hide_nothing() {
+    for (text, expected) in [
+        ("vadd.u32.u32 d, a.b9, b⟦⟧\nret;", &[Code::V104, Code::V206, Code::V005][..]),
+        ("vmin2.u32.u32.f32 d, a, b⟦⟧\n", &[Code::V106, Code::V203, Code::V005]),
+        ("vad4.u32.u32.u32 d, a, b, c⟦⟧ }", &[Code::V101, Code::V005, Code::V004]),
+        ("vadd.u32.u32.u32 d, 09, b⟦⟧\n", &[Code::V009, Code::V005]),
+    ] {
+        let (text, _) = marked(text);
+        let mut found: Vec<Code> =
+            vptx::check(&text, &CheckOptions::default()).iter().map(|found| found.code).collect();
+        found.sort();
+        let mut expected = expected.to_vec();
+        expected.sort();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+/// What no video instruction is called, but other things are.
+#[test]
+fn words_with_v_are_no_statements() {
+    for text in [
+        "vclamp4: ret;",
+        "vote.ballot.b32 d, p;",
+        "vote.sync.all.pred p, q, 0xffffffff;",
+        ".reg .b32 vmul, __vadd4, vclamp;",
+        "mov.u32 vmul,\n  vclamp;",
+        "mov.u32 d,\n  __vadd4.x;",
+        "call (d),\n  __vprintf,\n  (a);",
+        "call (d),\n  __vadd4,\n  (a);",
+        "__v.u32.u32 d;",
+        "vfoo.u32 d, a;",
+    ] {
+        let found = vptx::check(text, &CheckOptions::default());
+        assert_eq!(found, [], "{text}");
+    }
+}
+
+/// A selector or mask on the mnemonic is shown where it belongs.
+#[test]
+fn masks_on_mnemonics_are_shown_their_place() {
+    for (text, help) in [
+        (
+            "vmin2.h0.u32.u32.u32 r, s, t, r;",
+            "a mask stands on the destination: `vmin2.u32.u32.u32 r.h0, …`",
+        ),
+        (
+            "vmin2.u32.u32.u32.h10 r, s, t, r;",
+            "a mask stands on the destination: `vmin2.u32.u32.u32 r.h10, …`; a selector on a \
+             source: `vmin2.u32.u32.u32 r, s.h10, …`",
+        ),
+        (
+            "vadd.u32.u32.u32.b0 r, s, t;",
+            "a selector stands on its operand: `vadd.u32.u32.u32 r, s.b0, …`",
+        ),
+    ] {
+        let found = vptx::check(text, &CheckOptions::default());
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        assert_eq!(found[0].help.as_deref(), Some(help), "{text}");
+        assert!(found[0].fixes.is_empty(), "{text}");
+    }
+}
+
 /// A structural error somewhere hides nothing behind it.
 #[test]
 fn reading_goes_on_after_errors() {
@@ -562,6 +626,15 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vmad.u32.u32.u32.po r, -s, t, r;", &[(Code::V114, "-")]),
     ("vsub8.u32.u32.u32 r, s, t;", &[(Code::V101, "vsub8")]),
     ("vadd.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
+    // What is unknown may be what seems to be missing.
+    ("vset.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
+    ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
+    // A mask is not.
+    ("vset4.u32.u32.b0 r, s, t, r;", &[(Code::V108, ""), (Code::V102, ".b0")]),
+    ("vclamp4.u32.u32.u32 r, s, t;", &[(Code::V101, "vclamp4")]),
+    ("vmul.u32.u32.u32 r, s, t;", &[(Code::V101, "vmul")]),
+    ("__vsadu4.u32.u32.u32 r, s, t, r;", &[(Code::V101, "__vsadu4")]),
+    ("__vadd4 r, s, t;", &[(Code::V101, "__vadd4")]),
     ("vset.u32.u32.eq.sat r, s, t;", &[(Code::V103, ".sat")]),
     ("vadd.u32.u32.u32 r, s;", &[(Code::V201, "")]),
     ("vadd.u32.u32.u32.add r, s, t, r, r;", &[(Code::V202, "r")]),

@@ -258,7 +258,7 @@ fn guard_at_the_last_statement() {
     for instruction in sample() {
         for guard in ["", "@p ", "@!%p1 "] {
             let guarded: Instruction = format!("{guard}{instruction}").parse().expect("legal");
-            let mut registers = FreshRegisters::new("%t");
+            let mut registers = FreshRegisters::new("%t").expect("a prefix");
             let text = guarded.to_ptx(Target::sm(80), Semantics::Ptxas13, &mut registers);
             let text = text.expect("there is always one");
             let (first, last) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -453,4 +453,15 @@ fn comments_inside_of_what_is_rewritten_stay() {
     assert!(done.contains(head), "{done}");
     assert!(done.contains("} // after\n"), "{done}");
     assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
+}
+
+/// Names of registers are identifiers, whatever is asked for.
+#[test]
+fn prefixes_are_checked() {
+    for bad in ["0 bad;", "%t ", "a.b", "é", "%%", "a;", "0"] {
+        assert_eq!(FreshRegisters::new(bad), None, "{bad}");
+    }
+    for good in ["%t", "%", "tmp_", "$"] {
+        assert!(FreshRegisters::new(good).is_some(), "{good}");
+    }
 }

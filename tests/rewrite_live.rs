@@ -248,7 +248,8 @@ fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
         let found = inputs.iter().map(|&[a, b, c]| sequence.eval(a, b, c));
         let pairs = inputs.iter().zip(found.zip(&expected));
         if let Some((words, (found, expected))) = pairs.into_iter().find(|(_, (f, e))| f != *e) {
-            let text = sequence.to_ptx(&case.instruction, &mut FreshRegisters::new("%v_"));
+            let text = sequence
+                .to_ptx(&case.instruction, &mut FreshRegisters::new("%v_").expect("a prefix"));
             wrong.push(format!(
                 "{case}: {strategy}: {words:x?}: {found:x}, not {expected:x}\n{}",
                 text.join("\n")
@@ -268,7 +269,7 @@ fn report(what: &str, complaints: &[String]) {
 /// The statements of `to_ptx` in a kernel that reads `a`, `b`, `c` and writes
 /// `d`, or tests it.
 fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> {
-    let mut registers = FreshRegisters::new("%v_");
+    let mut registers = FreshRegisters::new("%v_").expect("a prefix");
     let target = Target::sm(case.target);
     let statements = case.instruction.to_ptx(target, case.semantics, &mut registers);
     let statements = statements.map_err(|error| error.to_string())?;

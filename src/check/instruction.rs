@@ -2,7 +2,7 @@
 
 use super::modifiers::{self, Modifiers};
 use super::operands::{self, Negated, Operands, Value};
-use super::{CheckOptions, Dialect, structure, suggest};
+use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
 use crate::ast::{
     Arithmetic, ArithmeticOp, Guard, Instruction, MadMode, MultiplyAdd, MultiplyAddParts,
     Operation, Register, Set, Shift, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail, Tail,
@@ -14,7 +14,7 @@ use crate::isa::{
 };
 use crate::lint::Code;
 use crate::source::Span;
-use crate::syntax::{Context, RawOperand, Statement, Symbol};
+use crate::syntax::{Context, RawOperand, Statement, Symbol, parse_instruction};
 use crate::video;
 
 /// An instruction being checked.
@@ -68,12 +68,21 @@ pub(super) fn check(
 ) -> Option<(Instruction, Names)> {
     let names = Names::default();
     let mut checked = Checked { source, context, options, diagnostics, errors: false, names };
+    let completed;
     let raw = match &statement.parsed {
         Ok(raw) => raw,
         Err(failure) => {
             let diagnostic = structure::failure(source, statement, *failure, context);
+            let unended = diagnostic.code == Code::V005;
             checked.push(diagnostic);
-            return None;
+            if !unended {
+                return None;
+            }
+            // The rest is checked as if its `;` were there.
+            let mut tokens = statement.tokens.to_vec();
+            tokens.push(semicolon_after(&tokens));
+            completed = parse_instruction(source, &tokens).ok()?;
+            &completed
         }
     };
     let opcode = raw.mnemonic.text(source);
@@ -100,20 +109,32 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
         Diagnostic::new(Code::V101, span, format!("there is no instruction `{opcode}`"))
             .label("unknown instruction");
     let lower = opcode.to_ascii_lowercase();
-    if let Some(meant) = suggest::mnemonic(opcode) {
-        let help = if meant.text() == lower {
-            format!("instructions are written in lower case: `{meant}`")
-        } else if lower == "vavrg" {
-            "did you mean `vavrg2` or `vavrg4`? There is no scalar average".into()
-        } else {
-            format!("did you mean `{meant}`?")
-        };
-        diagnostic = diagnostic.help(help).fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(span, meant.text())],
-        );
+    let meant = Mnemonic::from_text(&lower);
+    if let Some(advice) = suggest::advice(opcode).filter(|_| meant.is_none()) {
+        checked.push(diagnostic.help(advice));
+        return;
     }
+    let near = meant.map_or_else(|| suggest::mnemonics(opcode), |meant| vec![meant]);
+    diagnostic = match near.as_slice() {
+        [] => diagnostic.help("`vptx explain --all` lists the video instructions"),
+        [near] => {
+            let help = if meant.is_some() {
+                format!("instructions are written in lower case: `{near}`")
+            } else {
+                format!("did you mean `{near}`?")
+            };
+            diagnostic.help(help).fix(
+                Applicability::Unsafe,
+                format!("write `{near}`"),
+                vec![Edit::replace(span, near.text())],
+            )
+        }
+        // Nobody knows which.
+        _ => {
+            let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
+            diagnostic.help(format!("did you mean {}?", structure::either(&near)))
+        }
+    };
     checked.push(diagnostic);
 }
 

@@ -22,11 +22,11 @@ use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, PtxVersion, Target, WordRegisters, is_special_register};
 use crate::lint::{self, Code, Known, Memo, Place, RuleSet, Subject};
 use crate::module::{Module, VideoStatement};
-use crate::source::{MAX_LEN, Span};
+use crate::source::{MAX_LEN, Span, UNDECODABLE};
 use crate::syntax::lexer;
 use crate::syntax::{
-    Context, Handler, Problem, Statement, SymbolKind, parse_instruction, read, read_plainly,
-    statement_tokens,
+    Context, Handler, Problem, ProblemKind, Statement, SymbolKind, Token, TokenKind,
+    parse_instruction, read, read_plainly, statement_tokens,
 };
 
 /// Which rules decide between error and no error.
@@ -279,6 +279,16 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
         return Some(Diagnostic::new(Code::V008, Span::at(0), message));
     }
     let at = nul? as u32;
+    if let Some(order) = utf16(source) {
+        let message = format!("this is UTF-16 ({order}), not ASCII or UTF-8");
+        let diagnostic = Diagnostic::new(Code::V008, Span::new(at, at + 1), message)
+            .label("every second byte is NUL")
+            .help(
+                "convert it: `iconv -f UTF-16 -t UTF-8 in.ptx > out.ptx`; `>` of PowerShell 5 \
+                 writes UTF-16, `| Out-File -Encoding ascii out.ptx` does not",
+            );
+        return Some(diagnostic);
+    }
     let what = if source.starts_with("\u{7f}ELF") {
         "an ELF file, such as a cubin or an object file"
     } else {
@@ -289,6 +299,27 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
             .label("a NUL byte")
             .help("PTX is text; `cuobjdump --dump-ptx` takes it out of an executable");
     Some(diagnostic)
+}
+
+/// The byte order, if a text seems to be UTF-16: of the characters at its start
+/// most are ASCII, and one of their bytes is NUL. A byte order mark is not UTF-8 and
+/// was decoded as that.
+fn utf16(source: &str) -> Option<&'static str> {
+    let mark = [UNDECODABLE as u8; 2];
+    let bytes = source.as_bytes();
+    let (pairs, _) = bytes.strip_prefix(&mark).unwrap_or(bytes).as_chunks::<2>();
+    let pairs = &pairs[..pairs.len().min(64)];
+    let most = |is: fn(&[u8; 2]) -> bool| {
+        let ascii = pairs.iter().filter(|pair| is(pair)).count();
+        ascii > 0 && 4 * ascii >= 3 * pairs.len()
+    };
+    if most(|pair| matches!(pair, [b'\t'..=b'~', 0])) {
+        Some("little-endian")
+    } else if most(|pair| matches!(pair, [0, b'\t'..=b'~'])) {
+        Some("big-endian")
+    } else {
+        None
+    }
 }
 
 struct Checker<'s, 'o> {
@@ -401,11 +432,11 @@ fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
     parts.into_iter().map(part).collect()
 }
 
-/// Whether an opcode is, or may have been meant to be, that of a video
-/// instruction.
+/// Whether an opcode, up to its first dot or with its modifiers, is, or may have been
+/// meant to be, that of a video instruction.
 pub(crate) fn is_wanted(opcode: &str) -> bool {
-    opcode.starts_with(['v', 'V'])
-        && (Mnemonic::from_text(opcode).is_some() || suggest::mnemonic(opcode).is_some())
+    (opcode.starts_with(['v', 'V']) || opcode.starts_with("__v"))
+        && (Mnemonic::from_text(opcode).is_some() || suggest::is_meant(opcode))
 }
 
 impl<'s> Handler<'s> for Checker<'s, '_> {
@@ -425,21 +456,41 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     }
 }
 
+/// What is wrong with a token that the text ends in.
+fn unclosed(token: Token) -> Option<Problem> {
+    let (kind, length) = match token.kind {
+        TokenKind::UnclosedComment => (ProblemKind::UnclosedComment, 2),
+        TokenKind::UnclosedString => (ProblemKind::UnclosedString, 1),
+        _ => return None,
+    };
+    let start = token.span.start;
+    Some(Problem { kind, span: Span::new(start, start + length) })
+}
+
+/// A `;` that is not there: it takes no room behind the last token.
+fn semicolon_after(tokens: &[Token]) -> Token {
+    let end = tokens.last().map_or(0, |last| last.span.end);
+    Token { kind: TokenKind::Punct([b';', 0]), span: Span::at(end), on_new_line: false }
+}
+
 /// Checks a text that must be one instruction; the `;` may be missing.
 pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, Vec<Diagnostic>> {
     if let Some(diagnostic) = unreadable(text) {
         return Err(vec![diagnostic]);
     }
-    let with_end;
-    let mut text = text;
     let mut tokens = statement_tokens(text);
+    let mut diagnostics = Vec::new();
+    // Nothing can follow what does not end.
+    if let Some(last) = tokens.last().copied()
+        && let Some(problem) = unclosed(last)
+    {
+        diagnostics.push(structure::diagnostic(source, problem));
+        tokens.pop();
+    }
     if tokens.last().is_none_or(|last| !last.is(b';')) {
-        with_end = format!("{text}\n;");
-        text = &with_end;
-        tokens = statement_tokens(text);
+        tokens.push(semicolon_after(&tokens));
     }
     let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
-    let mut diagnostics = Vec::new();
     let mut context = Context::default();
     // A module may declare registers of such names, and what is printed reads.
     for pair in tokens.windows(2) {

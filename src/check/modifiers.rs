@@ -4,10 +4,12 @@ use super::instruction::Checked;
 use super::structure::either;
 use super::suggest;
 use crate::diagnostic::{Applicability, Diagnostic, Edit};
-use crate::isa::{Mnemonic, Modifier, Role, Slot};
+use crate::isa::{
+    Bytes, Destination, Halves, Mask, Mnemonic, Modifier, Part, Role, Selector, Slot, Sources,
+};
 use crate::lint::Code;
 use crate::source::Span;
-use crate::syntax::RawInstruction;
+use crate::syntax::{RawInstruction, Shape};
 use crate::video;
 
 /// What the modifiers say, by role.
@@ -108,7 +110,7 @@ pub(super) fn read(
                 types.push((None, span));
             }
             None => {
-                match unknown(checked, mnemonic, &mut modifiers, text, span) {
+                match unknown(checked, mnemonic, &mut modifiers, raw, span) {
                     // A misspelt type is no missing type.
                     Some(meant) if meant.role().is_type() => types.push((Some(meant), span)),
                     _ => {}
@@ -237,9 +239,10 @@ fn unknown(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
     modifiers: &mut Modifiers,
-    text: &str,
+    raw: &RawInstruction,
     span: Span,
 ) -> Option<Modifier> {
+    let text = span.text(checked.source);
     let compares = slot(mnemonic, Role::Compare);
     let foreign = FOREIGN_COMPARISONS.iter().find(|(foreign, _)| *foreign == text);
     if let (Some(slot), Some((_, instead))) = (compares, foreign) {
@@ -270,17 +273,27 @@ fn unknown(
         }
         return None;
     }
-    modifiers.unknown = true;
     let mut diagnostic =
         Diagnostic::new(Code::V102, span, format!("`{text}` is not a modifier of `{mnemonic}`"))
             .label("unknown modifier");
-    let meant = suggest::modifier(mnemonic, text);
+    if let Some(help) = belongs_to_operand(checked.source, mnemonic, raw, span) {
+        checked.push(diagnostic.help(help));
+        return None;
+    }
+    modifiers.unknown = true;
+    let near = suggest::modifiers(mnemonic, text);
+    let meant = near.first().copied();
     if let Some(meant) = meant {
-        diagnostic = diagnostic.help(format!("did you mean `{meant}`?")).fix(
-            Applicability::Unsafe,
-            format!("write `{meant}`"),
-            vec![Edit::replace(span, meant.text())],
-        );
+        let names: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
+        diagnostic = diagnostic.help(format!("did you mean {}?", either(&names)));
+        // Of several nobody knows which.
+        if near.len() == 1 {
+            diagnostic = diagnostic.fix(
+                Applicability::Unsafe,
+                format!("write `{meant}`"),
+                vec![Edit::replace(span, meant.text())],
+            );
+        }
         // Do not also complain that what was meant is missing.
         let role = meant.role();
         if !role.is_type() && modifiers.get(role).is_none() {
@@ -298,6 +311,45 @@ fn unknown(
     }
     checked.push(diagnostic);
     meant
+}
+
+/// Where a selector or mask belongs that is written on the mnemonic.
+fn belongs_to_operand(
+    source: &str,
+    mnemonic: Mnemonic,
+    raw: &RawInstruction,
+    span: Span,
+) -> Option<String> {
+    let text = span.text(source);
+    let form = &video::forms(mnemonic)[0];
+    let is_mask = match form.destination {
+        Destination::Mask2 => Mask::<Halves>::from_text(text).is_some(),
+        Destination::Mask4 => Mask::<Bytes>::from_text(text).is_some(),
+        Destination::Word | Destination::Part => false,
+    };
+    let is_selector = match form.sources {
+        Sources::Scalar => Part::from_text(text).is_some(),
+        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
+        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
+    };
+    let modifiers = raw.modifiers.iter().map(|modifier| modifier.text(source));
+    let opcode: String =
+        modifiers.filter(|modifier| Modifier::from_text(modifier).is_some()).collect();
+    let name = |at: usize, default| match raw.operands.get(at).map(|it| (it.shape, it.value)) {
+        Some((Shape::Name, value)) if value.len() <= 20 => value.text(source),
+        _ => default,
+    };
+    let (d, a) = (name(0, "d"), name(1, "a"));
+    let on_d = format!("`{mnemonic}{opcode} {d}{text}, …`");
+    let on_a = format!("`{mnemonic}{opcode} {d}, {a}{text}, …`");
+    Some(match (is_mask, is_selector) {
+        (true, true) => {
+            format!("a mask stands on the destination: {on_d}; a selector on a source: {on_a}")
+        }
+        (true, false) => format!("a mask stands on the destination: {on_d}"),
+        (false, true) => format!("a selector stands on its operand: {on_a}"),
+        (false, false) => return None,
+    })
 }
 
 /// Gives the types, in the order written, to the type slots.

@@ -119,7 +119,8 @@ pub(super) fn failure(
     }
     let tokens = statement.tokens;
     let at = tokens.len() - failure.left;
-    let Some(token) = tokens.get(at) else {
+    // A `;` that nobody wrote is empty.
+    let Some(token) = tokens.get(at).filter(|token| !token.span.is_empty()) else {
         let end = tokens.last().map_or(0, |last| last.span.end);
         if failure.expected.contains(Expected::SEMICOLON) {
             return missing_semicolon(Span::at(end));

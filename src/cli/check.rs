@@ -29,7 +29,9 @@ use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::embed::{self, SkipReason, Skipped};
 use crate::hash::Set;
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{Code, Fixed, Known, Selector, add_ignores, choose_fix, fix};
+use crate::lint::{
+    Code, Fixed, Known, Selector, add_ignores, choose_fix, fix, offers,
+};
 use crate::report::{self, Counts, FileReport, Format, Reporter, Style, visible_path};
 use crate::source::decoded;
 
@@ -283,6 +285,11 @@ impl Arguments {
             Applicability::Safe
         })
     }
+
+    /// Whether a summary follows the findings.
+    fn summarizes(&self) -> bool {
+        (self.diff || self.format == Format::Human && !self.update_baseline) && !self.quiet
+    }
 }
 
 /// The text that findings are about.
@@ -314,6 +321,8 @@ struct Checked {
     path: Option<PathBuf>,
     /// Findings that were mended.
     mended: usize,
+    /// Findings that another run mends: with safe fixes, and how many more with all.
+    mendable: [usize; 2],
     /// Changes to show, or the mended text of standard input.
     text: Option<Vec<u8>>,
     /// Why the mended text is not in its place.
@@ -601,10 +610,8 @@ impl Run {
         if arguments.statistics {
             totals.statistics(arguments.format, &mut text)?;
         }
-        let tells =
-            arguments.diff || arguments.format == Format::Human && !arguments.update_baseline;
         let mut summary = Vec::new();
-        if tells && !arguments.quiet && totals.files > 0 {
+        if arguments.summarizes() && totals.files > 0 {
             totals.summary(arguments, self.baseline.is_some(), &mut summary)?;
         }
         if let Some((file, mut report)) = report {
@@ -707,6 +714,7 @@ impl Run {
             diagnostics: Vec::new(),
             path,
             mended: 0,
+            mendable: [0, 0],
             text: None,
             trouble: None,
             targetless: language == Language::Cuda && options.target.is_none(),
@@ -726,8 +734,13 @@ impl Run {
             (None, _) => {}
             (Some(bytes), None) => {
                 let check = if alone { check_in_parallel } else { check_counted };
-                let (statements, diagnostics) = check(&decoded(&bytes), &options);
+                let source = decoded(&bytes);
+                let (statements, diagnostics) = check(&source, &options);
                 checked.statements = statements;
+                if arguments.summarizes() {
+                    checked.mendable = offers(&source, &options, &diagnostics);
+                }
+                drop(source);
                 if !diagnostics.is_empty() {
                     checked.source = Source::Read(bytes);
                 }
@@ -808,6 +821,9 @@ fn mend(
     if stdin && !arguments.diff {
         checked.text = Some(mended);
     }
+    if arguments.summarizes() {
+        checked.mendable = offers(&fixed.text, options, &fixed.left);
+    }
     checked.statements = fixed.statements;
     checked.mended = fixed.mended.len();
     checked.diagnostics = fixed.left;
@@ -826,7 +842,7 @@ struct Totals {
     mended: usize,
     /// Files of which changes were shown.
     changed: usize,
-    /// Findings left that have a fix to make, and those whose fix is unsafe.
+    /// As for each file.
     mendable: [usize; 2],
     /// Whether there are video instructions of no known target.
     targetless: bool,
@@ -846,11 +862,11 @@ impl Totals {
         for skipped in &checked.skipped {
             *self.skipped.entry(skipped.reason).or_default() += 1;
         }
+        for (sum, count) in self.mendable.iter_mut().zip(checked.mendable) {
+            *sum += count;
+        }
         for diagnostic in &checked.diagnostics {
             self.denied |= checked.denied.iter().any(|denied| denied.holds_for(diagnostic));
-            if let Some(fix) = choose_fix(&diagnostic.fixes, Applicability::Unsafe) {
-                self.mendable[usize::from(fix.applicability == Applicability::Unsafe)] += 1;
-            }
             *self.codes.entry(diagnostic.code).or_default() += 1;
             if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
                 *self.fixable.entry(diagnostic.code).or_default() += 1;
@@ -924,10 +940,11 @@ impl Totals {
                 None => Ok(()),
             };
         }
-        let [safe, unsafes] = match arguments.most() {
-            Some(Applicability::Unsafe) => [0, 0],
-            Some(_) => [0, self.mendable[1]],
-            None => self.mendable,
+        let [safe, unsafes] = match (arguments.diff, arguments.most()) {
+            // Nothing was made yet, and nothing is left to make.
+            (true, Some(Applicability::Unsafe)) => [0, 0],
+            (true, _) if self.mendable != [0, 0] => [0, self.mended + self.mendable[1]],
+            _ => self.mendable,
         };
         match (safe, unsafes) {
             (0, 0) => Ok(()),

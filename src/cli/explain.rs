@@ -133,8 +133,9 @@ fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
     writeln!(stream, "    d = 0x{:08x}\n", example.result)?;
     writeln!(stream, "## As ordinary PTX\n")?;
     let target = Target::sm(90);
-    if let Ok(instruction) = example.text.parse::<Instruction>() {
-        let mut registers = FreshRegisters::new("%t_");
+    if let Ok(instruction) = example.text.parse::<Instruction>()
+        && let Some(mut registers) = FreshRegisters::new("%t_")
+    {
         let text = instruction.to_ptx(target, Semantics::Ptxas13, &mut registers);
         if let (Ok(text), Some(costs)) =
             (text, lower::ptx::costs(&instruction, Semantics::Ptxas13, target))

@@ -17,6 +17,8 @@ use std::fmt;
 use crate::diagnostic::{Applicability, Severity};
 
 pub use add::add_ignores;
+#[cfg(feature = "cli")]
+pub(crate) use fix::offers;
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
@@ -154,6 +156,7 @@ codes! {
     V508 "repeated-lane" Note off [] "A lane selected twice while another is not selected",
     V509 "replaced-destination" Warning on [Unsafe] "A destination whose other bits do not stay as they are",
     V510 "unread-source" Warning on [] "A source of which no lane is selected",
+    V511 "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
     V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
     V701 "missing-asm-operand" Error on [] "A reference to an operand that the `asm` does not have",
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read, but not declared as input",

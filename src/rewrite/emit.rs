@@ -32,9 +32,15 @@ fn is_free(prefix: &str, source: &str) -> bool {
 const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
 
 impl FreshRegisters {
-    /// Registers whose names start with a prefix, itself an identifier.
-    pub fn new(prefix: &str) -> FreshRegisters {
-        FreshRegisters { prefix: prefix.into(), taken: [0; 3] }
+    /// Registers whose names start with a prefix, such as `%t_`; `None` if what
+    /// starts so is no PTX identifier.
+    pub fn new(prefix: &str) -> Option<FreshRegisters> {
+        Register::new(&format!("{prefix}r0"))?;
+        Some(FreshRegisters::starting(prefix.into()))
+    }
+
+    fn starting(prefix: String) -> FreshRegisters {
+        FreshRegisters { prefix, taken: [0; 3] }
     }
 
     /// Registers whose names occur nowhere in a text.
@@ -45,13 +51,13 @@ impl FreshRegisters {
             number += 1;
             prefix = format!("%vptx{number}_");
         }
-        FreshRegisters::new(&prefix)
+        FreshRegisters::starting(prefix)
     }
 
     /// Registers of the names that [`FreshRegisters::avoiding`] takes first.
     #[cfg(feature = "cli")]
     pub(super) fn usual() -> FreshRegisters {
-        FreshRegisters::new(PREFIX)
+        FreshRegisters::starting(PREFIX.into())
     }
 
     /// Whether those occur nowhere in a text.

@@ -14,6 +14,8 @@ pub(super) enum Start {
     Word,
     /// An opcode that may be wanted.
     Candidate,
+    /// One of both, as what follows tells.
+    Underscore,
     Blank,
     Guard,
     Slash,
@@ -26,6 +28,7 @@ pub(super) enum Start {
 pub(super) struct Ordinary<'s> {
     bytes: &'s [u8],
     stops: Stops<'s>,
+    initial: u8,
     starts: &'static [Start; 256],
 }
 
@@ -37,6 +40,7 @@ pub(super) const fn starts(initial: u8) -> [Start; 256] {
     while byte < 128 {
         starts[byte as usize] = match byte {
             _ if byte.eq_ignore_ascii_case(&initial) => Start::Candidate,
+            b'_' => Start::Underscore,
             _ if is_word_start(byte) => Start::Word,
             b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
             b'@' => Start::Guard,
@@ -52,11 +56,17 @@ pub(super) const fn starts(initial: u8) -> [Start; 256] {
 impl<'s> Ordinary<'s> {
     /// For what starts with a letter, lower case, and the table of that.
     pub(super) fn new(bytes: &'s [u8], initial: u8, starts: &'static [Start; 256]) -> Ordinary<'s> {
-        Ordinary { bytes, stops: Stops::new(bytes, initial), starts }
+        Ordinary { bytes, stops: Stops::new(bytes, initial), initial, starts }
     }
 
     fn start(&self, at: usize) -> Start {
-        self.bytes.get(at).map_or(Start::Other, |&byte| self.starts[byte as usize])
+        match self.bytes.get(at).map_or(Start::Other, |&byte| self.starts[byte as usize]) {
+            Start::Underscore if self.bytes[at..].starts_with(&[b'_', b'_', self.initial]) => {
+                Start::Candidate
+            }
+            Start::Underscore => Start::Word,
+            start => start,
+        }
     }
 
     /// From an offset between statements to one after it that is between
@@ -70,7 +80,7 @@ impl<'s> Ordinary<'s> {
                 Start::Guard => self.guarded(at),
                 Start::Slash => comment(self.bytes, at),
                 Start::Dot => location(self.bytes, at).map(|location| location.next),
-                Start::Candidate | Start::Other => None,
+                Start::Candidate | Start::Underscore | Start::Other => None,
             };
             match end {
                 Some(end) => at = end,

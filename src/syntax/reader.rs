@@ -17,10 +17,12 @@ use crate::source::Span;
 /// Receives what the reader finds, in the order of the text.
 pub trait Handler<'s> {
     /// The letter, lower case, that every wanted opcode starts with, or with the
-    /// upper case of it. Other opcodes need not be looked at.
+    /// upper case of it, or with two underscores and it. Other opcodes need not be
+    /// looked at.
     const INITIAL: u8;
 
-    /// Whether statements with this opcode (up to its first dot) are wanted.
+    /// Whether statements with this opcode are wanted: up to its first dot, or else,
+    /// where it may be wanted at all, with the modifiers that adjoin it.
     fn wants(&self, opcode: &str) -> bool;
 
     /// A wanted statement.
@@ -263,13 +265,21 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// `opcode..opcode_end` may be empty, where junk follows a guard.
     fn instruction(&mut self, start: usize, opcode: usize, opcode_end: usize) {
-        if self.handler.wants(&self.source[opcode..opcode_end]) {
+        if self.wants(opcode, opcode_end) {
             self.wanted(start);
         } else if opcode == opcode_end || self.bytes[start] == b'%' {
             self.malformed(start);
         } else {
             self.skip_statement(opcode_end.max(start + 1));
         }
+    }
+
+    /// Whether an opcode is wanted, as it stands or for its modifiers.
+    fn wants(&self, opcode: usize, end: usize) -> bool {
+        self.handler.wants(&self.source[opcode..end])
+            || self.bytes.get(end) == Some(&b'.')
+                && self.bytes[opcode].eq_ignore_ascii_case(&H::INITIAL)
+                && self.handler.wants(&self.source[opcode..modifiers_end(self.bytes, end)])
     }
 
     /// A statement that starts as none can. If a wanted opcode is in it, it is
@@ -379,7 +389,9 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let end = self.word_end(at);
         let selector = matches!(self.bytes.get(end + 1), Some(b'b' | b'h'))
             && self.bytes.get(end + 2).is_some_and(u8::is_ascii_digit);
-        self.bytes.get(end) == Some(&b'.') && !selector && self.handler.wants(&self.source[at..end])
+        // A name with underscores is rather an operand.
+        let opcode = !selector && self.bytes[at] != b'_';
+        self.bytes.get(end) == Some(&b'.') && opcode && self.wants(at, end)
     }
 
     /// Skips to after the `;` of a statement, from an offset inside it.
@@ -782,6 +794,14 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             *at += 1;
         }
     }
+}
+
+/// Offset after the modifiers from `at` on that nothing stands between.
+fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at) == Some(&b'.') {
+        at = word_end(bytes, at + 1);
+    }
+    at
 }
 
 /// The count in `<100>`, when that follows a register's name.

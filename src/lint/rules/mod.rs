@@ -17,6 +17,7 @@ mod result_differs;
 mod saturate;
 mod secondary_without_effect;
 mod selector_read_as_type;
+mod shift_beyond_width;
 mod unread_source;
 mod unused_third_source;
 
@@ -92,6 +93,7 @@ const RULES: &[Rule] = &[
     repeated_lane::RULE,
     replaced_destination::RULE,
     unread_source::RULE,
+    shift_beyond_width::RULE,
     emulated_instruction::RULE,
 ];
 
