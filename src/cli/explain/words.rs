@@ -70,8 +70,8 @@ exactly."
         Modifier::Shr7 => "Shifts the exact sum right by 7 bits, before `.sat` clamps it.",
         Modifier::Shr15 => "Shifts the exact sum right by 15 bits, before `.sat` clamps it.",
         Modifier::Add => {
-            "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the exact
-lanes that the mask names, and no lanes are written."
+            "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the
+exact lanes that the mask names, and no lanes are written."
         }
         Modifier::Min => "Takes the smaller one of the result and `c`.",
         Modifier::Max => "Takes the larger one of the result and `c`.",
