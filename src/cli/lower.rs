@@ -22,6 +22,8 @@ use crate::isa::{Mnemonic, Target};
 use crate::module::Module;
 use crate::source::{LineIndex, Position, decoded};
 
+// Each is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 #[command(after_help = "\
 --emit ir prints the program of every video instruction of a file; a comment

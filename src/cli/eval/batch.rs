@@ -51,7 +51,7 @@ impl Prepared {
     /// The words of the three places. One register is one word, wherever it is given.
     fn words(&self, given: [Option<u32>; 3]) -> Result<[u32; 3], Failure> {
         let mut words = [0; 3];
-        for place in 0..3 {
+        for (place, word) in words.iter_mut().enumerate() {
             let own = &self.registers.sources[place];
             let is_same = |other: &usize| {
                 *other == place || own.is_some() && self.registers.sources[*other] == *own
@@ -59,19 +59,19 @@ impl Prepared {
             let mut found: Option<(usize, u32)> = None;
             for other in (0..3).filter(is_same) {
                 match (found, given[other]) {
-                    (Some((first, value)), Some(word)) if value != word => {
+                    (Some((first, value)), Some(second)) if value != second => {
                         return Err(Failure::malformed(format!(
                             "{} and {} are one register, and have two values",
                             self.name(first),
                             self.name(other)
                         )));
                     }
-                    (None, Some(word)) => found = Some((other, word)),
+                    (None, Some(value)) => found = Some((other, value)),
                     _ => {}
                 }
             }
             match found {
-                Some((_, word)) => words[place] = word,
+                Some((_, value)) => *word = value,
                 None if self.reads(place) => {
                     let name = self.name(place);
                     return Err(Failure::malformed(format!("{name} is read and has no value")));
@@ -187,12 +187,11 @@ impl<'b> Batch<'b> {
             }
             Err(_) => return self.fail(number, None, &Failure::malformed("not UTF-8"), out),
         };
-        let (instruction, columns) = match &self.fixed {
-            Some(_) => (None, text),
-            None => {
-                let (instruction, columns) = text.split_once('\t').unwrap_or((text, ""));
-                (Some(instruction.trim()), columns)
-            }
+        let (instruction, columns) = if self.fixed.is_some() {
+            (None, text)
+        } else {
+            let (instruction, columns) = text.split_once('\t').unwrap_or((text, ""));
+            (Some(instruction.trim()), columns)
         };
         match self.evaluate(instruction, columns) {
             Ok((prepared, [a, b, c])) => {

@@ -232,7 +232,7 @@ pub(super) fn others(
         match others.iter_mut().find(|(.., other)| *other == value) {
             _ if value == d(asked) => {}
             Some((names, sum, _)) => {
-                *names += &format!(" and {name}");
+                names.extend([" and ", name]);
                 *sum += count;
             }
             None => others.push((name.into(), count, value)),

@@ -87,9 +87,9 @@ fn places(has: impl Fn(&Form) -> bool) -> String {
         if titles.is_empty() {
             continue;
         }
-        text += &format!("    {}", names.join(" "));
+        text.extend(["    ", &names.join(" ")]);
         if titles.len() < forms.len() {
-            text += &format!(" ({})", titles.join(", "));
+            text.extend([" (", &titles.join(", "), ")"]);
         }
         text.push('\n');
     }
@@ -143,17 +143,13 @@ fn mask_page<L: LaneWidth>(word: &str, destination: Destination) -> Option<Strin
          is written."
             .to_string()
     } else {
-        let lanes: Vec<String> = (0..L::LANES)
-            .rev()
-            .filter(|at| mask.bits() >> at & 1 == 1)
-            .map(|at| at.to_string())
-            .collect();
-        let (s, verb) = if lanes.len() == 1 { ("", "is") } else { ("s", "are") };
+        let named = (0..L::LANES).rev().filter(|at| mask.bits() >> at & 1 == 1);
+        let lanes: Vec<String> = named.map(|at| at.to_string()).collect();
+        let s = if lanes.len() == 1 { "" } else { "s" };
         format!(
-            "On `d`: lane{s} {} {verb} written, and the others come from `c`; with `.add`, only\n\
-             {} summed.",
-            lanes.join(" and "),
-            if lanes.len() == 1 { "that one is" } else { "those are" },
+            "On `d`: lane{s} {}. Only what the mask names is written, and all else\n\
+             comes from `c`; with `.add`, nothing else is summed.",
+            lanes.join(", ")
         )
     };
     Some(format!("# {word}: mask of lanes\n\n{text}\n\n{taken}"))
