@@ -246,6 +246,102 @@ fn explain_knows_codes_names_and_instructions() {
 }
 
 #[test]
+fn explain_takes_several_and_groups() {
+    let several = vptx(&["explain", "V112", "vmad", "C3"], "");
+    let single = |subject: &str| vptx(&["explain", subject], "").stdout;
+    assert_eq!(several.stdout, ["V112", "vmad", "C3"].map(single).join("\n"));
+    for group in ["V1", "v50", "V"] {
+        let shown = single(group);
+        let codes: Vec<&str> = shown.lines().filter_map(|line| line.split(' ').next()).collect();
+        let expected = Code::ALL.iter().map(|code| code.text());
+        let expected: Vec<&str> =
+            expected.filter(|code| code.starts_with(&group.to_ascii_uppercase())).collect();
+        if group == "V" {
+            assert!(shown.is_empty(), "{shown}");
+        } else {
+            assert_eq!(codes, expected);
+            assert!(
+                shown
+                    .lines()
+                    .zip(&expected)
+                    .all(|(line, code)| { line.ends_with(Code::find(code).unwrap().title()) })
+            );
+        }
+    }
+    // What is not known does not keep the rest from being shown.
+    let run = vptx(&["explain", "V112", "V9", "C3"], "");
+    assert_eq!(run.status, 2);
+    assert!(run.stdout.contains("# V112 ") && run.stdout.contains("# C3: "), "{}", run.stdout);
+    assert!(run.stderr.contains("nothing is known of `V9`"), "{}", run.stderr);
+}
+
+/// Who takes a modifier is told by the table of forms.
+#[test]
+fn explain_knows_modifiers_selectors_and_masks() {
+    use vptx::isa::{Bytes, Halves, Mask, Mnemonic, Modifier, Part};
+    let mut words: Vec<String> = Modifier::ALL.iter().map(ToString::to_string).collect();
+    words.extend(Part::ALL.iter().map(ToString::to_string));
+    words.extend(Mask::<Halves>::all().map(|mask| mask.to_string()));
+    words.extend(Mask::<Bytes>::all().map(|mask| mask.to_string()));
+    words.extend([".h32", ".h03", ".b7654", ".b0000"].map(String::from));
+    for word in &words {
+        let page = vptx(&["explain", word], "");
+        assert_eq!((page.status, page.stderr.as_str()), (0, ""), "{word}");
+        assert!(page.stdout.starts_with(&format!("# {word}: ")), "{}", page.stdout);
+        assert_eq!(vptx(&["explain", &word[1..]], "").stdout, page.stdout);
+        assert!(page.stdout.lines().all(|line| line.chars().count() <= 80), "{}", page.stdout);
+        let Some(modifier) = Modifier::from_text(word) else { continue };
+        for mnemonic in Mnemonic::ALL {
+            let named = page.stdout.split_whitespace().any(|it| it == mnemonic.text());
+            assert_eq!(named, vptx::video::takes(*mnemonic, modifier), "{word} {mnemonic}");
+        }
+    }
+    for (word, said) in [
+        (".h10", "On `a` or `b`: lane 1 is a.h1, lane 0 is a.h0.\n"),
+        (".h10", "This is what `a` takes where no selector is written."),
+        (".h10", "On `d`: all lanes are written"),
+        (".b0426", "lane 3 is a.b0, lane 2 is b.b0, lane 1 is a.b2, lane 0 is b.b2.\n"),
+        (".b310", "On `d`: lanes 3, 1, 0. Only what the mask names is written"),
+        (".b2", "bits 16 to 23 are taken"),
+        (".h1", "the low 16 bits of the result go there"),
+        (".sat", "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 (lane merge)"),
+    ] {
+        let page = vptx(&["explain", word], "").stdout;
+        assert!(page.contains(said), "{page}");
+    }
+    let wrong = vptx(&["explain", ".b01"], "");
+    assert_eq!(wrong.status, 2);
+}
+
+#[test]
+fn explain_tells_of_a_whole_instruction() {
+    let of = |text: &str, more: &[&str]| vptx(&[&["explain", text], more].concat(), "");
+    let pages = [
+        of("vadd4.u32.u32.u32.sat d.b10, a.b0123, b.b4444, c;", &[]),
+        of("@!p vmad.s32.u32.s32.sat.shr7 %r1, %r2.b1, -%r3, %r4", &["--target", "sm_75"]),
+        of("vadd.u32.u32.u32.sat d, a, b;", &["--target", "sm_61"]),
+        of("vshl.s32.u32.u32.sat.wrap d.h0, a, 4, c;", &[]),
+        of("vset2.u32.s32.le.add d.h1, a, b.h01, c;", &[]),
+        of("vmin.s32.u32.s32.max d, a, b, c;", &[]),
+    ];
+    assert!(pages.iter().all(|page| page.status == 0 && page.stderr.is_empty()));
+    insta::assert_snapshot!("explain-instructions", pages.map(|page| page.stdout).join("\n"));
+    // Modifiers alone will do.
+    for (modifiers, whole) in [
+        ("vadd.u32.u32.u32.sat", "vadd.u32.u32.u32.sat d, a, b;"),
+        ("vadd.u32.u32.u32.min", "vadd.u32.u32.u32.min d, a, b, c;"),
+        ("vset4.s32.u32.lt", "vset4.s32.u32.lt d, a, b, c;"),
+    ] {
+        assert_eq!(of(modifiers, &[]).stdout, of(whole, &[]).stdout);
+    }
+    // What is wrong is told as `check` does.
+    let wrong = of("vadd.u32.u32 d, a, b;", &[]);
+    assert_eq!(wrong.status, 1);
+    assert!(wrong.stdout.contains("error[V104]"), "{}", wrong.stdout);
+    assert_eq!(of("add.u32 d, a, b;", &[]).status, 2);
+}
+
+#[test]
 fn completions_are_made_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = vptx(&["completions", shell], "");

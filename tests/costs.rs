@@ -504,6 +504,34 @@ fn every_class_is_in_the_table() {
     );
 }
 
+/// A cost is that of the sequence that is written: also where a module's version lacks
+/// the measured one.
+#[test]
+fn costs_are_of_what_is_written() {
+    let all: Vec<Instruction> = samples().into_values().flatten().step_by(17).collect();
+    let mut told = [0, 0];
+    for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
+        let mut text =
+            format!(".version {version}\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n");
+        for instruction in &all {
+            writeln!(text, "{instruction}").expect("a string");
+        }
+        text.push_str("}\n");
+        let (module, _) = parse(&text);
+        let target = Target::sm(90);
+        let options = RewriteOptions::default().with_all(true).with_target(Some(target));
+        for change in rewrite(&module, &options).expect("a target").changes {
+            let Outcome::Rewritten(written) = change.outcome else { continue };
+            told[usize::from(change.cost.is_some())] += 1;
+            let Some(cost) = change.cost else { continue };
+            let gate = Gate { target, version: None };
+            let measured = cost.strategy.sequence(change.instruction, Semantics::Ptxas13, gate);
+            assert_eq!(measured, Some(written), "{} {version}", change.instruction);
+        }
+    }
+    assert!(told.iter().all(|count| *count > 100), "{told:?}");
+}
+
 /// An instruction of the table's forms with any operands, constants too.
 fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     let (form, mnemonic) = *random.pick(all);

@@ -8,8 +8,9 @@ mod support;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use program::{ROOT, Run, start, vptx, vptx_in};
-use support::{fixture, fixture_text};
+use program::{Folder, ROOT, Run, start, vptx, vptx_in};
+use serde_json::Value;
+use support::fixture_text;
 use vptx::Instruction;
 use vptx::ir::{Program, Semantics};
 
@@ -123,7 +124,7 @@ fn inputs_are_checked() {
         &[add, "a=1", "b=2", "c=3", "d=4", "e=5"],
         &[add, "a=1", "b=2", "c=3", "a=1", "b=2"],
         &[add, "a=4294967296", "b=-2147483649", "c=0x1_0000_0000"],
-        &[add, "a=", "b=_1", "c=-0x1"],
+        &[add, "a=", "b=_1", "c=-0x80000001"],
         &[add, "a", "b=0b2", "c=1e3", "=5"],
         &["vadd.u32.u32.u32 d, 1, 2;", "d=1"],
         &["vadd.u32.u32.u32 d, d, 2;"],
@@ -132,6 +133,8 @@ fn inputs_are_checked() {
         "0xffffffff",
         "0XFFFF_FFFF",
         "-1",
+        "-0x1",
+        "-0b1",
         "4294967295",
         "0b1111_1111_1111_1111_1111_1111_1111_1111",
     ] {
@@ -179,16 +182,18 @@ fn recorded_vectors_in_a_batch() {
         .map(|line| line.split('\t').collect())
         .collect();
     assert!(rows.len() > 30_000);
-    let all = vptx(&["eval", "--batch", "-", "--semantics", "all"], &vectors);
+    // The columns behind are the results, and a comment is answered by an empty line.
+    let lines: Vec<String> = rows.iter().map(|row| row[..4].join("\t")).collect();
+    let text = format!("# recorded\n{}\n", lines.join("\n"));
+    let all = vptx(&["eval", "--batch", "-", "--semantics", "all"], &text);
     assert_eq!((all.status, all.stderr.as_str()), (0, ""));
-    assert_eq!(all.stdout.lines().count(), rows.len());
-    for (line, row) in all.stdout.lines().zip(&rows) {
-        assert_eq!(line, row[4..7].join("\t"), "{row:?}");
-    }
-    let path = fixture("oracle/vectors.tsv");
+    let expected = rows.iter().map(|row| row[4..7].join("\t"));
+    assert!(all.stdout.lines().eq(std::iter::once(String::new()).chain(expected)));
+    let folder = Folder::new("eval-vectors");
+    folder.write("a.tsv", lines.join("\n"));
     for (column, semantics) in Semantics::ALL.into_iter().enumerate() {
-        let path = path.to_str().unwrap();
-        let one = vptx(&["eval", "--batch", path, "--semantics", semantics.text()], "");
+        let arguments = ["eval", "--batch", "a.tsv", "--semantics", semantics.text()];
+        let one = vptx_in(&folder.0, &arguments, b"");
         assert_eq!((one.status, one.stderr.as_str()), (0, ""));
         assert!(one.stdout.lines().eq(rows.iter().map(|row| row[4 + column])), "{semantics}");
     }
@@ -215,20 +220,23 @@ vadd.u32.u32.u32 d, a, b;\t2\t2";
     insta::assert_snapshot!(vptx_in(Path::new(ROOT), &["eval", "--batch", "-"], lines).transcript(), @r"
     status: 1
     -- stdout --
+
+
+
     0xfffffffe
-    0x00000000
+    error: malformed line: `extra` is one value too many: a, b and c have one each (line 5)
     0xffffffff
     0x00000011
     0x00000003
-    error: V104 `vadd` needs 3 types, found 2
-    error: malformed line: b is read and has no value
-    error: malformed line: `2x` for b is no 32-bit word
-    error: malformed line: operand `b` must be named a
-    error: malformed line: operand `%r1` must be named d
-    error: V101 there is no instruction `add`
-    error: V006 something follows the instruction
-    error: V006 expected an instruction, found `;`
-    error: malformed line: not UTF-8
+    error: V104 `vadd` needs 3 types, found 2 (line 9)
+    error: malformed line: b is read and has no value (line 10)
+    error: malformed line: `2x` for b is no number: write it in decimal, as 0x… or as 0b… (line 11)
+    0x00000003
+    0x00000003
+    error: V101 there is no instruction `add` (line 14)
+    error: V006 something follows the instruction (line 15)
+    error: V006 expected an instruction, found `;` (line 16)
+    error: malformed line: not UTF-8 (line 17)
     0x00000004
     -- stderr --
     ");
@@ -238,13 +246,234 @@ vadd.u32.u32.u32 d, a, b;\t2\t2";
     );
 }
 
+fn batch(arguments: &[&str], input: &[u8]) -> Run {
+    vptx_in(Path::new(ROOT), &[&["eval", "--batch", "-"], arguments].concat(), input)
+}
+
+/// Whatever stands in a line, it gets one line: breaks in messages would shift all that
+/// follow.
+#[test]
+fn each_line_has_its_own() {
+    let whole = [
+        "@!p vadd4.u32.u32.u32.sat d.b10, a.b0123, b, c; // x\t0x1\t-2\t0b1",
+        "vmad.s32.u32.s32.shr7 d, -a, (1 << 4) | 5, /* x */ c;\t1\t\t3",
+    ];
+    let prefixes = whole.iter().flat_map(|text| (0..=text.len()).map(|end| &text[..end]));
+    let mut lines: Vec<String> = prefixes.map(String::from).collect();
+    for odd in [
+        "\"", "/*", "//", "'", "\r", "\x0b", "\x0c", "\x1b[31m", "\0", "\u{85}", "\u{2028}", "{",
+        ";;", "\\",
+    ] {
+        for (before, after) in [("vadd.u32.u32.u32 d, a, ", ";\t1\t2"), ("", "\t1"), ("vadd", "\t")]
+        {
+            lines.push(format!("{before}{odd}{after}"));
+            lines.push(format!("{before}x{odd} y{after}"));
+        }
+        lines.push(format!("vadd.u32.u32.u32 d, a, b;\t{odd}\t2"));
+    }
+    for line in &lines {
+        let run = batch(&[], format!("{line}\nvadd.u32.u32.u32 d, 1, 2;\n").as_bytes());
+        let (first, rest) = run.stdout.split_once('\n').expect(line);
+        assert_eq!((rest, run.stderr.as_str()), ("0x00000003\n", ""), "{line:?}");
+        let breaks = |c: char| c.is_control() || c == '\u{2028}';
+        assert!(!first.contains(breaks), "{line:?}: {first:?}");
+        let answered = first.starts_with("0x") && first.len() == 10 && run.status == 0;
+        let failed =
+            first.starts_with("error: ") && first.ends_with(" (line 1)") && run.status == 1;
+        let skipped = first.is_empty() && line.trim().is_empty() && run.status == 0;
+        assert!(answered || failed || skipped, "{line:?}: {first:?} {}", run.status);
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over() {
+    let long = "x".repeat(3_000_000);
+    let last = "vadd.u32.u32.u32 d, a, 1;\t1";
+    let run = batch(&[], format!("{long}\n{last}\n# {long}\n{last}").as_bytes());
+    let too_long =
+        |line: u32| format!("error: malformed line: more than 65536 bytes (line {line})");
+    let expected = [too_long(1), "0x00000002".into(), too_long(3), "0x00000002".into()];
+    assert!(run.stdout.lines().eq(expected), "{}", run.stdout);
+    assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn operands_of_a_batch_have_any_names() {
+    let sub = "vsub.s32.s32.s32.add %d, %x, %y, %x;";
+    let run = batch(
+        &[],
+        format!(
+            "{sub}\t7\t2\t7\n{sub}\t7\t2\n{sub}\t-\t2\t7\n{sub}\t7\t2\t8\n{sub}\t\t2\n\
+             vsub.s32.s32.s32 b, b, a;\t7\t2\n"
+        )
+        .as_bytes(),
+    );
+    // 7 - 2 + 7, then 7 - 2.
+    assert_eq!(
+        run.stdout,
+        "0x0000000c\n0x0000000c\n0x0000000c\n\
+         error: malformed line: a (`%x`) and c (`%x`) are one register, and have two values (line 4)\n\
+         error: malformed line: a (`%x`) is read and has no value (line 5)\n\
+         0x00000005\n"
+    );
+}
+
+#[test]
+fn other_separators_are_named() {
+    let add = "vadd.u32.u32.u32 d, a, b;";
+    for (line, named) in [
+        (format!("{add},1,2"), "commas"),
+        (format!("\"{add}\",0x1,-2"), "commas"),
+        (format!("{add} 1 2"), "blanks"),
+        (format!("{add} 1"), "blanks"),
+        (format!("{add};1;2"), "semicolons"),
+        (format!("{add}\t1,2"), "commas"),
+        (format!("{add}\t1 2"), "blanks"),
+    ] {
+        let run = batch(&[], line.as_bytes());
+        let said = format!(
+            "error: malformed line: tabs must stand between columns, not {named} (line 1)\n"
+        );
+        assert_eq!(run.stdout, said, "{line}");
+    }
+    assert_eq!(batch(&[], format!("{add} ret;").as_bytes()).stdout.matches("V006").count(), 1);
+}
+
+#[test]
+fn an_instruction_with_a_file_of_inputs() {
+    let input = b"1\t2\n# words\n-1\t1\t5\n3\n1\t2\t3\t4\n1,2\n";
+    let run = batch(&["vadd.u32.u32.u32 %d, %a, %b"], input);
+    assert_eq!(
+        run.transcript(),
+        "status: 1\n-- stdout --\n0x00000003\n\n0x00000000\n\
+         error: malformed line: b (`%b`) is read and has no value (line 4)\n\
+         error: malformed line: `4` is one value too many: a, b and c have one each (line 5)\n\
+         error: malformed line: tabs must stand between columns, not commas (line 6)\n\
+         -- stderr --\n"
+    );
+    let wrong = batch(&["vadd.u32.u32 d, a, b;"], input);
+    assert_eq!((wrong.status, wrong.stdout.contains("error[V104]")), (1, true));
+}
+
+#[test]
+fn utf_16_is_read() {
+    let text =
+        "vadd.u32.u32.u32 d, a, b;\t1\t2\r\n\r\n# \u{e9}\r\nvadd.u32.u32.u32 d, a, b;\t3\t4\r\n";
+    let expected = "0x00000003\n\n\n0x00000007\n";
+    let units = || text.encode_utf16();
+    let marked = || std::iter::once(0xfeff).chain(units());
+    let little: Vec<u8> = marked().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = marked().flat_map(u16::to_be_bytes).collect();
+    for bytes in [&little, &big, &text.as_bytes().to_vec()] {
+        let run = batch(&[], bytes);
+        assert_eq!((run.status, run.stdout.as_str()), (0, expected));
+    }
+    let bare: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+    let run = batch(&[], &bare);
+    let first = run.stdout.lines().next().unwrap();
+    assert!(first.contains("UTF-16") && run.status == 1, "{first}");
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let schema = std::fs::read_to_string(Path::new(ROOT).join("docs/eval.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let records = |run: &Run| -> Vec<Value> {
+        run.stdout
+            .lines()
+            .map(|line| {
+                let record = serde_json::from_str(line).expect(line);
+                assert!(validator.is_valid(&record), "{line}");
+                record
+            })
+            .collect()
+    };
+    let sat = "vadd.u32.u32.u32.sat d, a, b;";
+    let one = eval(&[sat, "a=-1", "b=1", "--semantics", "all", "--format", "json"]);
+    let [one] = &records(&one)[..] else { panic!("{}", one.stdout) };
+    assert_eq!(one["instruction"], sat);
+    assert_eq!((&one["line"], &one["error"]), (&Value::Null, &Value::Null));
+    let word = |hex: &str, unsigned: u32, signed: i32| serde_json::json!({ "hex": hex, "unsigned": unsigned, "signed": signed });
+    assert_eq!(one["results"]["manual"], word("0xffffffff", u32::MAX, -1));
+    assert_eq!(one["results"]["ptxas-13"], word("0x00000000", 0, 0));
+    let wrong = eval(&["vadd.u32.u32 d, a, b;", "--format", "json"]);
+    assert_eq!((wrong.status, &records(&wrong)[0]["error"]["code"]), (1, &"V104".into()));
+    let input = format!(
+        "# x\n{sat}\t1\t2\n\n{sat}\t1\nvadd d;\t1\n\"\n\u{1b}\t1\n{}\n",
+        "y".repeat(70_000)
+    );
+    let run = batch(&["--output-format", "json"], input.as_bytes());
+    let found = records(&run);
+    let lines: Vec<u64> = found.iter().map(|it| it["line"].as_u64().unwrap()).collect();
+    // Comments and blank lines have no record.
+    assert_eq!((run.status, lines), (1, vec![2, 4, 5, 6, 7, 8]));
+    assert_eq!(found[0]["results"], serde_json::json!({ "manual": word("0x00000003", 3, 3) }));
+    assert_eq!(found[1]["error"]["code"], "malformed");
+    assert_eq!(found[1]["error"]["message"], "b is read and has no value");
+    let fixed = batch(&[sat, "--format", "json"], b"1\t2\nx\t2\n");
+    let found = records(&fixed);
+    assert!(found.iter().all(|it| it["instruction"] == sat));
+    assert_eq!(found[0]["results"]["manual"]["unsigned"], 3);
+}
+
+/// What is asked for one semantics says where another one has another result, just there.
+#[test]
+fn other_results_are_told() {
+    let vectors = fixture_text("oracle/vectors.tsv");
+    let mut told = [0, 0];
+    let rows = vectors.lines().filter(|line| !line.starts_with('#')).step_by(650);
+    for row in rows.map(|line| line.split('\t').collect::<Vec<_>>()) {
+        let instruction: Instruction = row[0].parse().unwrap();
+        let sources = instruction.sources();
+        let values = ["a", "b", "c"].into_iter().zip(&row[1..4]).zip(sources);
+        let values = values.filter(|(_, source)| source.is_some());
+        let values: Vec<String> =
+            values.map(|((name, word), _)| format!("{name}={word}")).collect();
+        for (column, semantics) in Semantics::ALL.into_iter().enumerate() {
+            let mut arguments = vec![row[0], "--semantics", semantics.text()];
+            arguments.extend(values.iter().map(String::as_str));
+            let run = eval(&arguments);
+            assert_eq!(run.status, 0, "{row:?}");
+            let line = run.stdout.lines().find(|line| line.contains(" on these inputs ("));
+            let others = ["the manual", "ptxas 12", "ptxas 13"];
+            let differs = |other: &usize| row[4 + other] != row[4 + column];
+            assert_eq!(
+                line.is_some(),
+                (0..3).any(|other| differs(&other)),
+                "{row:?} {}",
+                run.stdout
+            );
+            told[usize::from(line.is_some())] += 1;
+            for other in (0..3).filter(differs) {
+                let line = line.unwrap();
+                assert!(line.contains(row[4 + other]), "{}: {line}", others[other]);
+            }
+        }
+    }
+    assert!(told.iter().all(|count| *count > 5), "{told:?}");
+    insta::assert_snapshot!(transcripts(&[
+        &["vadd.u32.u32.u32.sat d, a, b;", "a=0xffffffff", "b=1"],
+        &["vadd.u32.u32.u32.sat d, a, b;", "a=0xffffffff", "b=1", "--semantics", "ptxas-13"],
+        &["vadd.u32.u32.u32 d.h1, a, b, c;", "a=0x12340000", "b=0x5678", "c=0"],
+        &[
+            "vadd.u32.u32.u32 d.h1, a, b, c;",
+            "a=0x12340000",
+            "b=0x5678",
+            "c=0",
+            "--semantics",
+            "ptxas-12"
+        ],
+        &["vadd.u32.u32.u32.sat d, a, b;", "a=1", "b=1"],
+    ]));
+}
+
 #[test]
 fn batches_that_cannot_run() {
     let instruction = "vadd.u32.u32.u32 d, a, b;";
     insta::assert_snapshot!(transcripts(&[
         &["--batch", "no-such-file"],
         &["--batch", "src"],
-        &["--batch", "-", instruction],
+        &["--batch", "-", instruction, "a=1"],
         &["--batch", "-", "--trace"],
         &[],
         &[instruction, "a=1", "b=1", "--semantics", "ptxas"],
@@ -263,6 +492,23 @@ fn a_batch_answers_as_it_reads() {
         assert_eq!(answer, format!("{:#010x}\n", a + 1));
     }
     drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn an_answer_does_not_wait_for_the_rest_of_a_line() {
+    let mut child = start(Path::new(ROOT), &["eval", "--batch", "-"]);
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    input.write_all(b"vadd.u32.u32.u32 d, a, 1;\t1\nvadd.u32.u32.u32 d, a, 2;\t").unwrap();
+    let mut answer = String::new();
+    output.read_line(&mut answer).unwrap();
+    assert_eq!(answer, "0x00000002\n");
+    input.write_all(b"1\n").unwrap();
+    drop(input);
+    answer.clear();
+    output.read_line(&mut answer).unwrap();
+    assert_eq!(answer, "0x00000003\n");
     assert!(child.wait().unwrap().success());
 }
 

@@ -484,7 +484,7 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     if let Some(last) = tokens.last().copied()
         && let Some(problem) = unclosed(last)
     {
-        diagnostics.push(structure::diagnostic(source, problem));
+        diagnostics.push(structure::diagnostic(text, problem));
         tokens.pop();
     }
     if tokens.last().is_none_or(|last| !last.is(b';')) {

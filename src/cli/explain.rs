@@ -2,29 +2,44 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+mod instruction;
+mod words;
+
 use std::io::{self, Write};
 
 use clap::Args;
 
-use super::{FAILED, Output, lower, trouble};
+use super::lower::ptx::Single;
+use super::{FAILED, Output, eval, trouble};
 use crate::ast::Instruction;
 use crate::ir::{Agreement, Deviation, Semantics, Witness};
-use crate::isa::{Destination, Mnemonic, Role, Target};
+use crate::isa::{Destination, Mnemonic, Modifier, Role, Target};
 use crate::lint::Code;
-use crate::rewrite::FreshRegisters;
 use crate::text::nearest;
 use crate::video;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A whole instruction is explained by what each of its parts does, whether ptxas
+computes what the manual says, and what it costs:
+  vptx explain 'vadd4.u32.u32.u32.sat d.b10, a, b.b4444, c;'
+
+Exit status: 0 all explained, 1 an instruction is wrong, 2 something is not
+known.")]
 pub(super) struct Arguments {
-    /// A code such as V112, its name, a mnemonic such as vadd4, or a deviation
-    /// of ptxas such as C3; all are listed without one
-    #[arg(value_name = "CODE|MNEMONIC")]
-    subject: Option<String>,
+    /// Codes such as V112, their names or groups such as V1, mnemonics such as
+    /// vadd4, modifiers and selectors such as .sat and .h10, deviations of ptxas
+    /// such as C3, or whole instructions; all are listed without one
+    #[arg(value_name = "CODE|WORD|INSTRUCTION")]
+    subjects: Vec<String>,
 
     /// Print a table of all rules, in Markdown
-    #[arg(long, conflicts_with = "subject")]
+    #[arg(long, conflicts_with = "subjects")]
     all: bool,
+
+    /// The target to tell an instruction's cost for
+    #[arg(long, value_name = "TARGET", default_value = "sm_90")]
+    target: Target,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -32,20 +47,51 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         write!(out.stream, "{}", crate::lint::table())?;
         return Ok(0);
     }
-    let Some(subject) = &arguments.subject else {
+    if arguments.subjects.is_empty() {
         return list(out);
-    };
+    }
+    let mut status = 0;
+    for (at, subject) in arguments.subjects.iter().enumerate() {
+        if at > 0 {
+            writeln!(out.stream)?;
+        }
+        status = status.max(explain(subject.trim(), arguments.target, out)?);
+    }
+    Ok(status)
+}
+
+fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     if let Some(code) = Code::find(subject) {
         return explain_code(code, out);
     }
+    let group: Vec<Code> = Code::ALL.iter().copied().filter(|it| is_in(*it, subject)).collect();
+    if !group.is_empty() {
+        return list_codes(&group, out);
+    }
     if let Some(mnemonic) = Mnemonic::from_text(&subject.to_ascii_lowercase()) {
-        return explain_mnemonic(mnemonic, out);
+        return explain_mnemonic(mnemonic, target, out);
     }
     if let Some(deviation) = Deviation::find(subject) {
         return explain_deviation(deviation, out);
     }
+    let page = words::page(subject);
+    if !page.is_empty() {
+        write!(out.stream, "{page}")?;
+        return Ok(0);
+    }
+    if let Some(text) = instruction::meant(subject) {
+        return match eval::instruction(&text, out)? {
+            Ok(it) => {
+                write!(out.stream, "{}", instruction::page(&it, target, out.style.unicode))?;
+                Ok(0)
+            }
+            Err(status) => Ok(status),
+        };
+    }
     let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
     let names = names.chain(Mnemonic::ALL.iter().map(|mnemonic| mnemonic.text()));
+    let names = names.chain(Modifier::ALL.iter().map(|modifier| modifier.text()));
+    out.stream.flush()?;
     trouble(&match nearest(subject, names) {
         Some(meant) => format!("nothing is known of `{subject}`; did you mean `{meant}`?"),
         None => format!(
@@ -55,17 +101,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(FAILED)
 }
 
+/// Whether a code is in the group that is written so, such as `V1` or `V50`.
+fn is_in(code: Code, group: &str) -> bool {
+    let start = code.text().get(..group.len());
+    group.len() > 1 && start.is_some_and(|start| start.eq_ignore_ascii_case(group))
+}
+
 fn list(out: &mut Output) -> io::Result<u8> {
-    let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
-    for code in Code::ALL {
-        writeln!(
-            out.stream,
-            "{code}  {:7}  {:width$}  {}",
-            code.severity().to_string(),
-            code.name(),
-            code.title(),
-        )?;
-    }
+    list_codes(Code::ALL, out)?;
     writeln!(out.stream)?;
     for &mnemonic in Mnemonic::ALL {
         writeln!(out.stream, "{:10} {}", mnemonic.text(), video::summary(mnemonic))?;
@@ -73,6 +116,24 @@ fn list(out: &mut Output) -> io::Result<u8> {
     writeln!(out.stream)?;
     for deviation in Deviation::ALL {
         writeln!(out.stream, "{deviation}  {}", deviation.title())?;
+    }
+    let modifiers: Vec<&str> = Modifier::ALL.iter().map(|modifier| modifier.text()).collect();
+    writeln!(out.stream, "\nmodifiers: {}", modifiers.join(" "))?;
+    writeln!(out.stream, "selectors and masks: such as .b0 .h1 .h32 .b7654")?;
+    Ok(0)
+}
+
+/// A line for each code.
+fn list_codes(codes: &[Code], out: &mut Output) -> io::Result<u8> {
+    let width = codes.iter().map(|code| code.name().len()).max().unwrap_or(0);
+    for code in codes {
+        writeln!(
+            out.stream,
+            "{code}  {:7}  {:width$}  {}",
+            code.severity().to_string(),
+            code.name(),
+            code.title(),
+        )?;
     }
     Ok(0)
 }
@@ -84,7 +145,7 @@ fn explain_code(code: Code, out: &mut Output) -> io::Result<u8> {
     Ok(0)
 }
 
-fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
+fn explain_mnemonic(mnemonic: Mnemonic, target: Target, out: &mut Output) -> io::Result<u8> {
     let stream = &mut out.stream;
     let forms = video::forms(mnemonic);
     let first = &forms[0];
@@ -132,20 +193,18 @@ fn explain_mnemonic(mnemonic: Mnemonic, out: &mut Output) -> io::Result<u8> {
     writeln!(stream, "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}")?;
     writeln!(stream, "    d = 0x{:08x}\n", example.result)?;
     writeln!(stream, "## As ordinary PTX\n")?;
-    let target = Target::sm(90);
     if let Ok(instruction) = example.text.parse::<Instruction>()
-        && let Some(mut registers) = FreshRegisters::new("%t_")
+        && let Some(single) = Single::new(&instruction, Semantics::Ptxas13, target)
     {
-        let text = instruction.to_ptx(target, Semantics::Ptxas13, &mut registers);
-        if let (Ok(text), Some(costs)) =
-            (text, lower::ptx::costs(&instruction, Semantics::Ptxas13, target))
-        {
-            writeln!(stream, "The example: {costs}.\n")?;
-            for line in registers.declarations().iter().map(String::as_str).chain(text.lines()) {
-                writeln!(stream, "    {line}")?;
-            }
-            writeln!(stream)?;
+        if let Some(costs) = &single.costs {
+            let what =
+                if single.is_better_kept { "Keep the example as it is" } else { "The example" };
+            writeln!(stream, "{what}: {costs}.\n")?;
         }
+        for line in &single.lines {
+            writeln!(stream, "    {line}")?;
+        }
+        writeln!(stream)?;
     }
     let needs = first.requirement;
     writeln!(

@@ -4,23 +4,28 @@
 
 pub(super) mod ptx;
 
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
-use super::input::{Bytes, Input};
+use super::files;
+use super::input::{Bytes, Input, reason};
 use super::kind::{Kind, OnlyPtx};
 use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
 use crate::ast::Instruction;
 use crate::check::parse_with;
 use crate::ir::Program;
-use crate::isa::Target;
-use crate::report::{visible, visible_path};
+use crate::isa::{Mnemonic, Target};
+use crate::module::Module;
+use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
 
+// Each is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 #[command(after_help = "\
 --emit ir prints the program of every video instruction of a file; a comment
@@ -35,12 +40,17 @@ instruction, the statements are printed whether or not they are fewer.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
+Several files are written into a directory, under their own names (with the
+ending .ir for --emit ir), or each in its place. A file is replaced in one step
+or not at all; --in-place leaves a file with errors alone.
+  vptx lower --emit ptx -o fast/ a.ptx b.ptx
+
 Exit status: 0 all lowered, 1 an instruction is wrong or cannot be written for
 the target, 2 could not run.")]
 pub(super) struct Arguments {
-    /// A PTX file, - for standard input, or one instruction
-    #[arg(value_name = "FILE|-|INSTRUCTION", default_value = "-")]
-    subject: String,
+    /// PTX files, - for standard input, or one instruction
+    #[arg(value_name = "FILES|-|INSTRUCTION", default_value = "-")]
+    subjects: Vec<PathBuf>,
 
     /// Take the text for PTX, whatever its name
     #[arg(long, value_enum)]
@@ -67,6 +77,14 @@ pub(super) struct Arguments {
     #[arg(long)]
     comments: bool,
 
+    /// Write to this file; several inputs need a directory, which is made
+    #[arg(long, short, value_name = "FILE|DIR", conflicts_with = "in_place")]
+    output: Option<PathBuf>,
+
+    /// Put the PTX in the place of each file
+    #[arg(long, short)]
+    in_place: bool,
+
     /// Tell nothing of what was rewritten
     #[arg(long, short)]
     pub(super) quiet: bool,
@@ -80,54 +98,201 @@ enum Emit {
     Ptx,
 }
 
+/// Where the text made of an input goes.
+#[derive(Debug)]
+enum Destination {
+    Stdout,
+    File(PathBuf),
+    /// The file that was read.
+    InPlace(PathBuf),
+}
+
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let subject = arguments.subject.as_str();
-    let path = Path::new(subject);
-    if arguments.emit == Emit::Ir
-        && (arguments.target.is_some() || arguments.all || arguments.comments)
-    {
-        trouble("--target, --all and --comments belong to --emit ptx");
-        return Ok(FAILED);
-    }
-    if arguments.emit == Emit::Ptx && arguments.semantics == Some(SemanticsName::All) {
-        trouble("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13");
+    if let Some(message) = misused(arguments) {
+        trouble(&message);
         return Ok(FAILED);
     }
     if let Some(message) = arguments.target.and_then(unknown_target) {
         trouble(&message);
     }
-    let input = match subject {
-        "-" => Input::Stdin,
-        _ if path.exists() => Input::File(path.into()),
-        _ if subject.contains(|c: char| c.is_whitespace() || c == ';') => {
-            return match eval::instruction(subject, out)? {
-                Ok(instruction) => single(&instruction, arguments, out),
-                Err(status) => Ok(status),
-            };
-        }
-        _ => {
-            let shown = visible(subject);
-            trouble(&format!("there is no file `{shown}`, and it is no instruction either"));
+    if let Some(text) = as_instruction(&arguments.subjects) {
+        return match eval::instruction(text, out)? {
+            Ok(instruction) => single(&instruction, arguments, out),
+            Err(status) => Ok(status),
+        };
+    }
+    let planned = match plan(arguments) {
+        Ok(planned) => planned,
+        Err(message) => {
+            trouble(&message);
             return Ok(FAILED);
         }
     };
-    let text = Text::of(&input, arguments.language);
-    let done = text.map_err(Trouble::Input).and_then(|text| match arguments.emit {
-        Emit::Ir => {
-            let bytes = text.bytes(&input)?;
-            let semantics = arguments.semantics.unwrap_or_default();
-            file(input.shown(), &decoded(&bytes), semantics, out).map_err(Trouble::Output)
-        }
-        Emit::Ptx => ptx::file(&input, text, arguments, out),
-    });
-    match done {
-        Ok(status) => Ok(status),
-        Err(Trouble::Output(error)) => Err(error),
-        Err(Trouble::Input(message)) => {
-            trouble(&message);
-            Ok(FAILED)
-        }
+    let mut status = 0;
+    for (at, (input, destination)) in planned.iter().enumerate() {
+        let done = match arguments.emit {
+            Emit::Ir => ir(input, destination, at > 0, arguments, out),
+            Emit::Ptx => ptx::file(input, destination, arguments, out),
+        };
+        status = status.max(match done {
+            Ok(status) => status,
+            Err(Trouble::Output(error)) => return Err(error),
+            Err(Trouble::Input(message)) => {
+                out.stream.flush()?;
+                trouble(&message);
+                FAILED
+            }
+        });
     }
+    Ok(status)
+}
+
+/// What is wrong with the options together.
+fn misused(arguments: &Arguments) -> Option<String> {
+    let Arguments { emit, target, all, comments, in_place, .. } = arguments;
+    let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
+    match emit {
+        Emit::Ir if belongs_to_ptx => {
+            Some("--target, --all, --comments and --in-place belong to --emit ptx".into())
+        }
+        Emit::Ptx if arguments.semantics == Some(SemanticsName::All) => {
+            Some("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13".into())
+        }
+        Emit::Ir | Emit::Ptx => None,
+    }
+}
+
+/// The only subject, if it is no file and looks like an instruction.
+fn as_instruction(subjects: &[PathBuf]) -> Option<&str> {
+    let [only] = subjects else { return None };
+    let text = only.to_str().filter(|text| *text != "-" && !only.exists())?;
+    text.contains(|c: char| c.is_whitespace() || c == ';').then_some(text)
+}
+
+/// The inputs, each with where what is made of it goes, or what is wrong with them.
+fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
+    let subjects = &arguments.subjects;
+    let mut planned: Vec<(Input, Destination)> = Vec::new();
+    for subject in subjects {
+        let input = if subject.as_os_str() == "-" {
+            Input::Stdin
+        } else if subject.exists() {
+            Input::File(subject.clone())
+        } else {
+            return Err(no_file(subject));
+        };
+        if planned.iter().any(|(other, _)| *other == input) {
+            return Err(format!("`{}` is named twice", input.name()));
+        }
+        let destination = destination(&input, arguments)?;
+        if let Destination::File(path) = &destination {
+            let is_same = |(_, other): &&(Input, Destination)| matches!(other, Destination::File(other) if other == path);
+            if let Some((other, _)) = planned.iter().find(is_same) {
+                let (one, two, path) = (other.name(), input.name(), visible_path(path));
+                return Err(format!("`{one}` and `{two}` would both be written to `{path}`"));
+            }
+        }
+        planned.push((input, destination));
+    }
+    let to_stdout = arguments.output.is_none() && !arguments.in_place;
+    if arguments.emit == Emit::Ptx && to_stdout && planned.len() > 1 {
+        return Err("several files do not make one module: write each into a directory with \
+                    -o DIR, or in its place with --in-place"
+            .into());
+    }
+    // Not before all is known to be well.
+    if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot make `{}`: {}", visible_path(folder), reason(&error)))?;
+    }
+    Ok(planned)
+}
+
+fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
+    if arguments.in_place {
+        return match input {
+            Input::Stdin => Err("standard input has no place to write to: use -o".into()),
+            Input::File(path) | Input::Walked(path) => {
+                input.must_be_replaceable()?;
+                Ok(Destination::InPlace(path.clone()))
+            }
+        };
+    }
+    let Some(output) = &arguments.output else { return Ok(Destination::Stdout) };
+    let several = arguments.subjects.len() > 1;
+    if several && output.exists() && !output.is_dir() {
+        let output = visible_path(output);
+        return Err(format!("`{output}` is a file: several inputs need a directory"));
+    }
+    if !several && !output.is_dir() {
+        return match input {
+            Input::File(path) | Input::Walked(path) if is_same_file(path, output) => {
+                Err(is_itself(path))
+            }
+            _ => Ok(Destination::File(output.clone())),
+        };
+    }
+    let name = input.path().and_then(|path| Some((path, output.join(path.file_name()?))));
+    let Some((path, mut name)) = name else {
+        return Err(format!("`{}` has no name to have in a directory", input.name()));
+    };
+    if arguments.emit == Emit::Ir {
+        name.set_extension("ir");
+    }
+    if is_same_file(path, &name) {
+        return Err(is_itself(path));
+    }
+    Ok(Destination::File(name))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+fn is_itself(path: &Path) -> String {
+    format!("`{}` is the input itself: use --in-place", visible_path(path))
+}
+
+/// There is no such file; mostly something else was meant.
+fn no_file(subject: &Path) -> String {
+    let name = visible_path(subject);
+    let word = name.split('.').next().unwrap_or_default();
+    let about = match Mnemonic::from_text(&word.to_ascii_lowercase()) {
+        Some(mnemonic) => format!("; `vptx explain {mnemonic}` tells about {mnemonic}"),
+        None => String::new(),
+    };
+    format!(
+        "there is no file `{name}`; PTX files, - or one instruction in quotes are read, such as \
+         'vmin.s32.s32.s32 d, a, b;'{about}"
+    )
+}
+
+/// Puts contents, whose pieces these are, into a file that is there or not.
+fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
+    // Where a link points to is what is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let written = match fs::metadata(path) {
+        // A device or a pipe cannot be replaced.
+        Ok(data) if !data.is_file() && !data.is_dir() => File::options()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| contents.iter().try_for_each(|it| file.write_all(it.as_ref()))),
+        Ok(_) | Err(_) => files::put(path, contents),
+    };
+    written.map_err(|error| format!("cannot write `{}`: {}", path.display(), reason(&error)))
+}
+
+/// Puts contents in the place of those of a file that was read, unless it changed since.
+fn put_in_place(
+    path: &Path,
+    contents: &[impl AsRef<[u8]>],
+    before: &Bytes,
+) -> Result<(), String> {
+    let replaced = fs::canonicalize(path).and_then(|place| match before.stamp() {
+        Some(stamp) => files::replace(&place, contents, stamp),
+        None => Err(io::Error::other("it is not a regular file")),
+    });
+    replaced.map_err(|error| format!("cannot write `{}`: {}", visible_path(path), reason(&error)))
 }
 
 /// A text that is PTX.
@@ -160,20 +325,61 @@ impl Text {
 }
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    match arguments.emit {
+    if arguments.in_place {
+        trouble("an instruction has no place to write to: use -o");
+        return Ok(FAILED);
+    }
+    let text = match arguments.emit {
         Emit::Ir => {
             let text = programs(instruction, arguments.semantics.unwrap_or_default());
-            write!(out.stream, "// {instruction}\n{text}")?;
-            Ok(0)
+            format!("// {instruction}\n{text}").into_bytes()
         }
-        Emit::Ptx => ptx::single(instruction, arguments, out),
+        Emit::Ptx => match ptx::single(instruction, arguments)? {
+            Ok(text) => text,
+            Err(status) => return Ok(status),
+        },
+    };
+    match &arguments.output {
+        None => out.stream.write_all(&text)?,
+        Some(path) => {
+            if let Err(message) = put(path, &[text]) {
+                trouble(&message);
+                return Ok(FAILED);
+            }
+        }
     }
+    Ok(0)
 }
 
-fn file(path: &Path, source: &str, semantics: SemanticsName, out: &mut Output) -> io::Result<u8> {
-    let (module, diagnostics) = parse_with(source, &errors_only());
-    // A name with a line break would end the comment.
-    let shown = visible_path(path);
+/// The programs of a file.
+fn ir(
+    input: &Input,
+    destination: &Destination,
+    follows: bool,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
+    let bytes = Text::of(input, arguments.language)?.bytes(input)?;
+    let source = decoded(&bytes);
+    let (module, diagnostics) = parse_with(&source, &errors_only());
+    let text = listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?;
+    let found = !diagnostics.is_empty();
+    if found {
+        eval::report(out, input.shown(), &source, &diagnostics)?;
+    }
+    match destination {
+        Destination::File(path) => put(path, &[text])?,
+        Destination::Stdout | Destination::InPlace(_) => {
+            out.stream.write_all(if follows { b"\n" } else { b"" })?;
+            out.stream.write_all(&text)?;
+        }
+    }
+    Ok(if found { FOUND } else { 0 })
+}
+
+/// The programs of a module; its name is on one line.
+fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Result<Vec<u8>> {
+    let source = module.source();
     let index = LineIndex::new(source);
     let mut text = Vec::new();
     for (at, (span, instruction)) in module.instructions().enumerate() {
@@ -185,12 +391,7 @@ fn file(path: &Path, source: &str, semantics: SemanticsName, out: &mut Output) -
     if module.statements().is_empty() {
         writeln!(text, "// {shown}: no video instructions")?;
     }
-    let found = !diagnostics.is_empty();
-    if found {
-        eval::report(out, path, source, &diagnostics)?;
-    }
-    out.stream.write_all(&text)?;
-    Ok(if found { FOUND } else { 0 })
+    Ok(text)
 }
 
 /// The programs of an instruction; several semantics get headings, and one

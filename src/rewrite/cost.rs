@@ -256,3 +256,38 @@ pub(super) fn cheaper(
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
 }
+
+/// What an instruction and this sequence for it cost, if just that was measured: the
+/// best sequence, without constants.
+pub(crate) fn cost_of(
+    instruction: &Instruction,
+    sequence: &Sequence,
+    target: Target,
+    semantics: Semantics,
+) -> Option<Cost> {
+    let cost = instruction.cost(target).filter(|_| !instruction.has_constants())?;
+    let gate = Gate { target, version: None };
+    let measured = best(instruction, cost, semantics, gate)?;
+    (measured == *sequence).then_some(cost)
+}
+
+/// Whether an instruction should stay rather than become this sequence, which means
+/// the same to ptxas 13.
+#[cfg(feature = "cli")]
+pub(crate) fn is_better_kept(
+    instruction: &Instruction,
+    sequence: &Sequence,
+    target: Target,
+    semantics: Semantics,
+) -> bool {
+    let means = |semantics| instruction.lower(semantics);
+    let Some(cost) = instruction.cost(target) else { return false };
+    if means(semantics) != means(Semantics::Ptxas13) {
+        return false;
+    }
+    match cheaper(instruction, target, semantics, Gate { target, version: None }) {
+        None => true,
+        // What is cheaper is not what is written: it has a video instruction.
+        Some(cheaper) => cheaper != *sequence && estimate(sequence, target) + MARGIN >= cost.ptxas,
+    }
+}

@@ -21,6 +21,9 @@ use crate::ast::{Instruction, Operand, Operation, Source, Tail};
 use crate::ir::{Input, Semantics};
 use crate::isa::{PtxVersion, Target};
 
+pub(crate) use cost::cost_of;
+#[cfg(feature = "cli")]
+pub(crate) use cost::is_better_kept;
 pub use cost::{Cost, TARGETS, class};
 pub use emit::{FreshRegisters, Unavailable};
 pub(crate) use module::{BlockWriter, choose, gate};

@@ -97,7 +97,8 @@ pub struct Change<'m> {
     pub target: Target,
     /// What becomes of it.
     pub outcome: Outcome,
-    /// Its cost on the target, where that was measured.
+    /// Its cost on the target, and that of what takes its place, where just that was
+    /// measured.
     pub cost: Option<Cost>,
     /// The semantics under which it would have to compute something else.
     pub differs: Vec<Semantics>,
@@ -247,12 +248,17 @@ impl Known {
         let program = instruction.lower(options.semantics);
         let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
         let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
-        if let Outcome::Rewritten(sequence) = &mut outcome {
-            *sequence = sequence.for_registers(registers);
-        }
+        let cost = match &mut outcome {
+            Outcome::Rewritten(sequence) => {
+                let cost = cost::cost_of(instruction, sequence, target, options.semantics);
+                *sequence = sequence.for_registers(registers);
+                cost
+            }
+            Outcome::Kept | Outcome::Unavailable => instruction.cost(target),
+        };
         Known {
             outcome,
-            cost: instruction.cost(target),
+            cost,
             differs: others.filter(|other| instruction.lower(*other) != program).collect(),
         }
     }

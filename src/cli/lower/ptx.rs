@@ -6,7 +6,7 @@ use super::super::eval::{SemanticsName, human};
 use super::super::input::{Input, reason};
 use super::super::large::{AsHandle, Twice};
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
-use super::{Arguments, Text};
+use super::{Arguments, Destination, Text, put, put_in_place};
 use crate::ast::Instruction;
 use crate::check::{CheckOptions, Part, parse_part, parse_with};
 use crate::ir::Semantics;
@@ -16,6 +16,7 @@ use crate::module::Module;
 use crate::report::FileReport;
 use crate::rewrite::{
     self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
+    Sequence,
 };
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 
@@ -25,56 +26,78 @@ fn semantics(arguments: &Arguments) -> Semantics {
     name.list().first().copied().unwrap_or(Semantics::Ptxas13)
 }
 
-/// What an instruction costs beside what `to_ptx` writes for it, if that was
-/// measured.
-pub(in crate::cli) fn costs(
+/// A single instruction as ordinary PTX, and what is known of the two.
+pub(in crate::cli) struct Single {
+    /// Declarations of registers, and statements.
+    pub(in crate::cli) lines: Vec<String>,
+    /// What ptxas makes of either, where that was measured.
+    pub(in crate::cli) costs: Option<String>,
+    /// Whether the instruction should rather stay.
+    pub(in crate::cli) is_better_kept: bool,
+}
+
+impl Single {
+    /// Nothing where the target has no ordinary PTX for it.
+    pub(in crate::cli) fn new(
+        instruction: &Instruction,
+        semantics: Semantics,
+        target: Target,
+    ) -> Option<Single> {
+        let gate = Gate { target, version: None };
+        let outcome = rewrite::choose(instruction, target, gate, semantics, true);
+        let Outcome::Rewritten(sequence) = outcome else { return None };
+        let mut registers = FreshRegisters::avoiding(&instruction.to_string());
+        let statements = sequence.to_ptx(instruction, &mut registers);
+        Some(Single {
+            lines: registers.declarations().into_iter().chain(statements).collect(),
+            costs: costs(instruction, &sequence, semantics, target),
+            is_better_kept: rewrite::is_better_kept(instruction, &sequence, target, semantics),
+        })
+    }
+}
+
+/// What ptxas makes of an instruction and of a sequence in its place.
+fn costs(
     instruction: &Instruction,
+    sequence: &Sequence,
     semantics: Semantics,
     target: Target,
 ) -> Option<String> {
-    let Cost { ptxas, rewritten, strategy } = instruction.cost(target)?;
-    if instruction.has_constants() {
-        // It was measured with registers.
-        return None;
-    }
+    let ptxas = instruction.cost(target)?.ptxas;
     let plural = if ptxas == 1 { "" } else { "s" };
-    let native = format!("ptxas 13.5 makes {ptxas} machine instruction{plural} of it on {target}");
-    let gate = Gate { target, version: None };
-    let measured = strategy.sequence(instruction, semantics, gate);
-    let same = instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
-    // The cheapest may be built on `vabsdiff4`, which is not written here.
-    let measured = measured.filter(|sequence| same && sequence.is_ordinary());
-    Some(match measured {
+    // It was measured with registers, and constants make it no longer.
+    let most = if instruction.has_constants() { "at most " } else { "" };
+    let native =
+        format!("ptxas 13.5 makes {most}{ptxas} machine instruction{plural} of it on {target}");
+    Some(match rewrite::cost_of(instruction, sequence, target, semantics) {
         // The figure is that of the most that any of its class takes.
-        Some(sequence) if sequence.lines().len() < rewritten as usize => {
+        Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
             format!("{native}, and at most {rewritten} of this")
         }
-        Some(_) => format!("{native}, and {rewritten} of this"),
-        None => native,
+        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} of this"),
+        None => format!("{native}; what it makes of this was not measured"),
     })
 }
 
+/// The text of a single instruction, or the exit status if there is none.
 pub(super) fn single(
     instruction: &Instruction,
     arguments: &Arguments,
-    out: &mut Output,
-) -> io::Result<u8> {
+) -> io::Result<Result<Vec<u8>, u8>> {
     let Some(target) = arguments.target else {
         trouble("an instruction needs a target: --target sm_90, for example");
-        return Ok(FAILED);
+        return Ok(Err(FAILED));
     };
-    let mut registers = FreshRegisters::avoiding(&instruction.to_string());
     let semantics = semantics(arguments);
-    let text = match instruction.to_ptx(target, semantics, &mut registers) {
-        Ok(text) => text,
-        Err(error) => {
-            trouble(&error.to_string());
-            return Ok(FOUND);
-        }
+    let Some(single) = Single::new(instruction, semantics, target) else {
+        trouble(&format!("there is no ordinary PTX for `{instruction}` on {target}"));
+        return Ok(Err(FOUND));
     };
-    writeln!(out.stream, "// {instruction}")?;
-    if let Some(costs) = costs(instruction, semantics, target) {
-        writeln!(out.stream, "// {costs}")?;
+    let mut text = Vec::new();
+    writeln!(text, "// {instruction}")?;
+    if let Some(costs) = &single.costs {
+        let keep = if single.is_better_kept { "keep it: " } else { "" };
+        writeln!(text, "// {keep}{costs}")?;
     }
     let differs: Vec<&str> = Semantics::ALL
         .into_iter()
@@ -82,13 +105,12 @@ pub(super) fn single(
         .map(Semantics::text)
         .collect();
     if !differs.is_empty() {
-        writeln!(out.stream, "// as {semantics}; not as {}", differs.join(", "))?;
+        writeln!(text, "// as {semantics}; not as {}", differs.join(", "))?;
     }
-    for declaration in registers.declarations() {
-        writeln!(out.stream, "{declaration}")?;
+    for line in &single.lines {
+        writeln!(text, "{line}")?;
     }
-    writeln!(out.stream, "{text}")?;
-    Ok(0)
+    Ok(Ok(text))
 }
 
 /// Why a file was not written.
@@ -110,9 +132,10 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// Rewrites one file; if it is one of several, what is told of it has its name.
 pub(super) fn file(
     input: &Input,
-    text: Text,
+    destination: &Destination,
     arguments: &Arguments,
     out: &mut Output,
 ) -> Result<u8, Trouble> {
@@ -123,12 +146,14 @@ pub(super) fn file(
         .with_comments(arguments.comments);
     let quiet = arguments.quiet;
     let name = input.name();
+    let telling = Telling { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
     let mut stdout = plain_output();
-    let is_unread = matches!(text, Text::Unread);
-    let parts = if is_unread { in_parts(input, &io::stdout(), &options, quiet) } else { None };
-    if let Some((file, parts)) = parts {
+    let text = Text::of(input, arguments.language)?;
+    if let (Destination::Stdout, Text::Unread) = (destination, &text)
+        && let Some((file, parts)) = in_parts(input, &io::stdout(), &options, quiet)
+    {
         let cannot = |error: io::Error| {
             let why = reason(&error);
             format!("cannot read `{name}` once more, and the output is not complete: {why}")
@@ -142,7 +167,7 @@ pub(super) fn file(
             places.add(&bytes, part);
         }
         stdout.flush()?;
-        return Ok(tell(&name, &parts, &places, None, quiet, out)?);
+        return Ok(telling.tell(&parts, &places, None, out)?);
     }
     let bytes = text.bytes(input)?;
     let source = decoded(&bytes);
@@ -154,13 +179,27 @@ pub(super) fn file(
             return Err(format!("`{name}` {message}").into());
         }
     };
-    whole.write(&bytes, &mut stdout)?;
-    stdout.flush()?;
+    let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
+    match destination {
+        Destination::Stdout => {
+            whole.write(&bytes, &mut stdout)?;
+            stdout.flush()?;
+        }
+        Destination::File(path) => put(path, &whole.pieces(&bytes))?,
+        Destination::InPlace(_) if !diagnostics.is_empty() => {
+            trouble(&format!("`{name}` is left alone: it has errors"));
+            errors().write_all(&human(&out.style, &found)?)?;
+            return Ok(FOUND);
+        }
+        Destination::InPlace(path) if !whole.edits.is_empty() => {
+            put_in_place(path, &whole.pieces(&bytes), &bytes)?;
+        }
+        Destination::InPlace(_) => {}
+    }
     let texts = [whole];
     let mut places = NotePlaces::of(&texts);
     places.add(&bytes, &texts[0]);
-    let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
-    Ok(tell(&name, &texts, &places, Some(found), quiet, out)?)
+    Ok(telling.tell(&texts, &places, Some(found), out)?)
 }
 
 /// Where notes of several parts of a text stand.
@@ -207,7 +246,8 @@ struct Lowered {
     /// of those before it.
     edits: Vec<(Span, usize)>,
     replacements: String,
-    /// How many instructions there are, and are rewritten, and were measured.
+    /// How many instructions there are, and are rewritten, and were measured as what
+    /// they became.
     total: usize,
     rewritten: usize,
     measured: usize,
@@ -255,17 +295,23 @@ impl Lowered {
         Ok(new)
     }
 
-    /// Writes the text, which it was made of, with what takes the place of some.
-    fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
+    /// The text, which it was made of, with what takes the place of some.
+    fn pieces<'t>(&'t self, text: &'t [u8]) -> Vec<&'t [u8]> {
         let mut pieces = Vec::with_capacity(2 * self.edits.len() + 1);
         let (mut at, mut written) = (0, 0);
         for &(span, end) in &self.edits {
-            pieces.push(IoSlice::new(&text[at..span.start as usize]));
-            pieces.push(IoSlice::new(&self.replacements.as_bytes()[written..end]));
+            pieces.push(&text[at..span.start as usize]);
+            pieces.push(&self.replacements.as_bytes()[written..end]);
             (at, written) = (span.end as usize, end);
         }
-        pieces.push(IoSlice::new(&text[at..]));
-        write_all(out, &mut pieces)
+        pieces.push(&text[at..]);
+        pieces
+    }
+
+    /// Writes them.
+    fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let pieces = self.pieces(text);
+        write_all(out, &mut pieces.into_iter().map(IoSlice::new).collect::<Vec<_>>())
     }
 }
 
@@ -348,50 +394,64 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     Ok(())
 }
 
-/// Tells what was rewritten, where the semantics differ, and what was found.
-fn tell(
-    name: &str,
-    texts: &[Lowered],
-    places: &NotePlaces,
-    found: Option<FileReport<'_>>,
+/// How to tell of an input.
+#[derive(Clone, Copy)]
+struct Telling<'n> {
+    name: &'n str,
+    is_one_of_many: bool,
     quiet: bool,
-    out: &Output,
-) -> io::Result<u8> {
-    let mut errors = errors();
-    if !quiet {
-        errors.write_all(&summary(name, texts, places)?)?;
-    }
-    let found = found.filter(|file| !file.diagnostics.is_empty());
-    if let Some(file) = &found {
-        errors.write_all(&human(&out.style, file)?)?;
-    }
-    let unavailable = texts.iter().any(|text| text.unavailable);
-    Ok(if unavailable || found.is_some() { FOUND } else { 0 })
 }
 
-/// What was rewritten, and where the semantics differ.
-fn summary(name: &str, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
-    let mut told = Vec::new();
-    let notes = texts.iter().flat_map(|text| &text.notes);
-    for ((_, note), Position { line, column }) in notes.zip(&places.found) {
-        writeln!(told, "{name}:{line}:{column}: {note}")?;
-    }
-    let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
-    let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
-    let measured = sum(|text| text.measured);
-    let plural = if total == 1 { "" } else { "s" };
-    write!(told, "{rewritten} of {total} video instruction{plural} rewritten")?;
-    if measured > 0 {
-        let (before, after) = (sum(|text| text.before), sum(|text| text.after));
-        let target = texts.iter().find_map(|text| text.target);
-        let target = target.map_or_else(String::new, |target| format!(" on {target}"));
-        write!(told, ": {before} → {after} machine instructions{target}")?;
-        if measured < rewritten {
-            write!(told, ", of {measured} that are measured")?;
+impl Telling<'_> {
+    /// Tells what was rewritten, where the semantics differ, and what was found.
+    fn tell(
+        self,
+        texts: &[Lowered],
+        places: &NotePlaces,
+        found: Option<FileReport<'_>>,
+        out: &Output,
+    ) -> io::Result<u8> {
+        let mut errors = errors();
+        if !self.quiet {
+            errors.write_all(&self.summary(texts, places)?)?;
         }
+        let found = found.filter(|file| !file.diagnostics.is_empty());
+        if let Some(file) = &found {
+            errors.write_all(&human(&out.style, file)?)?;
+        }
+        let unavailable = texts.iter().any(|text| text.unavailable);
+        Ok(if unavailable || found.is_some() { FOUND } else { 0 })
     }
-    writeln!(told)?;
-    Ok(told)
+
+    /// What was rewritten, and where the semantics differ.
+    fn summary(self, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
+        let (mut told, name) = (Vec::new(), self.name);
+        let notes = texts.iter().flat_map(|text| &text.notes);
+        for ((_, note), Position { line, column }) in notes.zip(&places.found) {
+            writeln!(told, "{name}:{line}:{column}: {note}")?;
+        }
+        let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
+        let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
+        let measured = sum(|text| text.measured);
+        let plural = if total == 1 { "" } else { "s" };
+        if self.is_one_of_many {
+            write!(told, "{name}: ")?;
+        }
+        write!(told, "{rewritten} of {total} video instruction{plural} rewritten")?;
+        if measured > 0 {
+            let (before, after) = (sum(|text| text.before), sum(|text| text.after));
+            let target = texts.iter().find_map(|text| text.target);
+            let target = target.map_or_else(String::new, |target| format!(" on {target}"));
+            write!(told, ": {before} → {after} machine instructions{target}")?;
+            if measured < rewritten {
+                write!(told, ", of {measured} that are measured")?;
+            }
+        } else if rewritten > 0 {
+            write!(told, "; what is written was not measured")?;
+        }
+        writeln!(told)?;
+        Ok(told)
+    }
 }
 
 #[cfg(test)]
@@ -449,7 +509,8 @@ mod tests {
             places.add(part, text);
         }
         assert!(rest.is_empty());
-        let told = summary("a", texts, &places).unwrap();
+        let telling = Telling { name: "a", is_one_of_many: false, quiet: false };
+        let told = telling.summary(texts, &places).unwrap();
         let unavailable = texts.iter().any(|text| text.unavailable);
         (String::from_utf8(written).unwrap(), String::from_utf8(told).unwrap(), unavailable)
     }

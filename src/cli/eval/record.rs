@@ -1,0 +1,72 @@
+//! Results and failures of evaluations, as JSON Lines; the schema is
+//! `docs/eval.schema.json`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::ir::Semantics;
+
+/// Why a line, or an instruction, has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Failure {
+    /// That of a finding, or `malformed`.
+    pub(super) code: &'static str,
+    /// In one line.
+    pub(super) message: String,
+}
+
+impl Failure {
+    /// Of a line that is not what it should be.
+    pub(super) fn malformed(message: impl Into<String>) -> Failure {
+        Failure::new("malformed", &message.into())
+    }
+
+    pub(super) fn new(code: &'static str, message: &str) -> Failure {
+        // Some readers of lines end them at these two as well.
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        Failure { code, message: message.replace(breaks, " ") }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Record<'a> {
+    line: Option<u64>,
+    instruction: Option<&'a str>,
+    results: Option<BTreeMap<&'static str, Word>>,
+    error: Option<&'a Failure>,
+}
+
+#[derive(Serialize)]
+struct Word {
+    hex: String,
+    unsigned: u32,
+    signed: i32,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn of_results<'s>(
+        line: Option<u64>,
+        instruction: &'a str,
+        results: impl Iterator<Item = (&'s Semantics, u32)>,
+    ) -> Record<'a> {
+        let word =
+            |d: u32| Word { hex: format!("{d:#010x}"), unsigned: d, signed: d.cast_signed() };
+        let results = results.map(|(semantics, d)| (semantics.text(), word(d))).collect();
+        Record { line, instruction: Some(instruction), results: Some(results), error: None }
+    }
+
+    pub(super) fn of_failure(
+        line: Option<u64>,
+        instruction: Option<&'a str>,
+        error: &'a Failure,
+    ) -> Record<'a> {
+        Record { line, instruction, results: None, error: Some(error) }
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self).map_err(io::Error::from)?;
+        out.write_all(b"\n")
+    }
+}

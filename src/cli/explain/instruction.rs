@@ -1,0 +1,333 @@
+//! A whole instruction, for `vptx explain`.
+
+use std::fmt::Write;
+
+use super::words::{lane_name, modifier_text};
+use crate::ast::{
+    ArithmeticOp, Instruction, MadMode, Operation, SimdOp, SimdOperands, SimdTail, Tail,
+};
+use crate::cli::lower::ptx::Single;
+use crate::ir::{Agreement, Semantics};
+use crate::isa::{
+    Compare, LaneWidth, Mnemonic, Modifier, Role, Scale, SecondaryOp, ShiftMode, Sources, Target,
+    Type,
+};
+use crate::video;
+
+/// The instruction that a text means, if it looks like one. Operands are filled in
+/// where only modifiers are given.
+pub(super) fn meant(text: &str) -> Option<String> {
+    if text.contains(|c: char| c.is_whitespace() || c == ';') {
+        return Some(text.into());
+    }
+    let (mnemonic, _) = text.split_once('.')?;
+    Mnemonic::from_text(&mnemonic.to_ascii_lowercase())?;
+    let filled = ["d, a, b, c;", "d, a, b;"].map(|operands| format!("{text} {operands}"));
+    // Else findings tell what is wrong.
+    let legal = filled.iter().find(|text| {
+        text.parse::<Instruction>().is_ok_and(|it| it.to_string().len() == text.len())
+    });
+    Some(legal.unwrap_or(&filled[0]).clone())
+}
+
+/// What there is to say of an instruction.
+pub(super) fn page(instruction: &Instruction, target: Target, unicode: bool) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&mut text, instruction, target, unicode);
+    text
+}
+
+fn write(
+    text: &mut String,
+    instruction: &Instruction,
+    target: Target,
+    unicode: bool,
+) -> std::fmt::Result {
+    let mnemonic = instruction.mnemonic();
+    writeln!(text, "# {instruction}\n")?;
+    let (summary, title) = (video::summary(mnemonic), instruction.form().title);
+    writeln!(text, "{mnemonic}: {summary} ({title}).\n")?;
+    if let Some(guard) = &instruction.guard {
+        let value = if guard.negated { "false" } else { "true" };
+        writeln!(text, "Only where {} is {value}.\n", guard.predicate)?;
+    }
+    writeln!(text, "## Modifiers\n")?;
+    for slot in instruction.form().slots {
+        if let Some(modifier) = instruction.modifier(slot.role) {
+            let said = role_text(instruction, slot.role, modifier);
+            let line = format!("{:8}{}: {said}", modifier.text(), slot.role.name());
+            for (at, line) in wrapped(&line, 68).iter().enumerate() {
+                writeln!(text, "    {}{line}", if at == 0 { "" } else { "        " })?;
+            }
+        }
+    }
+    writeln!(text, "\n## What it computes\n")?;
+    for line in formula(instruction) {
+        writeln!(text, "    {line}")?;
+    }
+    writeln!(text, "\nAll is computed with exact integers. As steps, with the range of each:\n")?;
+    writeln!(text, "    vptx lower --emit ir '{instruction}'")?;
+    writeln!(text, "\n## Under ptxas\n")?;
+    agreement(text, instruction, unicode)?;
+    writeln!(text, "\n## Cost\n")?;
+    cost(text, instruction, target)
+}
+
+/// What a modifier does in an instruction.
+fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> String {
+    let is_simd = instruction.form().sources != Sources::Scalar;
+    let signed = if modifier == Modifier::S32 { "signed" } else { "unsigned" };
+    match (role, modifier) {
+        (Role::Dtype, _) if instruction.mnemonic() == Mnemonic::Vmad => "without effect".into(),
+        (Role::Dtype, _) => format!("{signed} result"),
+        (Role::Atype | Role::Btype, _) => signed.into(),
+        (Role::Saturate, _) => "clamps the exact result, see below".into(),
+        (Role::Secondary, Modifier::Add) if is_simd => {
+            "adds the exact results of the lanes to the third source".into()
+        }
+        (Role::Secondary, Modifier::Add) => "adds the third source".into(),
+        (Role::Secondary, Modifier::Min) => "takes the smaller of result and third source".into(),
+        (Role::Secondary, _) => "takes the larger of result and third source".into(),
+        _ => modifier_text(modifier).replace('\n', " "),
+    }
+}
+
+/// Lines of at most so many characters.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    // Blanks at the start stay.
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        if last > 0 || !lines[last].is_empty() {
+            if lines[last].len() + 1 + word.len() > width {
+                // Those that follow stand deeper.
+                lines.push(word.into());
+                continue;
+            }
+            lines[last].push(' ');
+        }
+        lines[last].push_str(word);
+    }
+    lines
+}
+
+/// The result in symbols, a line for each lane.
+fn formula(instruction: &Instruction) -> Vec<String> {
+    let d = instruction.destination().name();
+    match &instruction.operation {
+        Operation::Arithmetic(it) => {
+            let (a, b) = (it.a.to_string(), it.b.to_string());
+            let op = match it.op {
+                ArithmeticOp::Add => SimdOp::Add,
+                ArithmeticOp::Sub => SimdOp::Sub,
+                ArithmeticOp::AbsDiff => SimdOp::AbsDiff,
+                ArithmeticOp::Min => SimdOp::Min,
+                ArithmeticOp::Max => SimdOp::Max,
+            };
+            let bits = merged_bits(&it.tail);
+            finish(d, &clamped(arithmetic(op, &a, &b), it.saturate, it.dtype, bits), &it.tail)
+        }
+        Operation::Shift(it) => {
+            let amount = match it.mode {
+                ShiftMode::Clamp => format!("min({}, 32)", it.b),
+                ShiftMode::Wrap => format!("({} & 31)", it.b),
+            };
+            let shifted = format!("{} {} {amount}", it.a, if it.left { "<<" } else { ">>" });
+            let bits = merged_bits(&it.tail);
+            finish(d, &clamped(shifted, it.saturate, it.dtype, bits), &it.tail)
+        }
+        Operation::Set(it) => finish(d, &compared(it.compare, &it.a, &it.b), &it.tail),
+        Operation::MultiplyAdd(it) => {
+            let it = it.parts();
+            let (a, b, c) = (&it.a, &it.b, &it.c);
+            let sum = match it.mode {
+                MadMode::Plain => format!("{a} * {b} + {c}"),
+                MadMode::NegateA | MadMode::NegateB => format!("-({a} * {b}) + {c}"),
+                MadMode::NegateC => format!("{a} * {b} - {c}"),
+                MadMode::PlusOne => format!("{a} * {b} + {c} + 1"),
+            };
+            let scaled = match it.scale {
+                None => sum,
+                Some(Scale::Shr7) => format!("({sum}) >> 7"),
+                Some(Scale::Shr15) => format!("({sum}) >> 15"),
+            };
+            let negated = !matches!(it.mode, MadMode::Plain | MadMode::PlusOne);
+            let signed = negated || it.atype == Type::S32 || it.btype == Type::S32;
+            let sign = if signed { Type::S32 } else { Type::U32 };
+            let mut lines = finish(d, &clamped(scaled, it.saturate, sign, 32), &Tail::Word);
+            let sign = if signed { "signed" } else { "unsigned" };
+            lines.push(format!("the sum is {sign}, and so is {c}"));
+            lines
+        }
+        Operation::Arithmetic2(it) => {
+            let saturate = it.tail == SimdTail::Merge { saturate: true };
+            lanes(&it.operands, it.tail == SimdTail::Accumulate, |a, b| {
+                clamped(arithmetic(it.op, a, b), saturate, it.dtype, 16)
+            })
+        }
+        Operation::Arithmetic4(it) => {
+            let saturate = it.tail == SimdTail::Merge { saturate: true };
+            lanes(&it.operands, it.tail == SimdTail::Accumulate, |a, b| {
+                clamped(arithmetic(it.op, a, b), saturate, it.dtype, 8)
+            })
+        }
+        Operation::Set2(it) => {
+            lanes(&it.operands, it.accumulate, |a, b| compared(it.compare, &a, &b))
+        }
+        Operation::Set4(it) => {
+            lanes(&it.operands, it.accumulate, |a, b| compared(it.compare, &a, &b))
+        }
+    }
+}
+
+fn arithmetic(op: SimdOp, a: &str, b: &str) -> String {
+    match op {
+        SimdOp::Add => format!("{a} + {b}"),
+        SimdOp::Sub => format!("{a} - {b}"),
+        SimdOp::Avrg => format!("average({a}, {b})"),
+        SimdOp::AbsDiff => format!("|{a} - {b}|"),
+        SimdOp::Min => format!("min({a}, {b})"),
+        SimdOp::Max => format!("max({a}, {b})"),
+    }
+}
+
+fn compared(compare: Compare, a: &impl ToString, b: &impl ToString) -> String {
+    let sign = match compare {
+        Compare::Eq => "==",
+        Compare::Ne => "!=",
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+    };
+    format!("({} {sign} {})", a.to_string(), b.to_string())
+}
+
+fn clamped(result: String, saturate: bool, ty: Type, bits: u32) -> String {
+    if !saturate {
+        return result;
+    }
+    let (low, high) = match ty {
+        Type::U32 => (0, (1i64 << bits) - 1),
+        Type::S32 => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+    };
+    format!("clamp({result}, {low}, {high})")
+}
+
+fn merged_bits(tail: &Tail) -> u32 {
+    match tail {
+        Tail::Merge { part, .. } => part.width(),
+        Tail::Word | Tail::Secondary { .. } => 32,
+    }
+}
+
+fn finish(d: &str, result: &str, tail: &Tail) -> Vec<String> {
+    match tail {
+        Tail::Word => vec![format!("{d} = low 32 bits of {result}")],
+        Tail::Secondary { op, c } => {
+            let combined = match op {
+                SecondaryOp::Add => format!("{result} + {c}"),
+                SecondaryOp::Min => format!("min({result}, {c})"),
+                SecondaryOp::Max => format!("max({result}, {c})"),
+            };
+            vec![format!("{d} = low 32 bits of {combined}")]
+        }
+        Tail::Merge { part, c } => vec![
+            format!("{d}{part} = low {} bits of {result}", part.width()),
+            format!("the other bits of {d} are those of {c}"),
+        ],
+    }
+}
+
+fn lanes<L: LaneWidth>(
+    operands: &SimdOperands<L>,
+    accumulate: bool,
+    result: impl Fn(&str, &str) -> String,
+) -> Vec<String> {
+    let SimdOperands { d, a, b, c, .. } = operands;
+    let (a, b) = (a.name(), b.name());
+    let mut results: Vec<(usize, String)> = operands
+        .written_lanes()
+        .map(|(at, x, y)| (at, result(&lane_name::<L>(x, a, b), &lane_name::<L>(y, a, b))))
+        .collect();
+    results.reverse();
+    if accumulate {
+        let first = format!("{d} = low 32 bits of {c}");
+        let summands = results.iter().map(|(_, result)| format!("    + {result}"));
+        return std::iter::once(first).chain(summands).collect();
+    }
+    let lane = |at: usize| format!("{d}.{}{at}", L::LETTER);
+    let mut lines: Vec<String> = results
+        .iter()
+        .map(|(at, result)| format!("{} = low {} bits of {result}", lane(*at), L::BITS))
+        .collect();
+    if results.len() < L::LANES {
+        lines.push(format!("the other lanes of {d} are those of {c}"));
+    } else {
+        lines.push(format!("{c} is not read"));
+    }
+    lines
+}
+
+/// Whether ptxas computes what the manual says.
+fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std::fmt::Result {
+    let found = [Semantics::Ptxas12, Semantics::Ptxas13].map(|it| instruction.agreement(it));
+    let names = ["ptxas 11 and 12", "ptxas 13"];
+    let told: Vec<(&str, &Agreement)> = match &found {
+        [one, other] if one == other => vec![("ptxas 11 to 13", one)],
+        found => names.into_iter().zip(found).collect(),
+    };
+    let arrow = if unicode { "→" } else { "->" };
+    for (name, agreement) in told {
+        match agreement {
+            Agreement::Proven => {
+                writeln!(
+                    text,
+                    "The code of {name} computes what the manual says, on every input."
+                )?;
+            }
+            Agreement::Unknown => writeln!(
+                text,
+                "The code of {name} is not proven to compute what the manual says, and no\n\
+                 input is known on which it does not."
+            )?,
+            Agreement::Differs(witness) => {
+                let words = [witness.a, witness.b, witness.c];
+                let sources = instruction.sources();
+                let mut inputs: Vec<String> = Vec::new();
+                for (place, word) in words.into_iter().enumerate() {
+                    let Some(register) = sources[place] else { continue };
+                    if !sources[..place].contains(&sources[place]) {
+                        inputs.push(format!("{register}={word:#010x}"));
+                    }
+                }
+                writeln!(text, "The code of {name} can give another result:\n")?;
+                writeln!(text, "    {}", inputs.join(" "))?;
+                let (manual, ptxas) = (witness.manual, witness.ptxas);
+                writeln!(text, "    {arrow} manual {manual:#010x}, ptxas {ptxas:#010x}\n")?;
+                for cause in &witness.causes {
+                    writeln!(text, "    {cause}  {}", cause.title())?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fmt::Result {
+    let Some(single) = Single::new(instruction, Semantics::Ptxas13, target) else {
+        return writeln!(text, "{target} has no ordinary PTX that could take its place.");
+    };
+    match &single.costs {
+        None => writeln!(text, "It was not measured on {target}; as ordinary PTX it is:\n")?,
+        Some(costs) => {
+            let keep = if single.is_better_kept { "Keep it: " } else { "As ordinary PTX: " };
+            writeln!(text, "{keep}{costs}.\n")?;
+        }
+    }
+    for line in &single.lines {
+        writeln!(text, "    {line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Modifiers, selectors and masks, for `vptx explain`.
+
+use crate::isa::{
+    Bytes, Destination, Form, Halves, LaneWidth, Mask, Modifier, Part, Selector, Sources,
+};
+use crate::video::FORMS;
+
+/// What is known of a modifier, selector or mask, with or without its dot; empty if
+/// nothing is.
+pub(super) fn page(word: &str) -> String {
+    let mut word = word.to_ascii_lowercase();
+    if !word.starts_with('.') {
+        word.insert(0, '.');
+    }
+    let mut sections: Vec<String> = Vec::new();
+    if let Some(modifier) = Modifier::from_text(&word) {
+        let takes = |form: &Form| form.slots.iter().any(|slot| slot.choices.contains(&modifier));
+        let text = format!("{}\n\n{}", modifier_text(modifier), places(takes));
+        sections.push(format!("# {word}: {}\n\n{text}", kind(modifier)));
+    }
+    if let Some(part) = Part::from_text(&word) {
+        sections.push(part_page(part));
+    }
+    sections.extend(selector_page::<Halves>(&word, Sources::Lanes2));
+    sections.extend(selector_page::<Bytes>(&word, Sources::Lanes4));
+    sections.extend(mask_page::<Halves>(&word, Destination::Mask2));
+    sections.extend(mask_page::<Bytes>(&word, Destination::Mask4));
+    sections.join("\n")
+}
+
+fn kind(modifier: Modifier) -> &'static str {
+    if modifier.role().is_type() { "type" } else { modifier.role().name() }
+}
+
+/// What a modifier does.
+pub(super) fn modifier_text(modifier: Modifier) -> &'static str {
+    match modifier {
+        Modifier::U32 => {
+            "On a source: the byte, half-word or word that is selected is unsigned, and is
+extended with zeros. On the destination: the result is clamped and compared as
+an unsigned number."
+        }
+        Modifier::S32 => {
+            "On a source: the byte, half-word or word that is selected is signed, and is
+extended with its sign. On the destination: the result is clamped and compared
+as a signed number."
+        }
+        Modifier::Po => "Adds one more to the sum. No operand may be negated beside it.",
+        Modifier::Sat => {
+            "Clamps the exact result to the range of the destination: signed or unsigned as
+the destination type says (in `vmad` as the sources say), and as wide as the
+word, the selected part or the lane that is written."
+        }
+        Modifier::Clamp => "Amounts above 32 count as 32, which shifts all bits out.",
+        Modifier::Wrap => "Of the amount, only the low 5 bits count: 33 shifts by 1.",
+        Modifier::Eq => "Gives 1 where the sources are equal, else 0. Values are compared exactly.",
+        Modifier::Ne => "Gives 1 where the sources differ, else 0. Values are compared exactly.",
+        Modifier::Lt => "Gives 1 where `a` is less than `b`, else 0. Values are compared exactly.",
+        Modifier::Le => {
+            "Gives 1 where `a` is less than `b` or equal, else 0. Values are compared
+exactly."
+        }
+        Modifier::Gt => {
+            "Gives 1 where `a` is greater than `b`, else 0. Values are compared exactly."
+        }
+        Modifier::Ge => {
+            "Gives 1 where `a` is greater than `b` or equal, else 0. Values are compared
+exactly."
+        }
+        Modifier::Shr7 => "Shifts the exact sum right by 7 bits, before `.sat` clamps it.",
+        Modifier::Shr15 => "Shifts the exact sum right by 15 bits, before `.sat` clamps it.",
+        Modifier::Add => {
+            "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the
+exact lanes that the mask names, and no lanes are written."
+        }
+        Modifier::Min => "Takes the smaller one of the result and `c`.",
+        Modifier::Max => "Takes the larger one of the result and `c`.",
+    }
+}
+
+/// The instructions whose forms have something, by families.
+fn places(has: impl Fn(&Form) -> bool) -> String {
+    let mut text = String::from("Taken by:\n\n");
+    for forms in FORMS {
+        let titles: Vec<&str> = forms.iter().filter(|it| has(it)).map(|form| form.title).collect();
+        let names: Vec<&str> = forms[0].mnemonics.iter().map(|it| it.text()).collect();
+        if titles.is_empty() {
+            continue;
+        }
+        text.extend(["    ", &names.join(" ")]);
+        if titles.len() < forms.len() {
+            text.extend([" (", &titles.join(", "), ")"]);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn part_page(part: Part) -> String {
+    let (low, high) = (part.shift(), part.shift() + part.width() - 1);
+    let what = if part.width() == 8 { "byte" } else { "half-word" };
+    let sources = places(|form| form.sources == Sources::Scalar);
+    let merges = places(|form| form.destination == Destination::Part);
+    format!(
+        "# {part}: selector of a {what}\n\n\
+         On `a` or `b`: bits {low} to {high} are taken, and extended by the type of the\n\
+         source.\n\n{sources}\n\
+         On `d`: the low {width} bits of the result go there, and the other bits of `d`\n\
+         come from `c`.\n\n{merges}",
+        width = part.width(),
+    )
+}
+
+fn selector_page<L: LaneWidth>(word: &str, sources: Sources) -> Option<String> {
+    let selector = Selector::<L>::from_text(word)?;
+    let defaults = [(Selector::DEFAULT_A, "a"), (Selector::DEFAULT_B, "b")];
+    let default = defaults.into_iter().find(|(other, _)| *other == selector);
+    let default = default.map_or_else(String::new, |(_, name)| {
+        format!("This is what `{name}` takes where no selector is written.\n\n")
+    });
+    let lanes = selector.lanes().iter().enumerate().rev();
+    let lanes: Vec<String> =
+        lanes.map(|(at, &it)| format!("lane {at} is {}", lane_name::<L>(it, "a", "b"))).collect();
+    let taken = places(|form| form.sources == sources);
+    Some(format!(
+        "# {word}: selector of lanes\n\n\
+         On `a` or `b`: {}.\n\n{default}{taken}",
+        lanes.join(", ")
+    ))
+}
+
+/// The lane of the pair that a digit names.
+pub(super) fn lane_name<L: LaneWidth>(lane: u8, a: &str, b: &str) -> String {
+    let own = usize::from(lane) < L::LANES;
+    format!("{}.{}{}", if own { a } else { b }, L::LETTER, usize::from(lane) % L::LANES)
+}
+
+fn mask_page<L: LaneWidth>(word: &str, destination: Destination) -> Option<String> {
+    let mask = Mask::<L>::from_text(word)?;
+    let taken = places(|form| form.destination == destination);
+    let text = if mask == Mask::FULL {
+        "On `d`: all lanes are written, or summed with `.add`. This is so where no mask\n\
+         is written."
+            .to_string()
+    } else {
+        let named = (0..L::LANES).rev().filter(|at| mask.bits() >> at & 1 == 1);
+        let lanes: Vec<String> = named.map(|at| at.to_string()).collect();
+        let s = if lanes.len() == 1 { "" } else { "s" };
+        format!(
+            "On `d`: lane{s} {}. Only what the mask names is written, and all else\n\
+             comes from `c`; with `.add`, nothing else is summed.",
+            lanes.join(", ")
+        )
+    };
+    Some(format!("# {word}: mask of lanes\n\n{text}\n\n{taken}"))
+}
