@@ -55,14 +55,14 @@ fn assert_visible(text: &[u8], what: &str) -> String {
 
 /// A PTX text whose messages quote hidden characters, line breaks too.
 fn hostile() -> String {
-    let mut text = format!("vadd.u32.u32.u32 d, a, b; // vptx: ignore[{HIDDEN}]\n");
-    text += &format!("vadd.u32.u32.u32 d, a \"{}\", b;\n", &HIDDEN[..8]);
-    text += "vadd.u32.u32.u32 d, a \"\nbad.ptx:1:1: error[V104]: \", b;\n";
-    text += "vadd.u32.u32.u32 d, a \"\n::error file=x::y\", b;\n";
-    for c in HIDDEN.chars() {
-        text += &format!("vadd.u32.u32.u32 d, {c}, b;\n");
-    }
-    text
+    let mut texts = vec![
+        format!("vadd.u32.u32.u32 d, a, b; // vptx: ignore[{HIDDEN}]\n"),
+        format!("vadd.u32.u32.u32 d, a \"{}\", b;\n", &HIDDEN[..8]),
+        "vadd.u32.u32.u32 d, a \"\nbad.ptx:1:1: error[V104]: \", b;\n".into(),
+        "vadd.u32.u32.u32 d, a \"\n::error file=x::y\", b;\n".into(),
+    ];
+    texts.extend(HIDDEN.chars().map(|c| format!("vadd.u32.u32.u32 d, {c}, b;\n")));
+    texts.concat()
 }
 
 /// Names of files that no terminal should see.
@@ -105,7 +105,7 @@ fn nothing_controls_the_terminal() {
                 line.starts_with(|c| "\\ane\u{fffd}".contains(c)) && line.contains(".ptx:")
             }
             "github" => line.starts_with("::error file=") || line.starts_with("::warning file="),
-            _ => return true,
+            _ => true,
         };
         assert!(text.lines().all(is_own), "{format}: {text}");
         if matches!(format, "concise" | "github") {
@@ -496,7 +496,7 @@ fn diffs_for_people_are_visible() {
 
 // Formats.
 
-/// The cases of a JUnit document: what failed, by code.
+/// The cases of a `JUnit` document: what failed, by code.
 fn failures(xml: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(xml).expect("XML");
     let failed: Vec<String> = document
