@@ -9,7 +9,7 @@ mod program;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use program::{Folder, Run, vptx_in};
+use program::{Folder, Run, vptx, vptx_in};
 
 const PYTHON: &str = "def f(): x = 1\n";
 const MODULE: &str = "// of nvcc\n.version 8.0\n.target sm_90\n.func f()\n{\nret ;\n}\n";
@@ -434,4 +434,13 @@ fn unknown_targets_and_versions_of_modules() {
     folder.write("a.ptx", module("99.0", "sm_999"));
     assert_eq!(run(&folder, &["fmt", "a.ptx"], "").status, 0);
     assert_eq!(run(&folder, &["lower", "--emit", "ir", "a.ptx"], "").status, 0);
+}
+
+/// Modules that compilers made, and those of the tests of ptxas.
+#[test]
+fn committed_modules_have_known_targets_and_versions() {
+    let folders = ["fixtures/ptx", "fixtures/format"];
+    let arguments = [&["check", "--select", "V303,V304", "--format", "concise"], &folders[..]];
+    let run = vptx(&arguments.concat(), "");
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
 }
