@@ -40,8 +40,8 @@ A comment `// vptx: fmt off` between statements, up to `// vptx: fmt on` or the
 end of the file, keeps what stands there as it is.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). What `exclude` under [check] names is left alone,
-too, unless it is named on the command line. All options, with their defaults:
+it (for -, the current folder). What `exclude` under [check] names is left
+alone, too, unless the command line names it. All options and their defaults:
 
   [format]
   indent-width = 4            # spaces for each level of braces, 0 to 16
