@@ -42,8 +42,8 @@ with a `// vptx: ignore[...]`, or stand together on the line below one, stay on 
 as they are, and so does a spelling whose finding is suppressed.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). What `exclude` under [check] names is left alone,
-too, unless it is named on the command line. All options, with their defaults:
+it (for -, the current folder). What `exclude` under [check] names is left
+alone, too, unless the command line names it. All options and their defaults:
 
   [extension]
   txt = \"ptx\"                # as --extension txt=ptx
