@@ -429,9 +429,9 @@ mod tests {
         };
         let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
         let text = "abcdefghij".to_string();
-        let fixed = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+        let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
         let options = CheckOptions::default();
-        let fixer = Fixer::new(fixed, &options);
+        let fixer = Fixer::new(start, &options);
         let batch = fixer.batch(Applicability::Safe, &HashSet::new());
         let places: Vec<usize> = batch.iter().map(|choice| choice.at).collect();
         assert_eq!(places, [0, 3, 4]);
