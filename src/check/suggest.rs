@@ -334,11 +334,11 @@ mod tests {
                         let each =
                             (0..lanes).map(|at| of_lane(stem, bits, lane(a, at), lane(b, at)));
                         let expected = if stem.starts_with("vsad") {
-                            each.sum::<i64>() as u32
+                            each.sum::<i64>().cast_unsigned() as u32
                         } else {
                             let placed =
                                 each.zip(0u32..).map(|(it, at)| (it & mask) << (at * bits));
-                            placed.sum::<i64>() as u32
+                            placed.sum::<i64>().cast_unsigned() as u32
                         };
                         let value = |name: &Option<String>| match name.as_deref() {
                             Some("a") => a,

@@ -64,8 +64,8 @@ pub(crate) fn offers(source: &str, options: &CheckOptions, found: &[Diagnostic])
         return [0, 0];
     }
     let (text, left) = (source.to_string(), found.to_vec());
-    let fixed = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
-    let mut fixer = Fixer::new(fixed, options);
+    let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+    let mut fixer = Fixer::new(start, options);
     fixer.run(Applicability::Safe);
     let safe = fixer.fixed.mended.len();
     fixer.run(Applicability::Unsafe);
@@ -305,15 +305,16 @@ impl<'s> Zones<'s> {
 
 /// Where places come to lie when edits are made.
 struct Shift {
-    /// Of each edit, in order: its span, and by how much all that follows it moves.
-    moves: Vec<(Span, i64)>,
+    /// Of each edit, in order: its span, and by how much all that follows it moves,
+    /// modulo 2^32 as it may be backwards.
+    moves: Vec<(Span, u32)>,
 }
 
 impl Shift {
     fn new(edits: &[Edit]) -> Shift {
-        let mut by = 0;
+        let mut by = 0u32;
         let moves = edits.iter().map(|edit| {
-            by += edit.replacement.len() as i64 - i64::from(edit.span.len());
+            by = by.wrapping_add(edit.replacement.len() as u32).wrapping_sub(edit.span.len());
             (edit.span, by)
         });
         Shift { moves: moves.collect() }
@@ -323,7 +324,7 @@ impl Shift {
     fn span(&self, span: Span) -> Span {
         let moved = |offset: u32, passed: usize| {
             let by = passed.checked_sub(1).map_or(0, |last| self.moves[last].1);
-            (i64::from(offset) + by) as u32
+            offset.wrapping_add(by)
         };
         let before = self
             .moves
@@ -428,9 +429,9 @@ mod tests {
         };
         let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
         let text = "abcdefghij".to_string();
-        let fixed = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+        let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
         let options = CheckOptions::default();
-        let fixer = Fixer::new(fixed, &options);
+        let fixer = Fixer::new(start, &options);
         let batch = fixer.batch(Applicability::Safe, &HashSet::new());
         let places: Vec<usize> = batch.iter().map(|choice| choice.at).collect();
         assert_eq!(places, [0, 3, 4]);

@@ -35,8 +35,8 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     }
     let left = match (shift.left, shift.atype) {
         (true, _) => "nothing is left in the low 32 bits",
-        (false, Type::U32) => "the result is always 0",
-        (false, Type::S32) => "the result is 0, or -1 where the value is negative",
+        (false, Type::U32) => "the shift gives 0",
+        (false, Type::S32) => "the shift gives 0, or -1 where the value is negative",
     };
     let diagnostic =
         Diagnostic::new(Code::V511, span, "the amount shifts every bit of the value out")
