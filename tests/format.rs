@@ -304,9 +304,6 @@ fn regions_can_be_left_alone() {
     laws("off and on", source, &FormatOptions::default());
     let source = "ret ; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  ";
     assert_eq!(formatted(source), "ret; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  \n");
-    // A statement that ends behind it is changed as a whole or not at all.
-    let source = "// vptx: fmt off\nvmad.s32.s32.s32 d, -a,\n// vptx: fmt on\n-b, c;\n";
-    assert_eq!(formatted(source), source);
     // Only a comment that says that and nothing else.
     assert_eq!(formatted("// vptx: fmt offline\nret ;"), "// vptx: fmt offline\nret;\n");
 }

@@ -131,19 +131,21 @@ fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) 
     text + "}\n"
 }
 
-/// The length of the statement or block that a text starts with, comments before it
+/// The length of the comments that a text starts with, white space after them
 /// included.
-fn replaced(text: &str) -> usize {
+fn comments(text: &str) -> usize {
     for (start, end) in [("//", "\n"), ("/*", "*/")] {
         if text.starts_with(start) {
-            let length = text.find(end).expect("an end") + end.len();
-            return length + replaced(&text[length..]);
+            let rest = &text[text.find(end).expect("an end") + end.len()..];
+            let rest = rest.trim_start();
+            return text.len() - rest.len() + comments(rest);
         }
     }
-    if text.starts_with(char::is_whitespace) {
-        let length = text.len() - text.trim_start().len();
-        return length + replaced(text.trim_start());
-    }
+    0
+}
+
+/// The length of the statement or block that a text starts with.
+fn replaced(text: &str) -> usize {
     let block = text.starts_with('{');
     let mut depth = 0;
     let end = text.bytes().position(|byte| {
@@ -163,6 +165,8 @@ fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
         if matches!(change.outcome, Outcome::Rewritten(_)) {
             let before = &source[at..change.span.start as usize];
             rest = rest.strip_prefix(before).expect("what stands before is as it was");
+            // Those inside of the instruction come first.
+            rest = &rest[comments(rest)..];
             let (new, after) = rest.split_at(replaced(rest));
             found.push(new.to_owned());
             (rest, at) = (after, change.span.end as usize);

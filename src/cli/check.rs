@@ -29,9 +29,7 @@ use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::embed::{self, SkipReason, Skipped};
 use crate::hash::Set;
 use crate::isa::{PtxVersion, Target};
-use crate::lint::{
-    Code, Fixed, Known, Selector, add_ignores, choose_fix, fix, offers,
-};
+use crate::lint::{Code, Fixed, Known, Selector, add_ignores, choose_fix, fix, offers};
 use crate::report::{self, Counts, FileReport, Format, Reporter, Style, visible_path};
 use crate::source::decoded;
 
@@ -252,12 +250,7 @@ impl Arguments {
     }
 
     /// What is to be read; troubles go to `tell`.
-    fn found(
-        &self,
-        finder: &Finder,
-        rules: &WalkRules,
-        tell: impl FnMut(String),
-    ) -> Vec<Input> {
+    fn found(&self, finder: &Finder, rules: &WalkRules, tell: impl FnMut(String)) -> Vec<Input> {
         let known = |path: &Path| {
             let settings = finder.of(path).ok();
             let chosen = self.chosen(settings.as_ref().map(|(settings, _)| &**settings));

@@ -202,8 +202,9 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     }
     // Not before all is known to be well.
     if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
-        fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot make `{}`: {}", visible_path(folder), reason(&error)))?;
+        fs::create_dir_all(folder).map_err(|error| {
+            format!("cannot make `{}`: {}", visible_path(folder), reason(&error))
+        })?;
     }
     Ok(planned)
 }
@@ -283,11 +284,7 @@ fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
 }
 
 /// Puts contents in the place of those of a file that was read, unless it changed since.
-fn put_in_place(
-    path: &Path,
-    contents: &[impl AsRef<[u8]>],
-    before: &Bytes,
-) -> Result<(), String> {
+fn put_in_place(path: &Path, contents: &[impl AsRef<[u8]>], before: &Bytes) -> Result<(), String> {
     let replaced = fs::canonicalize(path).and_then(|place| match before.stamp() {
         Some(stamp) => files::replace(&place, contents, stamp),
         None => Err(io::Error::other("it is not a regular file")),

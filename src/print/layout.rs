@@ -344,7 +344,12 @@ impl<'s> Layout<'s> {
         let first = self.pieces.next();
         let outer = first.is_some_and(|first| first.is(b'}') || self.is_label(&first));
         self.pieces.pos = start;
-        self.start_line(breaks, self.level.saturating_sub(usize::from(outer)));
+        // A comment stays beside what it stands behind.
+        if breaks == 0 && !self.writer.is_empty() && first.is_some_and(|it| !it.is_token()) {
+            self.writer.space();
+        } else {
+            self.start_line(breaks, self.level.saturating_sub(usize::from(outer)));
+        }
         self.end = held.start;
         let mut is_open = false;
         while self.pieces.after_blanks().0 < held.end as usize
