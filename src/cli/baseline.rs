@@ -234,8 +234,10 @@ mod tests {
             let text = wrong.repeat(n);
             // Two codes on one line.
             assert_eq!(bytes(&text), (2 * n, 2 * text.trim().len()));
-            let lines: String = (0..n).map(|at| format!("vadd.u32.u32 d, a{at}, b;\n")).collect();
-            assert_eq!(bytes(&lines), (n, lines.len() - n));
+            let lines: Vec<String> =
+                (0..n).map(|at| format!("vadd.u32.u32 d, a{at}, b;")).collect();
+            let lines = lines.join("\n");
+            assert_eq!(bytes(&lines), (n, lines.len() + 1 - n));
         }
     }
 

@@ -411,6 +411,8 @@ fn patch_name(path: &Path) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    type Change = fn(&Path);
+
     fn stamped(path: &Path, text: &str) -> Stamp {
         fs::write(path, text).unwrap();
         Access::Named.open(path).map(|(_, data)| Stamp::of(&data)).unwrap()
@@ -441,7 +443,7 @@ mod tests {
     fn what_changed_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ptx");
-        let changes: [(&str, fn(&Path)); 6] = [
+        let changes: &[(&str, Change)] = &[
             ("longer", |path| fs::write(path, "old and more").unwrap()),
             ("as long, later", |path| {
                 let file = File::options().write(true).open(path).unwrap();
@@ -473,7 +475,7 @@ mod tests {
             let error = replace(&path, &["text"], &stamp).unwrap_err().to_string();
             assert!(error.starts_with("the file ") || error.starts_with("it is "), "{error}");
             assert_eq!(fs::read(&path).ok(), left, "{what}");
-            if what == "a folder" {
+            if *what == "a folder" {
                 fs::remove_dir(&path).unwrap();
             }
             assert!(!path.exists() || only_file(folder.path()), "{what}");

@@ -118,15 +118,14 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
         return Err(too_large(&name));
     }
     let large = if length < LARGE { None } else { read_large(&file, length as usize) };
-    let held = match large {
-        Some(held) => held,
-        None => {
-            if length >= LARGE {
-                (&file).rewind().map_err(cannot)?;
-            }
-            let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
-            Held::Small(bytes.ok_or_else(|| too_large(&name))?)
+    let held = if let Some(held) = large {
+        held
+    } else {
+        if length >= LARGE {
+            (&file).rewind().map_err(cannot)?;
         }
+        let bytes = read_bounded(&file, length, limit).map_err(cannot)?;
+        Held::Small(bytes.ok_or_else(|| too_large(&name))?)
     };
     Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
 }

@@ -41,9 +41,9 @@ impl Listed {
         signals::watch();
         // No signal comes between making it and listing it.
         let mut listed = lock(&LISTED);
-        let (made, path) = make()?;
+        let (new, path) = make()?;
         listed.push(path.clone());
-        Ok((made, Listed(path)))
+        Ok((new, Listed(path)))
     }
 }
 
