@@ -673,16 +673,15 @@ fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     let mut found: Vec<(Code, usize, String)> =
         check(text, &CheckOptions::default().with_rules(rules))
             .iter()
-            .map(|it| match it.statement {
-                Some(span) => {
-                    (it.code, statements.binary_search(&span.start).unwrap(), String::new())
+            .map(|it| {
+                if let Some(span) = it.statement {
+                    let at = statements.binary_search(&span.start).expect("a statement");
+                    return (it.code, at, String::new());
                 }
-                None => {
-                    let at = it.span.start as usize;
-                    let comment = comments.iter().position(|(range, _)| range.contains(&at));
-                    let comment = comment.unwrap_or_else(|| panic!("{it:?} {text:?}"));
-                    (it.code, comment, it.message.clone())
-                }
+                let at = it.span.start as usize;
+                let comment = comments.iter().position(|(range, _)| range.contains(&at));
+                let comment = comment.unwrap_or_else(|| panic!("{it:?} {text:?}"));
+                (it.code, comment, it.message.clone())
             })
             .collect();
     found.sort();

@@ -203,7 +203,11 @@ impl Suppressions {
             }
         }
         // Each is to be marked as used.
-        places.into_iter().fold(false, |any, place| self.ask(place, diagnostic.code) || any)
+        let mut covered = false;
+        for place in places {
+            covered |= self.ask(place, diagnostic.code);
+        }
+        covered
     }
 
     /// The place of the comments inside a statement, if there are any.

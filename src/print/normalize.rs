@@ -16,13 +16,13 @@ use crate::syntax::{TokenKind, statement_tokens};
 /// Spellings that only the manual rules out: their fixes keep the meaning.
 const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 
+/// Edits, and video instructions of a text that may have suppressions.
+pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
+
 /// Edits of tokens of legal video instructions, in the order of the text, and
 /// where all video instructions stand, if the text may have suppressions; or the
 /// errors that leave the structure of the text in doubt.
-pub(super) fn edits(
-    source: &str,
-    explicit: bool,
-) -> Result<(Vec<Edit>, Option<Vec<Span>>), Vec<Diagnostic>> {
+pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
     let mut found = Found::default();
     let is_marked = lint::may_be_marked(source);
     let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
