@@ -1,6 +1,6 @@
 //! The PTX in the `asm` statements of another language.
 
-use super::{CheckOptions, Checker, is_wanted};
+use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::ast::Instruction;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand};
@@ -14,13 +14,13 @@ use crate::syntax::{
 };
 
 /// Checks the video instructions in a source that is text; `count` is called for
-/// each.
+/// each, and `take` with what is found in each `asm`, in the order of the text.
 pub(super) fn visit(
     source: &str,
     options: &CheckOptions,
     mut count: impl FnMut(),
-) -> Vec<Diagnostic> {
-    let mut diagnostics = Vec::new();
+    take: Take<'_>,
+) {
     let mut known = Known::default();
     // Most hold none.
     for asm in embed::statements_with(source, b'v') {
@@ -34,13 +34,13 @@ pub(super) fn visit(
         let mut checker =
             EmbeddedChecker { asm: &asm, source, checker, found: Vec::new(), count: &mut count };
         read_in(&asm.text, context, &mut checker);
-        diagnostics.append(&mut checker.found);
+        let mut diagnostics = checker.found;
         let Checker { diagnostics: found, memo, .. } = checker.checker;
         known = memo.into_known();
         diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
+        sort(&mut diagnostics);
+        take(diagnostics);
     }
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
-    diagnostics
 }
 
 /// Where an operand is declared, as a place behind the text.

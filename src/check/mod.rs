@@ -2,6 +2,8 @@
 //! validated instructions, or diagnostics.
 
 mod embedded;
+#[cfg(feature = "cli")]
+mod in_order;
 mod instruction;
 mod modifiers;
 mod operands;
@@ -10,6 +12,8 @@ mod parallel;
 mod structure;
 mod suggest;
 
+#[cfg(feature = "cli")]
+pub(crate) use in_order::check_in_order;
 #[cfg(feature = "cli")]
 pub(crate) use parallel::{Part, check_part, parse_part, part_gates, parts_end, visit_part};
 
@@ -128,21 +132,52 @@ pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 /// As [`check`], with the number of statements that are, or were meant to be,
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
-    check_previewed(source, Preview::of(source), options)
+    // There is room for all.
+    check_previewed(source, Preview::of(source), options, usize::MAX).unwrap_or_default()
 }
 
+/// `None` if there are more findings than there is room for.
 fn check_previewed(
     source: &str,
     preview: Preview,
     options: &CheckOptions,
-) -> (usize, Vec<Diagnostic>) {
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
     let mut diagnostics = match (options.language, preview.unreadable) {
-        (Language::Cuda, None) => embedded::visit(source, options, || count += 1),
-        (_, unreadable) => visit_by(false, source, unreadable, options, &mut |_| count += 1).0,
+        (Language::Cuda, None) => {
+            let mut kept = Kept { found: Vec::new(), room, is_full: false };
+            embedded::visit(source, options, || count += 1, &mut |found| kept.add(found));
+            kept.all()?
+        }
+        (_, unreadable) => {
+            visit_by(false, source, unreadable, options, room, &mut |_| count += 1)?.0
+        }
     };
     select(source, preview.is_marked, options, &mut diagnostics);
-    (count, diagnostics)
+    Some((count, diagnostics))
+}
+
+/// Findings as long as there is room for them.
+struct Kept {
+    found: Vec<Diagnostic>,
+    room: usize,
+    is_full: bool,
+}
+
+impl Kept {
+    fn add(&mut self, mut found: Vec<Diagnostic>) {
+        if self.is_full || self.found.len() + found.len() > self.room {
+            self.is_full = true;
+            self.found = Vec::new();
+        } else {
+            self.found.append(&mut found);
+        }
+    }
+
+    fn all(self) -> Option<Vec<Diagnostic>> {
+        (!self.is_full).then_some(self.found)
+    }
 }
 
 /// As [`check_counted`] of PTX, with [`read_plainly`]: what tests hold the other
@@ -153,26 +188,33 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
     let sink = &mut |_| count += 1;
     let unreadable = unreadable(source);
     let is_text = unreadable.is_none();
-    let mut diagnostics = visit_by(true, source, unreadable, options, sink).0;
+    let found = visit_by(true, source, unreadable, options, usize::MAX, sink);
+    let mut diagnostics = found.unwrap_or_default().0;
     select(source, is_text, options, &mut diagnostics);
     (count, diagnostics)
 }
 
-/// As [`check_counted`] with the threads of the pool at hand, where a text is
-/// large enough for it.
+/// As [`check_counted`], with the threads of the pool at hand if those may be used and a
+/// text is large enough for it. `None` if there are more findings than there is room for.
 #[cfg(feature = "cli")]
-pub(crate) fn check_in_parallel(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+pub(crate) fn check_up_to(
+    source: &str,
+    options: &CheckOptions,
+    in_parallel: bool,
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
     let preview = Preview::of(source);
     let found = match (&preview.unreadable, options.language) {
-        (None, Language::Ptx) => parallel::check(source, options),
+        (None, Language::Ptx) if in_parallel => parallel::check(source, options, room),
         _ => None,
     };
-    let Some((count, mut diagnostics)) = found else {
-        return check_previewed(source, preview, options);
+    let Some(found) = found else {
+        return check_previewed(source, preview, options, room);
     };
+    let (count, mut diagnostics) = found?;
     sort(&mut diagnostics);
     select(source, preview.is_marked, options, &mut diagnostics);
-    (count, diagnostics)
+    Some((count, diagnostics))
 }
 
 /// Reads a module with the `documented` dialect: every video instruction that
@@ -186,8 +228,8 @@ pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, V
     let mut statements = Vec::new();
     let preview = Preview::of(source);
     let sink = &mut |statement| statements.push(statement);
-    let (mut diagnostics, version, target) =
-        visit_by(false, source, preview.unreadable, options, sink);
+    let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
+    let (mut diagnostics, version, target) = found.unwrap_or_default();
     select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements }, diagnostics)
 }
@@ -206,6 +248,9 @@ fn select(
     }
 }
 
+/// Takes findings, which are in the order of the text and come after all before.
+pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
+
 /// Takes statements; one reader serves all that do.
 pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
 
@@ -214,28 +259,30 @@ pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
 pub(crate) fn visit(source: &str, options: &CheckOptions, sink: Sink<'_>) -> Run {
-    visit_by(false, source, unreadable(source), options, sink)
+    visit_by(false, source, unreadable(source), options, usize::MAX, sink).unwrap_or_default()
 }
 
+/// `None` if there are more findings than there is room for.
 fn visit_by(
     plainly: bool,
     source: &str,
     unreadable: Option<Diagnostic>,
     options: &CheckOptions,
+    room: usize,
     sink: Sink<'_>,
-) -> Run {
+) -> Option<Run> {
     if let Some(diagnostic) = unreadable {
-        return (vec![diagnostic], None, None);
+        return Some((vec![diagnostic], None, None));
     }
-    let mut checker = Checker::new(source, options, Known::default(), sink);
+    let mut checker = Checker::new(source, options, Known::default(), sink).with_room(room);
     if plainly {
         read_plainly(source, &mut checker);
     } else {
         read(source, &mut checker);
     }
-    let Checker { mut diagnostics, version, target, .. } = checker;
+    let Checker { mut diagnostics, version, target, is_full, .. } = checker;
     sort(&mut diagnostics);
-    (diagnostics, version, target)
+    (!is_full).then_some((diagnostics, version, target))
 }
 
 /// Structural problems come up later than they start.
@@ -333,6 +380,10 @@ struct Checker<'s, 'o> {
     /// Whether a legal instruction has a name that is not declared inside a
     /// function.
     outside: bool,
+    /// How many findings are kept. Where there are more, none are, and nothing more is
+    /// looked for.
+    room: usize,
+    is_full: bool,
 }
 
 impl<'s, 'o> Checker<'s, 'o> {
@@ -346,6 +397,20 @@ impl<'s, 'o> Checker<'s, 'o> {
             version: None,
             target: None,
             outside: false,
+            room: usize::MAX,
+            is_full: false,
+        }
+    }
+
+    fn with_room(self, room: usize) -> Self {
+        Checker { room, ..self }
+    }
+
+    /// Gives up if there are more findings than there is room for.
+    fn bound(&mut self) {
+        if self.diagnostics.len() > self.room {
+            self.is_full = true;
+            self.diagnostics = Vec::new();
         }
     }
 
@@ -443,16 +508,20 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     const INITIAL: u8 = b'v';
 
     fn wants(&self, opcode: &str) -> bool {
-        is_wanted(opcode)
+        !self.is_full && is_wanted(opcode)
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
         let (span, instruction, registers) = self.check(&statement, context);
         (self.sink)(VideoStatement { span, instruction, registers });
+        self.bound();
     }
 
     fn problem(&mut self, problem: Problem) {
-        self.diagnostics.push(structure::diagnostic(self.source, problem));
+        if !self.is_full {
+            self.diagnostics.push(structure::diagnostic(self.source, problem));
+            self.bound();
+        }
     }
 }
 

@@ -28,8 +28,8 @@ const END: &[u8] = b"\n}";
 
 /// The number of statements of a readable text that are meant to be video
 /// instructions, and the findings part by part; `None` where the text has to be
-/// read in order.
-pub(super) fn check(source: &str, options: &CheckOptions) -> Option<(usize, Vec<Diagnostic>)> {
+/// read in order. `Some(None)` if a part has more findings than there is room for.
+pub(super) fn check(source: &str, options: &CheckOptions, room: usize) -> Option<Found> {
     // Asking for the threads starts them, which takes a while.
     if source.len() < 2 * PART {
         return None;
@@ -40,25 +40,29 @@ pub(super) fn check(source: &str, options: &CheckOptions) -> Option<(usize, Vec<
     }
     // More parts than threads, as some take longer.
     let parts = cut(source, (source.len() / (4 * threads)).max(PART));
-    check_parts(source, &parts, options)
+    check_parts(source, &parts, options, room)
 }
+
+/// What [`check`](super::check_counted) gives, if there is room for it.
+type Found = Option<(usize, Vec<Diagnostic>)>;
 
 fn check_parts(
     source: &str,
     parts: &[Range<usize>],
     options: &CheckOptions,
-) -> Option<(usize, Vec<Diagnostic>)> {
+    room: usize,
+) -> Option<Found> {
     let surveyed: Vec<Survey<'_>> =
         parts.par_iter().map(|part| Survey::new(source, part)).collect::<Option<_>>()?;
     // Else it would be several modules.
     if surveyed.iter().skip(1).any(|part| part.declarations.is_module) {
         return None;
     }
-    let found: Vec<(usize, Vec<Diagnostic>)> = (0..parts.len())
+    let found: Vec<Found> = (0..parts.len())
         .into_par_iter()
         .map(|at| {
             if !surveyed[at].has_video {
-                return Some((0, Vec::new()));
+                return Some(Some((0, Vec::new())));
             }
             let before = surveyed[..at].iter().map(|part| &part.declarations);
             let context = Context::behind(before);
@@ -66,7 +70,7 @@ fn check_parts(
             let mut count = 0;
             let sink = &mut |_| count += 1;
             let checker = Checker::new(source, options, Known::default(), sink);
-            let mut checker = Sound { handler: checker, is_sound: true };
+            let mut checker = Sound { handler: checker.with_room(room), is_sound: true };
             let context =
                 read_part(&source[..parts[at].end], parts[at].start, context, &mut checker);
             // What the survey passed over may have declared something.
@@ -75,12 +79,19 @@ fn check_parts(
                 (declared.version, declared.target, declared.is_module) = (None, None, false);
             }
             let sound = checker.is_sound && declared == surveyed[at].declarations;
-            let Checker { diagnostics, .. } = checker.handler;
-            sound.then_some((count, diagnostics))
+            let Checker { diagnostics, is_full, .. } = checker.handler;
+            if is_full {
+                // Then the text is read in order, whatever else is found out here.
+                return Some(None);
+            }
+            sound.then_some(Some((count, diagnostics)))
         })
         .collect::<Option<_>>()?;
-    let count = found.iter().map(|(count, _)| count).sum();
-    Some((count, found.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect()))
+    let all = found.into_iter().collect::<Option<Vec<_>>>();
+    Some(all.map(|all| {
+        let count = all.iter().map(|(count, _)| count).sum();
+        (count, all.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
+    }))
 }
 
 /// Cuts a text behind lines that start with `}`, into parts of about a size.
@@ -280,7 +291,7 @@ mod tests {
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
-        let Some((count, mut diagnostics)) = check_parts(text, &parts, &options) else {
+        let Some((count, mut diagnostics)) = check_parts(text, &parts, &options, usize::MAX).flatten() else {
             return false;
         };
         super::super::sort(&mut diagnostics);

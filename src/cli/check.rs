@@ -23,7 +23,7 @@ use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target};
 use crate::check::{
-    CheckOptions, Dialect, Language, Part, check_counted, check_in_parallel, check_part,
+    CheckOptions, Dialect, Language, Part, check_in_order, check_part, check_up_to,
 };
 use crate::diagnostic::{Applicability, Diagnostic, Severity};
 use crate::embed::{self, SkipReason, Skipped};
@@ -264,6 +264,12 @@ impl Arguments {
         (self.fix || self.fix_only || self.add_ignore) && !self.diff
     }
 
+    /// Whether all findings of a file are needed at once: to tell how many there are
+    /// before the first, or to tell those on equal lines apart.
+    fn keeps_all(&self) -> bool {
+        matches!(self.format, Format::Sarif | Format::Junit | Format::Gitlab)
+    }
+
     /// Whether findings are reported.
     fn reports(&self) -> bool {
         !self.diff && !self.statistics && !self.fix_only
@@ -303,6 +309,10 @@ impl Source {
     }
 }
 
+/// Findings of one file that are kept at most, unless all are needed at once: with more,
+/// it is checked once more, and each is reported as it comes.
+const MANY: usize = 10_000;
+
 /// What became of one input.
 struct Checked {
     statements: usize,
@@ -328,6 +338,8 @@ struct Checked {
     unknown: Vec<String>,
     /// What a run fails on besides errors.
     denied: Vec<Denied>,
+    /// How to check it once more, if it has too many findings to keep.
+    many: Option<CheckOptions>,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -506,6 +518,22 @@ impl Run {
         Ok(if troubles > 0 { FAILED } else { 0 })
     }
 
+    /// Removes the findings that the baseline knows, or all that it is to know.
+    fn leave_known(
+        &mut self,
+        arguments: &Arguments,
+        path: Option<&Path>,
+        source: &str,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        if let Some(baseline) = &mut self.baseline {
+            baseline.take(path, source, found);
+            if arguments.update_baseline && path.is_some() {
+                found.clear();
+            }
+        }
+    }
+
     fn run(mut self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         let (inputs, mut troubles) = self.inputs(arguments);
         // Several have a core each, which takes less time in all.
@@ -541,14 +569,6 @@ impl Run {
                     continue;
                 }
             };
-            let source = checked.source.text();
-            if let Some(baseline) = &mut self.baseline {
-                let path = checked.path.as_deref();
-                baseline.take(path, &source, &mut checked.diagnostics);
-                if arguments.update_baseline && path.is_some() {
-                    checked.diagnostics.clear();
-                }
-            }
             totals.add(&checked);
             for message in checked.unknown.drain(..) {
                 if said.insert(message.clone()) {
@@ -556,14 +576,11 @@ impl Run {
                     trouble(&message);
                 }
             }
-            let Checked { name, diagnostics, .. } = &checked;
             if let Some(message) = &checked.trouble {
                 troubles += 1;
                 out.stream.flush()?;
                 trouble(message);
             }
-            // The stream is line-buffered; a file goes out in one piece.
-            text.clear();
             if let Some(shown) = &checked.text {
                 totals.changed += usize::from(arguments.diff);
                 if filter {
@@ -573,26 +590,40 @@ impl Run {
                     out.write_diff(shown)?;
                 }
             }
-            if arguments.reports() {
-                if diagnostics.is_empty() {
-                    reporter.clean(&mut text, name)?;
-                } else {
-                    let denied = checked.denied.clone();
-                    reporter.failing(move |found| {
-                        found.severity == Severity::Error
-                            || denied.iter().any(|denied| denied.holds_for(found))
-                    });
-                    let file = FileReport { path: name, source: &source, diagnostics };
-                    reporter.file(&mut text, &file)?;
+            let denied = checked.denied.clone();
+            reporter.failing(move |found| {
+                found.severity == Severity::Error
+                    || denied.iter().any(|denied| denied.holds_for(found))
+            });
+            let source = checked.source.text();
+            let mut is_clean = true;
+            let mut tell = |mut found: Vec<Diagnostic>| -> io::Result<()> {
+                self.leave_known(arguments, checked.path.as_deref(), &source, &mut found);
+                totals.add_findings(&checked.denied, &found);
+                if !arguments.reports() || found.is_empty() {
+                    return Ok(());
                 }
+                is_clean = false;
+                let file =
+                    FileReport { path: &checked.name, source: &source, diagnostics: &found };
+                reporter.file(&mut text, &file)?;
+                // The stream is line-buffered; this goes out in one piece.
+                put_text(&mut text, report.as_mut(), filter.then_some(&mut errors), out)
+            };
+            tell(std::mem::take(&mut checked.diagnostics))?;
+            if let Some(options) = &checked.many {
+                let mut told = Ok(());
+                let count = check_in_order(&source, options, &mut |found| {
+                    if told.is_ok() {
+                        told = tell(found);
+                    }
+                });
+                told?;
+                totals.statements += count;
             }
-            // What a filter prints is taken for the text.
-            if let Some((_, report)) = &mut report {
-                report.append(&mut text);
-            } else if filter {
-                errors.write_all(&text)?;
-            } else {
-                out.stream.write_all(&text)?;
+            if is_clean && arguments.reports() {
+                reporter.clean(&mut text, &checked.name)?;
+                put_text(&mut text, report.as_mut(), filter.then_some(&mut errors), out)?;
             }
             paths.extend(checked.path);
         }
@@ -714,6 +745,7 @@ impl Run {
             skipped: Vec::new(),
             unknown: unknown(&options),
             denied,
+            many: None,
         };
         if let Some(bytes) = &bytes
             && language == Language::Cuda
@@ -726,18 +758,23 @@ impl Run {
             // Nothing is found in it.
             (None, _) => {}
             (Some(bytes), None) => {
-                let check = if alone { check_in_parallel } else { check_counted };
+                let room = if arguments.keeps_all() { usize::MAX } else { MANY };
                 let source = decoded(&bytes);
-                let (statements, diagnostics) = check(&source, &options);
-                checked.statements = statements;
-                if arguments.summarizes() {
-                    checked.mendable = offers(&source, &options, &diagnostics);
+                let found = check_up_to(&source, &options, alone, room);
+                if let (Some((_, diagnostics)), true) = (&found, arguments.summarizes()) {
+                    checked.mendable = offers(&source, &options, diagnostics);
                 }
                 drop(source);
-                if !diagnostics.is_empty() {
+                match found {
+                    Some((statements, diagnostics)) => {
+                        checked.statements = statements;
+                        checked.diagnostics = diagnostics;
+                    }
+                    None => checked.many = Some(options),
+                }
+                if checked.many.is_some() || !checked.diagnostics.is_empty() {
                     checked.source = Source::Read(bytes);
                 }
-                checked.diagnostics = diagnostics;
             }
             (Some(bytes), Some(most)) => {
                 mend(input, &bytes, &options, most, arguments, look, &mut checked);
@@ -745,6 +782,23 @@ impl Run {
         }
         Ok(checked)
     }
+}
+
+/// Puts text where the report goes, and empties it: what a filter prints would be taken
+/// for the text that it filters.
+fn put_text(
+    text: &mut Vec<u8>,
+    report: Option<&mut (PathBuf, Vec<u8>)>,
+    errors: Option<&mut impl Write>,
+    out: &mut Output,
+) -> io::Result<()> {
+    match (report, errors) {
+        (Some((_, report)), _) => report.extend_from_slice(text),
+        (None, Some(errors)) => errors.write_all(text)?,
+        (None, None) => out.stream.write_all(text)?,
+    }
+    text.clear();
+    Ok(())
 }
 
 /// What is to be said of a target and a version that were asked for, and that
@@ -837,6 +891,8 @@ struct Totals {
     changed: usize,
     /// As for each file.
     mendable: [usize; 2],
+    /// Files with too many findings to try their fixes.
+    untried: usize,
     /// Whether there are video instructions of no known target.
     targetless: bool,
     /// How many `asm` statements were not read.
@@ -850,16 +906,22 @@ impl Totals {
         self.files += 1;
         self.statements += checked.statements;
         self.mended += checked.mended;
-        self.counts.add(&checked.diagnostics);
-        self.targetless |= checked.targetless && checked.statements > 0;
+        self.untried += usize::from(checked.many.is_some());
+        let has_some = checked.statements > 0 || checked.many.is_some();
+        self.targetless |= checked.targetless && has_some;
         for skipped in &checked.skipped {
             *self.skipped.entry(skipped.reason).or_default() += 1;
         }
         for (sum, count) in self.mendable.iter_mut().zip(checked.mendable) {
             *sum += count;
         }
-        for diagnostic in &checked.diagnostics {
-            self.denied |= checked.denied.iter().any(|denied| denied.holds_for(diagnostic));
+    }
+
+    /// Adds findings of a file, of which a run fails on some that are no errors.
+    fn add_findings(&mut self, denied: &[Denied], found: &[Diagnostic]) {
+        self.counts.add(found);
+        for diagnostic in found {
+            self.denied |= denied.iter().any(|denied| denied.holds_for(diagnostic));
             *self.codes.entry(diagnostic.code).or_default() += 1;
             if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
                 *self.fixable.entry(diagnostic.code).or_default() += 1;

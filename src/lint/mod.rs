@@ -22,6 +22,8 @@ pub(crate) use fix::offers;
 pub use fix::{Fixed, choose_fix, fix};
 pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
 pub use select::{RuleSet, Selector};
+#[cfg(feature = "cli")]
+pub(crate) use suppress::Suppressions;
 pub(crate) use suppress::{MARK, covered_lines, may_be_marked, split, suppress};
 pub use table::table;
 

@@ -128,7 +128,7 @@ impl Group {
 }
 
 /// The suppressions of a text.
-pub(super) struct Suppressions {
+pub(crate) struct Suppressions {
     /// In the order of the text.
     pub(super) list: Vec<Suppression>,
     pub(super) index: LineIndex,
@@ -143,7 +143,7 @@ pub(super) struct Suppressions {
 }
 
 impl Suppressions {
-    pub(super) fn read(source: &str, language: Language) -> Suppressions {
+    pub(crate) fn read(source: &str, language: Language) -> Suppressions {
         let comments = comments(source, language);
         let index = LineIndex::new(source);
         let scopes = place::scopes(source, language, &comments, &index);
@@ -171,7 +171,7 @@ impl Suppressions {
     }
 
     /// Whether a finding is suppressed; notes by what.
-    fn cover(&mut self, diagnostic: &Diagnostic) -> bool {
+    pub(crate) fn cover(&mut self, diagnostic: &Diagnostic) -> bool {
         if self.list.is_empty() {
             return false;
         }
@@ -246,7 +246,11 @@ impl Suppressions {
     }
 
     /// What is wrong with the comments, once all findings were asked for.
-    fn complaints(mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    pub(crate) fn complaints(
+        &mut self,
+        source: &str,
+        options: &CheckOptions,
+    ) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
         for suppression in &self.list {
             found.extend(suppression.blanket());
