@@ -235,7 +235,7 @@ vadd.u32.u32.u32 d, a, b;\t2\t2";
     0x00000003
     error: V101 there is no instruction `add` (line 14)
     error: V006 something follows the instruction (line 15)
-    error: V006 expected an instruction, found `;` (line 16)
+    error: V006 the instruction breaks off (line 16)
     error: malformed line: not UTF-8 (line 17)
     0x00000004
     -- stderr --

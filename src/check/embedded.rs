@@ -15,12 +15,7 @@ use crate::syntax::{
 
 /// Checks the video instructions in a source that is text; `count` is called for
 /// each, and `take` with what is found in each `asm`, in the order of the text.
-pub(super) fn visit(
-    source: &str,
-    options: &CheckOptions,
-    mut count: impl FnMut(),
-    take: Take<'_>,
-) {
+pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(), take: Take<'_>) {
     let mut known = Known::default();
     // Most hold none.
     for asm in embed::statements_with(source, b'v') {

@@ -277,7 +277,9 @@ mod tests {
     fn texts_with_too_many_are_told() {
         use crate::check::check_up_to;
 
-        for (piece, language) in [("vadd.s32.s32 a, b, c;\n", Language::Ptx), (SOURCE[0], Language::Cuda)] {
+        for (piece, language) in
+            [("vadd.s32.s32 a, b, c;\n", Language::Ptx), (SOURCE[0], Language::Cuda)]
+        {
             let options = CheckOptions::default().with_language(language);
             let text = piece.repeat(20);
             let found = |room, text: &str| check_up_to(text, &options, false, room);

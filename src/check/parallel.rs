@@ -291,7 +291,9 @@ mod tests {
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
-        let Some((count, mut diagnostics)) = check_parts(text, &parts, &options, usize::MAX).flatten() else {
+        let Some((count, mut diagnostics)) =
+            check_parts(text, &parts, &options, usize::MAX).flatten()
+        else {
             return false;
         };
         super::super::sort(&mut diagnostics);

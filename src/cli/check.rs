@@ -604,8 +604,7 @@ impl Run {
                     return Ok(());
                 }
                 is_clean = false;
-                let file =
-                    FileReport { path: &checked.name, source: &source, diagnostics: &found };
+                let file = FileReport { path: &checked.name, source: &source, diagnostics: &found };
                 reporter.file(&mut text, &file)?;
                 // The stream is line-buffered; this goes out in one piece.
                 put_text(&mut text, report.as_mut(), filter.then_some(&mut errors), out)

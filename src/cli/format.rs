@@ -248,7 +248,7 @@ fn treat(
     let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
     // What cannot be read is told of first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
-    kind.must_be_ptx(&input.name(), small.as_deref().unwrap_or_default())?;
+    kind.must_be_ptx(&visible_path(arguments.shown(input)), small.as_deref().unwrap_or_default())?;
     // Where a link points to is what is replaced.
     let path = match input {
         Input::Stdin => None,

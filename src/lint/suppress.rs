@@ -246,11 +246,7 @@ impl Suppressions {
     }
 
     /// What is wrong with the comments, once all findings were asked for.
-    pub(crate) fn complaints(
-        &mut self,
-        source: &str,
-        options: &CheckOptions,
-    ) -> Vec<Diagnostic> {
+    pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
         for suppression in &self.list {
             found.extend(suppression.blanket());

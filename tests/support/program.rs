@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The checkout.
 pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -41,15 +41,20 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
         .expect("the program starts")
 }
 
-/// Runs the program in a folder on some input.
-pub(crate) fn vptx_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
+/// Runs the program in a folder on some input, whose output may be any bytes.
+pub(crate) fn output_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = start(folder, arguments);
     let mut input = child.stdin.take().expect("a pipe");
-    let output = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         // The program may write before it has read everything, or end early.
         scope.spawn(move || input.write_all(stdin));
         child.wait_with_output().expect("the program ends")
-    });
+    })
+}
+
+/// Runs the program in a folder on some input.
+pub(crate) fn vptx_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
+    let output = output_in(folder, arguments, stdin);
     Run {
         status: output.status.code().expect("no signal"),
         stdout: String::from_utf8(output.stdout).expect("UTF-8"),

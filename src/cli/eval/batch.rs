@@ -14,6 +14,7 @@ use crate::cli::input::reason;
 use crate::cli::{FAILED, FOUND, Output, trouble};
 use crate::ir::{Input, Program, Semantics};
 use crate::lint::Code;
+use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};
 
 /// Texts whose programs are kept.
@@ -126,7 +127,7 @@ impl<'b> Batch<'b> {
         let (name, input): (String, Box<dyn Read>) = if path.as_os_str() == "-" {
             ("standard input".into(), Box::new(io::stdin().lock()))
         } else {
-            let name = format!("`{}`", crate::report::visible_path(path));
+            let name = format!("`{}`", visible_path(path));
             match File::open(path) {
                 Ok(file) => (name, Box::new(file)),
                 Err(error) => return Ok(unreadable(&name, &error)),
@@ -143,6 +144,10 @@ impl<'b> Batch<'b> {
             // Whoever waits for an answer before going on gets it.
             if lines.must_read() {
                 writer.flush()?;
+            }
+            // Who asks no more needs no more answers.
+            if writer.get_ref().is_closed {
+                break;
             }
             let answered = match lines.next(&mut line) {
                 Ok(Line::End) => break,
@@ -228,7 +233,7 @@ impl<'b> Batch<'b> {
             let Failure { code, message } = failure;
             // What a line is called that has no finding's code.
             let line = if code.starts_with('V') { "" } else { " line:" };
-            writeln!(out, "error: {code}{line} {message} (line {number})")?;
+            writeln!(out, "error: {code}{line} {} (line {number})", visible(message))?;
         }
         Ok(FOUND)
     }
