@@ -1,8 +1,6 @@
 //! Maps whose keys are hashed on every instruction, or at every start.
 
-use std::collections::HashMap;
-#[cfg(feature = "cli")]
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 #[cfg(not(feature = "cli"))]
 use std::hash::RandomState;
 
@@ -13,5 +11,4 @@ use foldhash::fast::RandomState;
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// A set of the same kind.
-#[cfg(feature = "cli")]
 pub(crate) type Set<K> = HashSet<K, RandomState>;

@@ -1,13 +1,17 @@
 //! The PTX in the `asm` statements of another language.
 
+use std::cell::OnceCell;
+
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::ast::Instruction;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand};
+use crate::hash::{Map, Set};
 use crate::ir::{Input, Semantics};
 use crate::isa::Mnemonic;
 use crate::lint::{Code, Known};
 use crate::source::Span;
+use crate::syntax::lexer::word_end;
 use crate::syntax::{
     Context, Handler, OperandClass, Problem, RawInstruction, Statement, SymbolKind, Token,
     TokenKind, read_in,
@@ -26,8 +30,14 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
         // Nobody asks for the instructions themselves.
         let mut sink = drop;
         let checker = Checker::new(&asm.text, options, known, &mut sink);
-        let mut checker =
-            EmbeddedChecker { asm: &asm, source, checker, found: Vec::new(), count: &mut count };
+        let mut checker = EmbeddedChecker {
+            asm: &asm,
+            source,
+            checker,
+            found: Vec::new(),
+            count: &mut count,
+            index: OnceCell::new(),
+        };
         read_in(&asm.text, context, &mut checker);
         let mut diagnostics = checker.found;
         let Checker { diagnostics: found, memo, .. } = checker.checker;
@@ -74,6 +84,7 @@ struct EmbeddedChecker<'t, 's, 'o, C> {
     /// What is found on operands, as findings in the source.
     found: Vec<Diagnostic>,
     count: C,
+    index: OnceCell<Index<'t>>,
 }
 
 impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
@@ -107,14 +118,17 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
     fn problem(&mut self, _: Problem) {}
 }
 
-impl<C> EmbeddedChecker<'_, '_, '_, C> {
+impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
     /// Whether a statement is PTX, and not that of another machine that has
     /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
         let text = |token: &Token| token.span.text(&self.asm.text);
         let tokens = statement.tokens;
         let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
-        let opcode = words.clone().next().map_or("", text);
+        let Some(opcode) = words.clone().next().map(text) else {
+            // It is wanted for its types.
+            return true;
+        };
         let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
         let types = modifiers
             .filter(|token| {
@@ -129,14 +143,19 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
         let complete = tokens.last().is_some_and(|last| last.is(b';'));
         let is_operand = |token: &Token| {
             self.operand(text(token)).is_some()
-                || self.asm.unknown_operands().any(|(_, span)| span == token.span)
+                || self.asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
         };
         complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
     }
 
     /// The operand of a placeholder, and its number.
     fn operand(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'_>)> {
-        self.asm.operands.iter().enumerate().find(|(_, it)| it.placeholder == placeholder)
+        let number = *self.index().operands.get(placeholder)?;
+        Some((number, &self.asm.operands[number]))
+    }
+
+    fn index(&self) -> &Index<'t> {
+        self.index.get_or_init(|| Index::new(self.asm))
     }
 
     /// A finding at a place of the text.
@@ -151,10 +170,7 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
         let before = self.found.len();
         let count = self.asm.operands.len();
         let asm = self.asm;
-        for (name, span) in asm.unknown_operands() {
-            if span.start < statement.start || span.end > statement.end {
-                continue;
-            }
+        for (name, span) in asm.unknown_operands_in(statement) {
             let help = match count {
                 0 => "it has no operands".to_string(),
                 1 => "it has one operand, number 0".to_string(),
@@ -180,10 +196,10 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
             let Some((number, output)) = self.operand(register.name()) else {
                 continue;
             };
-            let digits = number.to_string();
-            let tied = self.asm.operands.iter().any(|other| other.constraint == digits);
-            let before = &self.asm.text[..span.start as usize];
-            if !output.constraint.starts_with('=') || tied || mentions(before, register.name()) {
+            let Index { constraints, mentioned, .. } = self.index();
+            let tied = constraints.contains(&*number.to_string());
+            let before = mentioned.get(register.name()).is_some_and(|&at| at < span.start);
+            if !output.constraint.starts_with('=') || tied || before {
                 continue;
             }
             let name = self.asm.spelled(register.name());
@@ -224,12 +240,31 @@ impl<C> EmbeddedChecker<'_, '_, '_, C> {
     }
 }
 
-/// Whether a text has a word.
-fn mentions(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let after = text[at + word.len()..].chars().next();
-        after.is_none_or(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '$'))
-    })
+/// What is asked of an `asm` for each of its statements, found once.
+struct Index<'t> {
+    /// The number of the operand of each placeholder.
+    operands: Map<&'t str, usize>,
+    /// The constraints, among them numbers of outputs whose place is that of an input
+    /// as well.
+    constraints: Set<&'t str>,
+    /// Where each word that starts with a `%` stands first.
+    mentioned: Map<&'t str, u32>,
+}
+
+impl<'t> Index<'t> {
+    fn new(asm: &'t Asm<'_>) -> Index<'t> {
+        let mut operands = Map::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            operands.entry(operand.placeholder.as_str()).or_insert(at);
+        }
+        let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
+        let mut mentioned = Map::default();
+        for at in memchr::memchr_iter(b'%', asm.text.as_bytes()) {
+            let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
+            mentioned.entry(word).or_insert(at as u32);
+        }
+        Index { operands, constraints, mentioned }
+    }
 }
 
 /// A finding in the text of an `asm`, as one in the source.

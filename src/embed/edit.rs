@@ -6,7 +6,7 @@
 
 use super::Asm;
 use super::scan::{Cursor, Literal};
-use super::template::{Names, decode, refill};
+use super::template::{decode, refill};
 use crate::source::Span;
 
 /// Columns to which the literals of new lines are indented at most.
@@ -154,14 +154,12 @@ fn says(
     if cursor.pos != window.len() {
         return false;
     }
-    let mut names = Names::new(asm.operands.iter().map(|operand| operand.name));
-    let mut placeholders: Vec<&str> =
-        asm.operands.iter().map(|operand| operand.placeholder.as_str()).collect();
-    for unknown in &asm.unknown {
-        names.add_unknown(&unknown.spelling);
-        placeholders.push(&unknown.placeholder);
-    }
-    let read = refill(&decode(&window, &literals), asm.mode(), names, &placeholders);
+    let read = refill(&decode(&window, &literals), asm.mode(), &asm.names, |index| {
+        match index.checked_sub(asm.operands.len()) {
+            None => Some(asm.operands[index].placeholder.as_str()),
+            Some(unknown) => asm.unknown.get(unknown).map(|it| it.placeholder.as_str()),
+        }
+    });
     let expected =
         [&asm.text[start..span.start as usize], replacement, &asm.text[span.end as usize..end]];
     read.is_some_and(|read| read == expected.concat())

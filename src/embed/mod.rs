@@ -27,7 +27,7 @@ use scan::{Literal, Operand, Scanner, Statement};
 #[cfg(feature = "cli")]
 pub(crate) use scan::{Piece, pieces};
 pub use scan::{SkipReason, Skipped};
-use template::{Expanded, Map, Mode, Spelling, Unknown, decode, expand};
+use template::{Expanded, Map, Mode, Names, Spelling, Unknown, decode, expand};
 
 use crate::source::Span;
 
@@ -114,6 +114,7 @@ pub struct Asm<'s> {
     /// Whether it belongs to a line of the preprocessor.
     in_directive: bool,
     spelling: Spelling,
+    names: Names<'s>,
     unknown: Vec<Unknown>,
     unknown_at: Vec<(usize, Span)>,
 }
@@ -167,7 +168,7 @@ impl<'s> Asm<'s> {
         let template = decode(source, &statement.template);
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
         let mode = mode(statement.extended, !operands.is_empty());
-        let Expanded { mapped, placeholders, unknown, unknown_at, spelling } =
+        let Expanded { names, mapped, placeholders, unknown, unknown_at, spelling } =
             expand(template, mode, &names);
         for (operand, placeholder) in operands.iter_mut().zip(placeholders) {
             operand.placeholder = placeholder;
@@ -181,6 +182,7 @@ impl<'s> Asm<'s> {
             literals: statement.template,
             in_directive: statement.in_directive,
             spelling,
+            names,
             unknown,
             unknown_at,
         })
@@ -229,6 +231,13 @@ impl<'s> Asm<'s> {
     /// the source spells them, and where the text has their placeholders.
     pub fn unknown_operands(&self) -> impl Iterator<Item = (&str, Span)> {
         self.unknown_at.iter().map(|&(index, span)| (self.unknown[index].spelling.as_str(), span))
+    }
+
+    /// Those of [`Asm::unknown_operands`] in a span of the text.
+    pub(crate) fn unknown_operands_in(&self, span: Span) -> impl Iterator<Item = (&str, Span)> {
+        let first = self.unknown_at.partition_point(|(_, at)| at.start < span.start);
+        let inside = self.unknown_at[first..].iter().take_while(move |(_, at)| at.end <= span.end);
+        inside.map(|&(index, at)| (self.unknown[index].spelling.as_str(), at))
     }
 
     fn mode(&self) -> Mode {

@@ -245,7 +245,7 @@ struct Part {
 }
 
 /// What references mean: operands first, then those without one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Names<'a> {
     by_name: HashMap<&'a str, usize>,
     operands: usize,
@@ -255,7 +255,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Operands have a name or not. Of two of the same name, the first counts.
-    pub(super) fn new(operands: impl Iterator<Item = Option<&'a str>>) -> Names<'a> {
+    fn new(operands: impl Iterator<Item = Option<&'a str>>) -> Names<'a> {
         let mut by_name = HashMap::new();
         let mut count = 0;
         for name in operands {
@@ -268,7 +268,7 @@ impl<'a> Names<'a> {
     }
 
     /// Makes a reference known that has no operand.
-    pub(super) fn add_unknown(&mut self, spelling: &str) -> usize {
+    fn add_unknown(&mut self, spelling: &str) -> usize {
         let next = self.operands + self.unknown.len();
         match self.unknown.get(spelling) {
             Some(&index) => index,
@@ -276,13 +276,22 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Number of a reference that is spelled like this.
-    fn index(&mut self, spelling: &str) -> usize {
-        let operand = match name_of(spelling) {
+    /// Number of the operand whose reference is spelled like this.
+    fn operand(&self, spelling: &str) -> Option<usize> {
+        match name_of(spelling) {
             Some(name) => self.by_name.get(name).copied(),
             None => spelling[1..].parse().ok().filter(|&number| number < self.operands),
-        };
-        operand.unwrap_or_else(|| self.add_unknown(spelling))
+        }
+    }
+
+    /// Number of a reference that is spelled like this.
+    fn index(&mut self, spelling: &str) -> usize {
+        self.operand(spelling).unwrap_or_else(|| self.add_unknown(spelling))
+    }
+
+    /// As [`Names::index`], of a reference that is known.
+    fn known(&self, spelling: &str) -> Option<usize> {
+        self.operand(spelling).or_else(|| self.unknown.get(spelling).copied())
     }
 }
 
@@ -292,7 +301,7 @@ fn name_of(spelling: &str) -> Option<&str> {
 }
 
 /// Finds what is to be replaced in a template.
-fn parts(template: &str, mode: Mode, names: &mut Names<'_>) -> Vec<Part> {
+fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Part> {
     let bytes = template.as_bytes();
     let mut parts = Vec::new();
     let mut at = 0;
@@ -307,10 +316,10 @@ fn parts(template: &str, mode: Mode, names: &mut Names<'_>) -> Vec<Part> {
             Some(b'%') => (Kind::Percent { twice: true }, start + 2),
             Some(b'=') => (Kind::Unique, start + 2),
             _ if digits > start + 1 => {
-                (Kind::Reference(names.index(&template[start..digits])), digits)
+                (Kind::Reference(index(&template[start..digits])), digits)
             }
             Some(b'[') if word > start + 2 && bytes.get(word) == Some(&b']') => {
-                (Kind::Reference(names.index(&template[start..=word])), word + 1)
+                (Kind::Reference(index(&template[start..=word])), word + 1)
             }
             Some(&byte) if mode == Mode::Full && !byte.is_ascii_alphabetic() && byte != b'[' => {
                 let dropped = template[start + 1..].chars().next().map_or(0, char::len_utf8);
@@ -417,7 +426,8 @@ pub(super) struct Unknown {
 }
 
 /// A template that was read.
-pub(super) struct Expanded {
+pub(super) struct Expanded<'a> {
+    pub(super) names: Names<'a>,
     pub(super) mapped: Mapped,
     /// One for each operand.
     pub(super) placeholders: Vec<String>,
@@ -428,10 +438,15 @@ pub(super) struct Expanded {
 }
 
 /// Reads the `%` of a template whose operands have these names.
-pub(super) fn expand(template: Mapped, mode: Mode, operands: &[Option<&str>]) -> Expanded {
+pub(super) fn expand<'a>(
+    template: Mapped,
+    mode: Mode,
+    operands: &[Option<&'a str>],
+) -> Expanded<'a> {
     let positional = || (0..operands.len()).map(|n| format!("%{n}"));
     if operands.is_empty() && !template.text.contains('%') {
         return Expanded {
+            names: Names::new(std::iter::empty()),
             mapped: template,
             placeholders: Vec::new(),
             unknown: Vec::new(),
@@ -440,7 +455,7 @@ pub(super) fn expand(template: Mapped, mode: Mode, operands: &[Option<&str>]) ->
         };
     }
     let mut names = Names::new(operands.iter().copied());
-    let parts = parts(&template.text, mode, &mut names);
+    let parts = parts(&template.text, mode, |spelling| names.index(spelling));
 
     // How each reference is written: by its name if it is anywhere.
     let mut spellings: Vec<String> = positional().collect();
@@ -512,7 +527,7 @@ pub(super) fn expand(template: Mapped, mode: Mode, operands: &[Option<&str>]) ->
         .collect();
     placeholders.truncate(operands.len());
     let spelling = Spelling { words, operands: operands.len(), twice };
-    Expanded { mapped, placeholders, unknown, unknown_at, spelling }
+    Expanded { names, mapped, placeholders, unknown, unknown_at, spelling }
 }
 
 /// Words of the text that start with a `%` of its own.
@@ -544,13 +559,15 @@ fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
 
 /// The text of a template with placeholders that are settled; None if it refers
 /// to more than those.
-pub(super) fn refill(
+pub(super) fn refill<'a>(
     template: &Mapped,
     mode: Mode,
-    mut names: Names<'_>,
-    placeholders: &[&str],
+    names: &Names<'_>,
+    placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<String> {
-    let parts = parts(&template.text, mode, &mut names);
-    let (filled, _) = fill(template, &parts, |index| placeholders.get(index).copied())?;
+    let nothing = usize::MAX;
+    let parts =
+        parts(&template.text, mode, |spelling| names.known(spelling).unwrap_or(nothing));
+    let (filled, _) = fill(template, &parts, placeholder)?;
     Some(filled.text)
 }

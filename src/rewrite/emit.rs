@@ -1,5 +1,6 @@
 //! Sequences as text.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use thiserror::Error;
@@ -28,6 +29,19 @@ fn is_free(prefix: &str, source: &str) -> bool {
     memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_none()
 }
 
+/// The numbers of all prefixes such as `%vptx1_` that occur in a text.
+fn taken_numbers(source: &str) -> HashSet<u32> {
+    let stem = PREFIX.trim_end_matches('_');
+    let number = |at: usize| -> Option<u32> {
+        let rest = &source[at + stem.len()..];
+        let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
+        // As numbers are written here, without zeros before them.
+        let is_written_so = rest[digits.len()..].starts_with('_') && !digits.starts_with('0');
+        digits.parse().ok().filter(|_| is_written_so)
+    };
+    memchr::memmem::find_iter(source.as_bytes(), stem.as_bytes()).filter_map(number).collect()
+}
+
 /// Letters and types of the classes.
 const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
 
@@ -45,13 +59,13 @@ impl FreshRegisters {
 
     /// Registers whose names occur nowhere in a text.
     pub fn avoiding(source: &str) -> FreshRegisters {
-        let mut prefix = String::from(PREFIX);
-        let mut number = 0u32;
-        while !is_free(&prefix, source) {
-            number += 1;
-            prefix = format!("%vptx{number}_");
+        if is_free(PREFIX, source) {
+            return FreshRegisters::starting(PREFIX.into());
         }
-        FreshRegisters::starting(prefix)
+        // One pass, however many are taken.
+        let taken = taken_numbers(source);
+        let free = (1..).find(|number| !taken.contains(number));
+        FreshRegisters::starting(format!("%vptx{}_", free.unwrap_or_default()))
     }
 
     /// Registers of the names that [`FreshRegisters::avoiding`] takes first.
