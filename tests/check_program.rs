@@ -190,6 +190,63 @@ fn costs_are_noted_for_a_target() {
     assert!(!read(&folder, "a.ptx").contains("vavrg4"), "{}", read(&folder, "a.ptx"));
 }
 
+/// A source may be built for targets that lack what would be written.
+#[test]
+fn what_is_cheaper_in_a_source_is_written_for_all_its_targets() {
+    let folder = Folder::new("targets");
+    let source = "\
+__device__ unsigned f(unsigned a, unsigned b, unsigned c) {
+    unsigned d;
+    asm(\"vmin2.u32.u32.u32 %0, %1, %2, %3;\" : \"=r\"(d) : \"r\"(a), \"r\"(b), \"r\"(c));
+    return d;
+}
+";
+    let fixed = |arguments: &[&str]| {
+        folder.write("k.cu", source);
+        let run = vptx_in(&folder.0, &[&["check", "--costs", "--fix"], arguments].concat(), b"");
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        (read(&folder, "k.cu"), run.stdout)
+    };
+    // One target does not say that there are no others.
+    for arguments in [&["--target", "sm_90", "k.cu"][..], &["k.cu"]] {
+        assert_eq!(fixed(arguments).0, source, "{arguments:?}");
+    }
+    let shown = concise(&folder, &["--costs", "--target", "sm_90"]);
+    assert!(shown.stdout.contains("on sm_90, an equivalent of"), "{}", shown.stdout);
+    // `min.u16x2` is there since sm_90.
+    let (text, said) = fixed(&["--target", "sm_90,sm_120", "k.cu"]);
+    assert!(text.contains("min.u16x2"), "{said}{text}");
+    for list in ["sm_75,sm_90", "sm_90,sm_75"] {
+        let (text, said) = fixed(&["--target", list, "k.cu"]);
+        assert!(!text.contains("u16x2"), "{said}{text}");
+    }
+    folder.write("vptx.toml", "[check]\ntarget = [\"sm_90\"]\n");
+    assert!(fixed(&["k.cu"]).0.contains("min.u16x2"));
+    folder.write("vptx.toml", "[check]\ntarget = []\n");
+    let none = vptx_in(&folder.0, &["check", "k.cu"], b"");
+    assert!(none.status == 2 && none.stderr.contains("names none"), "{}", none.stderr);
+    folder.write("vptx.toml", "");
+    folder.write("k.cu", source);
+    let old = concise(&folder, &["--target", "sm_90,sm_20,sm_75"]);
+    assert_eq!((old.status, codes(&old.stdout)), (1, vec!["V301"]), "{}", old.stdout);
+    let text = vptx_in(&folder.0, &["check", "--target", "sm_90,sm_20", "k.cu"], b"").stdout;
+    assert!(text.contains("one of the targets is sm_20"), "{text}");
+}
+
+/// What would take the place of an instruction is shown, without its indentation.
+#[test]
+fn replacements_are_shown() {
+    let text = "{\n\t\tvavrg4.u32.u32.u32 d, a, b, c;\n}\n";
+    let run = vptx(&["check", "--costs", "--target", "sm_90", "--language", "ptx", "-"], text);
+    let shown = run.stdout.split("help: ").nth(1).unwrap_or_default();
+    assert!(
+        shown.starts_with("an equivalent:\n        {\n            .reg .b32"),
+        "{}",
+        run.stdout
+    );
+    assert!(shown.contains("lop3.b32"), "{shown}");
+}
+
 #[test]
 fn warnings_are_denied() {
     let folder = kinds("check-deny");

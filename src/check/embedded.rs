@@ -101,6 +101,15 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
         (self.count)();
         let before = self.checker.diagnostics.len();
         let (span, instruction, _) = self.checker.check(&statement, context);
+        if self.checker.options.targets.is_empty() {
+            // A source may be built for targets that lack what would be written.
+            let found = self.checker.diagnostics[before..].iter_mut();
+            for diagnostic in found.filter(|diagnostic| diagnostic.code == Code::V601) {
+                for fix in &mut diagnostic.fixes {
+                    fix.applicability = Applicability::DisplayOnly;
+                }
+            }
+        }
         if self.unknown_operands(span) {
             // What is no instruction costs nothing.
             let found = self.checker.diagnostics.split_off(before);

@@ -167,15 +167,22 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<G
 fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
     let needs = video::forms(mnemonic)[0].requirement;
     let own = checked.context.target;
-    let target =
-        checked.options.target.map(|target| (target, None)).or(own.map(|(t, at)| (t, Some(at))));
+    let list = &checked.options.targets;
+    let oldest = list.iter().copied().min_by_key(|target| target.number);
+    let target = oldest
+        .or(checked.options.target)
+        .map(|target| (target, None))
+        .or(own.map(|(t, at)| (t, Some(at))));
     if let Some((target, at)) = target.filter(|(target, _)| target.number < needs.target.number) {
         let diagnostic = Diagnostic::new(
             Code::V301,
             span,
             format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
         )
-        .label(format!("the target is {target}"));
+        .label(match list.len() {
+            0 | 1 => format!("the target is {target}"),
+            _ => format!("one of the targets is {target}"),
+        });
         checked.push(match at {
             Some(at) => diagnostic
                 .related(at, "set here")

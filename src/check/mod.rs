@@ -77,6 +77,9 @@ pub struct CheckOptions {
     pub dialect: Dialect,
     /// A target to check against, instead of the module's own.
     pub target: Option<Target>,
+    /// The targets that a text is built for, if these are all; they count instead of
+    /// `target`. What is found holds for some of them, and what a fix writes for each.
+    pub targets: Vec<Target>,
     /// A PTX version to check against, instead of the module's own.
     pub ptx_version: Option<PtxVersion>,
     /// What to report.
@@ -102,6 +105,13 @@ impl CheckOptions {
     #[must_use]
     pub fn with_target(mut self, target: Option<Target>) -> CheckOptions {
         self.target = target;
+        self
+    }
+
+    /// These options with all the targets that a text is built for.
+    #[must_use]
+    pub fn with_targets(mut self, targets: Vec<Target>) -> CheckOptions {
+        self.targets = targets;
         self
     }
 
@@ -440,11 +450,15 @@ impl<'s, 'o> Checker<'s, 'o> {
             let place = Place {
                 statement: span,
                 own: self.target,
-                target: self.options.target.or(self.target),
                 version: self.options.ptx_version.or(self.version),
                 registers,
             };
-            let subject = Subject { source: self.source, raw, instruction, place };
+            let one = self.options.target.or(self.target);
+            let targets = match self.options.targets.as_slice() {
+                [] => one.as_slice(),
+                all => all,
+            };
+            let subject = Subject { source: self.source, raw, instruction, targets, place };
             let documented = self.options.dialect == Dialect::Documented;
             let Checker { options, memo, diagnostics, .. } = self;
             lint::run(options.rules, documented, &subject, memo, diagnostics);

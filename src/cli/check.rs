@@ -17,7 +17,7 @@ use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, Kind, LanguageName};
 use super::large::Parts;
 use super::progress::for_each;
-use super::settings::{Choices, Denied, Finder, Settings};
+use super::settings::{Choices, Denied, Finder, Settings, Targets};
 use super::show;
 use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
@@ -46,6 +46,10 @@ Without .version and .target in the text or on the command line nothing is
 gated, and undeclared registers are not reported, so that bare statements can
 be checked:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
+Of several targets, a finding holds for some of them, and what a fix writes for each.
+What becomes cheaper in a CUDA source (--costs) is only shown unless all its targets
+are listed: it may be built for others, which lack what would be written.
+
 Rules are named by code (V501), start of code (V5), name, or ALL; `vptx explain
 --all` lists them. Where several choices name a rule, the longest wins.
 
@@ -63,7 +67,7 @@ it (for -, the current folder); those on the command line count for more:
 
   [check]
   dialect = \"documented\"
-  target = \"sm_90\"
+  target = \"sm_90\"          # or all that the code is built for: [\"sm_75\", \"sm_90\"]
   ptx-version = \"8.0\"
   select = [\"V1\", \"V2\"]      # in place of the default rules
   extend-select = [\"V6\"]     # besides them
@@ -87,9 +91,10 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
 
-    /// Check against this target instead of the module's own, such as sm_90
-    #[arg(long, value_name = "TARGET")]
-    target: Option<Target>,
+    /// Check against this target instead of the module's own, such as sm_90; or
+    /// against all that the code is built for: sm_75,sm_90
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
+    target: Vec<Target>,
 
     /// Check against this PTX version instead of the module's own, such as 8.0
     #[arg(long, value_name = "VERSION")]
@@ -230,7 +235,7 @@ impl Arguments {
                 DialectName::Documented => Dialect::Documented,
                 DialectName::Ptxas => Dialect::Ptxas,
             }),
-            target: self.target,
+            target: Targets::listed(&self.target),
             ptx_version: self.ptx_version,
             select: self.select.clone(),
             extend,
@@ -740,7 +745,9 @@ impl Run {
             mendable: [0, 0],
             text: None,
             trouble: None,
-            targetless: language == Language::Cuda && options.target.is_none(),
+            targetless: language == Language::Cuda
+                && options.target.is_none()
+                && options.targets.is_empty(),
             skipped: Vec::new(),
             unknown: unknown(&options),
             denied,
@@ -803,12 +810,13 @@ fn put_text(
 /// What is to be said of a target and a version that were asked for, and that
 /// nobody knows: they may be yet to come.
 fn unknown(options: &CheckOptions) -> Vec<String> {
-    let target = options.target.and_then(unknown_target);
+    let targets = options.target.iter().chain(&options.targets);
+    let targets = targets.filter_map(|&target| unknown_target(target));
     let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
         let nearest = version.nearest_known();
         format!("there is no PTX version `{version}` that is known; the nearest is `{nearest}`")
     });
-    target.into_iter().chain(version).collect()
+    targets.chain(version).collect()
 }
 
 /// Whether one of the inputs is the file: its text would be lost.

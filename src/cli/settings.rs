@@ -66,8 +66,8 @@ enum Selectors {
 struct Check {
     #[serde(deserialize_with = "word")]
     dialect: Option<Dialect>,
-    #[serde(deserialize_with = "word")]
-    target: Option<Target>,
+    #[serde(deserialize_with = "targets")]
+    target: Option<Targets>,
     #[serde(deserialize_with = "word")]
     ptx_version: Option<PtxVersion>,
     #[serde(deserialize_with = "words")]
@@ -89,8 +89,8 @@ struct PerPath {
     paths: Vec<String>,
     #[serde(deserialize_with = "word")]
     dialect: Option<Dialect>,
-    #[serde(deserialize_with = "word")]
-    target: Option<Target>,
+    #[serde(deserialize_with = "targets")]
+    target: Option<Targets>,
     #[serde(deserialize_with = "word")]
     ptx_version: Option<PtxVersion>,
     #[serde(deserialize_with = "words")]
@@ -158,11 +158,51 @@ impl FromStr for Denied {
     }
 }
 
+/// The target, or targets, to check against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Targets {
+    /// There may be others.
+    One(Target),
+    /// These are all.
+    All(Vec<Target>),
+}
+
+impl Targets {
+    /// What a list on the command line says: one target does not say that there are no
+    /// others.
+    pub(super) fn listed(list: &[Target]) -> Option<Targets> {
+        match list {
+            [] => None,
+            [one] => Some(Targets::One(*one)),
+            _ => Some(Targets::All(list.to_vec())),
+        }
+    }
+}
+
+fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a target such as \"sm_90\", or a list of targets")]
+    enum Written {
+        One(String),
+        All(Vec<String>),
+    }
+    let target = |text: &String| text.parse().map_err(de::Error::custom);
+    match Written::deserialize(deserializer)? {
+        Written::One(text) => target(&text).map(|one| Some(Targets::One(one))),
+        Written::All(texts) if texts.is_empty() => {
+            Err(de::Error::custom("`target` names none: remove it, or name some"))
+        }
+        Written::All(texts) => {
+            texts.iter().map(target).collect::<Result<_, _>>().map(|all| Some(Targets::All(all)))
+        }
+    }
+}
+
 /// Choices for checking, of a file, a part of it, or the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Choices {
     pub(super) dialect: Option<Dialect>,
-    pub(super) target: Option<Target>,
+    pub(super) target: Option<Targets>,
     pub(super) ptx_version: Option<PtxVersion>,
     pub(super) select: Option<Vec<Selector>>,
     pub(super) extend: Vec<Selector>,
@@ -175,12 +215,17 @@ impl Choices {
     /// before.
     fn apply(&self, options: CheckOptions) -> CheckOptions {
         let dialect = self.dialect.unwrap_or(options.dialect);
-        let target = self.target.or(options.target);
+        let (target, targets) = match &self.target {
+            None => (options.target, options.targets.clone()),
+            Some(Targets::One(target)) => (Some(*target), Vec::new()),
+            Some(Targets::All(targets)) => (None, targets.clone()),
+        };
         let version = self.ptx_version.or(options.ptx_version);
         let rules = options.rules.choose(self.select.as_deref(), &self.extend, &self.ignore);
         options
             .with_dialect(dialect)
             .with_target(target)
+            .with_targets(targets)
             .with_ptx_version(version)
             .with_rules(rules)
     }

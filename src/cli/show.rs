@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-use super::settings::{Choices, Settings};
+use super::settings::{Choices, Settings, Targets};
 use crate::check::{CheckOptions, Dialect};
 use crate::lint::{Code, RuleSet};
 use crate::print::{FormatOptions, LineEnding};
@@ -73,7 +73,9 @@ fn format(text: &mut String, options: &FormatOptions) {
 fn check(text: &mut String, options: &CheckOptions) {
     text.push_str("\n[check]\n");
     entry(text, "dialect", quoted(dialect(options.dialect)));
-    if let Some(target) = options.target {
+    if !options.targets.is_empty() {
+        list(text, "target", &options.targets);
+    } else if let Some(target) = options.target {
         entry(text, "target", quoted(&target.to_string()));
     }
     if let Some(version) = options.ptx_version {
@@ -88,8 +90,10 @@ fn per_path(text: &mut String, lines: &[String], choices: &Choices) {
     if let Some(chosen) = choices.dialect {
         entry(text, "dialect", quoted(dialect(chosen)));
     }
-    if let Some(target) = choices.target {
-        entry(text, "target", quoted(&target.to_string()));
+    match &choices.target {
+        Some(Targets::One(target)) => entry(text, "target", quoted(&target.to_string())),
+        Some(Targets::All(targets)) => list(text, "target", targets),
+        None => {}
     }
     if let Some(version) = choices.ptx_version {
         entry(text, "ptx-version", quoted(&version.to_string()));

@@ -315,9 +315,7 @@ fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Ve
         let (kind, end) = match bytes.get(start + 1) {
             Some(b'%') => (Kind::Percent { twice: true }, start + 2),
             Some(b'=') => (Kind::Unique, start + 2),
-            _ if digits > start + 1 => {
-                (Kind::Reference(index(&template[start..digits])), digits)
-            }
+            _ if digits > start + 1 => (Kind::Reference(index(&template[start..digits])), digits),
             Some(b'[') if word > start + 2 && bytes.get(word) == Some(&b']') => {
                 (Kind::Reference(index(&template[start..=word])), word + 1)
             }
@@ -566,8 +564,7 @@ pub(super) fn refill<'a>(
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<String> {
     let nothing = usize::MAX;
-    let parts =
-        parts(&template.text, mode, |spelling| names.known(spelling).unwrap_or(nothing));
+    let parts = parts(&template.text, mode, |spelling| names.known(spelling).unwrap_or(nothing));
     let (filled, _) = fill(template, &parts, placeholder)?;
     Some(filled.text)
 }

@@ -257,6 +257,29 @@ pub(super) fn cheaper(
     })
 }
 
+/// A sequence that a gate admits, and that is cheaper on each of some targets than what
+/// ptxas makes of an instruction.
+pub(crate) fn cheaper_on_all(
+    instruction: &Instruction,
+    targets: &[Target],
+    gate: Gate,
+) -> Option<Sequence> {
+    let semantics = Semantics::Ptxas13;
+    let is_cheaper = |sequence: &Sequence, target: Target| {
+        instruction.cost(target).filter(Cost::is_lower).is_some_and(|cost| {
+            best(instruction, cost, semantics, gate).as_ref() == Some(sequence)
+                || estimate(sequence, target) + MARGIN < cost.ptxas
+        })
+    };
+    let estimate_on_all =
+        |sequence: &Sequence| targets.iter().map(|&it| estimate(sequence, it)).sum::<u32>();
+    targets
+        .iter()
+        .filter_map(|&target| cheaper(instruction, target, semantics, gate))
+        .filter(|sequence| targets.iter().all(|&target| is_cheaper(sequence, target)))
+        .min_by_key(estimate_on_all)
+}
+
 /// What an instruction and this sequence for it cost, if just that was measured: the
 /// best sequence, without constants.
 pub(crate) fn cost_of(

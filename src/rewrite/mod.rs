@@ -21,10 +21,10 @@ use crate::ast::{Instruction, Operand, Operation, Source, Tail};
 use crate::ir::{Input, Semantics};
 use crate::isa::{PtxVersion, Target};
 
-pub(crate) use cost::cost_of;
 #[cfg(feature = "cli")]
 pub(crate) use cost::is_better_kept;
 pub use cost::{Cost, TARGETS, class};
+pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub(crate) use module::{BlockWriter, choose, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};

@@ -39,6 +39,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) source: &'a str,
     pub(crate) raw: &'a RawInstruction,
     pub(crate) instruction: &'a Instruction,
+    /// The targets that are meant.
+    pub(crate) targets: &'a [Target],
     pub(crate) place: Place,
 }
 
@@ -48,8 +50,6 @@ pub(crate) struct Place {
     pub(crate) statement: Span,
     /// The module's `.target`.
     pub(crate) own: Option<Target>,
-    /// The target that is meant.
-    pub(crate) target: Option<Target>,
     pub(crate) version: Option<PtxVersion>,
     pub(crate) registers: WordRegisters,
 }
