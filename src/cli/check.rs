@@ -46,9 +46,9 @@ Without .version and .target in the text or on the command line nothing is
 gated, and undeclared registers are not reported, so that bare statements can
 be checked:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
-Of several targets, a finding holds for some of them, and what a fix writes for each.
-What becomes cheaper in a CUDA source (--costs) is only shown unless all its targets
-are listed: it may be built for others, which lack what would be written.
+Of several targets, a finding holds for one at least, and what a fix writes for
+each. What becomes cheaper in a CUDA source (--costs) is only shown unless its
+targets are listed: it may be built for others, which lack what would be written.
 
 Rules are named by code (V501), start of code (V5), name, or ALL; `vptx explain
 --all` lists them. Where several choices name a rule, the longest wins.
@@ -67,7 +67,7 @@ it (for -, the current folder); those on the command line count for more:
 
   [check]
   dialect = \"documented\"
-  target = \"sm_90\"          # or all that the code is built for: [\"sm_75\", \"sm_90\"]
+  target = \"sm_90\"          # or a list: all that the code is built for
   ptx-version = \"8.0\"
   select = [\"V1\", \"V2\"]      # in place of the default rules
   extend-select = [\"V6\"]     # besides them

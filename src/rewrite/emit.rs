@@ -30,9 +30,9 @@ fn is_free(prefix: &str, source: &str) -> bool {
 }
 
 /// The numbers of all prefixes such as `%vptx1_` that occur in a text.
-fn taken_numbers(source: &str) -> HashSet<u32> {
+fn taken_numbers(source: &str) -> HashSet<u64> {
     let stem = PREFIX.trim_end_matches('_');
-    let number = |at: usize| -> Option<u32> {
+    let number = |at: usize| -> Option<u64> {
         let rest = &source[at + stem.len()..];
         let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
         // As numbers are written here, without zeros before them.
@@ -64,8 +64,11 @@ impl FreshRegisters {
         }
         // One pass, however many are taken.
         let taken = taken_numbers(source);
-        let free = (1..).find(|number| !taken.contains(number));
-        FreshRegisters::starting(format!("%vptx{}_", free.unwrap_or_default()))
+        let mut number = 1u64;
+        while taken.contains(&number) {
+            number += 1;
+        }
+        FreshRegisters::starting(format!("%vptx{number}_"))
     }
 
     /// Registers of the names that [`FreshRegisters::avoiding`] takes first.

@@ -26,7 +26,9 @@ pub(crate) use cost::is_better_kept;
 pub use cost::{Cost, TARGETS, class};
 pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
-pub(crate) use module::{BlockWriter, choose, gate};
+#[cfg(feature = "cli")]
+pub(crate) use module::choose;
+pub(crate) use module::{BlockWriter, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
 pub(crate) use module::{Found, Known, Rewriter};
