@@ -46,6 +46,28 @@ fn sparse(folder: &Folder, name: &str) {
 
 // Links, pipes, devices.
 
+/// What is named as an ignore file is read before anything else.
+#[test]
+fn ignore_files_that_are_no_files_are_not_waited_for() {
+    let folder = Folder::new("files-ignore");
+    folder.write("a.ptx", UGLY);
+    folder.write("b/b.ptx", UGLY);
+    folder.write("b/c/c.ptx", UGLY);
+    pipe(&folder, "b/.gitignore");
+    let run = vptx_in(&folder.0, &["fmt", "--check", "."], b"");
+    let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not walked\n\
+                1 file to format\n";
+    assert_eq!((run.status, run.stderr.as_str()), (2, said));
+    // Those above a folder count as well.
+    let run = vptx_in(&folder.0, &["fmt", "--check", "b/c"], b"");
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.ends_with("b/.gitignore` is not a regular file: its folder is not walked\n")
+    );
+    let run = vptx_in(&folder.0, &["fmt", "--check", "--no-ignore", "."], b"");
+    assert_eq!((run.status, run.stderr.as_str()), (1, "3 files to format\n"));
+}
+
 #[test]
 fn a_walk_follows_no_links_and_takes_only_files() {
     let folder = Folder::new("files-walk");

@@ -10,7 +10,7 @@ use memmap2::MmapMut;
 use super::files::{Access, Stamp, read_bounded};
 use super::large::LARGE;
 use super::settings::Finder;
-use super::walk::WalkRules;
+use super::walk::{WalkRules, lock};
 use crate::hash::Set;
 use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
@@ -185,7 +185,8 @@ pub(super) fn expand(
         let before = inputs.len();
         // What is named is read, whatever the settings say.
         let named = excluded(&argument.join("any"));
-        for entry in rules.walk(argument) {
+        let (walk, blocked) = rules.walk(argument);
+        for entry in walk.into_iter().flatten() {
             match entry {
                 Ok(entry) => {
                     // Neither what is elsewhere, by a link, nor pipes and devices.
@@ -200,7 +201,13 @@ pub(super) fn expand(
                 Err(error) => trouble(unwalkable(&error)),
             }
         }
-        if inputs.len() == before {
+        let mut is_blocked = false;
+        for file in lock(&blocked).drain(..) {
+            is_blocked = true;
+            let file = visible_path(&file);
+            trouble(format!("`{file}` is not a regular file: its folder is not walked"));
+        }
+        if inputs.len() == before && !is_blocked {
             trouble(format!("no files to read in `{}`", visible_path(argument)));
         }
     }

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -78,11 +79,46 @@ pub(super) struct WalkRules {
     no_ignore: bool,
 }
 
+/// Files that say what to leave out of a folder. What else has such a name would be read
+/// all the same: a pipe without end, or a device.
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+
+/// The file in a folder that is named as an ignore file and is none.
+fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
+    let files = IGNORE_FILES.iter().map(|name| folder.join(name));
+    files
+        .into_iter()
+        .find(|file| fs::metadata(file).is_ok_and(|data| !data.is_file() && !data.is_dir()))
+}
+
+/// What keeps folders from being walked, found on the way.
+pub(super) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
+
 impl WalkRules {
-    /// All of a folder, in order of the names.
-    pub(super) fn walk(&self, folder: &Path) -> Walk {
+    /// All of a folder, in order of the names, less the folders whose ignore files cannot
+    /// be read; those are found on the way.
+    pub(super) fn walk(&self, folder: &Path) -> (Option<Walk>, Blocked) {
         let heeded = !self.no_ignore;
-        WalkBuilder::new(folder)
+        let blocked = Blocked::default();
+        let mut builder = WalkBuilder::new(folder);
+        if heeded {
+            // The walk asks for no leave to enter its first folder, and reads what is
+            // above before.
+            let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+            if let Some(file) = whole.ancestors().find_map(false_ignore_file) {
+                lock(&blocked).push(file);
+                return (None, blocked);
+            }
+            let found = Arc::clone(&blocked);
+            builder.filter_entry(move |entry| {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                let file = if is_folder { false_ignore_file(entry.path()) } else { None };
+                let enters = file.is_none();
+                lock(&found).extend(file);
+                enters
+            });
+        }
+        let walk = builder
             .sort_by_file_path(Path::cmp)
             .require_git(false)
             .ignore(heeded)
@@ -90,13 +126,19 @@ impl WalkRules {
             .git_global(heeded)
             .git_exclude(heeded)
             .parents(heeded)
-            .build()
+            .build();
+        (Some(walk), blocked)
     }
 
     /// Whether a file, whose whole path `path` finds, is left out.
     pub(super) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
         !self.excluded.is_empty() && matches(&self.excluded, &path())
     }
+}
+
+/// What is blocked so far.
+pub(super) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
+    blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What to read: the paths, or without any standard input if it has a name, else the
