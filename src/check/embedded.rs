@@ -20,6 +20,14 @@ use crate::syntax::{
 /// Checks the video instructions in a source that is text; `count` is called for
 /// each, and `take` with what is found in each `asm`, in the order of the text.
 pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(), take: Take<'_>) {
+    let stated;
+    let mut options = options;
+    if options.ptx_version.is_none() {
+        // What compiles for all of them has at least what the newest of them needs.
+        let version = options.targets.iter().map(|target| target.since()).max();
+        stated = options.clone().with_ptx_version(version);
+        options = &stated;
+    }
     let mut known = Known::default();
     // Most hold none.
     for asm in embed::statements_with(source, b'v') {

@@ -174,14 +174,16 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
         .map(|target| (target, None))
         .or(own.map(|(t, at)| (t, Some(at))));
     if let Some((target, at)) = target.filter(|(target, _)| target.number < needs.target.number) {
+        let old = list.iter().filter(|target| target.number < needs.target.number);
+        let old: Vec<String> = old.map(ToString::to_string).collect();
         let diagnostic = Diagnostic::new(
             Code::V301,
             span,
             format!("`{mnemonic}` needs `.target {}` or higher", needs.target),
         )
-        .label(match list.len() {
-            0 | 1 => format!("the target is {target}"),
-            _ => format!("one of the targets is {target}"),
+        .label(match old.as_slice() {
+            [] => format!("the target is {target}"),
+            _ => format!("too old: {}", old.join(", ")),
         });
         checked.push(match at {
             Some(at) => diagnostic

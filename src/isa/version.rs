@@ -99,9 +99,32 @@ impl Target {
         if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
     }
 
+    /// A PTX version that whatever compiles for the target has at least.
+    pub fn since(self) -> PtxVersion {
+        if self == (Target { number: 90, suffix: Some('a') }) {
+            return PtxVersion::new(8, 0);
+        }
+        let since = SINCE.iter().rev().find(|(number, _)| *number <= self.number);
+        since.map_or(PtxVersion::new(1, 0), |&(_, version)| version)
+    }
+
     /// The newest target that is known.
     pub const NEWEST: Target = Target::sm(KNOWN[KNOWN.len() - 1].0);
 }
+
+/// Numbers of targets, each with a PTX version that none from there on is older than, as
+/// the manual has them.
+const SINCE: [(u16, PtxVersion); 9] = [
+    (20, PtxVersion::new(2, 0)),
+    (30, PtxVersion::new(3, 0)),
+    (50, PtxVersion::new(4, 0)),
+    (60, PtxVersion::new(5, 0)),
+    (70, PtxVersion::new(6, 0)),
+    (75, PtxVersion::new(6, 3)),
+    (80, PtxVersion::new(7, 0)),
+    (89, PtxVersion::new(7, 8)),
+    (100, PtxVersion::new(8, 6)),
+];
 
 /// The targets that ptxas 13.5 takes in a module, and the suffixes each may have.
 const KNOWN: [(u16, &str); 33] = [
