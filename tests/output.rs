@@ -685,6 +685,49 @@ fn reports_go_to_a_file() {
     assert_eq!(run.status, 2);
 }
 
+#[test]
+fn reports_of_many_findings_are_whole() {
+    // They are made in batches.
+    const COUNT: usize = 20_000;
+    let folder = Folder::new("many-findings");
+    folder.write("a.ptx", BAD.repeat(COUNT));
+    folder.write("b.ptx", BAD);
+    let report = |format: &str| {
+        let direct = vptx_in(&folder.0, &["check", "--format", format], b"").stdout;
+        vptx_in(&folder.0, &["check", "--format", format, "-o", "report"], b"");
+        let file = fs::read_to_string(folder.0.join("report")).expect("a report");
+        assert_eq!(direct.len(), file.len(), "{format}");
+        assert!(direct == file, "{format}");
+        direct
+    };
+    let different = |texts: Vec<&str>| texts.into_iter().collect::<BTreeSet<_>>().len();
+
+    let sarif: Value = serde_json::from_str(&report("sarif")).expect("one document");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    let of_a = results.iter().filter(|it| {
+        it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a.ptx"
+    });
+    let prints = of_a.map(|it| it["partialFingerprints"]["vptx/v1"].as_str().expect("a text"));
+    assert_eq!((results.len(), different(prints.collect())), (COUNT + 1, COUNT));
+
+    let gitlab: Value = serde_json::from_str(&report("gitlab")).expect("one document");
+    let issues = gitlab.as_array().expect("an array");
+    let prints = issues.iter().map(|it| it["fingerprint"].as_str().expect("a text"));
+    assert_eq!((issues.len(), different(prints.collect())), (COUNT + 1, COUNT + 1));
+
+    let junit = report("junit");
+    let document = roxmltree::Document::parse(&junit).expect("one document");
+    let suites = || document.descendants().filter(|node| node.has_tag_name("testsuite"));
+    let mut all = 0;
+    for suite in suites() {
+        let cases = suite.children().filter(|node| node.has_tag_name("testcase")).count();
+        assert_eq!(suite.attribute("tests"), Some(&*cases.to_string()));
+        assert_eq!(suite.attribute("failures"), Some(&*cases.to_string()));
+        all += cases;
+    }
+    assert_eq!(all, COUNT + 1);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn reports_go_through_links_and_to_devices() {

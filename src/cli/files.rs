@@ -1,7 +1,7 @@
 //! Opening and writing files, and showing what would be written.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -85,7 +85,7 @@ impl Stamp {
 /// the tick of the clock in which the file was read may not show.
 pub(super) fn replace(
     path: &Path,
-    contents: &[impl AsRef<[u8]>],
+    contents: &(impl Contents + ?Sized),
     before: &Stamp,
 ) -> io::Result<()> {
     let data = before.holds(path)?;
@@ -95,7 +95,7 @@ pub(super) fn replace(
     // Who may not write to a file should not replace it either.
     let old = Access::Walked.options().write(true).open(path)?;
     let new = Temporary::beside(path, false)?;
-    write_parts(new.file(), contents)?;
+    contents.write_to(new.file())?;
     let alike = !has_other_names(&data) && carry_over(&old, &data, new.file()).is_ok();
     new.file().sync_all()?;
     uninterrupted(|| {
@@ -114,15 +114,15 @@ pub(super) fn replace(
 }
 
 /// Makes a file that is not there.
-pub(super) fn create(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+pub(super) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
-    write_parts(new.file(), contents)?;
+    contents.write_to(new.file())?;
     new.file().sync_all()?;
     uninterrupted(|| new.name(path))
 }
 
 /// Puts contents in the place of those of a file, whatever it has, or makes it.
-pub(super) fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
+pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(data) => replace(path, contents, &Stamp::of(&data)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, contents),
@@ -130,14 +130,39 @@ pub(super) fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> io::Result<()> 
     }
 }
 
-fn write_parts(mut file: &File, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
-    contents.iter().try_for_each(|part| file.write_all(part.as_ref()))
+/// What a file is given; it may be written more than once.
+pub(super) trait Contents {
+    /// Writes all of it, and says how many bytes that is.
+    fn write_to(&self, file: &File) -> io::Result<u64>;
+}
+
+/// Parts, one after the other.
+impl<T: AsRef<[u8]>> Contents for [T] {
+    fn write_to(&self, mut file: &File) -> io::Result<u64> {
+        self.iter().try_for_each(|part| file.write_all(part.as_ref()))?;
+        Ok(self.iter().map(|part| part.as_ref().len() as u64).sum())
+    }
+}
+
+impl<T: AsRef<[u8]>, const N: usize> Contents for [T; N] {
+    fn write_to(&self, file: &File) -> io::Result<u64> {
+        self[..].write_to(file)
+    }
+}
+
+/// All that a file has.
+impl Contents for File {
+    fn write_to(&self, mut file: &File) -> io::Result<u64> {
+        let mut all = self;
+        all.rewind()?;
+        io::copy(&mut all, &mut file)
+    }
 }
 
 /// Writes over what is in a file.
-fn overwrite(file: &File, contents: &[impl AsRef<[u8]>]) -> io::Result<()> {
-    write_parts(file, contents)?;
-    file.set_len(contents.iter().map(|part| part.as_ref().len() as u64).sum())?;
+fn overwrite(file: &File, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
+    let length = contents.write_to(file)?;
+    file.set_len(length)?;
     file.sync_all()
 }
 

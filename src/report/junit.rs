@@ -1,4 +1,5 @@
-//! `JUnit` XML: a suite per file, a test case per finding.
+//! `JUnit` XML: a suite per file, a test case per finding. A suite starts with its counts,
+//! so that a file whose findings come in batches has a suite for each of them.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -142,7 +142,7 @@ impl Reporter {
         self.fails = Box::new(fails);
     }
 
-    /// Reports a file that has findings.
+    /// Reports findings of a file; more of the same may follow.
     ///
     /// # Errors
     /// What writing gives.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::path::{MAIN_SEPARATOR, Path};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ const SCHEMA: &str =
 pub(super) struct Sarif {
     begun: bool,
     rules: Vec<Code>,
+    /// Of the file that came last: it may go on.
+    fingerprints: Option<(PathBuf, Fingerprints)>,
 }
 
 impl Sarif {
@@ -31,7 +33,8 @@ impl Sarif {
         index: &LineIndex,
     ) -> io::Result<()> {
         let places = Places { uri: &uri(file.path), source: file.source, index };
-        let mut fingerprints = Fingerprints::default();
+        let last = self.fingerprints.take().filter(|(path, _)| path == file.path);
+        let (_, mut fingerprints) = last.unwrap_or_default();
         for diagnostic in file.diagnostics {
             let separator = if self.begun { ",\n" } else { "" };
             self.begin(out)?;
@@ -39,6 +42,7 @@ impl Sarif {
             let rule = self.rule(diagnostic.code);
             json(out, &result(diagnostic, rule, &places, &mut fingerprints))?;
         }
+        self.fingerprints = Some((file.path.to_path_buf(), fingerprints));
         Ok(())
     }
 

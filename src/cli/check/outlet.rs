@@ -1,0 +1,88 @@
+//! Where the report of a check goes.
+
+use std::fs;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile};
+
+use super::Arguments;
+use crate::cli::Output;
+use crate::cli::files::put;
+use crate::cli::input::{Input, reason};
+use crate::report::visible_path;
+
+/// Bytes of a report that are held in memory before a file takes them.
+const HELD: usize = 1 << 20;
+
+/// Where a report goes.
+pub(super) enum Outlet {
+    /// Standard output.
+    Stream,
+    /// Standard error: whoever filters a text would take a report for a part of it.
+    Errors,
+    /// A file, which keeps what it has until the report is complete.
+    File { path: PathBuf, report: SpooledTempFile },
+}
+
+impl Outlet {
+    pub(super) fn new(arguments: &Arguments, inputs: &[Input]) -> Result<Outlet, String> {
+        match &arguments.output_file {
+            Some(path) if is_read(inputs, path) => {
+                Err(format!("`{}` is read, and cannot be written", visible_path(path)))
+            }
+            Some(path) => Ok(Outlet::File { path: path.clone(), report: spooled_tempfile(HELD) }),
+            None if arguments.writes() && inputs.contains(&Input::Stdin) => Ok(Outlet::Errors),
+            None => Ok(Outlet::Stream),
+        }
+    }
+
+    /// Writes text, and empties it.
+    pub(super) fn take(
+        &mut self,
+        text: &mut Vec<u8>,
+        out: &mut Output,
+        errors: &mut impl Write,
+    ) -> io::Result<()> {
+        match self {
+            Outlet::Stream => out.stream.write_all(text)?,
+            Outlet::Errors => errors.write_all(text)?,
+            Outlet::File { report, .. } => report.write_all(text)?,
+        }
+        text.clear();
+        Ok(())
+    }
+
+    /// Ends the report: a file gets it now.
+    pub(super) fn close(self) -> Result<(), String> {
+        match self {
+            Outlet::Stream | Outlet::Errors => Ok(()),
+            Outlet::File { path, report } => write_report(&path, report).map_err(|error| {
+                format!("cannot write `{}`: {}", visible_path(&path), reason(&error))
+            }),
+        }
+    }
+}
+
+/// Whether one of the inputs is the file: its text would be lost.
+fn is_read(inputs: &[Input], file: &Path) -> bool {
+    // A file that does not exist is not read, either.
+    let Ok(file) = fs::canonicalize(file) else { return false };
+    let is_it = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == file);
+    inputs.iter().filter_map(Input::path).any(is_it)
+}
+
+/// Puts a report in the place of a file; a device, or a pipe, is written to.
+fn write_report(path: &Path, mut report: SpooledTempFile) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        report.rewind()?;
+        let mut file = fs::OpenOptions::new().write(true).open(path)?;
+        return io::copy(&mut report, &mut file).map(drop);
+    }
+    // A link stays, and the file that it names is replaced.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match report.into_inner() {
+        SpooledData::InMemory(report) => put(&place, &[report.into_inner()]),
+        SpooledData::OnDisk(report) => put(&place, &report),
+    }
+}

@@ -1,0 +1,245 @@
+//! One run over all inputs: what it reports, and how it ends.
+
+use std::io::{self, Write};
+use std::mem;
+use std::path::PathBuf;
+
+use super::one::Checked;
+use super::outlet::Outlet;
+use super::totals::{Totals, findings};
+use super::{Arguments, Run};
+use crate::check::check_in_order;
+use crate::cli::input::Input;
+use crate::cli::progress::for_each;
+use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::hash::Set;
+use crate::lint::Code;
+use crate::report::{FileReport, Format, Reporter, Style};
+
+/// What a run keeps from one input to the next.
+struct Session<'a, E> {
+    run: Run,
+    arguments: &'a Arguments,
+    out: &'a mut Output,
+    errors: E,
+    reporter: Reporter,
+    outlet: Outlet,
+    /// The fixed text of standard input goes to standard output.
+    filters: bool,
+    totals: Totals,
+    /// What was said once of a target or version.
+    said: Set<String>,
+    /// The files that were checked.
+    paths: Vec<PathBuf>,
+    /// How much could not be done.
+    troubles: usize,
+}
+
+impl Run {
+    pub(super) fn run(self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+        let (inputs, troubles) = self.inputs(arguments);
+        let outlet = match Outlet::new(arguments, &inputs) {
+            Ok(outlet) => outlet,
+            Err(message) => {
+                trouble(&message);
+                return Ok(FAILED);
+            }
+        };
+        // Several inputs have a core each, which takes less time in all.
+        let alone = inputs.len() == 1;
+        let look = out.diff_look();
+        let outcomes =
+            for_each("checked", &inputs, |input| self.check(input, alone, arguments, look));
+
+        let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };
+        let mut session = Session {
+            run: self,
+            arguments,
+            out,
+            errors: errors(),
+            reporter: Reporter::new(arguments.format, style),
+            outlet,
+            filters: arguments.writes() && inputs.contains(&Input::Stdin),
+            totals: Totals::default(),
+            said: Set::default(),
+            paths: Vec::new(),
+            troubles,
+        };
+        for outcome in outcomes {
+            match outcome {
+                Ok(checked) => session.report(checked)?,
+                Err(message) => session.trouble(&message)?,
+            }
+        }
+        session.finish()
+    }
+}
+
+impl<E: Write> Session<'_, E> {
+    /// Says on standard error why something could not be done.
+    fn trouble(&mut self, message: &str) -> io::Result<()> {
+        self.troubles += 1;
+        self.say(message)
+    }
+
+    /// Says something on standard error, after all that was found so far.
+    fn say(&mut self, message: &str) -> io::Result<()> {
+        self.out.stream.flush()?;
+        trouble(message);
+        Ok(())
+    }
+
+    /// Reports one input.
+    fn report(&mut self, mut checked: Checked) -> io::Result<()> {
+        self.totals.add(&checked);
+        for message in checked.unknown.drain(..) {
+            if self.said.insert(message.clone()) {
+                self.say(&message)?;
+            }
+        }
+        if let Some(message) = &checked.trouble {
+            self.trouble(message)?;
+        }
+        if let Some(shown) = &checked.text {
+            self.totals.changed += usize::from(self.arguments.diff);
+            if self.filters {
+                // Not through the stream, which may drop escapes.
+                plain_output().write_all(shown)?;
+            } else {
+                self.out.write_diff(shown)?;
+            }
+        }
+        let denied = checked.denied.clone();
+        self.reporter.failing(move |found| {
+            found.severity == Severity::Error || denied.iter().any(|denied| denied.holds_for(found))
+        });
+        let found = mem::take(&mut checked.diagnostics);
+        let source = checked.source.text();
+        let mut is_clean = !self.report_found(&checked, &source, found)?;
+        if let Some(options) = &checked.many {
+            let mut written = Ok(());
+            let count = check_in_order(&source, options, &mut |found| {
+                if written.is_ok() {
+                    written = self
+                        .report_found(&checked, &source, found)
+                        .map(|is_any| is_clean &= !is_any);
+                }
+            });
+            written?;
+            self.totals.statements += count;
+        }
+        if is_clean && self.arguments.reports() {
+            let mut text = Vec::new();
+            self.reporter.clean(&mut text, &checked.name)?;
+            self.outlet.take(&mut text, self.out, &mut self.errors)?;
+        }
+        self.paths.extend(checked.path);
+        Ok(())
+    }
+
+    /// Reports findings of one input, and whether any are new to the baseline.
+    fn report_found(
+        &mut self,
+        checked: &Checked,
+        source: &str,
+        mut found: Vec<Diagnostic>,
+    ) -> io::Result<bool> {
+        if let Some(baseline) = &mut self.run.baseline {
+            baseline.take(checked.path.as_deref(), source, &mut found);
+            if self.arguments.update_baseline && checked.path.is_some() {
+                found.clear();
+            }
+        }
+        self.totals.add_findings(&checked.denied, &found);
+        if !self.arguments.reports() || found.is_empty() {
+            return Ok(!found.is_empty());
+        }
+        let mut text = Vec::new();
+        let file = FileReport { path: &checked.name, source, diagnostics: &found };
+        self.reporter.file(&mut text, &file)?;
+        // The stream is line-buffered; this goes out in one piece.
+        self.outlet.take(&mut text, self.out, &mut self.errors)?;
+        Ok(true)
+    }
+
+    /// Ends the report, sums up, and says how the run ended.
+    fn finish(mut self) -> io::Result<u8> {
+        self.end_report()?;
+        self.sum_up()?;
+        self.conclude_baseline()?;
+        let Session { totals, arguments, troubles, .. } = &self;
+        let fails = !arguments.fix_only && (totals.counts.errors > 0 || totals.denied);
+        Ok(match () {
+            () if *troubles > 0 => FAILED,
+            () if arguments.exit_zero => 0,
+            () if fails || totals.changed > 0 => FOUND,
+            () => 0,
+        })
+    }
+
+    fn end_report(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        let reporter =
+            mem::replace(&mut self.reporter, Reporter::new(Format::Concise, Style::FILE));
+        if self.arguments.reports() {
+            reporter.finish(&mut text)?;
+        }
+        if self.arguments.statistics {
+            self.totals.statistics(self.arguments.format, &mut text)?;
+        }
+        self.outlet.take(&mut text, self.out, &mut self.errors)?;
+        match mem::replace(&mut self.outlet, Outlet::Stream).close() {
+            Ok(()) => Ok(()),
+            Err(message) => self.trouble(&message),
+        }
+    }
+
+    fn sum_up(&mut self) -> io::Result<()> {
+        let Session { totals, arguments, .. } = self;
+        let mut summary = Vec::new();
+        if arguments.summarizes() && totals.files > 0 {
+            totals.summary(arguments, self.run.baseline.is_some(), &mut summary)?;
+        }
+        // Nothing but the changes goes with the changes.
+        if self.filters || arguments.diff {
+            self.out.stream.flush()?;
+            self.errors.write_all(&summary)?;
+        } else {
+            self.out.stream.write_all(&summary)?;
+        }
+        let is_unknown = totals.targetless && !totals.codes.contains_key(&Code::V601);
+        let for_people = arguments.format == Format::Human && !arguments.quiet;
+        if arguments.costs && is_unknown && for_people {
+            self.out.stream.flush()?;
+            let hint = "vptx: costs are those of a target: --target sm_90, for instance";
+            writeln!(self.errors, "{hint}")?;
+        }
+        Ok(())
+    }
+
+    /// Writes the baseline, or says what of it is gone.
+    fn conclude_baseline(&mut self) -> io::Result<()> {
+        let Some(baseline) = &self.run.baseline else { return Ok(()) };
+        let quiet = self.arguments.quiet;
+        let paths = || self.paths.iter().map(PathBuf::as_path);
+        if self.arguments.update_baseline {
+            self.out.stream.flush()?;
+            match baseline.write(paths()) {
+                Ok(count) if !quiet => {
+                    writeln!(self.errors, "the baseline has {}", findings(count))?;
+                }
+                Ok(_) => {}
+                Err(message) => self.trouble(&message)?,
+            }
+        } else if baseline.gone(paths()) > 0 && !quiet {
+            self.out.stream.flush()?;
+            writeln!(
+                self.errors,
+                "{} of the baseline did not come up: --update-baseline removes what is gone",
+                findings(baseline.gone(paths())),
+            )?;
+        }
+        Ok(())
+    }
+}

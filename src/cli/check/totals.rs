@@ -1,0 +1,150 @@
+//! The sums and the summary of a check.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::Arguments;
+use super::one::Checked;
+use crate::cli::settings::Denied;
+use crate::diagnostic::{Applicability, Diagnostic};
+use crate::embed::SkipReason;
+use crate::lint::{Code, choose_fix};
+use crate::report::{self, Counts, Format};
+
+/// What a run found altogether.
+#[derive(Default)]
+pub(super) struct Totals {
+    pub(super) counts: Counts,
+    pub(super) codes: BTreeMap<Code, usize>,
+    /// How many of them have a safe fix.
+    pub(super) fixable: BTreeMap<Code, usize>,
+    pub(super) files: usize,
+    pub(super) statements: usize,
+    pub(super) mended: usize,
+    /// Files of which changes were shown.
+    pub(super) changed: usize,
+    /// As for each file.
+    pub(super) mendable: [usize; 2],
+    /// Files with too many findings to try their fixes.
+    pub(super) untried: usize,
+    /// Whether there are video instructions of no known target.
+    pub(super) targetless: bool,
+    /// How many `asm` statements were not read.
+    pub(super) skipped: BTreeMap<SkipReason, usize>,
+    /// Whether there are findings to fail on that are no errors.
+    pub(super) denied: bool,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, checked: &Checked) {
+        self.files += 1;
+        self.statements += checked.statements;
+        self.mended += checked.mended;
+        self.untried += usize::from(checked.many.is_some());
+        let has_some = checked.statements > 0 || checked.many.is_some();
+        self.targetless |= checked.targetless && has_some;
+        for skipped in &checked.skipped {
+            *self.skipped.entry(skipped.reason).or_default() += 1;
+        }
+        for (sum, count) in self.mendable.iter_mut().zip(checked.mendable) {
+            *sum += count;
+        }
+    }
+
+    /// Adds findings of a file, of which a run fails on some that are no errors.
+    pub(super) fn add_findings(&mut self, denied: &[Denied], found: &[Diagnostic]) {
+        self.counts.add(found);
+        for diagnostic in found {
+            self.denied |= denied.iter().any(|denied| denied.holds_for(diagnostic));
+            *self.codes.entry(diagnostic.code).or_default() += 1;
+            if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
+                *self.fixable.entry(diagnostic.code).or_default() += 1;
+            }
+        }
+    }
+
+    /// How often each rule was broken, the most frequent first.
+    pub(super) fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
+        let mut counts: Vec<(Code, usize)> =
+            self.codes.iter().map(|(code, count)| (*code, *count)).collect();
+        counts.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
+        let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
+        for (code, count) in counts {
+            if format == Format::Json {
+                let fixable = self.fixable.get(&code).copied().unwrap_or(0);
+                report::write_count(out, code, count, fixable)?;
+                continue;
+            }
+            writeln!(out, "{count:width$}  {code}  {}", code.name())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn summary(
+        &self,
+        arguments: &Arguments,
+        baseline: bool,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let place = format!(
+            "{} video instruction{} of {} file{}",
+            self.statements,
+            plural(self.statements),
+            self.files,
+            plural(self.files),
+        );
+        if arguments.fix_only && !arguments.diff {
+            let fixed = if self.mended > 0 { findings(self.mended) } else { "nothing".into() };
+            return writeln!(out, "{fixed} fixed in {place}");
+        }
+        let found = self.counts.summary();
+        let found = match (&found, arguments.most()) {
+            (Some(found), Some(_)) if self.mended > 0 => format!("{found} left"),
+            (None, Some(_)) if self.mended > 0 => "nothing left".into(),
+            (Some(found), _) => found.clone(),
+            (None, _) if baseline => "nothing new found".into(),
+            (None, _) => "nothing found".into(),
+        };
+        if self.mended > 0 {
+            let verb = match (arguments.diff, arguments.add_ignore) {
+                (false, false) => "mended",
+                (true, false) => "would be mended",
+                (false, true) => "suppressed",
+                (true, true) => "would be suppressed",
+            };
+            write!(out, "{} {verb}, ", findings(self.mended))?;
+        }
+        writeln!(out, "{found} in {place}")?;
+        let skipped: usize = self.skipped.values().sum();
+        if skipped > 0 {
+            let reasons =
+                self.skipped.iter().map(|(reason, count)| format!("{count} {}", reason.text()));
+            let reasons = reasons.collect::<Vec<_>>().join(", ");
+            writeln!(out, "{skipped} asm statement{} not read: {reasons}", plural(skipped))?;
+        }
+        if arguments.add_ignore {
+            return match self.counts.summary() {
+                Some(_) => writeln!(out, "comments cannot suppress what is left"),
+                None => Ok(()),
+            };
+        }
+        let [safe, unsafes] = match (arguments.diff, arguments.most()) {
+            // Nothing was made yet, and nothing is left to make.
+            (true, Some(Applicability::Unsafe)) => [0, 0],
+            (true, _) if self.mendable != [0, 0] => [0, self.mended + self.mendable[1]],
+            _ => self.mendable,
+        };
+        match (safe, unsafes) {
+            (0, 0) => Ok(()),
+            (_, 0) => writeln!(out, "--fix mends {safe}"),
+            (0, _) => writeln!(out, "--fix --unsafe-fixes mends {unsafes}"),
+            _ => writeln!(out, "--fix mends {safe}, --unsafe-fixes {unsafes} more"),
+        }
+    }
+}
+
+/// `1 finding`
+pub(super) fn findings(count: usize) -> String {
+    format!("{count} finding{}", if count == 1 { "" } else { "s" })
+}
