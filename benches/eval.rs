@@ -16,7 +16,8 @@ use std::time::Instant;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use vptx::Instruction;
-use vptx::ir::{Program, Semantics};
+use vptx::ir::Program;
+use vptx::video::Semantics;
 
 /// Words in a column, a multiple of [`BLOCK`].
 const WORDS: u32 = 16 * 1024;

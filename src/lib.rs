@@ -48,7 +48,7 @@
 //! let rewritten = vptx::rewrite(&module, &vptx::RewriteOptions::default())?;
 //! let expected = source.replace("vmin2.s32.s32.s32 d, a, b, c;", "min.s16x2 d, a, b;");
 //! assert_eq!(rewritten.text(), expected);
-//! # Ok::<(), vptx::rewrite::RewriteError>(())
+//! # Ok::<(), vptx::backend::ptx::RewriteError>(())
 //! ```
 //!
 //! # The promise
@@ -60,12 +60,12 @@
 //! # Layers
 //!
 //! Data flows one way: [`source`] (text, spans) → [`syntax`] (tokens, module
-//! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (the
-//! raw tree against the [`video::FORMS`] table and the module's declarations) →
-//! [`ast`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
-//! compute). [`mod@rewrite`] writes them as ordinary PTX, [`print`](mod@print)
-//! formats whole modules. Spans are byte offsets
-//! everywhere; [`source::LineIndex`] makes lines and columns of them.
+//! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (one
+//! raw tree against the [`video::FORMS`] table and the declarations around it) →
+//! [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
+//! compute) → [`backend`] (ordinary PTX). [`analysis`] does this for whole texts,
+//! [`print`](mod@print) formats them. Spans are byte offsets everywhere;
+//! [`source::LineIndex`] makes lines and columns of them.
 //!
 //! # Features
 //!
@@ -77,23 +77,21 @@
 //! dependencies.
 //! `serde` adds `Serialize` to spans, fixes and labels.
 
-pub mod ast;
+pub mod analysis;
+pub mod backend;
 pub mod check;
 pub mod diagnostic;
 pub mod embed;
 mod hash;
 pub mod ir;
 pub mod isa;
-pub mod lint;
+mod lint;
 mod module;
 pub mod print;
-pub mod rewrite;
 pub mod source;
 pub mod syntax;
 #[cfg(test)]
 mod testing;
-mod text;
-mod vectors;
 pub mod video;
 
 #[cfg(feature = "cli")]
@@ -103,13 +101,13 @@ pub mod cli;
 #[doc(hidden)]
 pub mod report;
 
-pub use ast::{Instruction, ParseInstructionError};
-pub use check::{CheckOptions, Dialect, check, parse, parse_with};
-pub use diagnostic::Diagnostic;
-pub use lint::Code;
+pub use analysis::{ParseInstructionError, check, parse, parse_with};
+pub use backend::ptx::{RewriteOptions, rewrite};
+pub use check::{CheckOptions, Dialect};
+pub use diagnostic::{Code, Diagnostic};
 pub use module::{Module, VideoStatement};
 pub use print::{FormatError, FormatOptions, format, format_edits};
-pub use rewrite::{RewriteOptions, rewrite};
+pub use video::{Instruction, Semantics};
 
 /// The README's examples.
 #[cfg(doctest)]

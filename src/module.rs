@@ -1,8 +1,8 @@
 //! A module that was read: its video instructions and the gates it sets.
 
-use crate::ast::Instruction;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::source::Span;
+use crate::video::Instruction;
 
 /// A module, or a bare list of statements, that was read.
 #[derive(Clone, Debug)]

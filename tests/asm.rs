@@ -13,7 +13,8 @@ use std::ops::Range;
 
 use support::fixture;
 use vptx::Code;
-use vptx::check::{CheckOptions, Dialect, Language, check, check_counted};
+use vptx::analysis::{check, check_counted};
+use vptx::check::{CheckOptions, Dialect, Language};
 use vptx::diagnostic::{Applicability, Diagnostic, Severity};
 use vptx::isa::Mnemonic;
 use vptx::source::Span;

@@ -278,11 +278,11 @@ fn explain_takes_several_and_groups() {
 /// Who takes a modifier is told by the table of forms.
 #[test]
 fn explain_knows_modifiers_selectors_and_masks() {
-    use vptx::isa::{Bytes, Halves, Mask, Mnemonic, Modifier, Part};
+    use vptx::isa::{LaneWidth, Mask, Mnemonic, Modifier, Part};
     let mut words: Vec<String> = Modifier::ALL.iter().map(ToString::to_string).collect();
     words.extend(Part::ALL.iter().map(ToString::to_string));
-    words.extend(Mask::<Halves>::all().map(|mask| mask.to_string()));
-    words.extend(Mask::<Bytes>::all().map(|mask| mask.to_string()));
+    words.extend(Mask::all(LaneWidth::Halves).map(|mask| mask.to_string()));
+    words.extend(Mask::all(LaneWidth::Bytes).map(|mask| mask.to_string()));
     words.extend([".h32", ".h03", ".b7654", ".b0000"].map(String::from));
     for word in &words {
         let page = vptx(&["explain", word], "");

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use support::{fixture, is_about_asm, is_about_results};
-use vptx::check::{CheckOptions, Dialect, Language, check};
-use vptx::diagnostic::{Applicability, Diagnostic, Fix, Severity};
-use vptx::ir::Semantics;
-use vptx::lint::{Code, RuleSet, add_ignores};
+use vptx::analysis::{add_ignores, check};
+use vptx::check::{CheckOptions, Dialect, Language};
+use vptx::diagnostic::{Applicability, Code, Diagnostic, Fix, RuleSet, Severity};
 use vptx::source::decode;
+use vptx::video::Semantics;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
@@ -153,7 +153,7 @@ fn codes_and_names_are_found() {
 
 #[test]
 fn pages_and_fixtures_are_those_of_the_codes() {
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/pages");
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/diagnostic/pages");
     assert_eq!(files(&pages), Code::ALL.iter().map(|code| format!("{code}.md")).collect());
     assert_eq!(
         files(&fixture("diagnostics")),
@@ -417,7 +417,7 @@ fn the_document_has_all_rules() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
     let text = std::fs::read_to_string(path).expect("the document");
     let start = text.find("| code |").expect("the table");
-    assert_eq!(text[start..], vptx::lint::table(), "`vptx explain --all` prints it");
+    assert_eq!(text[start..], vptx::diagnostic::table(), "`vptx explain --all` prints it");
 }
 
 /// Every fixture with suppressions for what is found in it.

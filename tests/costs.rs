@@ -1,5 +1,5 @@
 //! What ptxas makes of video instructions and of their sequences: measures
-//! `src/rewrite/costs.txt`, and checks it on forms that were not measured.
+//! `src/backend/ptx/costs.txt`, and checks it on forms that were not measured.
 //! `scripts/measure-costs` runs this.
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
 use forms::{PARTS, Random, heads, rows};
-use vptx::ir::Semantics;
-use vptx::isa::{Destination, Family, Form, Mnemonic, Negation, Sources, Target};
-use vptx::rewrite::{
+use vptx::backend::ptx::{
     FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, candidates, class,
     rewrite,
 };
+use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
 #[path = "support/forms.rs"]
@@ -145,8 +145,8 @@ fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
         for head in heads(form, mnemonic) {
             match form.sources {
                 Sources::Scalar => scalars(form, mnemonic, &head, &mut random, &mut add),
-                Sources::Lanes2 => simd(&head, 2, &mut random, &mut add),
-                Sources::Lanes4 => simd(&head, 4, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Halves) => simd(&head, 2, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Bytes) => simd(&head, 4, &mut random, &mut add),
             }
         }
     }
@@ -560,8 +560,8 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
             };
             return format!("{head} d{d}, {minus}{a}, {b}{c};");
         }
-        Sources::Lanes2 => 2,
-        Sources::Lanes4 => 4,
+        Sources::Lanes(LaneWidth::Halves) => 2,
+        Sources::Lanes(LaneWidth::Bytes) => 4,
     };
     let letter = if lanes == 2 { 'h' } else { 'b' };
     let mask = 1 + random.below((1 << lanes) - 1);

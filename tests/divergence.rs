@@ -7,8 +7,8 @@ mod support {
 use std::collections::{BTreeMap, BTreeSet};
 
 use support::forms::{rows, texts};
-use vptx::ir::{Agreement, Deviation, Semantics, Witness};
 use vptx::isa::{Family, Sources};
+use vptx::video::{Agreement, Deviation, Semantics, Witness};
 use vptx::{Instruction, video};
 
 const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
@@ -83,17 +83,8 @@ fn pages_of_deviations_show_them() {
             }
             other => panic!("{deviation}: {line} is {other:?}"),
         }
-        let families = [
-            Family::Arithmetic,
-            Family::Shift,
-            Family::MultiplyAdd,
-            Family::Set,
-            Family::Arithmetic2,
-            Family::Set2,
-            Family::Arithmetic4,
-            Family::Set4,
-        ];
-        let shown = families.iter().any(|&family| video::deviations(family).contains(&deviation));
+        let shown =
+            Family::ALL.iter().any(|&family| video::deviations(family).contains(&deviation));
         assert!(shown, "{deviation} is on no page");
     }
 }
@@ -108,8 +99,9 @@ fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
         let operands: Vec<&str> = operands.split(", ").collect();
         if opcode.starts_with('v') {
             let instruction = parse(line);
-            let value =
-                |name: Option<&vptx::ast::Register>| name.map_or(0, |it| values[it.name()] as u32);
+            let value = |name: Option<&vptx::video::Register>| {
+                name.map_or(0, |it| values[it.name()] as u32)
+            };
             let [a, b, c] = instruction.sources().map(value);
             let result = instruction.lower(semantics).eval(a, b, c);
             values.insert(operands[0].split('.').next().expect("a name"), result.into());

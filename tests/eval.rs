@@ -12,7 +12,8 @@ use program::{Folder, ROOT, Run, start, vptx, vptx_in};
 use serde_json::Value;
 use support::fixture_text;
 use vptx::Instruction;
-use vptx::ir::{Program, Semantics};
+use vptx::ir::Program;
+use vptx::video::Semantics;
 
 fn eval(arguments: &[&str]) -> Run {
     vptx(&[&["eval"], arguments].concat(), "")

@@ -7,8 +7,9 @@ mod support;
 use std::ops::Range;
 
 use support::{fixture, ptx_files};
-use vptx::check::{CheckOptions, check};
-use vptx::lint::RuleSet;
+use vptx::analysis::check;
+use vptx::check::CheckOptions;
+use vptx::diagnostic::RuleSet;
 use vptx::print::{FormatOptions, LineEnding, format, format_edits};
 use vptx::syntax::statement_tokens;
 use vptx::{Code, Instruction, parse};

@@ -8,11 +8,11 @@ mod support {
 use std::collections::HashSet;
 
 use support::forms::{LANE_SAMPLES, rows, texts, without_defaults};
-use vptx::ast::{
+use vptx::diagnostic::Code;
+use vptx::isa::{Family, LaneWidth, Mnemonic, Part, Role, Scale, Type};
+use vptx::video::{
     MadMode, MultiplyAdd, MultiplyAddParts, Operand, Operation, Register, Source, Tail,
 };
-use vptx::isa::{Family, Mnemonic, Part, Role, Scale, Type};
-use vptx::lint::Code;
 use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, parse_with};
 
 /// Findings on how instructions are written; what they compute is a matter of
@@ -105,23 +105,29 @@ fn scalar_multiply_add_and_set() {
 /// selectors on each source.
 #[test]
 fn two_way_arithmetic() {
-    let counts = hold(&[Family::Arithmetic2]);
+    let counts = hold(&[Family::SimdArithmetic(LaneWidth::Halves)]);
     assert_eq!(counts.len(), 6);
     assert!(counts.iter().all(|&(_, count)| count == 8 * 3 * 4 * 17 * 17), "{counts:?}");
 }
 
 #[test]
 fn two_way_set() {
-    assert_eq!(hold(&[Family::Set2]), [(Mnemonic::Vset2, 4 * 6 * 2 * 4 * 17 * 17)]);
+    assert_eq!(
+        hold(&[Family::SimdSet(LaneWidth::Halves)]),
+        [(Mnemonic::Vset2, 4 * 6 * 2 * 4 * 17 * 17)]
+    );
 }
 
 #[test]
 fn four_way_forms() {
-    let counts = hold(&[Family::Arithmetic4]);
+    let counts = hold(&[Family::SimdArithmetic(LaneWidth::Bytes)]);
     assert_eq!(counts.len(), 6);
     let each = 8 * 3 * 16 * LANE_SAMPLES;
     assert!(counts.iter().all(|&(_, count)| count == each), "{counts:?}");
-    assert_eq!(hold(&[Family::Set4]), [(Mnemonic::Vset4, 4 * 6 * 2 * 16 * LANE_SAMPLES)]);
+    assert_eq!(
+        hold(&[Family::SimdSet(LaneWidth::Bytes)]),
+        [(Mnemonic::Vset4, 4 * 6 * 2 * 16 * LANE_SAMPLES)]
+    );
 }
 
 /// Sampling leaves out no single selector and no mask.
@@ -146,7 +152,7 @@ fn four_way_samples_name_every_selector() {
 /// different values.
 #[test]
 fn equality_is_spelling_without_defaults() {
-    for family in [Family::Set, Family::MultiplyAdd, Family::Set2] {
+    for family in [Family::Set, Family::MultiplyAdd, Family::SimdSet(LaneWidth::Halves)] {
         let (mut texts_seen, mut values) = (HashSet::new(), HashSet::new());
         for (form, mnemonic) in rows().filter(|(_, mnemonic)| mnemonic.family() == family) {
             for text in texts(form, mnemonic) {
@@ -507,7 +513,7 @@ fn constants_survive_printing() {
 #[test]
 fn constants_from_numbers() {
     for value in [0, 1, 7, 8, 255, 0x8000_0000, u32::MAX] {
-        let text = format!("vadd.u32.u32.u32 d, a, {};", vptx::ast::Immediate::new(value));
+        let text = format!("vadd.u32.u32.u32 d, a, {};", vptx::video::Immediate::new(value));
         assert_eq!(immediates(&read(&text)), [(value, value.to_string())]);
     }
 }
@@ -535,7 +541,7 @@ fn mad(mode: MadMode, a: Source, b: Source, c: Operand) -> Option<MultiplyAdd> {
 /// constant would not read back as itself.
 #[test]
 fn multiply_add_negates_registers_only() {
-    let constant = || vptx::ast::Immediate::new(5);
+    let constant = || vptx::video::Immediate::new(5);
     let word = |name: &str| Source::Register { register: register(name), part: Some(Part::B2) };
     let modes =
         [MadMode::Plain, MadMode::NegateA, MadMode::NegateB, MadMode::NegateC, MadMode::PlusOne];
@@ -726,8 +732,7 @@ fn public_types_cross_threads() {
     shared::<vptx::source::LineIndex>();
     shared::<vptx::isa::Form>();
     shared::<vptx::isa::Mnemonic>();
-    shared::<vptx::isa::Mask<vptx::isa::Bytes>>();
-    shared::<vptx::isa::Selector<vptx::isa::Halves>>();
+    shared::<vptx::isa::Lanes>();
     shared::<vptx::syntax::RawInstruction>();
     shared::<vptx::syntax::Token>();
     shared::<vptx::syntax::Context<'static>>();

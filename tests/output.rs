@@ -704,9 +704,9 @@ fn reports_of_many_findings_are_whole() {
 
     let sarif: Value = serde_json::from_str(&report("sarif")).expect("one document");
     let results = sarif["runs"][0]["results"].as_array().expect("results");
-    let of_a = results.iter().filter(|it| {
-        it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a.ptx"
-    });
+    let of_a = results
+        .iter()
+        .filter(|it| it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a.ptx");
     let prints = of_a.map(|it| it["partialFingerprints"]["vptx/v1"].as_str().expect("a text"));
     assert_eq!((results.len(), different(prints.collect())), (COUNT + 1, COUNT));
 

@@ -19,9 +19,9 @@ use std::time::Instant;
 use forms::{MASKS2, MASKS4, PARTS, Random, heads, rows};
 use smt::{Answer, Solver, evaluation, places, query};
 use vptx::Instruction;
-use vptx::ir::Semantics;
-use vptx::isa::{Destination, Form, Mnemonic, Negation, Sources, Target};
-use vptx::rewrite::{Gate, candidates};
+use vptx::backend::ptx::{Gate, candidates};
+use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::video::Semantics;
 
 /// Admits every sequence.
 const GATE: Gate = Gate { target: Target::sm(120), version: None };
@@ -270,8 +270,8 @@ fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let destinations: &[&str] = match form.destination {
         Destination::Word => &[""],
         Destination::Part => &[".b2", ".h1"],
-        Destination::Mask2 => &MASKS2,
-        Destination::Mask4 => &MASKS4,
+        Destination::Mask(LaneWidth::Halves) => &MASKS2,
+        Destination::Mask(LaneWidth::Bytes) => &MASKS4,
     };
     let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
     for d in destinations {
@@ -428,8 +428,8 @@ fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Ra
     let d = match form.destination {
         Destination::Word => "",
         Destination::Part => random.pick(&PARTS),
-        Destination::Mask2 => random.pick(&MASKS2),
-        Destination::Mask4 => random.pick(&MASKS4),
+        Destination::Mask(LaneWidth::Halves) => random.pick(&MASKS2),
+        Destination::Mask(LaneWidth::Bytes) => random.pick(&MASKS4),
     };
     // Two places may name one register.
     let mut names = ["a", "b", "c"];
@@ -455,8 +455,8 @@ fn source(form: &Form, name: &str, minus: &str, random: &mut Random) -> String {
         Sources::Scalar if minus.is_empty() && random.one_in(6) => return immediate(random),
         Sources::Scalar if random.one_in(3) => String::new(),
         Sources::Scalar => (*random.pick(&PARTS)).to_owned(),
-        Sources::Lanes2 => lanes2(random.below(16)),
-        Sources::Lanes4 => lanes4(random.below(4096)),
+        Sources::Lanes(LaneWidth::Halves) => lanes2(random.below(16)),
+        Sources::Lanes(LaneWidth::Bytes) => lanes4(random.below(4096)),
     };
     format!("{minus}{name}{selector}")
 }

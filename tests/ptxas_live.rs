@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use generate::Generator;
 use support::{ORACLE_HEAD, errors, oracle_module};
-use vptx::check::{CheckOptions, Dialect, parse_with};
-use vptx::diagnostic::{Diagnostic, Severity};
+use vptx::analysis::parse_with;
+use vptx::check::{CheckOptions, Dialect};
+use vptx::diagnostic::{Code, Diagnostic, Severity};
 use vptx::isa::Mnemonic;
-use vptx::lint::Code;
 use vptx::syntax::statement_tokens;
 
 const DEFAULT_SEED: u64 = 0x5eed_2026;

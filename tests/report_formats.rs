@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use program::{Folder, ROOT, Run, vptx, vptx_in};
 use serde_json::Value;
 use support::{fixture, ptx_files};
-use vptx::check::{CheckOptions, check};
+use vptx::analysis::check;
+use vptx::check::CheckOptions;
 use vptx::diagnostic::{Applicability, Fix};
 
 const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";

@@ -9,12 +9,12 @@ use std::fs;
 
 use forms::{Random, rows, texts};
 use support::ptx_files;
-use vptx::ir::Semantics;
-use vptx::isa::{PtxVersion, Target};
-use vptx::rewrite::{
+use vptx::backend::ptx::{
     Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,
 };
+use vptx::isa::{PtxVersion, Target};
 use vptx::source::decode;
+use vptx::video::Semantics;
 use vptx::{Instruction, Module, parse};
 
 const GATE: Gate = Gate { target: Target::sm(120), version: None };

@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
 use support::ptx_files;
-use vptx::ir::{Program, Semantics};
+use vptx::backend::ptx::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
+use vptx::ir::Program;
 use vptx::isa::{Compare, Mnemonic, Target, Type};
-use vptx::rewrite::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
+use vptx::video::Semantics;
 use vptx::{Instruction, RewriteOptions, rewrite};
 
 const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];

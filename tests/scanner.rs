@@ -5,7 +5,7 @@
 mod forms;
 mod support;
 
-use vptx::check::{check_counted, check_plainly};
+use vptx::analysis::{check_counted, check_plainly};
 use vptx::source::decode;
 use vptx::syntax::{Context, Handler, Problem, Statement, TokenKind, read, read_plainly};
 use vptx::{CheckOptions, Dialect};

@@ -12,9 +12,11 @@ use std::path::Path;
 
 use support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
 use support::reference::manual;
-use vptx::ast::{Operation, Tail};
-use vptx::ir::{Program, Semantics};
-use vptx::isa::{Destination, Family, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources};
+use vptx::ir::Program;
+use vptx::isa::{
+    Destination, Family, LaneWidth, Mnemonic, Modifier, Part, Role, SecondaryOp, Sources,
+};
+use vptx::video::{Operation, Semantics, Tail};
 use vptx::{CheckOptions, Dialect, Instruction, parse_with};
 
 const TYPES: [&str; 2] = [".u32", ".s32"];
@@ -379,17 +381,25 @@ fn every_comparison() {
 
 #[test]
 fn every_two_way_arithmetic() {
-    assert_eq!(sweep(|it| it.family() == Family::Arithmetic2, 16), 6 * 27_744);
+    assert_eq!(
+        sweep(|it| it.family() == Family::SimdArithmetic(LaneWidth::Halves), 16),
+        6 * 27_744
+    );
 }
 
 #[test]
 fn every_two_way_comparison() {
-    assert_eq!(sweep(|it| it.family() == Family::Set2, 16), 55_488);
+    assert_eq!(sweep(|it| it.family() == Family::SimdSet(LaneWidth::Halves), 16), 55_488);
 }
 
 #[test]
 fn four_way_forms() {
-    let these = |it: Mnemonic| matches!(it.family(), Family::Arithmetic4 | Family::Set4);
+    let these = |it: Mnemonic| {
+        matches!(
+            it.family(),
+            Family::SimdArithmetic(LaneWidth::Bytes) | Family::SimdSet(LaneWidth::Bytes)
+        )
+    };
     assert_eq!(sweep(these, 32), 6 * 6144 + 12_288);
 }
 
@@ -397,15 +407,17 @@ fn four_way_forms() {
 /// pairs of values.
 #[test]
 fn four_way_selectors_meet_pairwise() {
-    for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Lanes4) {
+    for (form, mnemonic) in
+        rows().filter(|(form, _)| form.sources == Sources::Lanes(LaneWidth::Bytes))
+    {
         let mut pairs = HashSet::new();
         for instruction in read_all(texts(form, mnemonic).iter().map(String::as_str)) {
-            let operands = match &instruction.operation {
-                Operation::Arithmetic4(it) => &it.operands,
-                Operation::Set4(it) => &it.operands,
+            let lanes = match &instruction.operation {
+                Operation::SimdArithmetic(it) => it.operands.lanes,
+                Operation::SimdSet(it) => it.operands.lanes,
                 other => panic!("{other:?}"),
             };
-            let lanes = [operands.a_lanes.lanes(), operands.b_lanes.lanes()].concat();
+            let lanes = [lanes.a().lanes(), lanes.b().lanes()].concat();
             for (i, &x) in lanes.iter().enumerate() {
                 pairs.extend(lanes[..i].iter().enumerate().map(|(j, &y)| (i, x, j, y)));
             }
@@ -923,8 +935,8 @@ fn simd_heads() -> impl Iterator<Item = (String, usize)> {
     rows()
         .filter_map(|(form, mnemonic)| {
             let lanes = match form.destination {
-                Destination::Mask2 => 2,
-                Destination::Mask4 => 4,
+                Destination::Mask(LaneWidth::Halves) => 2,
+                Destination::Mask(LaneWidth::Bytes) => 4,
                 Destination::Word | Destination::Part => return None,
             };
             let heads = support::forms::heads(form, mnemonic);

@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use vptx::CheckOptions;
 use vptx::check::Language;
-use vptx::diagnostic::{Applicability, Severity};
-use vptx::lint::{RuleSet, fix};
+use vptx::diagnostic::{Applicability, RuleSet, Severity};
+use vptx::analysis::fix;
 use vptx::source;
 
 fuzz_target!(|bytes: &[u8]| {

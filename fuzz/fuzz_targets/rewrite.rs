@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use vptx::diagnostic::Severity;
 use vptx::isa::Target;
-use vptx::rewrite::{Outcome, RewriteOptions, rewrite};
+use vptx::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use vptx::{parse, source};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vptx::check::{check_counted, check_plainly};
+use vptx::analysis::{check_counted, check_plainly};
 use vptx::diagnostic::{Applicability, Fix};
 use vptx::print::{FormatOptions, format, format_edits};
 use vptx::{CheckOptions, source};

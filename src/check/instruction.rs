@@ -1,21 +1,15 @@
 //! One instruction: from the raw tree to the validated AST.
 
 use super::modifiers::{self, Modifiers};
-use super::operands::{self, Negated, Operands, Value};
+use super::operands::{self, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
-use crate::ast::{
-    Arithmetic, ArithmeticOp, Guard, Instruction, MadMode, MultiplyAdd, MultiplyAddParts,
-    Operation, Register, Set, Shift, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail, Tail,
-};
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Severity};
-use crate::isa::{
-    Compare, Destination, Family, LaneWidth, Mask, Mnemonic, Modifier, Part, RegisterType, Role,
-    Scale, SecondaryOp, Selector, ShiftMode, Type, WordRegisters,
-};
-use crate::lint::Code;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
+use crate::isa::{Mnemonic, RegisterType, WordRegisters};
 use crate::source::Span;
 use crate::syntax::{Context, RawOperand, Statement, Symbol, parse_instruction};
-use crate::video;
+use crate::video::{
+    self, Guard, Instruction, Operand, OperandName, Operation, Parts, Register, Selected,
+};
 
 /// An instruction being checked.
 pub(super) struct Checked<'a, 's> {
@@ -29,11 +23,11 @@ pub(super) struct Checked<'a, 's> {
 
 /// What the declarations of an instruction's names are like.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// How its registers are declared, at their most particular.
-    pub(super) registers: WordRegisters,
+    pub(crate) registers: WordRegisters,
     /// Whether a name is not declared inside a function.
-    pub(super) outside: bool,
+    pub(crate) outside: bool,
 }
 
 impl<'s> Checked<'_, 's> {
@@ -59,7 +53,7 @@ impl<'s> Checked<'_, 's> {
 }
 
 /// Checks a statement; the instruction comes back only if it has no errors.
-pub(super) fn check(
+pub(crate) fn check(
     source: &str,
     statement: &Statement<'_>,
     context: &Context<'_>,
@@ -218,9 +212,9 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
 /// The operands, validated one by one.
 struct Values {
     d: Register,
-    a: Value,
-    b: Value,
-    c: Option<Value>,
+    a: Operand,
+    b: Operand,
+    c: Option<Operand>,
 }
 
 impl Values {
@@ -246,164 +240,16 @@ fn build(
     modifiers: &Modifiers,
     operands: &Operands<'_>,
     values: Values,
-    negated: Negated,
+    negated: Option<OperandName>,
 ) -> Option<Operation> {
-    let ty = |role| modifiers.get(role).and_then(Type::from_modifier);
-    let saturate = modifiers.get(Role::Saturate).is_some();
-    let scalar = |operand, value| operands::scalar(checked, operand, value);
-    Some(match mnemonic.family() {
-        Family::Arithmetic => {
-            let op = match mnemonic {
-                Mnemonic::Vadd => ArithmeticOp::Add,
-                Mnemonic::Vsub => ArithmeticOp::Sub,
-                Mnemonic::Vabsdiff => ArithmeticOp::AbsDiff,
-                Mnemonic::Vmin => ArithmeticOp::Min,
-                _ => ArithmeticOp::Max,
-            };
-            Operation::Arithmetic(Arithmetic {
-                op,
-                dtype: ty(Role::Dtype)?,
-                atype: ty(Role::Atype)?,
-                btype: ty(Role::Btype)?,
-                saturate,
-                d: values.d,
-                a: scalar(operands.a, values.a),
-                b: scalar(operands.b, values.b),
-                tail: tail(checked, modifiers, operands, values.c)?,
-            })
-        }
-        Family::Shift => Operation::Shift(Shift {
-            left: mnemonic == Mnemonic::Vshl,
-            dtype: ty(Role::Dtype)?,
-            atype: ty(Role::Atype)?,
-            saturate,
-            mode: modifiers.get(Role::Mode).and_then(ShiftMode::from_modifier)?,
-            d: values.d,
-            a: scalar(operands.a, values.a),
-            b: scalar(operands.b, values.b),
-            tail: tail(checked, modifiers, operands, values.c)?,
-        }),
-        Family::MultiplyAdd => {
-            let mode = match negated {
-                _ if modifiers.get(Role::PlusOne).is_some() => MadMode::PlusOne,
-                Negated::None => MadMode::Plain,
-                Negated::A => MadMode::NegateA,
-                Negated::B => MadMode::NegateB,
-                Negated::C => MadMode::NegateC,
-            };
-            Operation::MultiplyAdd(MultiplyAdd::new(MultiplyAddParts {
-                dtype: ty(Role::Dtype)?,
-                atype: ty(Role::Atype)?,
-                btype: ty(Role::Btype)?,
-                mode,
-                saturate,
-                scale: modifiers.get(Role::Scale).and_then(Scale::from_modifier),
-                d: values.d,
-                a: scalar(operands.a, values.a),
-                b: scalar(operands.b, values.b),
-                c: operands::word(values.c?),
-            })?)
-        }
-        Family::Set => Operation::Set(Set {
-            atype: ty(Role::Atype)?,
-            btype: ty(Role::Btype)?,
-            compare: modifiers.get(Role::Compare).and_then(Compare::from_modifier)?,
-            d: values.d,
-            a: scalar(operands.a, values.a),
-            b: scalar(operands.b, values.b),
-            tail: tail(checked, modifiers, operands, values.c)?,
-        }),
-        Family::Arithmetic2 => {
-            Operation::Arithmetic2(simd_arithmetic(checked, mnemonic, modifiers, operands, values)?)
-        }
-        Family::Arithmetic4 => {
-            Operation::Arithmetic4(simd_arithmetic(checked, mnemonic, modifiers, operands, values)?)
-        }
-        Family::Set2 => Operation::Set2(simd_set(checked, modifiers, operands, values)?),
-        Family::Set4 => Operation::Set4(simd_set(checked, modifiers, operands, values)?),
-    })
-}
-
-fn tail(
-    checked: &Checked<'_, '_>,
-    modifiers: &Modifiers,
-    operands: &Operands<'_>,
-    c: Option<Value>,
-) -> Option<Tail> {
-    let secondary = modifiers.get(Role::Secondary).and_then(SecondaryOp::from_modifier);
-    if let Some(op) = secondary {
-        return Some(Tail::Secondary { op, c: operands::word(c?) });
-    }
-    if operands.form.destination != Destination::Part {
-        return Some(Tail::Word);
-    }
-    let part = Part::from_text(operands.d.selector?.text(checked.source))?;
-    Some(Tail::Merge { part, c: operands::word(c?) })
-}
-
-fn simd_arithmetic<L: LaneWidth>(
-    checked: &Checked<'_, '_>,
-    mnemonic: Mnemonic,
-    modifiers: &Modifiers,
-    operands: &Operands<'_>,
-    values: Values,
-) -> Option<SimdArithmetic<L>> {
-    use Mnemonic as M;
-    let op = match mnemonic {
-        M::Vadd2 | M::Vadd4 => SimdOp::Add,
-        M::Vsub2 | M::Vsub4 => SimdOp::Sub,
-        M::Vavrg2 | M::Vavrg4 => SimdOp::Avrg,
-        M::Vabsdiff2 | M::Vabsdiff4 => SimdOp::AbsDiff,
-        M::Vmin2 | M::Vmin4 => SimdOp::Min,
-        _ => SimdOp::Max,
-    };
-    let tail = match modifiers.get(Role::Secondary) {
-        Some(Modifier::Add) => SimdTail::Accumulate,
-        _ => SimdTail::Merge { saturate: modifiers.get(Role::Saturate).is_some() },
-    };
-    let dtype = modifiers.get(Role::Dtype).and_then(Type::from_modifier)?;
-    let operands = simd_operands(checked, modifiers, operands, values)?;
-    Some(SimdArithmetic { op, dtype, operands, tail })
-}
-
-fn simd_set<L: LaneWidth>(
-    checked: &Checked<'_, '_>,
-    modifiers: &Modifiers,
-    operands: &Operands<'_>,
-    values: Values,
-) -> Option<SimdSet<L>> {
-    let compare = modifiers.get(Role::Compare).and_then(Compare::from_modifier)?;
-    let accumulate = modifiers.get(Role::Secondary).is_some();
-    let operands = simd_operands(checked, modifiers, operands, values)?;
-    Some(SimdSet { compare, operands, accumulate })
-}
-
-fn simd_operands<L: LaneWidth>(
-    checked: &Checked<'_, '_>,
-    modifiers: &Modifiers,
-    operands: &Operands<'_>,
-    values: Values,
-) -> Option<SimdOperands<L>> {
-    let register = |value| match value {
-        Value::Register(register) => Some(register),
-        Value::Immediate(_) => None,
-    };
-    let selector = |operand: &RawOperand, default| match operand.selector {
-        Some(span) => Selector::from_text(span.text(checked.source)),
-        None => Some(default),
-    };
-    Some(SimdOperands {
-        atype: modifiers.get(Role::Atype).and_then(Type::from_modifier)?,
-        btype: modifiers.get(Role::Btype).and_then(Type::from_modifier)?,
-        d: values.d,
-        mask: match operands.d.selector {
-            Some(span) => Mask::from_text(span.text(checked.source))?,
-            None => Mask::FULL,
-        },
-        a: register(values.a)?,
-        a_lanes: selector(operands.a, Selector::DEFAULT_A)?,
-        b: register(values.b)?,
-        b_lanes: selector(operands.b, Selector::DEFAULT_B)?,
-        c: register(values.c?)?,
+    let selector = |raw: &RawOperand| raw.selector.map(|span| span.text(checked.source));
+    Operation::build(&Parts {
+        mnemonic,
+        modifiers: &|role| modifiers.get(role),
+        d: Selected { value: values.d, selector: selector(operands.d) },
+        a: Selected { value: values.a, selector: selector(operands.a) },
+        b: Selected { value: values.b, selector: selector(operands.b) },
+        c: values.c,
+        negated,
     })
 }

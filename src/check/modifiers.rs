@@ -3,11 +3,8 @@
 use super::instruction::Checked;
 use super::structure::either;
 use super::suggest;
-use crate::diagnostic::{Applicability, Diagnostic, Edit};
-use crate::isa::{
-    Bytes, Destination, Halves, Mask, Mnemonic, Modifier, Part, Role, Selector, Slot, Sources,
-};
-use crate::lint::Code;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::isa::{Destination, Mnemonic, Modifier, Role, Slot};
 use crate::source::Span;
 use crate::syntax::{RawInstruction, Shape};
 use crate::video;
@@ -322,16 +319,9 @@ fn belongs_to_operand(
 ) -> Option<String> {
     let text = span.text(source);
     let form = &video::forms(mnemonic)[0];
-    let is_mask = match form.destination {
-        Destination::Mask2 => Mask::<Halves>::from_text(text).is_some(),
-        Destination::Mask4 => Mask::<Bytes>::from_text(text).is_some(),
-        Destination::Word | Destination::Part => false,
-    };
-    let is_selector = match form.sources {
-        Sources::Scalar => Part::from_text(text).is_some(),
-        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
-        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
-    };
+    let is_mask =
+        matches!(form.destination, Destination::Mask(_)) && form.destination.accepts(text);
+    let is_selector = form.sources.accepts(text);
     let modifiers = raw.modifiers.iter().map(|modifier| modifier.text(source));
     let opcode: String =
         modifiers.filter(|modifier| Modifier::from_text(modifier).is_some()).collect();

@@ -3,18 +3,17 @@
 use super::instruction::Checked;
 use super::modifiers::Modifiers;
 use super::structure;
-use crate::ast::{Immediate, Operand, Register, Source};
-use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{
-    Bytes, Destination, Form, Halves, LaneWidth, Mask, Mnemonic, Negation, Part, RegisterType,
-    Role, Selector, Sources, WordRegisters, is_special_register,
+    Destination, Form, LaneWidth, Mask, Mnemonic, Negation, Part, RegisterType, Role, Sources,
+    WordRegisters, is_special_register,
 };
-use crate::lint::{Code, is_ignored};
 use crate::source::Span;
 use crate::syntax::{
     Constant, OperandClass, RawInstruction, RawOperand, Shape, SymbolKind, statement_tokens,
 };
 use crate::video;
+use crate::video::{Immediate, Operand, OperandName, Register};
 
 /// The operands of an instruction that has the right number of them.
 pub(super) struct Operands<'r> {
@@ -25,12 +24,6 @@ pub(super) struct Operands<'r> {
     pub(super) c: Option<&'r RawOperand>,
     /// The form that modifiers and destination selector ask for.
     pub(super) form: &'static Form,
-}
-
-/// A register or a constant.
-pub(super) enum Value {
-    Register(Register),
-    Immediate(Immediate),
 }
 
 /// Finds the form and gives the operands their names; reports what is too
@@ -241,8 +234,7 @@ pub(super) fn destination(
     };
     let text = selector.text(checked.source);
     match form.destination {
-        Destination::Mask2 => mask::<Halves>(checked, selector),
-        Destination::Mask4 => mask::<Bytes>(checked, selector),
+        Destination::Mask(width) => mask(checked, width, selector),
         Destination::Word | Destination::Part => {
             let parts =
                 video::forms(mnemonic).iter().any(|form| form.destination == Destination::Part);
@@ -276,22 +268,17 @@ pub(super) fn source(
     checked: &mut Checked<'_, '_>,
     form: &Form,
     operand: &RawOperand,
-) -> Option<Value> {
+) -> Option<Operand> {
     let value = value(checked, form, operand)?;
     let Some(selector) = operand.selector else {
         return Some(value);
     };
-    if let Value::Immediate(_) = value {
+    if let Operand::Immediate(_) = value {
         selector_on_constant(checked, operand, selector, &value);
         return None;
     }
     let text = selector.text(checked.source);
-    let known = match form.sources {
-        Sources::Scalar => Part::from_text(text).is_some(),
-        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
-        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
-    };
-    if !known {
+    if !form.sources.accepts(text) {
         wrong_selector(checked, selector, form.sources);
         return None;
     }
@@ -302,13 +289,13 @@ fn selector_on_constant(
     checked: &mut Checked<'_, '_>,
     operand: &RawOperand,
     selector: Span,
-    value: &Value,
+    value: &Operand,
 ) {
     let mut diagnostic = Diagnostic::new(Code::V210, selector, "a constant takes no selector")
         .label("not allowed here")
         .help("write the value of the byte or half-word itself");
     let part = Part::from_text(selector.text(checked.source));
-    if let (Some(part), Value::Immediate(constant)) = (part, value) {
+    if let (Some(part), Operand::Immediate(constant)) = (part, value) {
         let bits = constant.value() >> part.shift() & ((1 << part.width()) - 1);
         let title = format!("write `{bits:#x}`, the part's bits");
         let edit = Edit::replace(operand.value.to(selector), format!("{bits:#x}"));
@@ -322,9 +309,9 @@ pub(super) fn third_source(
     checked: &mut Checked<'_, '_>,
     form: &Form,
     operand: &RawOperand,
-) -> Option<Value> {
+) -> Option<Operand> {
     let value = value(checked, form, operand);
-    if let (Some(value @ Value::Immediate(_)), Some(selector)) = (&value, operand.selector) {
+    if let (Some(value @ Operand::Immediate(_)), Some(selector)) = (&value, operand.selector) {
         selector_on_constant(checked, operand, selector, value);
         return None;
     }
@@ -356,7 +343,7 @@ fn is_special(checked: &Checked<'_, '_>, name: &str) -> bool {
     is_special_register(name) && checked.context.resolve(name).is_none()
 }
 
-fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Option<Value> {
+fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Option<Operand> {
     match operand.shape {
         Shape::Constant(value) => {
             if form.sources != Sources::Scalar {
@@ -374,9 +361,9 @@ fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Op
                 );
                 return None;
             }
-            constant(checked, operand, value).map(Value::Immediate)
+            constant(checked, operand, value).map(Operand::Immediate)
         }
-        _ => name(checked, form, operand, Place::Source).map(Value::Register),
+        _ => name(checked, form, operand, Place::Source).map(Operand::Register),
     }
 }
 
@@ -698,15 +685,6 @@ fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Regis
     register
 }
 
-/// Which operands are negated, once that is found to be allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Negated {
-    None,
-    A,
-    B,
-    C,
-}
-
 /// Checks the minus signs on the sources.
 pub(super) fn negation(
     checked: &mut Checked<'_, '_>,
@@ -714,7 +692,7 @@ pub(super) fn negation(
     modifiers: &Modifiers,
     operands: &Operands<'_>,
     raw: &RawInstruction,
-) -> Negated {
+) -> Option<OperandName> {
     let (a, b) = (operands.a.minus, operands.b.minus);
     // An ignored third source counts here, as it does for ptxas.
     let c = raw.operands.get(3).and_then(|c| c.minus);
@@ -724,7 +702,7 @@ pub(super) fn negation(
     if !possible || operands.form.negation == Negation::Forbidden {
         let spans: Vec<Span> = [a, b, c].into_iter().flatten().collect();
         let [first, others @ ..] = spans.as_slice() else {
-            return Negated::None;
+            return None;
         };
         let (code, message, help) = match modifiers.span(Role::PlusOne) {
             Some(_) if possible => (
@@ -759,10 +737,10 @@ pub(super) fn negation(
         } else {
             checked.push(diagnostic.help(help));
         }
-        return Negated::None;
+        return None;
     }
     match (a, b, c) {
-        (Some(_), Some(_), c) => c.map_or(Negated::None, |_| Negated::C),
+        (Some(_), Some(_), c) => c.map(|_| OperandName::C),
         (Some(product), None, Some(c)) | (None, Some(product), Some(c)) => {
             checked.push(
                 Diagnostic::new(Code::V213, c, "`vmad` can negate the product or `c`, not both")
@@ -770,23 +748,23 @@ pub(super) fn negation(
                     .related(product, "negates the product")
                     .help("negate `c` first: `neg.s32 t, c;`, and add `t`"),
             );
-            Negated::C
+            Some(OperandName::C)
         }
-        (Some(_), None, None) => Negated::A,
-        (None, Some(_), None) => Negated::B,
-        (None, None, Some(_)) => Negated::C,
-        (None, None, None) => Negated::None,
+        (Some(_), None, None) => Some(OperandName::A),
+        (None, Some(_), None) => Some(OperandName::B),
+        (None, None, Some(_)) => Some(OperandName::C),
+        (None, None, None) => None,
     }
 }
 
-fn mask<L: LaneWidth>(checked: &mut Checked<'_, '_>, selector: Span) {
+fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Span) {
     let text = selector.text(checked.source);
-    if Mask::<L>::from_text(text).is_some() {
+    if Mask::from_text(width, text).is_some() {
         return;
     }
-    let what = if L::LANES == 2 { "half-words" } else { "bytes" };
+    let what = if width == LaneWidth::Halves { "half-words" } else { "bytes" };
     let digits = text[1..]
-        .strip_prefix(L::LETTER)
+        .strip_prefix(width.letter())
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
     let Some(digits) = digits else {
         let diagnostic = Diagnostic::new(
@@ -795,33 +773,33 @@ fn mask<L: LaneWidth>(checked: &mut Checked<'_, '_>, selector: Span) {
             format!("`{text}` is not a mask of {what}"),
         )
         .label("expected a mask")
-        .help(masks::<L>());
+        .help(masks(width));
         checked.push(diagnostic);
         return;
     };
-    let exists = digits.bytes().all(|digit| usize::from(digit - b'0') < L::LANES);
+    let exists = digits.bytes().all(|digit| usize::from(digit - b'0') < width.lanes());
     let label = if exists {
         "each lane at most once, highest first".to_string()
     } else {
-        format!("lanes are 0 to {}", L::LANES - 1)
+        format!("lanes are 0 to {}", width.lanes() - 1)
     };
     let mut diagnostic =
         Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
             .label(label)
-            .help(masks::<L>());
+            .help(masks(width));
     // The same lanes, each once and in order.
     let bits = digits
         .bytes()
         .map(|digit| u32::from(digit - b'0'))
-        .filter(|&lane| (lane as usize) < L::LANES)
+        .filter(|&lane| (lane as usize) < width.lanes())
         .fold(0, |bits, lane| bits | 1 << lane);
-    if let (Some(meant), true) = (Mask::<L>::new(bits), exists) {
+    if let (Some(meant), true) = (Mask::new(width, bits), exists) {
         diagnostic = diagnostic.help(format!("the mask of these lanes is `{meant}`")).fix(
             Applicability::Unsafe,
             format!("write `{meant}`"),
             vec![Edit::replace(selector, meant.to_string())],
         );
-    } else if digits.len() == L::LANES {
+    } else if digits.len() == width.lanes() {
         diagnostic = diagnostic.help(
             "a mask says which lanes of the destination are written; lane selectors stand on sources",
         );
@@ -829,8 +807,8 @@ fn mask<L: LaneWidth>(checked: &mut Checked<'_, '_>, selector: Span) {
     checked.push(diagnostic);
 }
 
-fn masks<L: LaneWidth>() -> String {
-    if L::LANES == 2 {
+fn masks(width: LaneWidth) -> String {
+    if width == LaneWidth::Halves {
         "masks are `.h0`, `.h1` and `.h10`".into()
     } else {
         "a mask has each of 3, 2, 1, 0 at most once, highest first, as in `.b310`".into()
@@ -840,9 +818,9 @@ fn masks<L: LaneWidth>() -> String {
 /// Whether it is a selector or mask of some video instruction.
 fn known_selector(text: &str) -> bool {
     Part::from_text(text).is_some()
-        || Selector::<Halves>::from_text(text).is_some()
-        || Selector::<Bytes>::from_text(text).is_some()
-        || Mask::<Bytes>::from_text(text).is_some()
+        || Sources::Lanes(LaneWidth::Halves).accepts(text)
+        || Sources::Lanes(LaneWidth::Bytes).accepts(text)
+        || Destination::Mask(LaneWidth::Bytes).accepts(text)
 }
 
 /// A selector that is none of this kind of source (or scalar destination).
@@ -851,8 +829,8 @@ fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Source
     let (code, message) = if known_selector(text) {
         let kind = match sources {
             Sources::Scalar => "a scalar instruction",
-            Sources::Lanes2 => "a two-way SIMD instruction",
-            Sources::Lanes4 => "a four-way SIMD instruction",
+            Sources::Lanes(LaneWidth::Halves) => "a two-way SIMD instruction",
+            Sources::Lanes(LaneWidth::Bytes) => "a four-way SIMD instruction",
         };
         (Code::V205, format!("`{text}` is not a selector of {kind}"))
     } else {
@@ -886,11 +864,7 @@ fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Source
 /// What a wrong selector may have been meant to be.
 fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let valid = |text: &str| match sources {
-        Sources::Scalar => Part::from_text(text).is_some(),
-        Sources::Lanes2 => Selector::<Halves>::from_text(text).is_some(),
-        Sources::Lanes4 => Selector::<Bytes>::from_text(text).is_some(),
-    };
+    let valid = |text: &str| sources.accepts(text);
     if valid(&lower) {
         return Some(lower);
     }
@@ -900,36 +874,22 @@ fn meant_selector(text: &str, sources: Sources) -> Option<String> {
         (Sources::Scalar, ".b4") => Some(".b3".into()),
         (Sources::Scalar, ".h2") => Some(".h1".into()),
         // The register's own lanes, in the other width.
-        (Sources::Lanes2, ".b3210") => Some(".h10".into()),
-        (Sources::Lanes2, ".b7654") => Some(".h32".into()),
-        (Sources::Lanes4, ".h10") => Some(".b3210".into()),
-        (Sources::Lanes4, ".h32") => Some(".b7654".into()),
+        (Sources::Lanes(LaneWidth::Halves), ".b3210") => Some(".h10".into()),
+        (Sources::Lanes(LaneWidth::Halves), ".b7654") => Some(".h32".into()),
+        (Sources::Lanes(LaneWidth::Bytes), ".h10") => Some(".b3210".into()),
+        (Sources::Lanes(LaneWidth::Bytes), ".h32") => Some(".b7654".into()),
         // One digit for all lanes.
-        (Sources::Lanes2, text) if part => {
+        (Sources::Lanes(LaneWidth::Halves), text) if part => {
             Some(format!("{text}{}", &text[2..])).filter(|text| valid(text))
         }
-        (Sources::Lanes4, text) if part => {
+        (Sources::Lanes(LaneWidth::Bytes), text) if part => {
             Some(format!("{text}{}", text[2..].repeat(3))).filter(|text| valid(text))
         }
         _ => None,
     }
 }
 
-/// A validated scalar source.
-pub(super) fn scalar(checked: &Checked<'_, '_>, operand: &RawOperand, value: Value) -> Source {
-    match value {
-        Value::Register(register) => {
-            let part = operand.selector.and_then(|span| Part::from_text(span.text(checked.source)));
-            Source::Register { register, part }
-        }
-        Value::Immediate(immediate) => Source::Immediate(immediate),
-    }
-}
-
-/// A validated third source.
-pub(super) fn word(value: Value) -> Operand {
-    match value {
-        Value::Register(register) => Operand::Register(register),
-        Value::Immediate(immediate) => Operand::Immediate(immediate),
-    }
+/// Whether ptxas ignores a selector on `d` and `c` of scalar instructions.
+pub(crate) fn is_ignored(text: &str) -> bool {
+    matches!(text, ".b01" | ".b12" | ".b23")
 }

@@ -1,8 +1,7 @@
 //! Diagnostics for what does not parse.
 
-use crate::diagnostic::{Applicability, Diagnostic, Edit};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
-use crate::lint::Code;
 use crate::source::{Span, UNDECODABLE};
 use crate::syntax::{
     ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Statement,
@@ -10,7 +9,7 @@ use crate::syntax::{
 };
 
 /// What is wrong with the module's structure.
-pub(super) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
+pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
         ProblemKind::UnclosedComment => {

@@ -2,7 +2,7 @@
 //! languages stand for.
 
 use crate::isa::{Mnemonic, Modifier};
-use crate::text::distance;
+use crate::source::distance;
 use crate::video;
 
 /// Whether an opcode, with its modifiers or up to its first dot, was surely meant to
@@ -312,8 +312,7 @@ mod tests {
 
     #[test]
     fn intrinsics_are_what_cuda_says() {
-        use crate::ast::Instruction;
-        use crate::ir::Semantics;
+        use crate::video::{Instruction, Semantics};
         let words = words();
         for (stem, text) in INTRINSICS {
             for lanes in [2u32, 4] {

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::files::{Access, Stamp, create, read_text, replace};
 use super::input::reason;
 use super::temporary::Lock;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Map;
-use crate::lint::Code;
 use crate::report::visible_path;
 use crate::source::LineIndex;
 

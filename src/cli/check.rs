@@ -22,9 +22,8 @@ use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
-use crate::diagnostic::Applicability;
+use crate::diagnostic::{Applicability, Selector};
 use crate::isa::{PtxVersion, Target};
-use crate::lint::Selector;
 use crate::report::{Format, visible_path};
 
 #[derive(Debug, Args)]

@@ -17,12 +17,12 @@ use self::batch::Batch;
 use self::record::Record;
 use self::values::{Registers, words};
 use super::{FAILED, FOUND, Output, errors_only, trouble};
-use crate::ast::Instruction;
-use crate::check::parse_with;
+use crate::analysis::parse_with;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Program, Semantics};
+use crate::ir::Program;
 use crate::report::{FileReport, Format, Reporter, Style, visible};
 use crate::syntax::{TokenKind, statement_tokens};
+use crate::video::{Instruction, Semantics};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -11,12 +11,11 @@ use clap::Args;
 
 use super::lower::ptx::Single;
 use super::{FAILED, Output, eval, trouble};
-use crate::ast::Instruction;
-use crate::ir::{Agreement, Deviation, Semantics, Witness};
-use crate::isa::{Destination, Mnemonic, Modifier, Role, Target};
-use crate::lint::Code;
-use crate::text::nearest;
+use crate::diagnostic::Code;
+use crate::isa::{Destination, LaneWidth, Mnemonic, Modifier, Role, Target};
+use crate::source::nearest;
 use crate::video;
+use crate::video::{Agreement, Deviation, Instruction, Semantics, Witness};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -44,7 +43,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.all {
-        write!(out.stream, "{}", crate::lint::table())?;
+        write!(out.stream, "{}", crate::diagnostic::table())?;
         return Ok(0);
     }
     if arguments.subjects.is_empty() {
@@ -164,8 +163,8 @@ fn explain_mnemonic(mnemonic: Mnemonic, target: Target, out: &mut Output) -> io:
     }
     writeln!(stream, "    selectors: {}", video::selector_choices(first.sources).replace('`', ""))?;
     let mask = match first.destination {
-        Destination::Mask2 => ".h0 .h1 .h10, all lanes if left out",
-        Destination::Mask4 => {
+        Destination::Mask(LaneWidth::Halves) => ".h0 .h1 .h10, all lanes if left out",
+        Destination::Mask(LaneWidth::Bytes) => {
             ".b and one to four of the digits 3210 in this order, all lanes if left out"
         }
         Destination::Word | Destination::Part => "",

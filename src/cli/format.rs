@@ -17,7 +17,7 @@ use super::progress::for_each;
 use super::settings::{Finder, Settings};
 use super::walk::{WalkArguments, subjects};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::check::Part;
+use crate::analysis::Part;
 use crate::diagnostic::Diagnostic;
 use crate::lint::Known;
 use crate::print::{

@@ -1,6 +1,7 @@
 //! What language a text without a name is in, by what stands in it.
 
-use crate::check::{Language, is_wanted};
+use crate::check::Language;
+use crate::check::is_wanted;
 use crate::embed::{Piece, pieces};
 use crate::isa::Mnemonic;
 use crate::source::decoded;

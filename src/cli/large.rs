@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::files::{Access, Stamp};
 use super::input::Input;
-use crate::check::{Part, part_gates, parts_end};
+use crate::analysis::{Part, part_gates, parts_end};
 use crate::source::{MAX_LEN, utf8};
 
 /// Files of at least this many bytes are large.
@@ -231,7 +231,8 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::check::{CheckOptions, check_part};
+    use crate::analysis::check_part;
+    use crate::check::CheckOptions;
     use crate::lint::Known;
 
     /// The parts of a text.

@@ -16,13 +16,13 @@ use super::files;
 use super::input::{Bytes, Input, reason};
 use super::kind::{Kind, OnlyPtx};
 use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
-use crate::ast::Instruction;
-use crate::check::parse_with;
+use crate::analysis::parse_with;
 use crate::ir::Program;
 use crate::isa::{Mnemonic, Target};
 use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
+use crate::video::Instruction;
 
 // Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]

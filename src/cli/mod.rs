@@ -31,8 +31,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use self::files::DiffLook;
 use crate::check::CheckOptions;
+use crate::diagnostic::RuleSet;
 use crate::isa::Target;
-use crate::lint::RuleSet;
 use crate::report::{Style, visible_lines};
 
 const STYLES: Styles = Styles::styled()

@@ -15,13 +15,12 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Selector, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
-use crate::lint::Selector;
 use crate::print::{FormatOptions, LineEnding};
 use crate::report::visible_path;
-use crate::text::nearest;
+use crate::source::nearest;
 
 /// The name of the file.
 pub(super) const FILE: &str = "vptx.toml";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::settings::{Choices, Settings, Targets};
 use crate::check::{CheckOptions, Dialect};
-use crate::lint::{Code, RuleSet};
+use crate::diagnostic::{Code, RuleSet};
 use crate::print::{FormatOptions, LineEnding};
 
 /// What the command line says besides.
@@ -171,7 +171,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint::Selector;
+    use crate::diagnostic::Selector;
 
     #[test]
     fn words_select_the_same_rules() {

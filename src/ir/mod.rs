@@ -9,69 +9,16 @@
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
 mod batch;
-mod compare;
-mod deviation;
 mod interpret;
-mod lower;
 mod range;
 mod text;
 mod verify;
 
-use std::fmt;
-
 use crate::isa::Compare;
 
-pub use compare::{Agreement, Witness};
-pub use deviation::Deviation;
-pub(crate) use lower::{Lowering, destination_range, merged_part};
 pub use range::Range;
 pub use text::ParseProgramError;
 pub use verify::VerifyError;
-
-/// What an instruction is taken to mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Semantics {
-    /// The manual, read as `vptx explain` tells.
-    #[default]
-    Manual,
-    /// What the code of ptxas 11.x and 12.x computes.
-    Ptxas12,
-    /// What the code of ptxas 13.x computes.
-    Ptxas13,
-}
-
-impl Semantics {
-    /// All of them.
-    pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
-
-    /// The name on the command line.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Semantics::Manual => "manual",
-            Semantics::Ptxas12 => "ptxas-12",
-            Semantics::Ptxas13 => "ptxas-13",
-        }
-    }
-}
-
-impl std::str::FromStr for Semantics {
-    type Err = String;
-
-    /// # Errors
-    /// A message, when the text is no name of a semantics.
-    fn from_str(text: &str) -> Result<Semantics, String> {
-        Semantics::ALL
-            .into_iter()
-            .find(|semantics| semantics.text() == text)
-            .ok_or_else(|| format!("`{text}` is no semantics: `manual`, `ptxas-12`, `ptxas-13`"))
-    }
-}
-
-impl fmt::Display for Semantics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
 
 /// A source register of the instruction, as a 32-bit word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

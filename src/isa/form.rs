@@ -1,4 +1,4 @@
-use super::{Mnemonic, Modifier, PtxVersion, Role, Target};
+use super::{LaneWidth, Mask, Mnemonic, Modifier, Part, PtxVersion, Role, Selector, Target};
 
 /// One line of the manual's syntax: a row of the table of forms.
 ///
@@ -44,10 +44,8 @@ pub enum Destination {
     Word,
     /// A byte or half-word selector, required.
     Part,
-    /// A mask of 16-bit lanes, `.h10` when left out.
-    Mask2,
-    /// A mask of 8-bit lanes, `.b3210` when left out.
-    Mask4,
+    /// A mask of lanes, of all when left out.
+    Mask(LaneWidth),
 }
 
 /// What the sources may be.
@@ -55,10 +53,29 @@ pub enum Destination {
 pub enum Sources {
     /// Register with an optional byte or half-word selector, or an immediate.
     Scalar,
-    /// Registers with an optional selector of 16-bit lanes.
-    Lanes2,
-    /// Registers with an optional selector of 8-bit lanes.
-    Lanes4,
+    /// Registers with an optional selector of lanes.
+    Lanes(LaneWidth),
+}
+
+impl Destination {
+    /// Whether a mask or selector written so fits.
+    pub fn accepts(self, text: &str) -> bool {
+        match self {
+            Destination::Word => false,
+            Destination::Part => Part::from_text(text).is_some(),
+            Destination::Mask(width) => Mask::from_text(width, text).is_some(),
+        }
+    }
+}
+
+impl Sources {
+    /// Whether a selector written so fits.
+    pub fn accepts(self, text: &str) -> bool {
+        match self {
+            Sources::Scalar => Part::from_text(text).is_some(),
+            Sources::Lanes(width) => Selector::from_text(width, text).is_some(),
+        }
+    }
 }
 
 /// Which operands a form lets you negate.

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use super::LaneWidth;
+
 /// The instruction families, one per subsection of the manual's chapter 9.7.18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
@@ -11,18 +13,28 @@ pub enum Family {
     MultiplyAdd,
     /// Scalar `vset` (9.7.18.1.4).
     Set,
-    /// Two-way SIMD arithmetic on 16-bit lanes (9.7.18.2.1).
-    Arithmetic2,
-    /// Two-way SIMD comparison `vset2` (9.7.18.2.2).
-    Set2,
-    /// Four-way SIMD arithmetic on 8-bit lanes (9.7.18.2.3).
-    Arithmetic4,
-    /// Four-way SIMD comparison `vset4` (9.7.18.2.4).
-    Set4,
+    /// SIMD arithmetic on two lanes of 16 bits (9.7.18.2.1) or four of 8 (9.7.18.2.3).
+    SimdArithmetic(LaneWidth),
+    /// SIMD comparison, `vset2` (9.7.18.2.2) or `vset4` (9.7.18.2.4).
+    SimdSet(LaneWidth),
+}
+
+impl Family {
+    /// All of them, in the manual's order.
+    pub const ALL: [Family; 8] = [
+        Family::Arithmetic,
+        Family::Shift,
+        Family::MultiplyAdd,
+        Family::Set,
+        Family::SimdArithmetic(LaneWidth::Halves),
+        Family::SimdSet(LaneWidth::Halves),
+        Family::SimdArithmetic(LaneWidth::Bytes),
+        Family::SimdSet(LaneWidth::Bytes),
+    ];
 }
 
 macro_rules! mnemonics {
-    ($($variant:ident $text:literal $family:ident,)*) => {
+    ($($variant:ident $text:literal $family:ident $(($width:ident))?,)*) => {
         /// A video instruction's mnemonic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Mnemonic {
@@ -45,7 +57,9 @@ macro_rules! mnemonics {
 
             /// The family, and with it the manual's section.
             pub const fn family(self) -> Family {
-                match self { $(Mnemonic::$variant => Family::$family,)* }
+                match self {
+                    $(Mnemonic::$variant => Family::$family $((LaneWidth::$width))?,)*
+                }
             }
         }
     };
@@ -61,20 +75,20 @@ mnemonics! {
     Vshr "vshr" Shift,
     Vmad "vmad" MultiplyAdd,
     Vset "vset" Set,
-    Vadd2 "vadd2" Arithmetic2,
-    Vsub2 "vsub2" Arithmetic2,
-    Vavrg2 "vavrg2" Arithmetic2,
-    Vabsdiff2 "vabsdiff2" Arithmetic2,
-    Vmin2 "vmin2" Arithmetic2,
-    Vmax2 "vmax2" Arithmetic2,
-    Vset2 "vset2" Set2,
-    Vadd4 "vadd4" Arithmetic4,
-    Vsub4 "vsub4" Arithmetic4,
-    Vavrg4 "vavrg4" Arithmetic4,
-    Vabsdiff4 "vabsdiff4" Arithmetic4,
-    Vmin4 "vmin4" Arithmetic4,
-    Vmax4 "vmax4" Arithmetic4,
-    Vset4 "vset4" Set4,
+    Vadd2 "vadd2" SimdArithmetic(Halves),
+    Vsub2 "vsub2" SimdArithmetic(Halves),
+    Vavrg2 "vavrg2" SimdArithmetic(Halves),
+    Vabsdiff2 "vabsdiff2" SimdArithmetic(Halves),
+    Vmin2 "vmin2" SimdArithmetic(Halves),
+    Vmax2 "vmax2" SimdArithmetic(Halves),
+    Vset2 "vset2" SimdSet(Halves),
+    Vadd4 "vadd4" SimdArithmetic(Bytes),
+    Vsub4 "vsub4" SimdArithmetic(Bytes),
+    Vavrg4 "vavrg4" SimdArithmetic(Bytes),
+    Vabsdiff4 "vabsdiff4" SimdArithmetic(Bytes),
+    Vmin4 "vmin4" SimdArithmetic(Bytes),
+    Vmax4 "vmax4" SimdArithmetic(Bytes),
+    Vset4 "vset4" SimdSet(Bytes),
 }
 
 impl fmt::Display for Mnemonic {

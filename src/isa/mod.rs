@@ -15,5 +15,5 @@ pub use form::{Destination, Form, Negation, Requirement, Slot, Sources};
 pub use mnemonic::{Family, Mnemonic};
 pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type};
 pub use registers::{RegisterType, WordRegisters, is_special_register};
-pub use selector::{Bytes, Halves, LaneWidth, Mask, Part, Selector};
+pub use selector::{LaneWidth, Lanes, Mask, Part, Selector};
 pub use version::{PtxVersion, Target};

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::marker::PhantomData;
 
 /// A byte or half-word of a 32-bit register (scalar selector, 9.7.18.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,144 +63,164 @@ impl fmt::Display for Part {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Halves {}
-    impl Sealed for super::Bytes {}
-}
-
 /// The two lane layouts of the SIMD instructions.
-pub trait LaneWidth:
-    sealed::Sealed + Copy + fmt::Debug + PartialEq + Eq + std::hash::Hash + Send + Sync + 'static
-{
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaneWidth {
+    /// Two 16-bit lanes (`vadd2` and the like).
+    Halves,
+    /// Four 8-bit lanes (`vadd4` and the like).
+    Bytes,
+}
+
+impl LaneWidth {
     /// Lanes in a register.
-    const LANES: usize;
+    pub const fn lanes(self) -> usize {
+        match self {
+            LaneWidth::Halves => 2,
+            LaneWidth::Bytes => 4,
+        }
+    }
+
     /// Bits in a lane.
-    const BITS: u32;
-    /// Letter that starts selectors and masks.
-    const LETTER: char;
-    /// Lanes of the pair `{b, a}` a selector may name.
-    const CHOICES: u8;
-}
+    pub const fn bits(self) -> u32 {
+        32 / self.lanes() as u32
+    }
 
-/// Two 16-bit lanes (`vadd2` and the like).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Halves;
+    /// The letter that starts selectors and masks.
+    pub const fn letter(self) -> char {
+        match self {
+            LaneWidth::Halves => 'h',
+            LaneWidth::Bytes => 'b',
+        }
+    }
 
-/// Four 8-bit lanes (`vadd4` and the like).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bytes;
+    /// Lanes of the pair `{b, a}` that a selector may name.
+    pub const fn choices(self) -> u8 {
+        2 * self.lanes() as u8
+    }
 
-impl LaneWidth for Halves {
-    const LANES: usize = 2;
-    const BITS: u32 = 16;
-    const LETTER: char = 'h';
-    const CHOICES: u8 = 4;
-}
-
-impl LaneWidth for Bytes {
-    const LANES: usize = 4;
-    const BITS: u32 = 8;
-    const LETTER: char = 'b';
-    const CHOICES: u8 = 8;
+    /// The part of a register that a lane is; `None` for a lane that it does not have.
+    pub fn part(self, lane: usize) -> Option<Part> {
+        let parts: &[Part] = match self {
+            LaneWidth::Halves => &[Part::H0, Part::H1],
+            LaneWidth::Bytes => &[Part::B0, Part::B1, Part::B2, Part::B3],
+        };
+        parts.get(lane).copied()
+    }
 }
 
 /// A SIMD lane selector: for each lane of a source, which lane of the pair
 /// `{b, a}` it takes. The lanes of `a` come first, then those of `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Selector<L> {
+pub struct Selector {
+    width: LaneWidth,
     // Lane 0 first, as the hardware counts; the text has it last.
     lanes: [u8; 4],
-    width: PhantomData<L>,
 }
 
-impl<L: LaneWidth> Selector<L> {
+impl Selector {
     /// The selector that `a` has when none is written: `a`'s own lanes.
-    pub const DEFAULT_A: Selector<L> = Selector::identity(0);
+    pub const fn default_a(width: LaneWidth) -> Selector {
+        Selector::identity(width, 0)
+    }
 
     /// The selector that `b` has when none is written: `b`'s own lanes.
-    pub const DEFAULT_B: Selector<L> = Selector::identity(L::LANES as u8);
+    pub const fn default_b(width: LaneWidth) -> Selector {
+        Selector::identity(width, width.lanes() as u8)
+    }
 
-    const fn identity(first: u8) -> Selector<L> {
+    const fn identity(width: LaneWidth, first: u8) -> Selector {
         let mut lanes = [0; 4];
         let mut lane = 0;
-        while lane < L::LANES {
+        while lane < width.lanes() {
             lanes[lane] = first + lane as u8;
             lane += 1;
         }
-        Selector { lanes, width: PhantomData }
+        Selector { width, lanes }
     }
 
     /// A selector from the lanes it takes, lane 0 first; `None` unless there
-    /// are exactly [`LaneWidth::LANES`] of them, each below
-    /// [`LaneWidth::CHOICES`].
-    pub fn new(lanes: &[u8]) -> Option<Selector<L>> {
-        if lanes.len() != L::LANES || lanes.iter().any(|&lane| lane >= L::CHOICES) {
+    /// are exactly [`LaneWidth::lanes`] of them, each below
+    /// [`LaneWidth::choices`].
+    pub fn new(width: LaneWidth, lanes: &[u8]) -> Option<Selector> {
+        if lanes.len() != width.lanes() || lanes.iter().any(|&lane| lane >= width.choices()) {
             return None;
         }
         let mut array = [0; 4];
         array[..lanes.len()].copy_from_slice(lanes);
-        Some(Selector { lanes: array, width: PhantomData })
+        Some(Selector { width, lanes: array })
     }
 
     /// The selector spelled so (with its dot), if it is one of this width.
-    pub fn from_text(text: &str) -> Option<Selector<L>> {
-        let digits = text.strip_prefix('.')?.strip_prefix(L::LETTER)?.as_bytes();
-        if digits.len() != L::LANES {
+    pub fn from_text(width: LaneWidth, text: &str) -> Option<Selector> {
+        let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
+        if digits.len() != width.lanes() {
             return None;
         }
         let mut lanes = [0; 4];
         for (lane, digit) in lanes.iter_mut().zip(digits.iter().rev()) {
             *lane = digit.wrapping_sub(b'0');
         }
-        Selector::new(&lanes[..L::LANES])
+        Selector::new(width, &lanes[..width.lanes()])
+    }
+
+    /// The width of its lanes.
+    pub const fn width(self) -> LaneWidth {
+        self.width
     }
 
     /// The lanes taken, lane 0 first.
     pub fn lanes(&self) -> &[u8] {
-        &self.lanes[..L::LANES]
+        &self.lanes[..self.width.lanes()]
     }
 }
 
-impl<L: LaneWidth> fmt::Display for Selector<L> {
+impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ".{}", L::LETTER)?;
+        write!(f, ".{}", self.width.letter())?;
         self.lanes().iter().rev().try_for_each(|lane| write!(f, "{lane}"))
     }
 }
 
 /// A SIMD destination mask: the lanes that are written (or summed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mask<L> {
+pub struct Mask {
+    width: LaneWidth,
     bits: u8,
-    width: PhantomData<L>,
 }
 
-impl<L: LaneWidth> Mask<L> {
+impl Mask {
     /// All lanes: the mask when none is written.
-    pub const FULL: Mask<L> = Mask { bits: (1 << L::LANES) - 1, width: PhantomData };
+    pub const fn full(width: LaneWidth) -> Mask {
+        Mask { width, bits: (1 << width.lanes()) - 1 }
+    }
 
     /// A mask from its bits, bit 0 for lane 0; `None` when empty or too wide.
-    pub const fn new(bits: u8) -> Option<Mask<L>> {
-        if bits == 0 || bits > Self::FULL.bits {
+    pub const fn new(width: LaneWidth, bits: u8) -> Option<Mask> {
+        if bits == 0 || bits > Mask::full(width).bits {
             return None;
         }
-        Some(Mask { bits, width: PhantomData })
+        Some(Mask { width, bits })
     }
 
     /// The mask spelled so: digits strictly descending.
-    pub fn from_text(text: &str) -> Option<Mask<L>> {
-        let digits = text.strip_prefix('.')?.strip_prefix(L::LETTER)?.as_bytes();
+    pub fn from_text(width: LaneWidth, text: &str) -> Option<Mask> {
+        let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         let mut bits = 0u8;
         for digit in digits {
             let lane = digit.checked_sub(b'0')?;
             // Descending, so every earlier lane lies above this one.
-            if usize::from(lane) >= L::LANES || bits & ((2 << lane) - 1) != 0 {
+            if usize::from(lane) >= width.lanes() || bits & ((2 << lane) - 1) != 0 {
                 return None;
             }
             bits |= 1 << lane;
         }
-        Mask::new(bits)
+        Mask::new(width, bits)
+    }
+
+    /// The width of its lanes.
+    pub const fn width(self) -> LaneWidth {
+        self.width
     }
 
     /// One bit a lane, bit 0 for lane 0.
@@ -209,19 +228,78 @@ impl<L: LaneWidth> Mask<L> {
         self.bits
     }
 
-    /// Every mask of this width, by bits.
-    pub fn all() -> impl Iterator<Item = Mask<L>> {
-        (1..=Self::FULL.bits).filter_map(Mask::new)
+    /// Whether it has all lanes.
+    pub const fn is_full(self) -> bool {
+        self.bits == Mask::full(self.width).bits
+    }
+
+    /// The lanes that it has, lane 0 first.
+    pub fn lanes(self) -> impl Iterator<Item = usize> {
+        (0..self.width.lanes()).filter(move |lane| self.bits >> lane & 1 == 1)
+    }
+
+    /// Every mask of a width, by bits.
+    pub fn all(width: LaneWidth) -> impl Iterator<Item = Mask> {
+        (1..=Mask::full(width).bits).filter_map(move |bits| Mask::new(width, bits))
     }
 }
 
-impl<L: LaneWidth> fmt::Display for Mask<L> {
+impl fmt::Display for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ".{}", L::LETTER)?;
-        (0..L::LANES)
-            .rev()
-            .filter(|lane| self.bits >> lane & 1 == 1)
-            .try_for_each(|lane| write!(f, "{lane}"))
+        write!(f, ".{}", self.width.letter())?;
+        let mut lanes: Vec<usize> = self.lanes().collect();
+        lanes.reverse();
+        lanes.into_iter().try_for_each(|lane| write!(f, "{lane}"))
+    }
+}
+
+/// Which lanes a SIMD instruction reads and writes: mask and selectors of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lanes {
+    mask: Mask,
+    a: Selector,
+    b: Selector,
+}
+
+impl Lanes {
+    /// The lanes when neither mask nor selectors are written.
+    pub const fn all(width: LaneWidth) -> Lanes {
+        Lanes {
+            mask: Mask::full(width),
+            a: Selector::default_a(width),
+            b: Selector::default_b(width),
+        }
+    }
+
+    /// These lanes; `None` unless all are of one width.
+    pub fn new(mask: Mask, a: Selector, b: Selector) -> Option<Lanes> {
+        (mask.width == a.width && mask.width == b.width).then_some(Lanes { mask, a, b })
+    }
+
+    /// The width of all.
+    pub const fn width(self) -> LaneWidth {
+        self.mask.width
+    }
+
+    /// The lanes written, or summed.
+    pub const fn mask(self) -> Mask {
+        self.mask
+    }
+
+    /// Which lanes of `{b, a}` the first operand takes.
+    pub const fn a(self) -> Selector {
+        self.a
+    }
+
+    /// Which lanes of `{b, a}` the second operand takes.
+    pub const fn b(self) -> Selector {
+        self.b
+    }
+
+    /// The lanes that are written or summed, each with what `a` and `b` select for
+    /// it.
+    pub fn written(self) -> impl Iterator<Item = (usize, u8, u8)> {
+        self.mask.lanes().map(move |at| (at, self.a.lanes[at], self.b.lanes[at]))
     }
 }
 
@@ -231,33 +309,33 @@ mod tests {
 
     #[test]
     fn masks_are_the_manuals_lists() {
-        let halves: Vec<String> = Mask::<Halves>::all().map(|m| m.to_string()).collect();
+        let halves: Vec<String> = Mask::all(LaneWidth::Halves).map(|m| m.to_string()).collect();
         assert_eq!(halves, [".h0", ".h1", ".h10"]);
-        let bytes: Vec<String> = Mask::<Bytes>::all().map(|m| m.to_string()).collect();
+        let bytes: Vec<String> = Mask::all(LaneWidth::Bytes).map(|m| m.to_string()).collect();
         let manual = [
             ".b0", ".b1", ".b10", ".b2", ".b20", ".b21", ".b210", ".b3", ".b30", ".b31", ".b310",
             ".b32", ".b320", ".b321", ".b3210",
         ];
         assert_eq!(bytes, manual);
         for text in manual {
-            assert_eq!(Mask::<Bytes>::from_text(text).unwrap().to_string(), text);
+            assert_eq!(Mask::from_text(LaneWidth::Bytes, text).unwrap().to_string(), text);
         }
         for bad in [".b", ".b00", ".b01", ".b4", ".b43210", ".h0", "b0", ".b-"] {
-            assert_eq!(Mask::<Bytes>::from_text(bad), None, "{bad}");
+            assert_eq!(Mask::from_text(LaneWidth::Bytes, bad), None, "{bad}");
         }
     }
 
     #[test]
     fn selectors_put_lane_zero_last() {
-        let selector = Selector::<Bytes>::from_text(".b7210").unwrap();
+        let selector = Selector::from_text(LaneWidth::Bytes, ".b7210").unwrap();
         assert_eq!(selector.lanes(), [0, 1, 2, 7]);
-        assert_eq!(Selector::<Bytes>::DEFAULT_A.to_string(), ".b3210");
-        assert_eq!(Selector::<Bytes>::DEFAULT_B.to_string(), ".b7654");
-        assert_eq!(Selector::<Halves>::DEFAULT_A.to_string(), ".h10");
-        assert_eq!(Selector::<Halves>::DEFAULT_B.to_string(), ".h32");
+        assert_eq!(Selector::default_a(LaneWidth::Bytes).to_string(), ".b3210");
+        assert_eq!(Selector::default_b(LaneWidth::Bytes).to_string(), ".b7654");
+        assert_eq!(Selector::default_a(LaneWidth::Halves).to_string(), ".h10");
+        assert_eq!(Selector::default_b(LaneWidth::Halves).to_string(), ".h32");
         for bad in [".b321", ".b32100", ".b8210", ".h3210", ".b32_0"] {
-            assert_eq!(Selector::<Bytes>::from_text(bad), None, "{bad}");
+            assert_eq!(Selector::from_text(LaneWidth::Bytes, bad), None, "{bad}");
         }
-        assert_eq!(Selector::<Halves>::from_text(".h41"), None);
+        assert_eq!(Selector::from_text(LaneWidth::Halves, ".h41"), None);
     }
 }

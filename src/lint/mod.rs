@@ -1,192 +1,165 @@
-//! The codes of all findings, with their severity and explanation.
-//!
-//! Codes are stable once published: `V0xx` syntax, `V1xx` modifiers and types,
-//! `V2xx` operands, selectors and masks, `V3xx` target and version, `V4xx`
-//! spelling and portability, `V5xx` results that are not what they seem, `V6xx`
-//! cost, `V7xx` inline assembly, `V8xx` suppressions.
+//! The rules for legal instructions, a file each. What is not legal is the
+//! checker's.
 
-mod add;
-mod fix;
-mod rules;
-mod select;
-mod suppress;
-mod table;
+mod cancelled_negation;
+mod constant_comparison;
+mod constant_cut;
+mod emulated_instruction;
+mod explicit_default;
+mod facts;
+mod ignored_selector;
+mod ignored_third_operand;
+mod modifier_order;
+mod repeated_lane;
+mod repeated_saturate;
+mod replaced_destination;
+mod result_differs;
+mod saturate;
+mod secondary_without_effect;
+mod selector_read_as_type;
+mod shift_beyond_width;
+mod unread_source;
+mod unused_third_source;
 
-use std::fmt;
+use std::rc::Rc;
 
-use crate::diagnostic::{Applicability, Severity};
+use crate::backend::ptx::{BlockWriter, Sequence};
+use crate::diagnostic::{Code, Diagnostic, RuleSet};
+use crate::hash::Map;
+use crate::isa::{PtxVersion, Target, WordRegisters};
+use crate::source::Span;
+use crate::syntax::RawInstruction;
+use crate::video::{Instruction, Operation};
+use facts::Facts;
 
-pub use add::add_ignores;
-#[cfg(feature = "cli")]
-pub(crate) use fix::offers;
-pub use fix::{Fixed, choose_fix, fix};
-pub(crate) use rules::{Known, Memo, Place, Subject, is_ignored, run};
-pub use select::{RuleSet, Selector};
-#[cfg(feature = "cli")]
-pub(crate) use suppress::Suppressions;
-pub(crate) use suppress::{MARK, covered_lines, may_be_marked, split, suppress};
-pub use table::table;
-
-macro_rules! codes {
-    ($(
-        $code:ident $name:literal $severity:ident $default:ident [$($fix:ident),*] $title:literal,
-    )*) => {
-        /// The code of a finding.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Code {
-            $(#[doc = $title] $code,)*
-        }
-
-        impl Code {
-            /// Every code, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$code,)*];
-
-            /// The code itself, such as `V101`.
-            pub const fn text(self) -> &'static str {
-                match self { $(Code::$code => stringify!($code),)* }
-            }
-
-            /// A readable name, such as `unknown-instruction`.
-            pub const fn name(self) -> &'static str {
-                match self { $(Code::$code => $name,)* }
-            }
-
-            /// What the rule finds, in a line.
-            pub const fn title(self) -> &'static str {
-                match self { $(Code::$code => $title,)* }
-            }
-
-            /// The severity in the `documented` dialect.
-            pub const fn severity(self) -> Severity {
-                match self { $(Code::$code => Severity::$severity,)* }
-            }
-
-            /// Whether it is reported unless one says otherwise.
-            pub const fn default(self) -> bool {
-                match self { $(Code::$code => on_or_off!($default),)* }
-            }
-
-            /// The kinds of fixes that it may offer.
-            pub const fn fixes(self) -> &'static [Applicability] {
-                match self { $(Code::$code => &[$(Applicability::$fix),*],)* }
-            }
-
-            /// What it does, why it matters, an example and its fix, in
-            /// Markdown.
-            pub const fn explanation(self) -> &'static str {
-                match self {
-                    $(Code::$code => include_str!(concat!("pages/", stringify!($code), ".md")),)*
-                }
-            }
-        }
-    };
+/// A legal instruction and how it is written.
+pub(crate) struct Subject<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) raw: &'a RawInstruction,
+    pub(crate) instruction: &'a Instruction,
+    /// The targets that are meant.
+    pub(crate) targets: &'a [Target],
+    pub(crate) place: Place,
 }
 
-macro_rules! on_or_off {
-    (on) => {
-        true
-    };
-    (off) => {
-        false
-    };
+/// Where an instruction stands.
+pub(crate) struct Place {
+    /// From guard or mnemonic to `;`.
+    pub(crate) statement: Span,
+    /// The module's `.target`.
+    pub(crate) own: Option<Target>,
+    pub(crate) version: Option<PtxVersion>,
+    pub(crate) registers: WordRegisters,
 }
 
-codes! {
-    V001 "unclosed-comment" Error on [] "A comment has no end",
-    V002 "unclosed-string" Error on [] "A string has no closing quote",
-    V003 "unclosed-brace" Error on [] "A `{` has no `}`",
-    V004 "stray-brace" Error on [] "A `}` has no `{`",
-    V005 "missing-semicolon" Error on [Unsafe] "A statement has no `;`",
-    V006 "unexpected-token" Error on [Unsafe] "A video instruction does not parse",
-    V007 "invalid-character" Error on [Safe, Unsafe] "A character that PTX does not use",
-    V008 "binary-file" Error on [] "The input is not text",
-    V009 "malformed-number" Error on [Unsafe] "A number is not written as PTX writes numbers",
-    V010 "nested-too-deeply" Error on [] "A constant expression nests too deeply",
-    V011 "constant-without-value" Error on [] "A constant expression has no value",
-    V101 "unknown-instruction" Error on [Unsafe] "No such video instruction",
-    V102 "unknown-modifier" Error on [Unsafe] "No such modifier",
-    V103 "modifier-not-allowed" Error on [Unsafe] "The instruction does not take this modifier",
-    V104 "missing-type" Error on [] "The instruction has fewer types than it needs",
-    V105 "extra-type" Error on [] "The instruction has more types than it takes",
-    V106 "wrong-type" Error on [Unsafe] "A type other than `.u32` and `.s32`",
-    V107 "signed-shift-amount" Error on [Unsafe] "The type of a shift amount is not `.u32`",
-    V108 "missing-comparison" Error on [] "A `vset` without comparison",
-    V109 "missing-shift-mode" Error on [Unsafe] "A shift without `.clamp` or `.wrap`",
-    V110 "conflicting-modifiers" Error on [Unsafe] "Two modifiers for one place",
-    V111 "saturate-with-accumulate" Error on [Unsafe] "SIMD `.sat` together with `.add`",
-    V112 "simd-secondary-operation" Error on [] "SIMD with a secondary operation other than `.add`",
-    V113 "foreign-comparison" Error on [Unsafe] "A comparison that video instructions do not have",
-    V114 "plus-one-with-negation" Error on [Safe] "`.po` together with a negated operand",
-    V201 "missing-operand" Error on [] "An operand is missing",
-    V202 "extra-operand" Error on [] "There are too many operands",
-    V203 "missing-third-operand" Error on [Unsafe] "The third source `c` is missing",
-    V204 "selector-with-secondary-operation" Error on [] "A destination selector together with a secondary operation",
-    V205 "wrong-selector" Error on [Unsafe] "A selector of another kind of instruction",
-    V206 "unknown-selector" Error on [Unsafe] "No such selector",
-    V207 "selector-not-allowed" Error on [Unsafe] "A selector on an operand that takes none",
-    V209 "invalid-mask" Error on [Unsafe] "A destination mask that does not exist",
-    V210 "selector-on-constant" Error on [Unsafe] "A selector on a constant",
-    V211 "constant-not-allowed" Error on [] "A constant where a register must stand",
-    V212 "negation-not-allowed" Error on [Safe, Unsafe] "A minus on an operand that takes none",
-    V213 "product-and-third-negated" Error on [] "`vmad` with product and `c` both negated",
-    V214 "operand-kind" Error on [Safe] "An operand of a kind that video instructions do not take",
-    V215 "register-type" Error on [] "A register that is not 32 bits of integer or untyped data",
-    V216 "undeclared-register" Error on [] "A register that is not declared",
-    V217 "guard-not-predicate" Error on [] "A guard that is not a predicate register",
-    V218 "floating-point-constant" Error on [Unsafe] "A floating-point constant",
-    V219 "special-register" Error on [] "A special register as operand",
-    V301 "target-too-low" Error on [] "The target is too old for the instruction",
-    V302 "version-too-low" Error on [] "The PTX version is too old for the instruction",
-    V303 "unknown-target" Warning on [Unsafe] "A target that does not exist",
-    V304 "unknown-version" Warning on [Unsafe] "A PTX version that does not exist",
-    V401 "modifier-order" Warning on [Safe] "Modifiers in another order than documented",
-    V402 "repeated-saturate" Warning on [Safe] "`.sat` written more than once",
-    V403 "ignored-third-operand" Warning on [Safe] "A third source that is ignored",
-    V404 "cancelled-negation" Warning on [Safe] "Two minus signs that cancel",
-    V405 "selector-read-as-type" Warning on [Safe] "A selector that newer ptxas read as a type",
-    V406 "constant-cut" Warning on [Safe] "A constant wider than 32 bits",
-    V407 "ignored-selector" Warning on [Safe] "A selector that ptxas ignores",
-    V408 "explicit-default" Note off [Safe] "A selector or mask that says what goes without saying",
-    V501 "result-differs" Warning on [] "The code of ptxas can give another result than the manual",
-    V502 "result-differs-in-old-ptxas" Warning on [] "The code of ptxas 11 and 12 can give another result than the manual",
-    V503 "saturate-without-effect" Warning off [Safe] "A `.sat` that can never clamp",
-    V504 "saturate-one-sided" Note off [] "A `.sat` that can clamp at one end only",
-    V505 "constant-comparison" Warning on [] "A comparison that is always true or always false",
-    V506 "secondary-without-effect" Warning on [Safe] "A secondary operation that decides nothing",
-    V507 "unused-third-source" Note off [Safe] "A merge that keeps nothing of its third source",
-    V508 "repeated-lane" Note off [] "A lane selected twice while another is not selected",
-    V509 "replaced-destination" Warning on [Unsafe] "A destination whose other bits do not stay as they are",
-    V510 "unread-source" Warning on [] "A source of which no lane is selected",
-    V511 "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
-    V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
-    V701 "missing-asm-operand" Error on [] "A reference to an operand that the `asm` does not have",
-    V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read, but not declared as input",
-    V703 "asm-input-written" Warning on [] "An `asm` input that is written",
-    V801 "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
-    V802 "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
-    V803 "blanket-suppression" Warning off [] "A suppression that names no rules",
-}
+impl Subject<'_> {
+    /// The opcode with its modifiers.
+    fn opcode(&self) -> Span {
+        let mnemonic = self.raw.mnemonic;
+        mnemonic.to(self.raw.modifiers.last().copied().unwrap_or(mnemonic))
+    }
 
-impl Code {
-    /// The code or name written so, in any case.
-    pub fn find(text: &str) -> Option<Code> {
-        Code::ALL
-            .iter()
-            .copied()
-            .find(|code| code.text().eq_ignore_ascii_case(text) || code.name() == text)
+    /// The first modifier written so.
+    fn modifier(&self, text: &str) -> Option<Span> {
+        self.raw.modifiers.iter().copied().find(|span| span.text(self.source) == text)
     }
 }
 
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+/// A rule, or several that share their work.
+struct Rule {
+    codes: &'static [Code],
+    /// Whether it is about what ptxas accepts, and so holds only where the
+    /// manual sets the rules.
+    documented: bool,
+    find: fn(&Subject<'_>, &mut Memo<'_>) -> Option<Diagnostic>,
+}
+
+const RULES: &[Rule] = &[
+    modifier_order::RULE,
+    repeated_saturate::RULE,
+    ignored_third_operand::RULE,
+    cancelled_negation::RULE,
+    selector_read_as_type::RULE,
+    constant_cut::RULE,
+    ignored_selector::RULE,
+    explicit_default::RULE,
+    result_differs::RULE,
+    saturate::RULE,
+    constant_comparison::RULE,
+    secondary_without_effect::RULE,
+    unused_third_source::RULE,
+    repeated_lane::RULE,
+    replaced_destination::RULE,
+    unread_source::RULE,
+    shift_beyond_width::RULE,
+    emulated_instruction::RULE,
+];
+
+/// Whether a rule is silent where ptxas sets the rules.
+pub(crate) fn documented_only(code: Code) -> bool {
+    RULES.iter().any(|rule| rule.documented && rule.codes.contains(&code))
+}
+
+/// What is found once for a text: its instructions are often alike.
+pub(crate) struct Memo<'s> {
+    source: &'s str,
+    known: Known,
+    /// Those of the instruction at hand, once a rule has asked for them.
+    current: Option<Rc<Facts>>,
+    blocks: Option<BlockWriter>,
+}
+
+/// What is known of forms, in any text.
+#[derive(Default)]
+pub(crate) struct Known {
+    facts: Map<Operation, Rc<Facts>>,
+}
+
+impl<'s> Memo<'s> {
+    pub(crate) fn new(source: &'s str, known: Known) -> Memo<'s> {
+        Memo { source, known, current: None, blocks: None }
+    }
+
+    pub(crate) fn into_known(self) -> Known {
+        self.known
+    }
+
+    /// What an equivalent is written as, for an instruction that stands somewhere.
+    fn block(&mut self, span: Span, instruction: &Instruction, sequence: &Sequence) -> String {
+        let source = self.source;
+        let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(source));
+        blocks.block(source, span, instruction, sequence)
+    }
+
+    /// What holds for the instruction whatever its registers are called, if there
+    /// may be something.
+    fn facts(&mut self, instruction: &Instruction) -> Option<&Facts> {
+        if !facts::is_notable(instruction) {
+            return None;
+        }
+        if self.current.is_none() {
+            let form = facts::form(instruction);
+            let known = self.known.facts.entry(form);
+            let facts = known.or_insert_with_key(|form| Rc::new(Facts::new(form.clone())));
+            self.current = Some(Rc::clone(facts));
+        }
+        self.current.as_deref()
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for Code {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
+/// What the rules in force find on an instruction.
+pub(crate) fn run(
+    rules: RuleSet,
+    documented: bool,
+    subject: &Subject<'_>,
+    memo: &mut Memo<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    memo.current = None;
+    for rule in RULES {
+        let on = rule.codes.iter().any(|&code| rules.contains(code));
+        if on && (documented || !rule.documented) {
+            found.extend((rule.find)(subject, memo).filter(|it| rules.contains(it.code)));
+        }
     }
 }

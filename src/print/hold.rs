@@ -3,7 +3,7 @@
 //! A suppression is about the statements of a line. Where there is more than one,
 //! to part them would part it from some of them: they stay together, as they are.
 
-use crate::lint;
+use crate::analysis;
 use crate::source::Span;
 
 /// What the layout takes at once: a statement, a label, a brace, a comment, or a
@@ -32,7 +32,7 @@ pub(super) fn held(source: &str, items: &[Item], statements: &[Span]) -> Vec<Spa
     let codes = count(&|item| !item.is_comment);
     let videos = count(&is_video);
     let mut held: Vec<Span> = Vec::new();
-    for lines in lint::covered_lines(source) {
+    for lines in analysis::covered_lines(source) {
         let from = items.partition_point(|item| item.span.end <= lines.start);
         let to = items.partition_point(|item| item.span.start < lines.end);
         if from < to && codes[to] - codes[from] > 1 && videos[to] > videos[from] {

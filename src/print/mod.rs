@@ -32,9 +32,9 @@ mod writer;
 use thiserror::Error;
 
 #[cfg(feature = "cli")]
-use crate::check::Part;
+use crate::analysis::Part;
+use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::lint::Code;
 #[cfg(feature = "cli")]
 use crate::lint::Known;
 use crate::source::{decode, line_end};
@@ -175,7 +175,7 @@ fn run(
 #[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
-    use crate::check::{part_gates, parts_end};
+    use crate::analysis::{part_gates, parts_end};
     use crate::testing::Numbers;
 
     /// Formats a text part by part; `None` where that is in doubt.

@@ -1,17 +1,17 @@
 //! The edits that bring video instructions to the manual's spelling.
 
-use crate::ast::{Instruction, Operation, SimdOperands};
-use crate::check::{CheckOptions, visit};
+use crate::analysis::{self, visit};
 #[cfg(feature = "cli")]
-use crate::check::{Part, visit_part};
-use crate::diagnostic::{Diagnostic, Edit, Severity};
-use crate::isa::{LaneWidth, Mask, Selector};
+use crate::analysis::{Part, visit_part};
+use crate::check::CheckOptions;
+use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet, Severity};
+use crate::isa::Lanes;
 #[cfg(feature = "cli")]
 use crate::lint::Known;
-use crate::lint::{self, Code, RuleSet};
 use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
+use crate::video::Instruction;
 
 /// Spellings that only the manual rules out: their fixes keep the meaning.
 const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
@@ -24,7 +24,7 @@ pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
 /// errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
     let mut found = Found::default();
-    let is_marked = lint::may_be_marked(source);
+    let is_marked = analysis::may_be_marked(source);
     let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
     let mut statements = Vec::new();
     let (diagnostics, ..) = visit(source, &options, &mut |statement| {
@@ -36,7 +36,7 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnost
     if !is_marked {
         return Ok((found.edits(diagnostics)?, None));
     }
-    let (left, suppressed) = lint::split(source, options.language, diagnostics);
+    let (left, suppressed) = analysis::split(source, options.language, diagnostics);
     let edits = keep_suppressed(found.edits(left)?, &suppressed);
     Ok((edits, Some(statements)))
 }
@@ -121,13 +121,14 @@ fn defaults(
     explicit: bool,
     edits: &mut Vec<Edit>,
 ) {
-    let defaults = match &instruction.operation {
-        Operation::Arithmetic2(it) => of(&it.operands),
-        Operation::Set2(it) => of(&it.operands),
-        Operation::Arithmetic4(it) => of(&it.operands),
-        Operation::Set4(it) => of(&it.operands),
-        _ => return,
-    };
+    let Some(operands) = instruction.simd() else { return };
+    let (lanes, default) = (operands.lanes, Lanes::all(operands.lanes.width()));
+    // For `d`, `a` and `b` the default, where that is what holds.
+    let defaults = [
+        (lanes.mask() == default.mask()).then(|| default.mask().to_string()),
+        (lanes.a() == default.a()).then(|| default.a().to_string()),
+        (lanes.b() == default.b()).then(|| default.b().to_string()),
+    ];
     let text = span.text(source);
     // Of a legal SIMD instruction: `opcode.modifiers d[.mask], a[.s], b[.s], c`.
     let tokens = statement_tokens(text);
@@ -144,15 +145,4 @@ fn defaults(
             _ => {}
         }
     }
-}
-
-/// For `d`, `a` and `b` the default, where that is what holds.
-fn of<L: LaneWidth>(operands: &SimdOperands<L>) -> [Option<String>; 3] {
-    let full = Mask::<L>::FULL;
-    let (a, b) = (Selector::<L>::DEFAULT_A, Selector::<L>::DEFAULT_B);
-    [
-        (operands.mask == full).then(|| full.to_string()),
-        (operands.a_lanes == a).then(|| a.to_string()),
-        (operands.b_lanes == b).then(|| b.to_string()),
-    ]
 }

@@ -10,8 +10,7 @@ use super::FileReport;
 use super::json::to_writer;
 use super::sarif::{Fingerprints, fnv1a};
 use super::visible::distinct;
-use crate::diagnostic::Severity;
-use crate::lint::Code;
+use crate::diagnostic::{Code, Severity};
 use crate::source::LineIndex;
 
 /// A document in the making.

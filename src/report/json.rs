@@ -8,8 +8,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 use super::visible::is_hidden;
 use super::{FileReport, sarif};
-use crate::diagnostic::{Diagnostic, Fix, Label, Severity};
-use crate::lint::Code;
+use crate::diagnostic::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::{LineIndex, Position, Span};
 
 #[derive(Serialize)]
@@ -67,8 +66,8 @@ pub(super) fn write(
 /// as long as `Cargo.toml` names none.
 fn page(code: Code) -> String {
     match env!("CARGO_PKG_REPOSITORY") {
-        "" => format!("src/lint/pages/{code}.md"),
-        repository => format!("{repository}/blob/HEAD/src/lint/pages/{code}.md"),
+        "" => format!("src/diagnostic/pages/{code}.md"),
+        repository => format!("{repository}/blob/HEAD/src/diagnostic/pages/{code}.md"),
     }
 }
 

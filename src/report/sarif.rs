@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use super::json::to_writer as json;
 use super::{FileReport, with_help};
-use crate::diagnostic::{self, Applicability, Diagnostic, Severity};
-use crate::lint::Code;
+use crate::diagnostic::{self, Applicability, Code, Diagnostic, Severity};
 use crate::source::{LineIndex, Span};
 
 const SCHEMA: &str =

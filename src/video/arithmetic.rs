@@ -1,12 +1,74 @@
 //! Scalar `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax` (9.7.18.1.1).
 
-use crate::ast::{Arithmetic, ArithmeticOp, Tail};
-use crate::ir::{
-    Deviation, Input, Lowering, Op, Range, Stage, Value, destination_range, merged_part,
-};
+use std::fmt;
+
+use super::body::{Body, Described, Example, Page};
+use super::lowering::{Lowering, destination_range};
+use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
+use super::{Deviation, Operation};
+use crate::ir::{Input, Op, Range, Stage, Value};
 use crate::isa::{
-    Destination, Form, Mnemonic, Negation, Requirement, SecondaryOp, Slot, Sources, Type,
+    Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, SecondaryOp, Slot, Sources,
+    Type,
 };
+
+/// Primary operation of the scalar arithmetic family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArithmeticOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `|a - b|`
+    AbsDiff,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+}
+
+/// Scalar arithmetic (9.7.18.1.1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Arithmetic {
+    /// Primary operation.
+    pub op: ArithmeticOp,
+    /// Destination type.
+    pub dtype: Type,
+    /// Type of `a`.
+    pub atype: Type,
+    /// Type of `b`.
+    pub btype: Type,
+    /// Clamp to the range of the destination.
+    pub saturate: bool,
+    /// Destination.
+    pub d: Register,
+    /// First source.
+    pub a: Source,
+    /// Second source.
+    pub b: Source,
+    /// What becomes of the result.
+    pub tail: Tail,
+}
+
+impl ArithmeticOp {
+    const ALL: [ArithmeticOp; 5] = [
+        ArithmeticOp::Add,
+        ArithmeticOp::Sub,
+        ArithmeticOp::AbsDiff,
+        ArithmeticOp::Min,
+        ArithmeticOp::Max,
+    ];
+
+    const fn mnemonic(self) -> Mnemonic {
+        match self {
+            ArithmeticOp::Add => Mnemonic::Vadd,
+            ArithmeticOp::Sub => Mnemonic::Vsub,
+            ArithmeticOp::AbsDiff => Mnemonic::Vabsdiff,
+            ArithmeticOp::Min => Mnemonic::Vmin,
+            ArithmeticOp::Max => Mnemonic::Vmax,
+        }
+    }
+}
 
 const MNEMONICS: &[Mnemonic] =
     &[Mnemonic::Vadd, Mnemonic::Vsub, Mnemonic::Vabsdiff, Mnemonic::Vmin, Mnemonic::Vmax];
@@ -23,7 +85,7 @@ const PLAIN: Form = Form {
     title: "plain operation",
 };
 
-pub(super) const FORMS: &[Form] = &[
+const FORMS: &[Form] = &[
     PLAIN,
     Form {
         slots: &[Slot::DTYPE, Slot::ATYPE, Slot::BTYPE, Slot::SATURATE, Slot::SECONDARY],
@@ -34,7 +96,65 @@ pub(super) const FORMS: &[Form] = &[
     Form { destination: Destination::Part, third: true, title: "data merge", ..PLAIN },
 ];
 
-pub(super) const PROSE: &str = "\
+pub(super) const PAGE: Page = Page {
+    forms: FORMS,
+    prose: PROSE,
+    deviations: &[Deviation::C1, Deviation::C2, Deviation::C3, Deviation::C4],
+    instructions: &[
+        Described {
+            mnemonic: Mnemonic::Vadd,
+            summary: "sum of two bytes, half-words or words",
+            // -1 + 0x1234
+            example: Example {
+                text: "vadd.s32.s32.u32 d, a.b3, b.h0, c;",
+                inputs: [0xff00_0000, 0x1234, 0],
+                result: 0x1233,
+            },
+        },
+        Described {
+            mnemonic: Mnemonic::Vsub,
+            summary: "difference of two bytes, half-words or words",
+            // 3 - 5 = -2, clamped to 0, and the other bytes of c
+            example: Example {
+                text: "vsub.u32.u32.u32.sat d.b1, a, b, c;",
+                inputs: [3, 5, 0xaabb_ccdd],
+                result: 0xaabb_00dd,
+            },
+        },
+        Described {
+            mnemonic: Mnemonic::Vabsdiff,
+            summary: "absolute difference of two bytes, half-words or words",
+            // |0x80 - 0xff| + 10
+            example: Example {
+                text: "vabsdiff.u32.u32.u32.add d, a.b0, b.b1, c;",
+                inputs: [0x80, 0xff00, 10],
+                result: 0x89,
+            },
+        },
+        Described {
+            mnemonic: Mnemonic::Vmin,
+            summary: "smaller of two bytes, half-words or words",
+            // min(-1, 1)
+            example: Example {
+                text: "vmin.s32.s32.s32 d, a, b;",
+                inputs: [0xffff_ffff, 1, 0],
+                result: 0xffff_ffff,
+            },
+        },
+        Described {
+            mnemonic: Mnemonic::Vmax,
+            summary: "larger of two bytes, half-words or words",
+            // max(max(0x12, 0x34), 0x20)
+            example: Example {
+                text: "vmax.u32.u32.u32.max d, a.b1, b.b0, c;",
+                inputs: [0x1200, 0x34, 0x20],
+                result: 0x34,
+            },
+        },
+    ],
+};
+
+const PROSE: &str = "\
 Takes a byte, half-word or the whole word of `a` and of `b` as the selectors
 say, extends each by its type (sign for `.s32`, zeros for `.u32`), and works on
 the exact values, so nothing overflows before the result is used.
@@ -48,9 +168,61 @@ with a selector on `d`, the low 8 or 16 bits go into that part of `d` and the
 other bits come from `c`. The old value of `d` never matters.
 ";
 
-impl Arithmetic {
-    /// What the instruction computes.
-    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
+pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
+    let op = ArithmeticOp::ALL.into_iter().find(|op| op.mnemonic() == parts.mnemonic)?;
+    Some(Operation::Arithmetic(Arithmetic {
+        op,
+        dtype: parts.ty(Role::Dtype)?,
+        atype: parts.ty(Role::Atype)?,
+        btype: parts.ty(Role::Btype)?,
+        saturate: parts.has(Role::Saturate),
+        d: parts.d.value.clone(),
+        a: parts.a.scalar(),
+        b: parts.b.scalar(),
+        tail: parts.tail()?,
+    }))
+}
+
+impl Body for Arithmetic {
+    fn mnemonic(&self) -> Mnemonic {
+        self.op.mnemonic()
+    }
+
+    fn modifier(&self, role: Role) -> Option<Modifier> {
+        match role {
+            Role::Dtype => Some(self.dtype.modifier()),
+            Role::Atype => Some(self.atype.modifier()),
+            Role::Btype => Some(self.btype.modifier()),
+            Role::Saturate => self.saturate.then_some(Modifier::Sat),
+            Role::Secondary => self.tail.secondary(),
+            _ => None,
+        }
+    }
+
+    fn destination(&self) -> &Register {
+        &self.d
+    }
+
+    fn sources(&self) -> [Option<&Register>; 3] {
+        [self.a.register(), self.b.register(), self.tail.register()]
+    }
+
+    fn rename(&mut self, rename: Rename<'_>) {
+        self.d = rename(OperandName::D, &self.d);
+        self.a.rename(OperandName::A, rename);
+        self.b.rename(OperandName::B, rename);
+        self.tail.rename(rename);
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        Some(&self.tail)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tail.write(f, &self.d, &self.a, &self.b)
+    }
+
+    fn lower(&self, lowering: &mut Lowering) -> Value {
         let a = lowering.source(Input::A, &self.a, self.atype);
         let b = lowering.source(Input::B, &self.b, self.btype);
         let builder = &mut lowering.builder;
@@ -81,9 +253,11 @@ impl Arithmetic {
             Tail::Secondary { op, c } => lowering.secondary(*op, result, c, signed),
         }
     }
+}
 
+impl Arithmetic {
     fn saturated(&self, lowering: &mut Lowering, exact: Value) -> Value {
-        let part = merged_part(&self.tail);
+        let part = self.tail.part();
         let range = destination_range(self.dtype, part);
         // A minimum with `c` hides that there is no limit, unless it compares
         // only the low 32 bits.

@@ -1,8 +1,92 @@
 //! Scalar `vmad` (9.7.18.1.3).
 
-use crate::ast::{MadMode, MultiplyAdd, Source};
-use crate::ir::{Deviation, Input, Lowering, Op, Range, Stage, Value};
-use crate::isa::{Destination, Form, Mnemonic, Negation, Requirement, Scale, Slot, Sources, Type};
+use std::fmt;
+
+use super::body::{Body, Described, Example, Page};
+use super::lowering::Lowering;
+use super::operand::{Operand, OperandName, Parts, Register, Rename, Source};
+use super::{Deviation, Operation};
+use crate::ir::{Input, Op, Range, Stage, Value};
+use crate::isa::{
+    Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, Scale, Slot, Sources, Type,
+};
+
+/// What `vmad` negates or adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MadMode {
+    /// `a*b + c`
+    Plain,
+    /// `-(a*b) + c`, written `-a`
+    NegateA,
+    /// `-(a*b) + c`, written `-b`
+    NegateB,
+    /// `a*b - c`
+    NegateC,
+    /// `a*b + c + 1`
+    PlusOne,
+}
+
+/// `vmad` (9.7.18.1.3). Negation applies to registers: a constant carries its
+/// own sign, and `-5` as `a` is [`MadMode::Plain`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MultiplyAdd {
+    dtype: Type,
+    atype: Type,
+    btype: Type,
+    mode: MadMode,
+    saturate: bool,
+    scale: Option<Scale>,
+    d: Register,
+    a: Source,
+    b: Source,
+    c: Operand,
+}
+
+/// The parts of a [`MultiplyAdd`], to make one or take one apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MultiplyAddParts {
+    /// Destination type; without effect.
+    pub dtype: Type,
+    /// Type of `a`.
+    pub atype: Type,
+    /// Type of `b`.
+    pub btype: Type,
+    /// What is negated or added.
+    pub mode: MadMode,
+    /// Clamp to 32 bits.
+    pub saturate: bool,
+    /// Shift the sum right.
+    pub scale: Option<Scale>,
+    /// Destination.
+    pub d: Register,
+    /// First factor.
+    pub a: Source,
+    /// Second factor.
+    pub b: Source,
+    /// Summand.
+    pub c: Operand,
+}
+
+impl MultiplyAdd {
+    /// A `vmad` of these parts; `None` when the mode negates a constant.
+    pub fn new(parts: MultiplyAddParts) -> Option<MultiplyAdd> {
+        let MultiplyAddParts { dtype, atype, btype, mode, saturate, scale, d, a, b, c } = parts;
+        let constant = match mode {
+            MadMode::NegateA => matches!(a, Source::Immediate(_)),
+            MadMode::NegateB => matches!(b, Source::Immediate(_)),
+            MadMode::NegateC => matches!(c, Operand::Immediate(_)),
+            MadMode::Plain | MadMode::PlusOne => false,
+        };
+        let mad = MultiplyAdd { dtype, atype, btype, mode, saturate, scale, d, a, b, c };
+        (!constant).then_some(mad)
+    }
+
+    /// Its parts.
+    pub fn parts(&self) -> MultiplyAddParts {
+        let MultiplyAdd { dtype, atype, btype, mode, saturate, scale, d, a, b, c } = self.clone();
+        MultiplyAddParts { dtype, atype, btype, mode, saturate, scale, d, a, b, c }
+    }
+}
 
 const PRODUCT: Form = Form {
     mnemonics: &[Mnemonic::Vmad],
@@ -16,7 +100,7 @@ const PRODUCT: Form = Form {
     title: "multiply and add",
 };
 
-pub(super) const FORMS: &[Form] = &[
+const FORMS: &[Form] = &[
     PRODUCT,
     Form {
         slots: &[
@@ -33,7 +117,23 @@ pub(super) const FORMS: &[Form] = &[
     },
 ];
 
-pub(super) const PROSE: &str = "\
+pub(super) const PAGE: Page = Page {
+    forms: FORMS,
+    prose: PROSE,
+    deviations: &[Deviation::C7, Deviation::C8],
+    instructions: &[Described {
+        mnemonic: Mnemonic::Vmad,
+        summary: "product of two bytes, half-words or words, plus a word",
+        // (-2 * 3 + 262) >> 7
+        example: Example {
+            text: "vmad.s32.s32.u32.shr7 d, a.b0, b, c;",
+            inputs: [0xfe, 3, 262],
+            result: 2,
+        },
+    }],
+};
+
+const PROSE: &str = "\
 Multiplies the selected parts of `a` and `b`, extended by their types, and adds
 the whole of `c`: exactly, then optionally shifted right by 7 or 15 bits
 (`.shr7`, `.shr15`), then with `.sat` clamped to 32 bits.
@@ -47,9 +147,69 @@ that decides how `c` is extended, how the scale shifts and what `.sat` clamps
 to. `.dtype` must be written but has no effect.
 ";
 
-impl MultiplyAdd {
-    /// What the instruction computes.
-    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
+pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
+    let mode = match parts.negated {
+        _ if parts.has(Role::PlusOne) => MadMode::PlusOne,
+        None | Some(OperandName::D) => MadMode::Plain,
+        Some(OperandName::A) => MadMode::NegateA,
+        Some(OperandName::B) => MadMode::NegateB,
+        Some(OperandName::C) => MadMode::NegateC,
+    };
+    let mad = MultiplyAdd::new(MultiplyAddParts {
+        dtype: parts.ty(Role::Dtype)?,
+        atype: parts.ty(Role::Atype)?,
+        btype: parts.ty(Role::Btype)?,
+        mode,
+        saturate: parts.has(Role::Saturate),
+        scale: parts.get(Role::Scale).and_then(Scale::from_modifier),
+        d: parts.d.value.clone(),
+        a: parts.a.scalar(),
+        b: parts.b.scalar(),
+        c: parts.c.clone()?,
+    })?;
+    Some(Operation::MultiplyAdd(mad))
+}
+
+impl Body for MultiplyAdd {
+    fn mnemonic(&self) -> Mnemonic {
+        Mnemonic::Vmad
+    }
+
+    fn modifier(&self, role: Role) -> Option<Modifier> {
+        match role {
+            Role::Dtype => Some(self.dtype.modifier()),
+            Role::Atype => Some(self.atype.modifier()),
+            Role::Btype => Some(self.btype.modifier()),
+            Role::PlusOne => (self.mode == MadMode::PlusOne).then_some(Modifier::Po),
+            Role::Saturate => self.saturate.then_some(Modifier::Sat),
+            Role::Scale => self.scale.map(Scale::modifier),
+            _ => None,
+        }
+    }
+
+    fn destination(&self) -> &Register {
+        &self.d
+    }
+
+    fn sources(&self) -> [Option<&Register>; 3] {
+        [self.a.register(), self.b.register(), self.c.register()]
+    }
+
+    fn rename(&mut self, rename: Rename<'_>) {
+        self.d = rename(OperandName::D, &self.d);
+        self.a.rename(OperandName::A, rename);
+        self.b.rename(OperandName::B, rename);
+        self.c.rename(rename);
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minus = |mode| if self.mode == mode { "-" } else { "" };
+        write!(f, " {}, {}{}", self.d, minus(MadMode::NegateA), self.a)?;
+        write!(f, ", {}{}", minus(MadMode::NegateB), self.b)?;
+        write!(f, ", {}{}", minus(MadMode::NegateC), self.c)
+    }
+
+    fn lower(&self, lowering: &mut Lowering) -> Value {
         let parts = self.parts();
         let negated = !matches!(parts.mode, MadMode::Plain | MadMode::PlusOne);
         let signed = parts.atype == Type::S32 || parts.btype == Type::S32 || negated;

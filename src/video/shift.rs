@@ -1,10 +1,39 @@
 //! Scalar `vshl`, `vshr` (9.7.18.1.2).
 
-use crate::ast::{Shift, Tail};
-use crate::ir::{Deviation, Input, Lowering, Op, Stage, Value, destination_range, merged_part};
+use std::fmt;
+
+use super::body::{Body, Described, Example, Page};
+use super::lowering::{Lowering, destination_range};
+use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
+use super::{Deviation, Operation};
+use crate::ir::{Input, Op, Stage, Value};
 use crate::isa::{
-    Destination, Form, Mnemonic, Negation, Requirement, SecondaryOp, ShiftMode, Slot, Sources, Type,
+    Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, SecondaryOp, ShiftMode,
+    Slot, Sources, Type,
 };
+
+/// Scalar shift (9.7.18.1.2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shift {
+    /// `vshl` rather than `vshr`.
+    pub left: bool,
+    /// Destination type.
+    pub dtype: Type,
+    /// Type of `a`.
+    pub atype: Type,
+    /// Clamp to the range of the destination.
+    pub saturate: bool,
+    /// How amounts above 31 count.
+    pub mode: ShiftMode,
+    /// Destination.
+    pub d: Register,
+    /// The value shifted.
+    pub a: Source,
+    /// The amount, always unsigned.
+    pub b: Source,
+    /// What becomes of the result.
+    pub tail: Tail,
+}
 
 const PLAIN: Form = Form {
     mnemonics: &[Mnemonic::Vshl, Mnemonic::Vshr],
@@ -18,7 +47,7 @@ const PLAIN: Form = Form {
     title: "plain operation",
 };
 
-pub(super) const FORMS: &[Form] = &[
+const FORMS: &[Form] = &[
     PLAIN,
     Form {
         slots: &[
@@ -36,7 +65,35 @@ pub(super) const FORMS: &[Form] = &[
     Form { destination: Destination::Part, third: true, title: "data merge", ..PLAIN },
 ];
 
-pub(super) const PROSE: &str = "\
+pub(super) const PAGE: Page = Page {
+    forms: FORMS,
+    prose: PROSE,
+    deviations: &[Deviation::C1, Deviation::C4, Deviation::C5],
+    instructions: &[
+        Described {
+            mnemonic: Mnemonic::Vshl,
+            summary: "left shift of a byte, half-word or word",
+            // 40 & 31 = 8
+            example: Example {
+                text: "vshl.u32.u32.u32.wrap d, a.h1, b, c;",
+                inputs: [0x00ff_0000, 40, 0],
+                result: 0xff00,
+            },
+        },
+        Described {
+            mnemonic: Mnemonic::Vshr,
+            summary: "right shift of a byte, half-word or word",
+            // -128 >> 3
+            example: Example {
+                text: "vshr.s32.s32.u32.clamp d, a.b2, b, c;",
+                inputs: [0x0080_0000, 3, 0],
+                result: 0xffff_fff0,
+            },
+        },
+    ],
+};
+
+const PROSE: &str = "\
 Shifts the selected part of `a`, extended by its type, by the selected part of
 `b`, which is always unsigned. `.clamp` makes amounts above 32 count as 32,
 `.wrap` uses the low five bits only; one of the two must be written.
@@ -48,9 +105,61 @@ the sign of the extended value, so with zeros for `.u32`.
 `vadd`.
 ";
 
-impl Shift {
-    /// What the instruction computes.
-    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
+pub(super) fn build(parts: &Parts<'_>) -> Option<Operation> {
+    Some(Operation::Shift(Shift {
+        left: parts.mnemonic == Mnemonic::Vshl,
+        dtype: parts.ty(Role::Dtype)?,
+        atype: parts.ty(Role::Atype)?,
+        saturate: parts.has(Role::Saturate),
+        mode: parts.get(Role::Mode).and_then(ShiftMode::from_modifier)?,
+        d: parts.d.value.clone(),
+        a: parts.a.scalar(),
+        b: parts.b.scalar(),
+        tail: parts.tail()?,
+    }))
+}
+
+impl Body for Shift {
+    fn mnemonic(&self) -> Mnemonic {
+        if self.left { Mnemonic::Vshl } else { Mnemonic::Vshr }
+    }
+
+    fn modifier(&self, role: Role) -> Option<Modifier> {
+        match role {
+            Role::Dtype => Some(self.dtype.modifier()),
+            Role::Atype => Some(self.atype.modifier()),
+            Role::Btype => Some(Modifier::U32),
+            Role::Saturate => self.saturate.then_some(Modifier::Sat),
+            Role::Mode => Some(self.mode.modifier()),
+            Role::Secondary => self.tail.secondary(),
+            _ => None,
+        }
+    }
+
+    fn destination(&self) -> &Register {
+        &self.d
+    }
+
+    fn sources(&self) -> [Option<&Register>; 3] {
+        [self.a.register(), self.b.register(), self.tail.register()]
+    }
+
+    fn rename(&mut self, rename: Rename<'_>) {
+        self.d = rename(OperandName::D, &self.d);
+        self.a.rename(OperandName::A, rename);
+        self.b.rename(OperandName::B, rename);
+        self.tail.rename(rename);
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        Some(&self.tail)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tail.write(f, &self.d, &self.a, &self.b)
+    }
+
+    fn lower(&self, lowering: &mut Lowering) -> Value {
         let a = lowering.source(Input::A, &self.a, self.atype);
         let b = lowering.source(Input::B, &self.b, Type::U32);
         let builder = &mut lowering.builder;
@@ -66,7 +175,7 @@ impl Shift {
         // The intermediate result of the manual has 34 bits; only a left shift
         // can leave them.
         let cut = builder.extract(exact, 0, 34, true);
-        let part = merged_part(&self.tail);
+        let part = self.tail.part();
         let result = if self.saturate {
             let (word, narrow) =
                 (destination_range(self.dtype, None), destination_range(self.dtype, part));

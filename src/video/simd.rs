@@ -1,93 +1,117 @@
-//! What the two-way and four-way SIMD families share: their lowering. ptxas
-//! follows the manual here.
+//! The operands of SIMD instructions, and how lanes are taken and put.
 
-use crate::ast::{SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail};
-use crate::ir::{Input, Lowering, Op, Range, Stage, Value};
-use crate::isa::{Compare, LaneWidth, Mask, Selector, Type};
+use std::fmt;
 
-impl<L: LaneWidth> SimdArithmetic<L> {
-    /// What the instruction computes.
-    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
-        let (a, b) = self.operands.lanes(lowering);
-        lowering.builder.stage(Stage::Compute);
-        let mut results: Vec<Value> =
-            a.into_iter().zip(b).map(|(a, b)| self.compute(lowering, a, b)).collect();
-        if self.tail == (SimdTail::Merge { saturate: true }) {
-            lowering.builder.stage(Stage::Saturate);
-            let range = Range::bits(L::BITS as u8, self.dtype == Type::S32);
-            for result in &mut results {
-                *result = lowering.builder.clamp(*result, range);
-            }
-        }
-        self.operands.finish(lowering, &results, self.tail == SimdTail::Accumulate)
-    }
+use super::lowering::Lowering;
+use super::operand::{OperandName, Parts, Register, Rename};
+use crate::ir::{Input, Op, Stage, Value};
+use crate::isa::{LaneWidth, Lanes, Mask, Role, Selector, Type};
 
-    fn compute(&self, lowering: &mut Lowering, a: Value, b: Value) -> Value {
-        let builder = &mut lowering.builder;
-        match self.op {
-            SimdOp::Add => builder.binary(Op::Add, a, b),
-            SimdOp::Sub => builder.binary(Op::Sub, a, b),
-            SimdOp::AbsDiff => builder.binary(Op::AbsDiff, a, b),
-            SimdOp::Min => builder.min(a, b),
-            SimdOp::Max => builder.max(a, b),
-            SimdOp::Avrg => {
-                // Sums of zero and more are rounded up, others down.
-                let sum = builder.binary(Op::Add, a, b);
-                let zero = builder.constant(0);
-                let carry = builder.compare(Compare::Ge, sum, zero);
-                let sum = builder.binary(Op::Add, sum, carry);
-                let one = builder.constant(1);
-                builder.binary(Op::Shr, sum, one)
-            }
-        }
-    }
+/// Operands of a SIMD instruction: registers all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SimdOperands {
+    /// Type of the lanes of `a`.
+    pub atype: Type,
+    /// Type of the lanes of `b`.
+    pub btype: Type,
+    /// Destination.
+    pub d: Register,
+    /// First source.
+    pub a: Register,
+    /// Second source.
+    pub b: Register,
+    /// Third source: other lanes, or the summand.
+    pub c: Register,
+    /// The lanes that are written or summed, and which ones `a` and `b` take.
+    pub lanes: Lanes,
 }
 
-impl<L: LaneWidth> SimdSet<L> {
-    /// What the instruction computes.
-    pub(crate) fn lower(&self, lowering: &mut Lowering) -> Value {
-        let (a, b) = self.operands.lanes(lowering);
-        lowering.builder.stage(Stage::Compute);
-        let results: Vec<Value> = a
-            .into_iter()
-            .zip(b)
-            .map(|(a, b)| lowering.builder.compare(self.compare, a, b))
-            .collect();
-        self.operands.finish(lowering, &results, self.accumulate)
+impl SimdOperands {
+    pub(super) fn build(parts: &Parts<'_>, width: LaneWidth) -> Option<SimdOperands> {
+        let selector = |text: Option<&str>, default| match text {
+            Some(text) => Selector::from_text(width, text),
+            None => Some(default),
+        };
+        let mask = match parts.d.selector {
+            Some(text) => Mask::from_text(width, text)?,
+            None => Mask::full(width),
+        };
+        let a = selector(parts.a.selector, Selector::default_a(width))?;
+        let b = selector(parts.b.selector, Selector::default_b(width))?;
+        Some(SimdOperands {
+            atype: parts.ty(Role::Atype)?,
+            btype: parts.ty(Role::Btype)?,
+            d: parts.d.value.clone(),
+            a: parts.a.value.register()?.clone(),
+            b: parts.b.value.register()?.clone(),
+            c: parts.c.as_ref()?.register()?.clone(),
+            lanes: Lanes::new(mask, a, b)?,
+        })
     }
-}
 
-impl<L: LaneWidth> SimdOperands<L> {
+    pub(super) fn sources(&self) -> [Option<&Register>; 3] {
+        [Some(&self.a), Some(&self.b), Some(&self.c)]
+    }
+
+    pub(super) fn rename(&mut self, rename: Rename<'_>) {
+        self.d = rename(OperandName::D, &self.d);
+        self.a = rename(OperandName::A, &self.a);
+        self.b = rename(OperandName::B, &self.b);
+        self.c = rename(OperandName::C, &self.c);
+    }
+
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lanes, width) = (self.lanes, self.lanes.width());
+        write!(f, " {}", self.d)?;
+        if !lanes.mask().is_full() {
+            write!(f, "{}", lanes.mask())?;
+        }
+        write!(f, ", {}", self.a)?;
+        if lanes.a() != Selector::default_a(width) {
+            write!(f, "{}", lanes.a())?;
+        }
+        write!(f, ", {}", self.b)?;
+        if lanes.b() != Selector::default_b(width) {
+            write!(f, "{}", lanes.b())?;
+        }
+        write!(f, ", {}", self.c)
+    }
+
     /// The lanes of both operands, lane 0 first.
-    fn lanes(&self, lowering: &mut Lowering) -> (Vec<Value>, Vec<Value>) {
+    pub(super) fn take(&self, lowering: &mut Lowering) -> (Vec<Value>, Vec<Value>) {
         lowering.builder.stage(Stage::Extract);
-        let mut take = |selector: &Selector<L>, ty: Type| {
+        let width = self.lanes.width();
+        let mut take = |selector: Selector, ty: Type| {
             let lane = |&lane: &u8| {
-                let own = usize::from(lane) < L::LANES;
+                let own = usize::from(lane) < width.lanes();
                 let word = lowering.builder.input(if own { Input::A } else { Input::B });
-                let low = u32::from(lane) % L::LANES as u32 * L::BITS;
-                lowering.builder.extract(word, low as u8, L::BITS as u8, ty == Type::S32)
+                let low = u32::from(lane) % width.lanes() as u32 * width.bits();
+                lowering.builder.extract(word, low as u8, width.bits() as u8, ty == Type::S32)
             };
             selector.lanes().iter().map(lane).collect::<Vec<_>>()
         };
-        (take(&self.a_lanes, self.atype), take(&self.b_lanes, self.btype))
+        (take(self.lanes.a(), self.atype), take(self.lanes.b(), self.btype))
     }
 
     /// Merges the lanes of the mask into `c`, or adds them to it.
-    fn finish(&self, lowering: &mut Lowering, results: &[Value], accumulate: bool) -> Value {
+    pub(super) fn put(
+        &self,
+        lowering: &mut Lowering,
+        results: &[Value],
+        accumulate: bool,
+    ) -> Value {
         let builder = &mut lowering.builder;
-        let masked = results.iter().enumerate().filter(|(at, _)| self.mask.bits() >> at & 1 == 1);
+        let (mask, bits) = (self.lanes.mask(), self.lanes.width().bits());
         if accumulate {
             builder.stage(Stage::Secondary);
             let c = builder.input(Input::C);
-            return masked.fold(c, |sum, (_, &lane)| builder.binary(Op::Add, sum, lane));
+            return mask.lanes().fold(c, |sum, at| builder.binary(Op::Add, sum, results[at]));
         }
         builder.stage(Stage::Merge);
         // Under a full mask nothing of `c` is left.
-        let base =
-            if self.mask == Mask::FULL { builder.constant(0) } else { builder.input(Input::C) };
-        masked.fold(base, |word, (at, &lane)| {
-            builder.insert(word, lane, (at as u32 * L::BITS) as u8, L::BITS as u8)
+        let base = if mask.is_full() { builder.constant(0) } else { builder.input(Input::C) };
+        mask.lanes().fold(base, |word, at| {
+            builder.insert(word, results[at], (at as u32 * bits) as u8, bits as u8)
         })
     }
 }

@@ -2,7 +2,7 @@
 //! order of modifiers, with the operand names `d`, `a`, `b`, `c`.
 #![allow(dead_code)]
 
-use vptx::isa::{Destination, Form, Mnemonic, Negation, Sources};
+use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources};
 use vptx::video::FORMS;
 
 /// Parts of a register, as the manual lists them.
@@ -63,12 +63,12 @@ pub(crate) fn texts(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
         for d in destinations(form) {
             match form.sources {
                 Sources::Scalar => scalar_tails(form, &head, d, &mut texts),
-                Sources::Lanes2 => {
+                Sources::Lanes(LaneWidth::Halves) => {
                     for (a, b) in pairs(&optional(&selectors2())) {
                         texts.push(format!("{head} d{d}, a{a}, b{b}, c;"));
                     }
                 }
-                Sources::Lanes4 => {
+                Sources::Lanes(LaneWidth::Bytes) => {
                     for _ in 0..LANE_SAMPLES {
                         let (a, b) = lanes.pair();
                         texts.push(format!("{head} d{d}, a{a}, b{b}, c;"));
@@ -115,8 +115,8 @@ fn destinations(form: &Form) -> Vec<&'static str> {
     match form.destination {
         Destination::Word => vec![""],
         Destination::Part => PARTS.to_vec(),
-        Destination::Mask2 => optional(&MASKS2),
-        Destination::Mask4 => optional(&MASKS4),
+        Destination::Mask(LaneWidth::Halves) => optional(&MASKS2),
+        Destination::Mask(LaneWidth::Bytes) => optional(&MASKS4),
     }
 }
 

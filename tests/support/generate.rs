@@ -6,9 +6,7 @@
 
 use std::fmt::Write as _;
 
-use vptx::isa::{
-    Bytes, Destination, Halves, LaneWidth, Mask, Mnemonic, Negation, Part, Selector, Sources,
-};
+use vptx::isa::{Destination, LaneWidth, Mask, Mnemonic, Negation, Part, Selector, Sources};
 use vptx::video;
 
 /// splitmix64
@@ -584,8 +582,7 @@ impl Generator {
         let selector = match form.destination {
             Destination::Word => String::new(),
             Destination::Part => self.rng.pick(&Part::ALL).text().to_string(),
-            Destination::Mask2 => self.mask::<Halves>(),
-            Destination::Mask4 => self.mask::<Bytes>(),
+            Destination::Mask(width) => self.mask(width),
         };
         let mut operands =
             vec![Value { sign: "", text: self.rng.pick(&WORDS).to_string(), selector }];
@@ -610,15 +607,15 @@ impl Generator {
         Draft { guard, mnemonic: mnemonic.text().into(), modifiers, operands }
     }
 
-    fn mask<L: LaneWidth>(&mut self) -> String {
-        let masks: Vec<Mask<L>> = Mask::all().collect();
+    fn mask(&mut self, width: LaneWidth) -> String {
+        let masks: Vec<Mask> = Mask::all(width).collect();
         if self.rng.percent(40) { String::new() } else { self.rng.pick(&masks).to_string() }
     }
 
-    fn lanes<L: LaneWidth>(&mut self) -> String {
+    fn lanes(&mut self, width: LaneWidth) -> String {
         let lanes: Vec<u8> =
-            (0..L::LANES).map(|_| self.rng.below(L::CHOICES.into()) as u8).collect();
-        Selector::<L>::new(&lanes).expect("as many lanes as the width has").to_string()
+            (0..width.lanes()).map(|_| self.rng.below(width.choices().into()) as u8).collect();
+        Selector::new(width, &lanes).expect("as many lanes as the width has").to_string()
     }
 
     fn source(&mut self, sources: Sources) -> Value {
@@ -628,8 +625,7 @@ impl Generator {
         let selector = match sources {
             _ if self.rng.percent(50) => String::new(),
             Sources::Scalar => self.rng.pick(&Part::ALL).text().into(),
-            Sources::Lanes2 => self.lanes::<Halves>(),
-            Sources::Lanes4 => self.lanes::<Bytes>(),
+            Sources::Lanes(width) => self.lanes(width),
         };
         Value { sign: "", text: self.rng.pick(&WORDS).into(), selector }
     }
@@ -815,10 +811,10 @@ impl Generator {
     fn odd_selector(&mut self) -> String {
         match self.rng.below(12) {
             0 => self.rng.pick(&Part::ALL).text().into(),
-            1 => self.lanes::<Halves>(),
-            2 => self.lanes::<Bytes>(),
-            3 => self.mask::<Halves>(),
-            4 => self.mask::<Bytes>(),
+            1 => self.lanes(LaneWidth::Halves),
+            2 => self.lanes(LaneWidth::Bytes),
+            3 => self.mask(LaneWidth::Halves),
+            4 => self.mask(LaneWidth::Bytes),
             5 => self
                 .rng
                 .pick(&[

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use vptx::Code;
-use vptx::check::{CheckOptions, Dialect, check};
+use vptx::analysis::check;
+use vptx::check::{CheckOptions, Dialect};
 use vptx::diagnostic::{Diagnostic, Severity};
 
 /// A file below `fixtures/`.

@@ -3,11 +3,11 @@
 #![allow(dead_code)]
 
 use vptx::Instruction;
-use vptx::ast::{
+use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};
+use vptx::video::{
     Arithmetic, ArithmeticOp, MadMode, MultiplyAdd, Operand, Operation, Set, Shift, SimdArithmetic,
     SimdOp, SimdOperands, SimdSet, SimdTail, Source, Tail,
 };
-use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};
 
 /// The new value of `d`, by the manual.
 pub(crate) fn manual(instruction: &Instruction, a: u32, b: u32, c: u32) -> u32 {
@@ -16,10 +16,8 @@ pub(crate) fn manual(instruction: &Instruction, a: u32, b: u32, c: u32) -> u32 {
         Operation::Shift(it) => shift(it, a, b, c),
         Operation::MultiplyAdd(it) => multiply_add(it, a, b, c),
         Operation::Set(it) => set(it, a, b, c),
-        Operation::Arithmetic2(it) => simd_arithmetic(it, a, b, c),
-        Operation::Arithmetic4(it) => simd_arithmetic(it, a, b, c),
-        Operation::Set2(it) => simd_set(it, a, b, c),
-        Operation::Set4(it) => simd_set(it, a, b, c),
+        Operation::SimdArithmetic(it) => simd_arithmetic(it, a, b, c),
+        Operation::SimdSet(it) => simd_set(it, a, b, c),
         other => panic!("no pseudocode for {other:?}"),
     }
 }
@@ -94,9 +92,9 @@ fn multiply_add(it: &MultiplyAdd, a: u32, b: u32, c: u32) -> u32 {
     low_word(result)
 }
 
-fn simd_arithmetic<L: LaneWidth>(it: &SimdArithmetic<L>, a: u32, b: u32, c: u32) -> u32 {
-    let va = extract_and_sign_ext(&it.operands, it.operands.a_lanes.lanes(), true, a, b);
-    let vb = extract_and_sign_ext(&it.operands, it.operands.b_lanes.lanes(), false, a, b);
+fn simd_arithmetic(it: &SimdArithmetic, a: u32, b: u32, c: u32) -> u32 {
+    let va = extract_and_sign_ext(&it.operands, it.operands.lanes.a().lanes(), true, a, b);
+    let vb = extract_and_sign_ext(&it.operands, it.operands.lanes.b().lanes(), false, a, b);
     let mut lanes = Vec::new();
     for (ta, tb) in va.into_iter().zip(vb) {
         let mut result = match it.op {
@@ -110,8 +108,8 @@ fn simd_arithmetic<L: LaneWidth>(it: &SimdArithmetic<L>, a: u32, b: u32, c: u32)
         };
         if it.tail == (SimdTail::Merge { saturate: true }) {
             result = match it.dtype {
-                Type::S32 => clamp_signed(result, L::BITS),
-                Type::U32 => clamp_unsigned(result, L::BITS),
+                Type::S32 => clamp_signed(result, bits(&it.operands)),
+                Type::U32 => clamp_unsigned(result, bits(&it.operands)),
             };
         }
         lanes.push(result);
@@ -119,9 +117,9 @@ fn simd_arithmetic<L: LaneWidth>(it: &SimdArithmetic<L>, a: u32, b: u32, c: u32)
     accumulate_or_merge(&it.operands, it.tail == SimdTail::Accumulate, &lanes, c)
 }
 
-fn simd_set<L: LaneWidth>(it: &SimdSet<L>, a: u32, b: u32, c: u32) -> u32 {
-    let va = extract_and_sign_ext(&it.operands, it.operands.a_lanes.lanes(), true, a, b);
-    let vb = extract_and_sign_ext(&it.operands, it.operands.b_lanes.lanes(), false, a, b);
+fn simd_set(it: &SimdSet, a: u32, b: u32, c: u32) -> u32 {
+    let va = extract_and_sign_ext(&it.operands, it.operands.lanes.a().lanes(), true, a, b);
+    let vb = extract_and_sign_ext(&it.operands, it.operands.lanes.b().lanes(), false, a, b);
     let mut lanes = Vec::new();
     for (ta, tb) in va.into_iter().zip(vb) {
         lanes.push(compare(ta, tb, it.compare));
@@ -129,13 +127,16 @@ fn simd_set<L: LaneWidth>(it: &SimdSet<L>, a: u32, b: u32, c: u32) -> u32 {
     accumulate_or_merge(&it.operands, it.accumulate, &lanes, c)
 }
 
-fn accumulate_or_merge<L: LaneWidth>(
-    operands: &SimdOperands<L>,
-    add: bool,
-    lanes: &[i128],
-    c: u32,
-) -> u32 {
-    let mask = operands.mask.bits();
+/// Bits in a lane.
+fn bits(operands: &SimdOperands) -> u32 {
+    match operands.lanes.width() {
+        LaneWidth::Halves => 16,
+        LaneWidth::Bytes => 8,
+    }
+}
+
+fn accumulate_or_merge(operands: &SimdOperands, add: bool, lanes: &[i128], c: u32) -> u32 {
+    let (mask, bits) = (operands.lanes.mask().bits(), bits(operands));
     if add {
         let mut d = i128::from(c);
         for (i, lane) in lanes.iter().enumerate() {
@@ -147,17 +148,17 @@ fn accumulate_or_merge<L: LaneWidth>(
     }
     let mut d = 0;
     for (i, &lane) in lanes.iter().enumerate() {
-        let position = L::BITS * i as u32;
+        let position = bits * i as u32;
         let lane_of_c = i128::from(c >> position);
         let kept = if mask >> i & 1 == 1 { lane } else { lane_of_c };
-        d |= low_word(kept & ((1 << L::BITS) - 1)) << position;
+        d |= low_word(kept & ((1 << bits) - 1)) << position;
     }
     d
 }
 
 /// The lanes of one operand, taken from the pair `{b, a}`.
-fn extract_and_sign_ext<L: LaneWidth>(
-    operands: &SimdOperands<L>,
+fn extract_and_sign_ext(
+    operands: &SimdOperands,
     selector: &[u8],
     first: bool,
     a: u32,
@@ -165,8 +166,8 @@ fn extract_and_sign_ext<L: LaneWidth>(
 ) -> Vec<i128> {
     let ty = if first { operands.atype } else { operands.btype };
     let pair = u64::from(b) << 32 | u64::from(a);
-    let lane =
-        |&number: &u8| extend(i128::from(pair >> (L::BITS * u32::from(number))), L::BITS, ty);
+    let bits = bits(operands);
+    let lane = |&number: &u8| extend(i128::from(pair >> (bits * u32::from(number))), bits, ty);
     selector.iter().map(lane).collect()
 }
 

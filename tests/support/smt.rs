@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use vptx::Instruction;
+use vptx::backend::ptx::{Arg, Class, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
 use vptx::isa::{Compare, Type};
-use vptx::rewrite::{Arg, Class, Line, Opcode, Sequence};
 
 /// Inputs that are one register are one word: the second and third word are
 /// those of these places.

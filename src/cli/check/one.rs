@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Arguments, Run};
-use crate::check::{CheckOptions, Language, Part, check_part, check_up_to};
+use crate::analysis::{Fixed, Part, add_ignores, check_part, check_up_to, fix, offers};
+use crate::check::{CheckOptions, Language};
 use crate::cli::files::{DiffLook, diff, edited, replace};
 use crate::cli::input::{Bytes, Input, reason};
 use crate::cli::kind::Kind;
@@ -15,7 +16,7 @@ use crate::cli::settings::{Denied, Settings};
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::embed::{self, Skipped};
-use crate::lint::{Fixed, Known, add_ignores, fix, offers};
+use crate::lint::Known;
 use crate::report::{Format, visible_path};
 use crate::source::decoded;
 

@@ -8,13 +8,12 @@ use super::one::Checked;
 use super::outlet::Outlet;
 use super::totals::{Totals, findings};
 use super::{Arguments, Run};
-use crate::check::check_in_order;
+use crate::analysis::check_in_order;
 use crate::cli::input::Input;
 use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
-use crate::lint::Code;
 use crate::report::{FileReport, Format, Reporter, Style};
 
 /// What a run keeps from one input to the next.

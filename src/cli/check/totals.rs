@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use super::Arguments;
 use super::one::Checked;
+use crate::analysis::choose_fix;
 use crate::cli::settings::Denied;
-use crate::diagnostic::{Applicability, Diagnostic};
+use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::embed::SkipReason;
-use crate::lint::{Code, choose_fix};
 use crate::report::{self, Counts, Format};
 
 /// What a run found altogether.

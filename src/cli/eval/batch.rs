@@ -9,13 +9,13 @@ use std::rc::Rc;
 use super::lines::{LONGEST, Line, Lines};
 use super::record::{Failure, Record};
 use super::values::{Registers, word};
-use crate::ast::Instruction;
 use crate::cli::input::reason;
 use crate::cli::{FAILED, FOUND, Output, trouble};
-use crate::ir::{Input, Program, Semantics};
-use crate::lint::Code;
+use crate::diagnostic::Code;
+use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};
+use crate::video::{Instruction, Semantics};
 
 /// Texts whose programs are kept.
 const KEPT: usize = 4096;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::ir::Semantics;
+use crate::video::Semantics;
 
 /// Why a line, or an instruction, has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

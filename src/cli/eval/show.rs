@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use super::values::Registers;
-use crate::ast::{Instruction, Operation, SimdTail, Tail};
-use crate::ir::{Agreement, Deviation, Program, Semantics, Witness};
-use crate::isa::{LaneWidth, Mask, Type};
+use crate::ir::Program;
+use crate::isa::{Mask, Type};
+use crate::video::{
+    Agreement, Deviation, Instruction, Operation, Semantics, SimdTail, Tail, Witness,
+};
 
 /// A part of `d` that has a value of its own.
 pub(super) struct Shown {
@@ -36,29 +38,26 @@ pub(super) fn parts(instruction: &Instruction, registers: &Registers) -> Vec<Sho
         Operation::Arithmetic(it) => scalar(&it.tail, signed(it.dtype)),
         Operation::Shift(it) => scalar(&it.tail, signed(it.dtype)),
         Operation::Set(it) => scalar(&it.tail, false),
-        Operation::Arithmetic2(it) if merges(it.tail) => {
-            lanes(it.operands.mask, signed(it.dtype), registers)
+        Operation::SimdArithmetic(it) if merges(it.tail) => {
+            lanes(it.operands.lanes.mask(), signed(it.dtype), registers)
         }
-        Operation::Arithmetic4(it) if merges(it.tail) => {
-            lanes(it.operands.mask, signed(it.dtype), registers)
+        Operation::SimdSet(it) if !it.accumulate => {
+            lanes(it.operands.lanes.mask(), false, registers)
         }
-        Operation::Set2(it) if !it.accumulate => lanes(it.operands.mask, false, registers),
-        Operation::Set4(it) if !it.accumulate => lanes(it.operands.mask, false, registers),
-        Operation::MultiplyAdd(_)
-        | Operation::Arithmetic2(_)
-        | Operation::Arithmetic4(_)
-        | Operation::Set2(_)
-        | Operation::Set4(_) => Vec::new(),
+        Operation::MultiplyAdd(_) | Operation::SimdArithmetic(_) | Operation::SimdSet(_) => {
+            Vec::new()
+        }
     }
 }
 
-fn lanes<L: LaneWidth>(mask: Mask<L>, signed: bool, registers: &Registers) -> Vec<Shown> {
-    (0..L::LANES)
+fn lanes(mask: Mask, signed: bool, registers: &Registers) -> Vec<Shown> {
+    let width = mask.width();
+    (0..width.lanes())
         .rev()
         .map(|lane| Shown {
-            label: format!("{}.{}{lane}", registers.d, L::LETTER),
-            low: lane as u32 * L::BITS,
-            width: L::BITS,
+            label: format!("{}.{}{lane}", registers.d, width.letter()),
+            low: lane as u32 * width.bits(),
+            width: width.bits(),
             signed,
             from: registers.sources[2].clone().filter(|_| mask.bits() >> lane & 1 == 0),
         })

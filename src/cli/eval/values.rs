@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::ast::{Instruction, Register};
 use crate::ir::{Input, Program};
+use crate::video::{Instruction, Register};
 
 /// The registers of an instruction.
 pub(super) struct Registers {

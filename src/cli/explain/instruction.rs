@@ -3,16 +3,15 @@
 use std::fmt::Write;
 
 use super::words::{lane_name, modifier_text};
-use crate::ast::{
-    ArithmeticOp, Instruction, MadMode, Operation, SimdOp, SimdOperands, SimdTail, Tail,
-};
 use crate::cli::lower::ptx::Single;
-use crate::ir::{Agreement, Semantics};
 use crate::isa::{
-    Compare, LaneWidth, Mnemonic, Modifier, Role, Scale, SecondaryOp, ShiftMode, Sources, Target,
-    Type,
+    Compare, Mnemonic, Modifier, Role, Scale, SecondaryOp, ShiftMode, Sources, Target, Type,
 };
 use crate::video;
+use crate::video::{
+    Agreement, ArithmeticOp, Instruction, MadMode, Operation, Semantics, SimdOp, SimdOperands,
+    SimdTail, Tail,
+};
 
 /// The instruction that a text means, if it looks like one. Operands are filled in
 /// where only modifiers are given.
@@ -160,22 +159,14 @@ fn formula(instruction: &Instruction) -> Vec<String> {
             lines.push(format!("the sum is {sign}, and so is {c}"));
             lines
         }
-        Operation::Arithmetic2(it) => {
+        Operation::SimdArithmetic(it) => {
             let saturate = it.tail == SimdTail::Merge { saturate: true };
+            let bits = it.operands.lanes.width().bits();
             lanes(&it.operands, it.tail == SimdTail::Accumulate, |a, b| {
-                clamped(arithmetic(it.op, a, b), saturate, it.dtype, 16)
+                clamped(arithmetic(it.op, a, b), saturate, it.dtype, bits)
             })
         }
-        Operation::Arithmetic4(it) => {
-            let saturate = it.tail == SimdTail::Merge { saturate: true };
-            lanes(&it.operands, it.tail == SimdTail::Accumulate, |a, b| {
-                clamped(arithmetic(it.op, a, b), saturate, it.dtype, 8)
-            })
-        }
-        Operation::Set2(it) => {
-            lanes(&it.operands, it.accumulate, |a, b| compared(it.compare, &a, &b))
-        }
-        Operation::Set4(it) => {
+        Operation::SimdSet(it) => {
             lanes(&it.operands, it.accumulate, |a, b| compared(it.compare, &a, &b))
         }
     }
@@ -240,29 +231,29 @@ fn finish(d: &str, result: &str, tail: &Tail) -> Vec<String> {
     }
 }
 
-fn lanes<L: LaneWidth>(
-    operands: &SimdOperands<L>,
+fn lanes(
+    operands: &SimdOperands,
     accumulate: bool,
     result: impl Fn(&str, &str) -> String,
 ) -> Vec<String> {
     let SimdOperands { d, a, b, c, .. } = operands;
-    let (a, b) = (a.name(), b.name());
-    let mut results: Vec<(usize, String)> = operands
-        .written_lanes()
-        .map(|(at, x, y)| (at, result(&lane_name::<L>(x, a, b), &lane_name::<L>(y, a, b))))
-        .collect();
+    let (a, b, width) = (a.name(), b.name(), operands.lanes.width());
+    let name = |lane| lane_name(width, lane, a, b);
+    let written = operands.lanes.written();
+    let mut results: Vec<(usize, String)> =
+        written.map(|(at, x, y)| (at, result(&name(x), &name(y)))).collect();
     results.reverse();
     if accumulate {
         let first = format!("{d} = low 32 bits of {c}");
         let summands = results.iter().map(|(_, result)| format!("    + {result}"));
         return std::iter::once(first).chain(summands).collect();
     }
-    let lane = |at: usize| format!("{d}.{}{at}", L::LETTER);
+    let lane = |at: usize| format!("{d}.{}{at}", width.letter());
     let mut lines: Vec<String> = results
         .iter()
-        .map(|(at, result)| format!("{} = low {} bits of {result}", lane(*at), L::BITS))
+        .map(|(at, result)| format!("{} = low {} bits of {result}", lane(*at), width.bits()))
         .collect();
-    if results.len() < L::LANES {
+    if results.len() < width.lanes() {
         lines.push(format!("the other lanes of {d} are those of {c}"));
     } else {
         lines.push(format!("{c} is not read"));

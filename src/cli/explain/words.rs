@@ -1,8 +1,6 @@
 //! Modifiers, selectors and masks, for `vptx explain`.
 
-use crate::isa::{
-    Bytes, Destination, Form, Halves, LaneWidth, Mask, Modifier, Part, Selector, Sources,
-};
+use crate::isa::{Destination, Form, LaneWidth, Mask, Modifier, Part, Selector, Sources};
 use crate::video::FORMS;
 
 /// What is known of a modifier, selector or mask, with or without its dot; empty if
@@ -21,10 +19,9 @@ pub(super) fn page(word: &str) -> String {
     if let Some(part) = Part::from_text(&word) {
         sections.push(part_page(part));
     }
-    sections.extend(selector_page::<Halves>(&word, Sources::Lanes2));
-    sections.extend(selector_page::<Bytes>(&word, Sources::Lanes4));
-    sections.extend(mask_page::<Halves>(&word, Destination::Mask2));
-    sections.extend(mask_page::<Bytes>(&word, Destination::Mask4));
+    let widths = [LaneWidth::Halves, LaneWidth::Bytes];
+    sections.extend(widths.into_iter().filter_map(|width| selector_page(width, &word)));
+    sections.extend(widths.into_iter().filter_map(|width| mask_page(width, &word)));
     sections.join("\n")
 }
 
@@ -111,17 +108,17 @@ fn part_page(part: Part) -> String {
     )
 }
 
-fn selector_page<L: LaneWidth>(word: &str, sources: Sources) -> Option<String> {
-    let selector = Selector::<L>::from_text(word)?;
-    let defaults = [(Selector::DEFAULT_A, "a"), (Selector::DEFAULT_B, "b")];
+fn selector_page(width: LaneWidth, word: &str) -> Option<String> {
+    let selector = Selector::from_text(width, word)?;
+    let defaults = [(Selector::default_a(width), "a"), (Selector::default_b(width), "b")];
     let default = defaults.into_iter().find(|(other, _)| *other == selector);
     let default = default.map_or_else(String::new, |(_, name)| {
         format!("This is what `{name}` takes where no selector is written.\n\n")
     });
     let lanes = selector.lanes().iter().enumerate().rev();
     let lanes: Vec<String> =
-        lanes.map(|(at, &it)| format!("lane {at} is {}", lane_name::<L>(it, "a", "b"))).collect();
-    let taken = places(|form| form.sources == sources);
+        lanes.map(|(at, &it)| format!("lane {at} is {}", lane_name(width, it, "a", "b"))).collect();
+    let taken = places(|form| form.sources == Sources::Lanes(width));
     Some(format!(
         "# {word}: selector of lanes\n\n\
          On `a` or `b`: {}.\n\n{default}{taken}",
@@ -130,21 +127,21 @@ fn selector_page<L: LaneWidth>(word: &str, sources: Sources) -> Option<String> {
 }
 
 /// The lane of the pair that a digit names.
-pub(super) fn lane_name<L: LaneWidth>(lane: u8, a: &str, b: &str) -> String {
-    let own = usize::from(lane) < L::LANES;
-    format!("{}.{}{}", if own { a } else { b }, L::LETTER, usize::from(lane) % L::LANES)
+pub(super) fn lane_name(width: LaneWidth, lane: u8, a: &str, b: &str) -> String {
+    let (lane, lanes) = (usize::from(lane), width.lanes());
+    format!("{}.{}{}", if lane < lanes { a } else { b }, width.letter(), lane % lanes)
 }
 
-fn mask_page<L: LaneWidth>(word: &str, destination: Destination) -> Option<String> {
-    let mask = Mask::<L>::from_text(word)?;
-    let taken = places(|form| form.destination == destination);
-    let text = if mask == Mask::FULL {
+fn mask_page(width: LaneWidth, word: &str) -> Option<String> {
+    let mask = Mask::from_text(width, word)?;
+    let taken = places(|form| form.destination == Destination::Mask(width));
+    let text = if mask.is_full() {
         "On `d`: all lanes are written, or summed with `.add`. This is so where no mask\n\
          is written."
             .to_string()
     } else {
-        let named = (0..L::LANES).rev().filter(|at| mask.bits() >> at & 1 == 1);
-        let lanes: Vec<String> = named.map(|at| at.to_string()).collect();
+        let mut lanes: Vec<String> = mask.lanes().map(|at| at.to_string()).collect();
+        lanes.reverse();
         let s = if lanes.len() == 1 { "" } else { "s" };
         format!(
             "On `d`: lane{s} {}. Only what the mask names is written, and all else\n\

@@ -7,18 +7,18 @@ use super::super::input::{Input, reason};
 use super::super::large::{AsHandle, Twice};
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
 use super::{Arguments, Destination, Text, put, put_in_place};
-use crate::ast::Instruction;
-use crate::check::{CheckOptions, Part, parse_part, parse_with};
-use crate::ir::Semantics;
+use crate::analysis::{Part, parse_part, parse_with};
+use crate::backend::ptx::{
+    self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
+    Sequence,
+};
+use crate::check::CheckOptions;
 use crate::isa::Target;
 use crate::lint;
 use crate::module::Module;
 use crate::report::FileReport;
-use crate::rewrite::{
-    self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
-    Sequence,
-};
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
+use crate::video::{Instruction, Semantics};
 
 /// The one semantics that was asked for.
 fn semantics(arguments: &Arguments) -> Semantics {
@@ -44,14 +44,14 @@ impl Single {
         target: Target,
     ) -> Option<Single> {
         let gate = Gate { target, version: None };
-        let outcome = rewrite::choose(instruction, target, gate, semantics, true);
+        let outcome = ptx::choose(instruction, target, gate, semantics, true);
         let Outcome::Rewritten(sequence) = outcome else { return None };
         let mut registers = FreshRegisters::avoiding(&instruction.to_string());
         let statements = sequence.to_ptx(instruction, &mut registers);
         Some(Single {
             lines: registers.declarations().into_iter().chain(statements).collect(),
             costs: costs(instruction, &sequence, semantics, target),
-            is_better_kept: rewrite::is_better_kept(instruction, &sequence, target, semantics),
+            is_better_kept: ptx::is_better_kept(instruction, &sequence, target, semantics),
         })
     }
 }
@@ -69,7 +69,7 @@ fn costs(
     let most = if instruction.has_constants() { "at most " } else { "" };
     let native =
         format!("ptxas 13.5 makes {most}{ptxas} machine instruction{plural} of it on {target}");
-    Some(match rewrite::cost_of(instruction, sequence, target, semantics) {
+    Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is that of the most that any of its class takes.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
             format!("{native}, and at most {rewritten} of this")
@@ -316,7 +316,7 @@ impl Lowered {
 }
 
 /// What to tell of an instruction, if anything.
-fn note(instruction: &Instruction, known: &rewrite::Known, semantics: Semantics) -> Option<String> {
+fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> Option<String> {
     match known.outcome {
         Outcome::Rewritten(_) if !known.differs.is_empty() => {
             let others: Vec<&str> = known.differs.iter().map(|other| other.text()).collect();
@@ -457,7 +457,7 @@ impl Telling<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::part_gates;
+    use crate::analysis::part_gates;
     use crate::testing::Numbers;
 
     const STARTS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! What kernels are made of.
 
+use super::vectors::{Any, Vectors};
 use super::{Input, Words};
-use crate::vectors::{Any, Vectors};
 
 /// Columns have a multiple of so many words: the compiler takes as many at once.
 pub(super) const GRAIN: usize = 32;

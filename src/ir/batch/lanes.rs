@@ -4,8 +4,8 @@ use std::array::from_fn;
 
 use super::Words;
 use super::kernel::{BLOCK, Binary, Int, each};
+use super::vectors::{Any, Vectors, Wide as WideVectors};
 use crate::ir::Range;
-use crate::vectors::{Any, Vectors, Wide as WideVectors};
 
 /// What lanes are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use super::Words;
 use super::kernel::{Binary, Source};
 use super::lanes::{Element, Gather, LaneOp, LanePost, Lanes, Move, Sums};
 use super::scalar::{Bounds, Extract, Field, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
+use super::vectors::Wide;
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
-use crate::vectors::Wide;
 
 /// Inputs in a chunk, where there are several kernels.
 pub(super) const CHUNK: usize = 2048;

@@ -2,8 +2,8 @@
 
 use super::Words;
 use super::kernel::{BLOCK, Binary, Int, each, each_on};
+use super::vectors::{Any, Vectors, Wide};
 use crate::ir::Range;
-use crate::vectors::{Any, Vectors, Wide};
 
 /// A kernel: bits of a column's words, extended.
 #[derive(Clone, Copy, Debug)]

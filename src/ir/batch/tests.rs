@@ -2,9 +2,9 @@
 
 use super::Plan;
 use super::plan::CHUNK;
-use crate::ast::Instruction;
-use crate::ir::{Builder, Input, Op, Program, Range, Semantics, Value};
+use crate::ir::{Builder, Input, Op, Program, Range, Value};
 use crate::isa::Compare;
+use crate::video::{Instruction, Semantics};
 
 struct Random(u64);
 

@@ -1,0 +1,295 @@
+//! Writing suppressions for what is found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::suppress::{Scope, Suppressions, comments};
+use super::{Code, Fixed};
+use crate::analysis::check_counted;
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::{Diagnostic, Edit, apply};
+use crate::source::{Span, line_end};
+
+/// Where a comment can be put, the first choice first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// At the end of the line, or into a comment that is already there.
+    Beside,
+    /// On a line of its own above.
+    Above,
+    /// The same above the whole statement: a string literal may span lines.
+    AboveStatement,
+    /// Before the statement on its line.
+    Before,
+}
+
+const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Before];
+
+/// Writes comments that suppress all that is found about statements. What is about
+/// none is left: nothing can suppress it.
+///
+/// A comment stands at the end of the line, or where there is no room alone above
+/// it. Codes go into one that is already there.
+pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
+    let mut done = Fixed::unmade(source, options);
+    for way in WAYS {
+        let found: Vec<&Diagnostic> =
+            done.left.iter().filter(|found| found.statement.is_some()).collect();
+        if found.is_empty() {
+            break;
+        }
+        let edits = Writing::new(&done.text, options.language).edits(way, &found);
+        let text = apply(&done.text, &edits);
+        let (statements, left) = check_counted(&text, options);
+        if left.len() >= done.left.len() {
+            continue;
+        }
+        for &code in Code::ALL {
+            let count = |of: &[Diagnostic]| of.iter().filter(|found| found.code == code).count();
+            let gone = count(&done.left).saturating_sub(count(&left));
+            done.mended.extend(std::iter::repeat_n(code, gone));
+        }
+        done.rounds.push(edits);
+        (done.text, done.left, done.statements) = (text, left, statements);
+    }
+    done
+}
+
+/// What is written at an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// More codes of a comment.
+    More,
+    /// `// …` at the end of a line.
+    Line,
+    /// `/* … */` at the end of a line that is joined to the next.
+    Block,
+    /// `// …` on a line of its own.
+    Above,
+    /// `/* … */ \` on a line of its own.
+    BlockAbove,
+    /// `/* … */` before something.
+    Before,
+}
+
+struct Writing<'s> {
+    source: &'s str,
+    language: Language,
+    comments: Vec<Span>,
+    suppressions: Suppressions,
+    /// Where codes may be added, by the line that the comment is about.
+    lists: BTreeMap<(bool, usize), u32>,
+}
+
+impl<'s> Writing<'s> {
+    fn new(source: &'s str, language: Language) -> Writing<'s> {
+        let suppressions = Suppressions::read(source, language);
+        let place = |scope: Scope| match scope {
+            Scope::Beside(line) => Some((false, line)),
+            Scope::Below(line) => Some((true, line)),
+            Scope::File => None,
+        };
+        let lists = suppressions.list.iter().filter_map(|it| Some((place(it.scope)?, it.end?)));
+        Writing {
+            source,
+            language,
+            comments: comments(source, language),
+            lists: lists.collect(),
+            suppressions,
+        }
+    }
+
+    fn lines(&self, span: Span) -> (usize, usize) {
+        let last = span.end.saturating_sub(1).max(span.start);
+        (self.suppressions.index.line(span.start), self.suppressions.index.line(last))
+    }
+
+    /// The edits that suppress findings in a way, where that is possible.
+    fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
+        let mut wanted: BTreeMap<(u32, Kind), BTreeSet<Code>> = BTreeMap::new();
+        for diagnostic in found {
+            let Some(statement) = diagnostic.statement else {
+                continue;
+            };
+            // An `asm` has many instructions; each has its own line.
+            let own = if self.language == Language::Ptx { statement } else { diagnostic.span };
+            if let Some(place) = self.place(way, own, statement) {
+                wanted.entry(place).or_default().insert(diagnostic.code);
+            }
+        }
+        let edits: Vec<(Kind, Edit)> =
+            wanted.iter().map(|(&(at, kind), codes)| (kind, self.edit(at, kind, codes))).collect();
+        self.effective(edits)
+    }
+
+    fn place(&self, way: Way, own: Span, statement: Span) -> Option<(u32, Kind)> {
+        let (first, last) = self.lines(own);
+        let (start, _) = self.lines(statement);
+        match way {
+            Way::Beside => {
+                let lists = [(false, last), (false, first), (true, first), (true, start)];
+                if let Some(at) = lists.into_iter().find_map(|place| self.lists.get(&place)) {
+                    return Some((*at, Kind::More));
+                }
+                self.end(last)
+            }
+            Way::Above => Some(self.above(first)),
+            Way::AboveStatement => Some(self.above(start)),
+            Way::Before => Some((statement.start, Kind::Before)),
+        }
+    }
+
+    /// The text of a line, without its line break.
+    fn line(&self, line: usize) -> (u32, &'s str) {
+        let span = self.suppressions.index.line_span(line);
+        (span.start, span.text(self.source).trim_end_matches(['\n', '\r']))
+    }
+
+    /// The end of a line that has no comment.
+    fn end(&self, line: usize) -> Option<(u32, Kind)> {
+        let (start, text) = self.line(line);
+        let end = start + text.len() as u32;
+        let next = self.comments.partition_point(|comment| comment.end <= start);
+        if self.comments.get(next).is_some_and(|comment| comment.start < end) {
+            return None;
+        }
+        let (words, kind) = match text.strip_suffix('\\') {
+            Some(words) if self.language == Language::Cuda => (words, Kind::Block),
+            _ => (text, Kind::Line),
+        };
+        Some((start + words.trim_end().len() as u32, kind))
+    }
+
+    /// The start of a line.
+    fn above(&self, line: usize) -> (u32, Kind) {
+        let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
+        let is_macro = joined && self.language == Language::Cuda;
+        (self.line(line).0, if is_macro { Kind::BlockAbove } else { Kind::Above })
+    }
+
+    fn edit(&self, at: u32, kind: Kind, codes: &BTreeSet<Code>) -> Edit {
+        let names: Vec<&str> = codes.iter().map(|code| code.text()).collect();
+        let names = names.join(", ");
+        let words = format!("vptx: ignore[{names}]");
+        let rest = &self.source[at as usize..];
+        let indent = || &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()];
+        let end = line_end(self.source);
+        let text = match kind {
+            Kind::More => format!(", {names}"),
+            Kind::Line => {
+                // No blanks at the end of a line.
+                let blanks = indent().len() as u32;
+                return Edit::replace(Span::new(at, at + blanks), format!(" // {words}"));
+            }
+            Kind::Block => format!(" /* {words} */"),
+            Kind::Above => format!("{}// {words}{end}", indent()),
+            Kind::BlockAbove => format!("{}/* {words} */ \\{end}", indent()),
+            Kind::Before => format!("/* {words} */ "),
+        };
+        Edit::insert(at, text)
+    }
+
+    /// The edits that write a comment, and not into a string or another comment.
+    fn effective(&self, edits: Vec<(Kind, Edit)>) -> Vec<Edit> {
+        let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
+        let text = apply(self.source, &all);
+        let written = comments(&text, self.language);
+        let mut shift = 0;
+        let is_comment = |(kind, edit): (Kind, Edit)| {
+            let replaced = &edit.replacement;
+            let blanks = replaced.len() - replaced.trim_start().len();
+            let at = edit.span.start as usize + shift + blanks;
+            shift += replaced.len();
+            shift -= edit.span.len() as usize;
+            let found = written.binary_search_by_key(&(at as u32), |comment| comment.start).is_ok();
+            (found || kind == Kind::More).then_some(edit)
+        };
+        edits.into_iter().filter_map(is_comment).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(source: &str, language: Language) -> String {
+        let options = CheckOptions::default().with_language(language);
+        let done = add_ignores(source, &options);
+        let again = add_ignores(&done.text, &options);
+        assert_eq!((again.text.as_str(), again.rounds.len()), (done.text.as_str(), 0));
+        let replayed = done.rounds.iter().fold(source.to_string(), |text, it| apply(&text, it));
+        assert_eq!(replayed, done.text);
+        assert!(done.left.iter().all(|found| found.statement.is_none()), "{:?}", done.left);
+        done.text
+    }
+
+    const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;";
+
+    #[test]
+    fn comments_stand_beside_or_above() {
+        for (before, after) in [
+            (format!("{DIFFERS}\nret;"), format!("{DIFFERS} // vptx: ignore[V501]\nret;")),
+            (format!("{DIFFERS}  \r\n"), format!("{DIFFERS} // vptx: ignore[V501]\r\n")),
+            (format!("\t{DIFFERS} // sum"), format!("\t// vptx: ignore[V501]\n\t{DIFFERS} // sum")),
+            (
+                format!("{DIFFERS} // vptx: ignore[V401] why").replace("u32.sat", "sat.u32"),
+                format!("{DIFFERS} // vptx: ignore[V401, V501] why").replace("u32.sat", "sat.u32"),
+            ),
+            (
+                format!("// vptx: ignore[V401]\n{DIFFERS} // x").replace("u32.sat", "sat.u32"),
+                format!("// vptx: ignore[V401, V501]\n{DIFFERS} // x")
+                    .replace("u32.sat", "sat.u32"),
+            ),
+            (
+                format!("/* two\n lines */ {DIFFERS} // x"),
+                format!("/* two\n lines */ /* vptx: ignore[V501] */ {DIFFERS} // x"),
+            ),
+            (
+                "vadd.sat.u32.u32\n.u32 d, a, b;".into(),
+                "vadd.sat.u32.u32\n.u32 d, a, b; // vptx: ignore[V401, V501]".into(),
+            ),
+            ("ret;\n".into(), "ret;\n".into()),
+        ] {
+            assert_eq!(added(&before, Language::Ptx), after);
+        }
+    }
+
+    #[test]
+    fn comments_in_sources_of_cuda_are_those_of_c() {
+        let v501 = "vadd.u32.u32.u32.sat %0, %1, %2;";
+        let operands = ": \"=r\"(d) : \"r\"(a), \"r\"(b));";
+        for (before, after) in [
+            (
+                format!("asm(\"{v501}\" {operands}\n"),
+                format!("asm(\"{v501}\" {operands} // vptx: ignore[V501]\n"),
+            ),
+            (
+                format!("  asm(\"{v501}\" {operands} // sum\n"),
+                format!("  // vptx: ignore[V501]\n  asm(\"{v501}\" {operands} // sum\n"),
+            ),
+            (
+                format!("asm(\"mov.u32 %0, 0;\"\n    \"{v501}\"\n    {operands}"),
+                format!(
+                    "asm(\"mov.u32 %0, 0;\"\n    \"{v501}\" // vptx: ignore[V501]\n    {operands}"
+                ),
+            ),
+            (
+                format!("  asm(R\"(\n {v501}\n)\"\n  {operands}"),
+                format!("  // vptx: ignore[V501]\n  asm(R\"(\n {v501}\n)\"\n  {operands}"),
+            ),
+            (
+                format!("#define F \\\n    asm(\"{v501}\" \\\n  {operands}\n"),
+                format!(
+                    "#define F \\\n    asm(\"{v501}\" /* vptx: ignore[V501] */ \\\n  {operands}\n"
+                ),
+            ),
+            (
+                format!("#define F \\\n    asm(\"{v501}\" /* sum */ \\\n  {operands}\n"),
+                format!(
+                    "#define F \\\n    /* vptx: ignore[V501] */ \\\n    asm(\"{v501}\" /* sum */ \\\n  {operands}\n"
+                ),
+            ),
+        ] {
+            assert_eq!(added(&before, Language::Cuda), after);
+        }
+    }
+}

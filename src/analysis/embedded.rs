@@ -1,0 +1,315 @@
+//! The PTX in the `asm` statements of another language.
+
+use std::cell::OnceCell;
+
+use super::{CheckOptions, Checker, Take, is_wanted, sort};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
+use crate::embed::{self, Asm, AsmOperand};
+use crate::hash::{Map, Set};
+use crate::ir::Input;
+use crate::isa::Mnemonic;
+use crate::lint::Known;
+use crate::source::Span;
+use crate::syntax::lexer::word_end;
+use crate::syntax::{
+    Context, Handler, OperandClass, Problem, RawInstruction, Statement, SymbolKind, Token,
+    TokenKind, read_in,
+};
+use crate::video::{Instruction, Semantics};
+
+/// Checks the video instructions in a source that is text; `count` is called for
+/// each, and `take` with what is found in each `asm`, in the order of the text.
+pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(), take: Take<'_>) {
+    let stated;
+    let mut options = options;
+    if options.ptx_version.is_none() {
+        // What compiles for all of them has at least what the newest of them needs.
+        let version = options.targets.iter().map(|target| target.since()).max();
+        stated = options.clone().with_ptx_version(version);
+        options = &stated;
+    }
+    let mut known = Known::default();
+    // Most hold none.
+    for asm in embed::statements_with(source, b'v') {
+        let mut context = Context::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
+        }
+        // Nobody asks for the instructions themselves.
+        let mut sink = drop;
+        let checker = Checker::new(&asm.text, options, known, &mut sink);
+        let mut checker = EmbeddedChecker {
+            asm: &asm,
+            source,
+            checker,
+            found: Vec::new(),
+            count: &mut count,
+            index: OnceCell::new(),
+        };
+        read_in(&asm.text, context, &mut checker);
+        let mut diagnostics = checker.found;
+        let Checker { diagnostics: found, memo, .. } = checker.checker;
+        known = memo.into_known();
+        diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
+        sort(&mut diagnostics);
+        take(diagnostics);
+    }
+}
+
+/// Where an operand is declared, as a place behind the text.
+fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
+    let at = (asm.text.len() + operand) as u32;
+    Span::new(at, at + 1)
+}
+
+/// What a constraint makes of its operand.
+fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
+    let constraint = operand.constraint.as_str();
+    let class = constraint.trim_start_matches(['=', '+', '&', '%']);
+    // The same place as another operand.
+    if let Some(other) = class.parse::<usize>().ok().and_then(|at| asm.operands.get(at))
+        && !other.constraint.ends_with(|c: char| c.is_ascii_digit())
+    {
+        return kind(asm, other);
+    }
+    let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
+    match class {
+        "h" => register(".b16"),
+        "l" => register(".b64"),
+        "q" => register(".b128"),
+        "f" => register(".f32"),
+        "d" => register(".f64"),
+        "n" | "i" => SymbolKind::Operand(OperandClass::Constant(constraint)),
+        // A word, or something that is not known.
+        _ => SymbolKind::Register(".b32"),
+    }
+}
+
+struct EmbeddedChecker<'t, 's, 'o, C> {
+    asm: &'t Asm<'s>,
+    source: &'t str,
+    checker: Checker<'t, 'o>,
+    /// What is found on operands, as findings in the source.
+    found: Vec<Diagnostic>,
+    count: C,
+    index: OnceCell<Index<'t>>,
+}
+
+impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
+    const INITIAL: u8 = b'v';
+
+    fn wants(&self, opcode: &str) -> bool {
+        is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'t>) {
+        if !self.is_ptx(&statement) {
+            return;
+        }
+        (self.count)();
+        let before = self.checker.diagnostics.len();
+        let (span, instruction, _) = self.checker.check(&statement, context);
+        if self.checker.options.targets.is_empty() {
+            // A source may be built for targets that lack what would be written.
+            let found = self.checker.diagnostics[before..].iter_mut();
+            for diagnostic in found.filter(|diagnostic| diagnostic.code == Code::V601) {
+                for fix in &mut diagnostic.fixes {
+                    fix.applicability = Applicability::DisplayOnly;
+                }
+            }
+        }
+        if self.unknown_operands(span) {
+            // What is no instruction costs nothing.
+            let found = self.checker.diagnostics.split_off(before);
+            let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
+            self.checker.diagnostics.extend(found);
+        }
+        if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
+            self.reads_output(raw, span, instruction);
+            self.writes_input(raw, instruction);
+        }
+    }
+
+    // Blocks may be opened in one `asm` and closed in another, and what is no
+    // video instruction is not judged.
+    fn problem(&mut self, _: Problem) {}
+}
+
+impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
+    /// Whether a statement is PTX, and not that of another machine that has
+    /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
+    fn is_ptx(&self, statement: &Statement<'_>) -> bool {
+        let text = |token: &Token| token.span.text(&self.asm.text);
+        let tokens = statement.tokens;
+        let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
+        let Some(opcode) = words.clone().next().map(text) else {
+            // It is wanted for its types.
+            return true;
+        };
+        let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
+        let types = modifiers
+            .filter(|token| {
+                let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
+                matches!(ty, "8" | "16" | "32" | "64")
+            })
+            .count();
+        if types > 1 {
+            return true;
+        }
+        // One that names operands of the `asm`, and ends as PTX does.
+        let complete = tokens.last().is_some_and(|last| last.is(b';'));
+        let is_operand = |token: &Token| {
+            self.operand(text(token)).is_some()
+                || self.asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
+        };
+        complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
+    }
+
+    /// The operand of a placeholder, and its number.
+    fn operand(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'_>)> {
+        let number = *self.index().operands.get(placeholder)?;
+        Some((number, &self.asm.operands[number]))
+    }
+
+    fn index(&self) -> &Index<'t> {
+        self.index.get_or_init(|| Index::new(self.asm))
+    }
+
+    /// A finding at a place of the text.
+    fn push(&mut self, span: Span, finding: impl FnOnce(Span) -> Diagnostic) {
+        let mut diagnostic = finding(self.asm.source_span(span));
+        diagnostic.statement = Some(self.asm.span);
+        self.found.push(diagnostic);
+    }
+
+    /// V701: references to operands that are not there. Says whether there are any.
+    fn unknown_operands(&mut self, statement: Span) -> bool {
+        let before = self.found.len();
+        let count = self.asm.operands.len();
+        let asm = self.asm;
+        for (name, span) in asm.unknown_operands_in(statement) {
+            let help = match count {
+                0 => "it has no operands".to_string(),
+                1 => "it has one operand, number 0".to_string(),
+                _ => format!("it has {count} operands, numbered from 0; outputs come first"),
+            };
+            self.push(span, |span| {
+                Diagnostic::new(Code::V701, span, format!("the `asm` has no operand `{name}`"))
+                    .label("no such operand")
+                    .help(help)
+            });
+        }
+        self.found.len() > before
+    }
+
+    /// V702: outputs that are read before anything is written to them.
+    fn reads_output(&mut self, raw: &RawInstruction, span: Span, instruction: &Instruction) {
+        let program = instruction.lower(Semantics::Manual);
+        let sources = instruction.sources().into_iter().zip(Input::ALL).zip(&raw.operands[1..]);
+        for ((register, input), operand) in sources {
+            let Some(register) = register.filter(|_| program.reads(input)) else {
+                continue;
+            };
+            let Some((number, output)) = self.operand(register.name()) else {
+                continue;
+            };
+            let Index { constraints, mentioned, .. } = self.index();
+            let tied = constraints.contains(&*number.to_string());
+            let before = mentioned.get(register.name()).is_some_and(|&at| at < span.start);
+            if !output.constraint.starts_with('=') || tied || before {
+                continue;
+            }
+            let name = self.asm.spelled(register.name());
+            let message = format!("`{name}` is read, but declared as output only");
+            let declared = output.span;
+            let plain = declared.text(self.source).starts_with("\"=");
+            self.push(operand.value, |span| {
+                let diagnostic = Diagnostic::new(Code::V702, span, message)
+                    .label("its value is arbitrary")
+                    .related(declared, "declared here")
+                    .help("`\"+r\"` declares an operand that is read and written");
+                if !plain {
+                    return diagnostic;
+                }
+                let at = declared.start + 1;
+                let edit = Edit::replace(Span::new(at, at + 1), "+");
+                let title = "declare it as read and written";
+                diagnostic.fix(Applicability::Unsafe, title, vec![edit])
+            });
+            return;
+        }
+    }
+
+    /// V703: inputs that are written.
+    fn writes_input(&mut self, raw: &RawInstruction, instruction: &Instruction) {
+        let d = instruction.destination();
+        let Some((_, operand)) = self.operand(d.name()).filter(|(_, it)| !it.output) else {
+            return;
+        };
+        let declared = operand.span;
+        let message = format!("`{}` is written, but declared as input", self.asm.spelled(d.name()));
+        self.push(raw.operands[0].value, |span| {
+            Diagnostic::new(Code::V703, span, message)
+                .label("the compiler relies on its old value")
+                .related(declared, "declared here")
+                .help("move it to the outputs, as `\"+r\"` if it is read, too")
+        });
+    }
+}
+
+/// What is asked of an `asm` for each of its statements, found once.
+struct Index<'t> {
+    /// The number of the operand of each placeholder.
+    operands: Map<&'t str, usize>,
+    /// The constraints, among them numbers of outputs whose place is that of an input
+    /// as well.
+    constraints: Set<&'t str>,
+    /// Where each word that starts with a `%` stands first.
+    mentioned: Map<&'t str, u32>,
+}
+
+impl<'t> Index<'t> {
+    fn new(asm: &'t Asm<'_>) -> Index<'t> {
+        let mut operands = Map::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            operands.entry(operand.placeholder.as_str()).or_insert(at);
+        }
+        let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
+        let mut mentioned = Map::default();
+        for at in memchr::memchr_iter(b'%', asm.text.as_bytes()) {
+            let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
+            mentioned.entry(word).or_insert(at as u32);
+        }
+        Index { operands, constraints, mentioned }
+    }
+}
+
+/// A finding in the text of an `asm`, as one in the source.
+fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
+    let place = |span: Span| match (span.start as usize).checked_sub(asm.text.len()) {
+        Some(operand) if !span.is_empty() => asm.operands[operand].span,
+        _ => asm.source_span(span),
+    };
+    // The name of an operand can be longer than its number.
+    let spelled = |text: &str| bounded(asm.spelled(text));
+    let fix = |fix: Fix| {
+        let edits = fix.edits.iter().map(|edit| {
+            let (span, replacement) = asm.source_edit(source, edit.span, &edit.replacement)?;
+            Some(Edit::replace(span, replacement))
+        });
+        let title = spelled(&fix.title);
+        Some(Fix { title, applicability: fix.applicability, edits: edits.collect::<Option<_>>()? })
+    };
+    let label = |label: Label| Label { span: place(label.span), text: spelled(&label.text) };
+    Diagnostic {
+        code: found.code,
+        severity: found.severity,
+        span: place(found.span),
+        message: spelled(&found.message),
+        label: spelled(&found.label),
+        help: found.help.map(|help| spelled(&help)),
+        labels: found.labels.into_iter().map(label).collect(),
+        fixes: found.fixes.into_iter().filter_map(fix).collect(),
+        statement: Some(asm.span),
+    }
+}

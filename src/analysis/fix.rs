@@ -1,0 +1,466 @@
+//! Making the fixes of findings.
+
+use std::collections::HashSet;
+
+use super::check_counted;
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Severity, apply};
+use crate::source::Span;
+
+/// Rounds of fixes, safe ones first, then all; each may make room for others.
+const ROUNDS: usize = 100;
+
+/// How often a round is tried without what made a statement worse.
+const TRIALS: usize = 32;
+
+/// From which trial on fewer and fewer fixes are tried at once.
+const PATIENCE: usize = 8;
+
+/// A text with fixes made.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// The text.
+    pub text: String,
+    /// The edits of each round, on the text that the round before left; those of
+    /// one are in order and do not overlap.
+    pub rounds: Vec<Vec<Edit>>,
+    /// The code of each finding that was mended, in the order of mending.
+    pub mended: Vec<Code>,
+    /// What is left to report.
+    pub left: Vec<Diagnostic>,
+    /// How many statements are, or were meant to be, video instructions.
+    pub statements: usize,
+}
+
+impl Fixed {
+    /// A text as it is, with all there is to report.
+    pub(crate) fn unmade(source: &str, options: &CheckOptions) -> Fixed {
+        let (statements, left) = check_counted(source, options);
+        let text = source.to_string();
+        Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements }
+    }
+}
+
+/// Makes the fixes of all findings, until none is left to make. With
+/// [`Applicability::Safe`] only those that keep the meaning; with
+/// [`Applicability::Unsafe`] then also those of findings that offer a single one. A
+/// fix that would bring its statement, or the text, more errors is not made. Where it
+/// was guessed what a statement should be, its mnemonic or modifiers above all,
+/// nothing goes on from there before somebody has looked at it.
+pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
+    let mut fixer = Fixer::new(Fixed::unmade(source, options), options);
+    fixer.run(Applicability::Safe);
+    if most == Applicability::Unsafe {
+        fixer.run(Applicability::Unsafe);
+    }
+    fixer.fixed
+}
+
+/// How many findings of a checked text [`fix`] fixes: with safe fixes, and how many
+/// more with all.
+#[cfg(feature = "cli")]
+pub(crate) fn offers(source: &str, options: &CheckOptions, found: &[Diagnostic]) -> [usize; 2] {
+    if !found.iter().any(|it| choose_fix(&it.fixes, Applicability::Unsafe).is_some()) {
+        return [0, 0];
+    }
+    let (text, left) = (source.to_string(), found.to_vec());
+    let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+    let mut fixer = Fixer::new(start, options);
+    fixer.run(Applicability::Safe);
+    let safe = fixer.fixed.mended.len();
+    fixer.run(Applicability::Unsafe);
+    [safe, fixer.fixed.mended.len() - safe]
+}
+
+/// The fix that a tool may make, if there is no doubt which: a safe one, or with
+/// [`Applicability::Unsafe`] the only one there is.
+pub fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
+    let safe = fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
+    let only = match fixes {
+        [fix] if most == Applicability::Unsafe && fix.applicability == Applicability::Unsafe => {
+            Some(fix)
+        }
+        _ => None,
+    };
+    safe.or(only)
+}
+
+/// A text on the way to having its fixes made.
+struct Fixer<'o> {
+    options: &'o CheckOptions,
+    fixed: Fixed,
+    guesses: Vec<Guess>,
+}
+
+/// A fix that may be made.
+struct Choice<'d> {
+    diagnostic: &'d Diagnostic,
+    /// Which of the findings that is.
+    at: usize,
+    fix: &'d Fix,
+    /// What its edits span.
+    hull: Span,
+    /// The statement it changes.
+    zone: Span,
+}
+
+/// A statement that is not what was written, but what may have been meant.
+#[derive(Clone, Copy, Debug)]
+struct Guess {
+    zone: Span,
+    /// Whether another instruction may have been meant: then nothing is built on it.
+    /// Else what is still wrong is fixed, but what is legal stays as it is.
+    names: bool,
+}
+
+impl Guess {
+    /// What becomes a guess by this fix.
+    fn of(choice: &Choice<'_>) -> Option<Guess> {
+        let Diagnostic { code, severity, .. } = *choice.diagnostic;
+        let guessed = choice.fix.applicability == Applicability::Unsafe
+            && (severity == Severity::Error || code == Code::V509);
+        let names = matches!(code, Code::V101 | Code::V102);
+        guessed.then_some(Guess { zone: choice.zone, names })
+    }
+
+    fn forbids(&self, choice: &Choice<'_>) -> bool {
+        overlap(self.zone, choice.zone)
+            && (self.names || choice.diagnostic.severity != Severity::Error)
+    }
+}
+
+/// Whether two spans have a byte in common; an empty one counts as one byte.
+fn overlap(one: Span, other: Span) -> bool {
+    let end = |span: Span| span.end.max(span.start + 1);
+    one.start < end(other) && other.start < end(one)
+}
+
+impl<'o> Fixer<'o> {
+    fn new(fixed: Fixed, options: &'o CheckOptions) -> Fixer<'o> {
+        Fixer { options, fixed, guesses: Vec::new() }
+    }
+
+    fn run(&mut self, most: Applicability) {
+        for _ in 0..ROUNDS {
+            if !self.round(most) {
+                break;
+            }
+        }
+    }
+
+    /// Makes one fix in each statement that has some, as far as that brings none of
+    /// them more errors; false if there is none to make.
+    fn round(&mut self, most: Applicability) -> bool {
+        let mut rejected = HashSet::new();
+        for trial in 0..TRIALS {
+            let mut batch = self.batch(most, &rejected);
+            if let Some(halvings) = trial.checked_sub(PATIENCE) {
+                batch.truncate((batch.len() >> halvings).max(1));
+            }
+            if batch.is_empty() {
+                return false;
+            }
+            let edits: Vec<Edit> =
+                batch.iter().flat_map(|choice| choice.fix.edits.clone()).collect();
+            let text = apply(&self.fixed.text, &edits);
+            let (statements, left) = check_counted(&text, self.options);
+            let shift = Shift::new(&edits);
+            let worse = self.worse(&batch, &left, &shift);
+            if !worse.is_empty() {
+                rejected.extend(worse);
+                continue;
+            }
+            let mended: Vec<Code> = batch.iter().map(|choice| choice.diagnostic.code).collect();
+            let guesses: Vec<Guess> = batch.iter().filter_map(Guess::of).collect();
+            self.guesses.extend(guesses);
+            self.guesses.sort_by_key(|guess| guess.zone);
+            for guess in &mut self.guesses {
+                guess.zone = shift.span(guess.zone);
+            }
+            self.fixed.mended.extend(mended);
+            self.fixed.rounds.push(edits);
+            (self.fixed.text, self.fixed.left) = (text, left);
+            self.fixed.statements = statements;
+            return true;
+        }
+        false
+    }
+
+    /// Fixes to be made at once: one for each statement, none in another's way.
+    fn batch(&self, most: Applicability, rejected: &HashSet<usize>) -> Vec<Choice<'_>> {
+        let Fixed { text, left, .. } = &self.fixed;
+        let mut zones = Zones::new(text, self.options.language);
+        let mut choices: Vec<Choice<'_>> = left
+            .iter()
+            .enumerate()
+            .filter_map(|(at, diagnostic)| {
+                let fix = choose_fix(&diagnostic.fixes, most)?;
+                let hull = fix.edits.first()?.span.to(fix.edits.last()?.span);
+                let changes = fix.edits.iter().any(|it| it.span.text(text) != it.replacement);
+                if !changes || rejected.contains(&at) {
+                    return None;
+                }
+                let zone = zones.of(diagnostic.statement, hull);
+                Some(Choice { diagnostic, at, fix, hull, zone })
+            })
+            .filter(|choice| {
+                // Those of one statement start where it does.
+                let before = self.guesses.partition_point(|it| it.zone.end < choice.zone.start);
+                !self.guesses[before..]
+                    .iter()
+                    .take_while(|guess| guess.zone.start <= choice.zone.end)
+                    .any(|guess| guess.forbids(choice))
+            })
+            .collect();
+        choices.sort_by_key(|choice| choice.hull);
+        let mut batch: Vec<Choice<'_>> = Vec::new();
+        // How far statements and edits go that are in the batch.
+        let (mut zones, mut hulls) = (0, 0);
+        for choice in choices {
+            let is_alone = choice.diagnostic.statement.is_none();
+            let free = batch.is_empty()
+                || choice.hull.start > hulls && (is_alone || choice.zone.start >= zones);
+            if free {
+                hulls = choice.hull.end;
+                if !is_alone {
+                    zones = choice.zone.end;
+                }
+                batch.push(choice);
+            }
+        }
+        batch
+    }
+
+    /// The fixes of a batch whose statements have more errors with them; if it is
+    /// none of these, but the text that has, then half of them.
+    fn worse(&self, batch: &[Choice<'_>], left: &[Diagnostic], shift: &Shift) -> Vec<usize> {
+        let before = self.errors(&self.fixed.left);
+        let after = self.errors(left);
+        let is_worse = |choice: &&Choice<'_>| {
+            count(&after, shift.span(choice.zone)) > count(&before, choice.zone)
+        };
+        let worse: Vec<usize> = batch.iter().filter(is_worse).map(|choice| choice.at).collect();
+        if worse.is_empty() && after.len() > before.len() {
+            return batch[batch.len() / 2..].iter().map(|choice| choice.at).collect();
+        }
+        worse
+    }
+
+    /// Where the errors belong, in order: at the start of their statement, or at
+    /// their own place, where a statement of CUDA may hold several of PTX.
+    fn errors(&self, diagnostics: &[Diagnostic]) -> Vec<u32> {
+        let ptx = self.options.language == Language::Ptx;
+        let mut places: Vec<u32> = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .map(|it| it.statement.filter(|_| ptx).unwrap_or(it.span).start)
+            .collect();
+        places.sort_unstable();
+        places
+    }
+}
+
+/// How many of some places, in order, are in a span.
+fn count(places: &[u32], span: Span) -> usize {
+    let end = span.end.max(span.start + 1);
+    let before = |offset: u32| places.partition_point(|&place| place < offset);
+    before(end) - before(span.start)
+}
+
+/// Finds what statement a fix changes.
+struct Zones<'s> {
+    text: &'s str,
+    language: Language,
+    /// The `asm` asked for last, and whether it may have comments.
+    last: Option<(Span, bool)>,
+}
+
+impl<'s> Zones<'s> {
+    fn new(text: &'s str, language: Language) -> Zones<'s> {
+        Zones { text, language, last: None }
+    }
+
+    /// From a finding's statement, and from what its edits span.
+    fn of(&mut self, statement: Option<Span>, hull: Span) -> Span {
+        let Some(statement) = statement else {
+            return hull;
+        };
+        let whole = Span::new(statement.start.min(hull.start), statement.end.max(hull.end));
+        if self.language == Language::Ptx {
+            return whole;
+        }
+        let last = self.last.filter(|(last, _)| *last == whole);
+        let (_, comments) =
+            *self.last.insert(last.unwrap_or_else(|| (whole, whole.text(self.text).contains('/'))));
+        // A `;` that may be in a comment does not count.
+        if comments {
+            return whole;
+        }
+        let part = |start, end| Span::new(start, end).text(self.text);
+        let before = part(whole.start, hull.start).rfind(';').map_or(0, |at| at as u32 + 1);
+        let behind = part(hull.end, whole.end).find(';').map(|at| hull.end + at as u32 + 1);
+        Span::new(whole.start + before, behind.unwrap_or(whole.end))
+    }
+}
+
+/// Where places come to lie when edits are made.
+struct Shift {
+    /// Of each edit, in order: its span, and by how much all that follows it moves,
+    /// modulo 2^32 as it may be backwards.
+    moves: Vec<(Span, u32)>,
+}
+
+impl Shift {
+    fn new(edits: &[Edit]) -> Shift {
+        let mut by = 0u32;
+        let moves = edits.iter().map(|edit| {
+            by = by.wrapping_add(edit.replacement.len() as u32).wrapping_sub(edit.span.len());
+            (edit.span, by)
+        });
+        Shift { moves: moves.collect() }
+    }
+
+    /// A span that no edit crosses the ends of; what is inserted at its end is in it.
+    fn span(&self, span: Span) -> Span {
+        let moved = |offset: u32, passed: usize| {
+            let by = passed.checked_sub(1).map_or(0, |last| self.moves[last].1);
+            offset.wrapping_add(by)
+        };
+        let before = self
+            .moves
+            .partition_point(|(edit, _)| edit.end <= span.start && edit.start < span.start);
+        let inside = self.moves.partition_point(|(edit, _)| edit.end <= span.end);
+        Span::new(moved(span.start, before), moved(span.end, inside))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(source: &str, most: Applicability) -> Fixed {
+        fix(source, &CheckOptions::default(), most)
+    }
+
+    #[test]
+    fn rounds_settle_what_overlaps() {
+        let text = "vadd.sat.s32.s32.s32.sat d, a.b0, b, c;\nvmad.s32.s32.s32 d, -a, -b, c;";
+        let done = fixed(text, Applicability::Safe);
+        assert_eq!(done.text, "vadd.s32.s32.s32.sat d, a.b0, b;\nvmad.s32.s32.s32 d, a, b, c;");
+        assert!(done.left.is_empty());
+        assert!(done.rounds.len() > 1);
+        let replayed = done.rounds.iter().fold(text.to_string(), |text, edits| apply(&text, edits));
+        assert_eq!(replayed, done.text);
+    }
+
+    fn errors(text: &str) -> usize {
+        let found = crate::check(text, &CheckOptions::default());
+        found.iter().filter(|found| found.severity == Severity::Error).count()
+    }
+
+    /// Beside other errors, which vanish, and alone.
+    #[test]
+    fn no_statement_gets_more_errors() {
+        // As `vmin2` it lacks a type and `c`, and its selector is wrong.
+        let bad = "vmim2.u32.u32 d, a.b0, b;\n";
+        let good = "vadd.u32.u32.u64 d, a, b;\nvad4.u32.u32.u32 d, a, b, c;\n";
+        assert_eq!((errors(bad), errors(&bad.replace("vmim2", "vmin2"))), (1, 3));
+        assert_eq!(fixed(bad, Applicability::Unsafe).text, bad);
+        for text in [format!("{bad}{good}"), format!("{good}{bad}"), format!("{good}{bad}{good}")] {
+            let done = fixed(&text, Applicability::Unsafe);
+            let expected = text.replace(".u64", ".u32").replace("vad4", "vadd4");
+            assert_eq!(done.text, expected);
+            assert_eq!(done.left.len(), 1, "{:?}", done.left);
+        }
+    }
+
+    /// Two rounds: a statement and what is tried again, however many there are.
+    #[test]
+    fn many_findings_take_few_rounds() {
+        for count in [10, 500] {
+            let text = "vmim2.u32.u32 d, a.b0, b;\nvadd.sat.s32.s32.s32.sat d, a.b0, b, c;\n";
+            let done = fixed(&text.repeat(count), Applicability::Unsafe);
+            assert_eq!(done.left.len(), count);
+            assert!(done.rounds.len() <= 4, "{}", done.rounds.len());
+            // An `asm` with many statements.
+            let lines = "\"vadd.s32.s32.s32 %0, %1, %1, %1;\\n\"\n".repeat(count);
+            let source = format!("asm({lines} : \"=r\"(d) : \"r\"(a));");
+            let options = CheckOptions::default().with_language(Language::Cuda);
+            let done = fix(&source, &options, Applicability::Safe);
+            assert_eq!((done.left.len(), done.rounds.len()), (0, 1));
+            assert_eq!(done.mended.len(), count);
+        }
+    }
+
+    /// A reader must see what a statement was taken for.
+    #[test]
+    fn nothing_is_built_on_a_guess() {
+        // After the guess there is a third source that is ignored.
+        let text = "vaddd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b, c;\n";
+        let done = fixed(text, Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b;\n");
+        let again = fixed(&done.text, Applicability::Unsafe);
+        assert_eq!(again.text, "vadd.s32.s32.s32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
+        // Nor is what is guessed replaced by ordinary PTX.
+        let options = CheckOptions::default()
+            .with_target(Some(crate::isa::Target::sm(90)))
+            .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::V601));
+        let legal = "vmin2.s32.s32.s32 d, a, b, c;";
+        let replaced = fix(legal, &options, Applicability::Unsafe).text;
+        assert!(!replaced.contains("vmin2"), "{replaced}");
+        for guessed in ["vmni2.s32.s32.s32 d, a, b, c;", "vmin2.s32.s32.s32 d, a, b c;"] {
+            let done = fix(guessed, &options, Applicability::Unsafe);
+            assert_eq!((done.text.as_str(), done.mended.len()), (legal, 1));
+        }
+        // What is still an error goes on, but not where another instruction was meant.
+        let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.u32.u32.u32 d, a, b.b3;");
+        let done = fixed("vaddd.u32.u32.u64 d, a, b;", Applicability::Unsafe);
+        assert_eq!(done.text, "vadd.u32.u32.u64 d, a, b;");
+    }
+
+    /// Of fixes that are in each other's way only the first is made.
+    #[test]
+    fn fixes_do_not_overlap() {
+        let finding = |start: u32, end: u32| {
+            let span = Span::new(start, end);
+            let edit = Edit::replace(span, "x");
+            Diagnostic::new(Code::V801, span, "").fix(Applicability::Safe, "", vec![edit])
+        };
+        let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
+        let text = "abcdefghij".to_string();
+        let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+        let options = CheckOptions::default();
+        let fixer = Fixer::new(start, &options);
+        let batch = fixer.batch(Applicability::Safe, &HashSet::new());
+        let places: Vec<usize> = batch.iter().map(|choice| choice.at).collect();
+        assert_eq!(places, [0, 3, 4]);
+    }
+
+    #[test]
+    fn spans_move_with_edits() {
+        let edits =
+            [Edit::insert(3, "xx"), Edit::replace(Span::new(5, 8), ""), Edit::insert(10, ";")];
+        let shift = Shift::new(&edits);
+        for (before, after) in [
+            (Span::new(0, 2), Span::new(0, 2)),
+            (Span::new(3, 9), Span::new(3, 8)),
+            (Span::new(4, 10), Span::new(6, 10)),
+            (Span::new(10, 10), Span::new(9, 10)),
+            (Span::new(11, 12), Span::new(11, 12)),
+        ] {
+            assert_eq!(shift.span(before), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn unsafe_fixes_want_to_be_asked_for_and_to_be_the_only_ones() {
+        let text = "vad4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;";
+        assert_eq!(fixed(text, Applicability::Safe).text, text);
+        let done = fixed(text, Applicability::Unsafe);
+        // `.clamp` or `.wrap`: nobody knows.
+        assert_eq!(done.text, "vadd4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;");
+        assert_eq!(done.mended, [Code::V101]);
+        assert_eq!(done.left.len(), 1);
+    }
+}

@@ -1,0 +1,291 @@
+//! Texts with more findings than memory should hold: findings are handed over on the
+//! way through the text, in its order, and not kept.
+//!
+//! A statement's findings stand in it, so that all before it is final when it starts.
+//! Two kinds are found out later than they stand: an unclosed brace, and a comment for
+//! vptx that suppresses nothing. Those are looked for first, on passes of their own.
+
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use super::{Checker, Preview, Suppressions, Take, embedded, sort};
+use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::lint::Known;
+use crate::source::Span;
+use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
+
+/// How many findings are handed over at once, or a few more.
+const BATCH: usize = 8192;
+
+/// As [`check_counted`](super::check_counted), but hands the findings over, some at a
+/// time, and returns the number of statements.
+pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
+    let preview = Preview::of(source);
+    if let Some(diagnostic) = preview.unreadable {
+        let mut found = vec![diagnostic];
+        found.retain(|found| options.rules.contains(found.code));
+        take(found);
+        return 0;
+    }
+    if !preview.is_marked {
+        return all_in_order(source, options, take);
+    }
+    let mut suppressions = Suppressions::read(source, options.language);
+    all_in_order(source, options, &mut |found| {
+        for found in &found {
+            suppressions.cover(found);
+        }
+    });
+    let mut complaints = suppressions.complaints(source, options);
+    complaints.retain(|found| options.rules.contains(found.code));
+    sort(&mut complaints);
+    let mut complaints = complaints.into_iter().peekable();
+    let mut last = None;
+    let count = all_in_order(source, options, &mut |mut found| {
+        last = found.last().map(key).or(last);
+        found.retain(|found| !suppressions.cover(found));
+        while let Some(complaint) = complaints.next_if(|it| Some(key(it)) <= last) {
+            found.push(complaint);
+        }
+        sort(&mut found);
+        take(found);
+    });
+    take(complaints.collect());
+    count
+}
+
+/// Where a finding stands among others.
+fn key(found: &Diagnostic) -> (Span, Code) {
+    (found.span, found.code)
+}
+
+/// Hands over all findings that are asked for, before comments suppress any.
+fn all_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
+    let mut count = 0;
+    let mut take = |mut found: Vec<Diagnostic>| {
+        found.retain(|found| options.rules.contains(found.code));
+        take(found);
+    };
+    if options.language == Language::Cuda {
+        let mut found = Vec::new();
+        embedded::visit(source, options, || count += 1, &mut |mut of_one| {
+            found.append(&mut of_one);
+            if found.len() >= BATCH {
+                take(std::mem::take(&mut found));
+            }
+        });
+        take(found);
+        return count;
+    }
+    let mut braces = Braces(Vec::new());
+    read(source, &mut braces);
+    let mut braces = braces.0;
+    braces.sort_by_key(|brace| brace.span);
+    let sink = &mut |_| count += 1;
+    let checker = Checker::new(source, options, Known::default(), sink);
+    let mut stream = Stream { checker, braces: braces.into_iter().peekable(), take: &mut take };
+    read(source, &mut stream);
+    stream.hand_over(u32::MAX);
+    count
+}
+
+/// The unclosed braces of a text.
+struct Braces(Vec<Problem>);
+
+impl<'s> Handler<'s> for Braces {
+    const INITIAL: u8 = b'v';
+
+    // Where statements end depends on those that are wanted.
+    fn wants(&self, opcode: &str) -> bool {
+        is_wanted(opcode)
+    }
+
+    fn statement(&mut self, _: Statement<'_>, _: &Context<'s>) {}
+
+    fn problem(&mut self, problem: Problem) {
+        if is_late(problem.kind) {
+            self.0.push(problem);
+        }
+    }
+}
+
+/// Whether a problem is found out later than it stands.
+fn is_late(kind: ProblemKind) -> bool {
+    matches!(kind, ProblemKind::UnclosedBrace { .. })
+}
+
+struct Stream<'s, 'o, 'k> {
+    checker: Checker<'s, 'o>,
+    braces: Peekable<IntoIter<Problem>>,
+    take: Take<'k>,
+}
+
+impl Stream<'_, '_, '_> {
+    /// Makes room, where all findings to come start at an offset or after it.
+    fn make_room(&mut self, start: u32) {
+        if self.checker.diagnostics.len() >= BATCH {
+            self.hand_over(start);
+        }
+    }
+
+    /// Hands over the findings that start before an offset.
+    fn hand_over(&mut self, end: u32) {
+        let found = &mut self.checker.diagnostics;
+        loop {
+            for _ in 0..BATCH {
+                let Some(brace) = self.braces.next_if(|brace| brace.span.start < end) else {
+                    break;
+                };
+                found.push(problem_diagnostic(self.checker.source, brace));
+            }
+            let until = self.braces.peek().map_or(end, |brace| brace.span.start.min(end));
+            sort(found);
+            let rest = found.split_off(found.partition_point(|found| found.span.start < until));
+            (self.take)(std::mem::replace(found, rest));
+            if until == end {
+                return;
+            }
+        }
+    }
+}
+
+impl<'s> Handler<'s> for Stream<'s, '_, '_> {
+    const INITIAL: u8 = b'v';
+
+    fn wants(&self, opcode: &str) -> bool {
+        self.checker.wants(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        self.make_room(statement.tokens[0].span.start);
+        self.checker.statement(statement, context);
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        match problem.kind {
+            kind if is_late(kind) => return,
+            // These stand between statements.
+            ProblemKind::StrayBrace | ProblemKind::NoLineMarker => {
+                self.make_room(problem.span.start);
+            }
+            _ => {}
+        }
+        self.checker.problem(problem);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::check_counted;
+    use crate::diagnostic::{Code, RuleSet};
+    use crate::testing::Numbers;
+
+    const PIECES: &[&str] = &[
+        "{\n",
+        "}\n",
+        "} ",
+        ".func f()\n{\n",
+        ".entry k(.param .u64 p)\n{\n",
+        ".reg .b32 %r<4>;\n",
+        "vadd.s32.s32.s32 %r1, %r2, %r3;\n",
+        "vadd.s32.s32 %r1, %r2, %r3;\n",
+        "vadd.s32.s32.s32 %r1, %r2",
+        "vadd.s32.s32.s32.sat %r1.b7, %r2.q, %r9, ;\n",
+        "vset4.u32.u32.lt a, b, c, d; ",
+        "vset4.u32.u32.u32\n.lt a,\nb, \"",
+        "add.s32 %r1, %r2, %r3;\n",
+        "L1:\n",
+        "/*",
+        "*/",
+        "\"",
+        "#x\n",
+        ".version 8.0\n.target sm_20\n",
+        "\u{feff}",
+        "$ ",
+        "// vptx: ignore[V501]\n",
+        "/* vptx: ignore */",
+        "// vptx: ignore-file[V104, V2]\n",
+        "// vptx: x\n",
+        "\0",
+    ];
+
+    const SOURCE: &[&str] = &[
+        "asm(\"vadd.s32.s32 %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(b));\n",
+        "asm(\"vad4.u32.u32.u32 %0, %1, %9, %0;\" : \"=r\"(d) : \"r\"(a));",
+        "asm(\"vadd.sat.s32.s32.s32 %0, %1, 1; vset4.u32.u32 %1;\" : \"+h\"(d) : \"r\"(a));",
+        "// vptx: ignore[V701]\n",
+        "// vptx: ignore[V1, V501]\n",
+        "int x;\n",
+        "/*",
+        "*/",
+    ];
+
+    #[test]
+    fn findings_are_those_of_the_whole_text_and_in_order() {
+        let options = [
+            CheckOptions::default(),
+            CheckOptions::default().with_rules(RuleSet::ERRORS),
+            CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V003).with(Code::V801)),
+        ];
+        let mut numbers = Numbers(5);
+        let mut all = 0;
+        for at in 0..20_000 {
+            let (pieces, language) = match at % 4 {
+                0 => (SOURCE, Language::Cuda),
+                _ => (PIECES, Language::Ptx),
+            };
+            let count = 1 + numbers.below(25);
+            let mut text: String = (0..count).map(|_| numbers.pick(pieces)).collect();
+            if at % 2000 < 2 {
+                // Several are handed over.
+                text = text.repeat(3 * BATCH / count);
+            }
+            let options = options[numbers.below(options.len())].clone().with_language(language);
+            let mut found = Vec::new();
+            let count = check_in_order(&text, &options, &mut |mut some| {
+                found.append(&mut some);
+            });
+            all += found.len();
+            assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
+        }
+        assert!(all > 50_000, "{all}");
+    }
+
+    #[test]
+    fn few_are_handed_over_at_once() {
+        let texts = [
+            ("vadd.s32.s32 %r1, %r2, %r3;\n", Language::Ptx),
+            ("vadd.s32.s32 %r1, %r2, %r3; // vptx: ignore[V401]\n", Language::Ptx),
+            ("}", Language::Ptx),
+            (".func f() {\n", Language::Ptx),
+            (SOURCE[0], Language::Cuda),
+        ];
+        for (piece, language) in texts {
+            let text = piece.repeat(5 * BATCH);
+            let options = CheckOptions::default().with_language(language);
+            let (mut most, mut all) = (0, 0);
+            check_in_order(&text, &options, &mut |some| {
+                most = most.max(some.len());
+                all += some.len();
+            });
+            assert!(all >= 5 * BATCH && most <= 3 * BATCH, "{piece}: {most} of {all}");
+        }
+    }
+
+    #[test]
+    fn texts_with_too_many_are_told() {
+        use crate::analysis::check_up_to;
+
+        for (piece, language) in
+            [("vadd.s32.s32 a, b, c;\n", Language::Ptx), (SOURCE[0], Language::Cuda)]
+        {
+            let options = CheckOptions::default().with_language(language);
+            let text = piece.repeat(20);
+            let found = |room, text: &str| check_up_to(text, &options, false, room);
+            assert_eq!(found(20, &text), Some(check_counted(&text, &options)));
+            assert_eq!(found(19, &text), None);
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! Whole texts: read in one go or in parts, with the `asm` statements of CUDA sources, the
+//! comments that suppress findings, and rounds of fixes.
+
+mod add;
+mod embedded;
+mod fix;
+#[cfg(feature = "cli")]
+mod in_order;
+#[cfg(feature = "cli")]
+mod parallel;
+mod parse_instruction;
+mod suppress;
+
+pub use add::add_ignores;
+#[cfg(feature = "cli")]
+pub(crate) use fix::offers;
+pub use fix::{Fixed, choose_fix, fix};
+pub use parse_instruction::ParseInstructionError;
+#[cfg(feature = "cli")]
+pub(crate) use suppress::Suppressions;
+use suppress::{MARK, suppress};
+pub(crate) use suppress::{covered_lines, may_be_marked, split};
+
+#[cfg(feature = "cli")]
+pub(crate) use in_order::check_in_order;
+#[cfg(feature = "cli")]
+pub(crate) use parallel::{Part, check_part, parse_part, part_gates, parts_end, visit_part};
+
+use crate::check::{
+    CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
+    semicolon_after,
+};
+use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
+use crate::isa::{PtxVersion, Target, WordRegisters, is_special_register};
+use crate::lint::{self, Known, Memo, Place, Subject};
+use crate::module::{Module, VideoStatement};
+use crate::source::{MAX_LEN, Span, UNDECODABLE};
+use crate::syntax::{
+    Context, Handler, Problem, ProblemKind, Statement, SymbolKind, Token, TokenKind, lexer,
+    parse_instruction, read, read_plainly, statement_tokens,
+};
+use crate::video::Instruction;
+
+/// Checks a module, or a bare list of statements, and returns the findings in
+/// the order of the text.
+///
+/// Without `.version` and `.target` in the text or in the options there is no
+/// gating, and names that are not declared are taken to be registers.
+pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+    check_counted(source, options).1
+}
+
+/// As [`check`], with the number of statements that are, or were meant to be,
+/// video instructions.
+pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    // There is room for all.
+    check_previewed(source, Preview::of(source), options, usize::MAX).unwrap_or_default()
+}
+
+/// `None` if there are more findings than there is room for.
+fn check_previewed(
+    source: &str,
+    preview: Preview,
+    options: &CheckOptions,
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
+    let mut count = 0;
+    let mut diagnostics = match (options.language, preview.unreadable) {
+        (Language::Cuda, None) => {
+            let mut kept = Kept { found: Vec::new(), room, is_full: false };
+            embedded::visit(source, options, || count += 1, &mut |found| kept.add(found));
+            kept.all()?
+        }
+        (_, unreadable) => {
+            visit_by(false, source, unreadable, options, room, &mut |_| count += 1)?.0
+        }
+    };
+    select(source, preview.is_marked, options, &mut diagnostics);
+    Some((count, diagnostics))
+}
+
+/// Findings as long as there is room for them.
+struct Kept {
+    found: Vec<Diagnostic>,
+    room: usize,
+    is_full: bool,
+}
+
+impl Kept {
+    fn add(&mut self, mut found: Vec<Diagnostic>) {
+        if self.is_full || self.found.len() + found.len() > self.room {
+            self.is_full = true;
+            self.found = Vec::new();
+        } else {
+            self.found.append(&mut found);
+        }
+    }
+
+    fn all(self) -> Option<Vec<Diagnostic>> {
+        (!self.is_full).then_some(self.found)
+    }
+}
+
+/// As [`check_counted`] of PTX, with [`read_plainly`]: what tests hold the other
+/// against.
+#[doc(hidden)]
+pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
+    let mut count = 0;
+    let sink = &mut |_| count += 1;
+    let unreadable = unreadable(source);
+    let is_text = unreadable.is_none();
+    let found = visit_by(true, source, unreadable, options, usize::MAX, sink);
+    let mut diagnostics = found.unwrap_or_default().0;
+    select(source, is_text, options, &mut diagnostics);
+    (count, diagnostics)
+}
+
+/// As [`check_counted`], with the threads of the pool at hand if those may be used and a
+/// text is large enough for it. `None` if there are more findings than there is room for.
+#[cfg(feature = "cli")]
+pub(crate) fn check_up_to(
+    source: &str,
+    options: &CheckOptions,
+    in_parallel: bool,
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
+    let preview = Preview::of(source);
+    let found = match (&preview.unreadable, options.language) {
+        (None, Language::Ptx) if in_parallel => parallel::check(source, options, room),
+        _ => None,
+    };
+    let Some(found) = found else {
+        return check_previewed(source, preview, options, room);
+    };
+    let (count, mut diagnostics) = found?;
+    sort(&mut diagnostics);
+    select(source, preview.is_marked, options, &mut diagnostics);
+    Some((count, diagnostics))
+}
+
+/// Reads a module with the `documented` dialect: every video instruction that
+/// is legal, and every finding in the order of the text.
+pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
+    parse_with(source, &CheckOptions::default())
+}
+
+/// As [`parse`], with options.
+pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
+    let mut statements = Vec::new();
+    let preview = Preview::of(source);
+    let sink = &mut |statement| statements.push(statement);
+    let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
+    let (mut diagnostics, version, target) = found.unwrap_or_default();
+    select(source, preview.is_marked, options, &mut diagnostics);
+    (Module { source, version, target, statements }, diagnostics)
+}
+
+/// Leaves what the options ask for and no comment suppresses; there is one only
+/// where the text may be marked.
+fn select(
+    source: &str,
+    may_be_marked: bool,
+    options: &CheckOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    diagnostics.retain(|diagnostic| options.rules.contains(diagnostic.code));
+    if may_be_marked {
+        suppress(source, options, diagnostics);
+    }
+}
+
+/// Takes findings, which are in the order of the text and come after all before.
+pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
+
+/// Takes statements; one reader serves all that do.
+pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
+
+pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
+
+/// Reads a text and hands over each statement that is, or was meant to be, a
+/// video instruction.
+pub(crate) fn visit(source: &str, options: &CheckOptions, sink: Sink<'_>) -> Run {
+    visit_by(false, source, unreadable(source), options, usize::MAX, sink).unwrap_or_default()
+}
+
+/// `None` if there are more findings than there is room for.
+fn visit_by(
+    plainly: bool,
+    source: &str,
+    unreadable: Option<Diagnostic>,
+    options: &CheckOptions,
+    room: usize,
+    sink: Sink<'_>,
+) -> Option<Run> {
+    if let Some(diagnostic) = unreadable {
+        return Some((vec![diagnostic], None, None));
+    }
+    let mut checker = Checker::new(source, options, Known::default(), sink).with_room(room);
+    if plainly {
+        read_plainly(source, &mut checker);
+    } else {
+        read(source, &mut checker);
+    }
+    let Checker { mut diagnostics, version, target, is_full, .. } = checker;
+    sort(&mut diagnostics);
+    (!is_full).then_some((diagnostics, version, target))
+}
+
+/// Structural problems come up later than they start.
+fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+}
+
+/// What a text is searched for before it is read.
+struct Preview {
+    unreadable: Option<Diagnostic>,
+    /// Whether a comment may say what not to report.
+    is_marked: bool,
+}
+
+impl Preview {
+    /// Searches for both at once: PTX has few colons.
+    fn of(source: &str) -> Preview {
+        let bytes = source.as_bytes();
+        let mark = MARK.as_bytes();
+        let mut is_marked = false;
+        for at in memchr::memchr2_iter(0, mark[mark.len() - 1], bytes) {
+            if bytes[at] == 0 {
+                // Of what is no text, no comment is one.
+                return Preview { unreadable: unreadable_at(source, Some(at)), is_marked: false };
+            }
+            is_marked = is_marked || bytes[..=at].ends_with(mark);
+        }
+        let unreadable = unreadable_at(source, None);
+        Preview { is_marked: is_marked && unreadable.is_none(), unreadable }
+    }
+}
+
+/// Text that is no PTX at all, and would only give noise.
+fn unreadable(source: &str) -> Option<Diagnostic> {
+    unreadable_at(source, memchr::memchr(0, source.as_bytes()))
+}
+
+fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
+    if source.len() > MAX_LEN {
+        let message = "the input is larger than 4 GiB";
+        return Some(Diagnostic::new(Code::V008, Span::at(0), message));
+    }
+    let at = nul? as u32;
+    if let Some(order) = utf16(source) {
+        let message = format!("this is UTF-16 ({order}), not ASCII or UTF-8");
+        let diagnostic = Diagnostic::new(Code::V008, Span::new(at, at + 1), message)
+            .label("every second byte is NUL")
+            .help(
+                "convert it: `iconv -f UTF-16 -t UTF-8 in.ptx > out.ptx`; `>` of PowerShell 5 \
+                 writes UTF-16, `| Out-File -Encoding ascii out.ptx` does not",
+            );
+        return Some(diagnostic);
+    }
+    let what = if source.starts_with("\u{7f}ELF") {
+        "an ELF file, such as a cubin or an object file"
+    } else {
+        "binary data"
+    };
+    let diagnostic =
+        Diagnostic::new(Code::V008, Span::new(at, at + 1), format!("this is {what}, not PTX text"))
+            .label("a NUL byte")
+            .help("PTX is text; `cuobjdump --dump-ptx` takes it out of an executable");
+    Some(diagnostic)
+}
+
+/// The byte order, if a text seems to be UTF-16: of the characters at its start
+/// most are ASCII, and one of their bytes is NUL. A byte order mark is not UTF-8 and
+/// was decoded as that.
+fn utf16(source: &str) -> Option<&'static str> {
+    let mark = [UNDECODABLE as u8; 2];
+    let bytes = source.as_bytes();
+    let (pairs, _) = bytes.strip_prefix(&mark).unwrap_or(bytes).as_chunks::<2>();
+    let pairs = &pairs[..pairs.len().min(64)];
+    let most = |is: fn(&[u8; 2]) -> bool| {
+        let ascii = pairs.iter().filter(|pair| is(pair)).count();
+        ascii > 0 && 4 * ascii >= 3 * pairs.len()
+    };
+    if most(|pair| matches!(pair, [b'\t'..=b'~', 0])) {
+        Some("little-endian")
+    } else if most(|pair| matches!(pair, [0, b'\t'..=b'~'])) {
+        Some("big-endian")
+    } else {
+        None
+    }
+}
+
+struct Checker<'s, 'o> {
+    source: &'s str,
+    options: &'o CheckOptions,
+    diagnostics: Vec<Diagnostic>,
+    memo: Memo<'s>,
+    sink: Sink<'o>,
+    version: Option<PtxVersion>,
+    target: Option<Target>,
+    /// Whether a legal instruction has a name that is not declared inside a
+    /// function.
+    outside: bool,
+    /// How many findings are kept. Where there are more, none are, and nothing more is
+    /// looked for.
+    room: usize,
+    is_full: bool,
+}
+
+impl<'s, 'o> Checker<'s, 'o> {
+    fn new(source: &'s str, options: &'o CheckOptions, known: Known, sink: Sink<'o>) -> Self {
+        Checker {
+            source,
+            options,
+            diagnostics: Vec::new(),
+            memo: Memo::new(source, known),
+            sink,
+            version: None,
+            target: None,
+            outside: false,
+            room: usize::MAX,
+            is_full: false,
+        }
+    }
+
+    fn with_room(self, room: usize) -> Self {
+        Checker { room, ..self }
+    }
+
+    /// Gives up if there are more findings than there is room for.
+    fn bound(&mut self) {
+        if self.diagnostics.len() > self.room {
+            self.is_full = true;
+            self.diagnostics = Vec::new();
+        }
+    }
+
+    /// Checks a statement; the instruction comes back if it is legal.
+    fn check(
+        &mut self,
+        statement: &Statement<'_>,
+        context: &Context<'s>,
+    ) -> (Span, Option<Instruction>, WordRegisters) {
+        self.version = context.version.map(|(version, _)| version);
+        self.target = context.target.map(|(target, _)| target);
+        let first = statement.tokens[0].span;
+        let last = statement.tokens[statement.tokens.len() - 1].span;
+        let span = first.to(last);
+        let before = self.diagnostics.len();
+        let (instruction, names) =
+            check_instruction(self.source, statement, context, self.options, &mut self.diagnostics)
+                .unzip();
+        let Names { registers, outside } = names.unwrap_or_default();
+        self.outside |= outside;
+        if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
+            let place = Place {
+                statement: span,
+                own: self.target,
+                version: self.options.ptx_version.or(self.version),
+                registers,
+            };
+            let one = self.options.target.or(self.target);
+            let targets = match self.options.targets.as_slice() {
+                [] => one.as_slice(),
+                all => all,
+            };
+            let subject = Subject { source: self.source, raw, instruction, targets, place };
+            let documented = self.options.dialect == Dialect::Documented;
+            let Checker { options, memo, diagnostics, .. } = self;
+            lint::run(options.rules, documented, &subject, memo, diagnostics);
+        }
+        for diagnostic in &mut self.diagnostics[before..] {
+            diagnostic.statement = Some(span);
+            // What takes the place of the whole statement has its comments.
+            for fix in diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::V601) {
+                keep_comments(self.source, &mut fix.edits);
+            }
+        }
+        (span, instruction, registers)
+    }
+}
+
+/// Leaves the comments in a text as they are that edits would remove.
+fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
+    if !edits.iter().any(|edit| edit.span.text(source).contains('/')) {
+        return;
+    }
+    let parts = edits.drain(..).flat_map(|edit| around_comments(source, edit)).collect();
+    *edits = parts;
+}
+
+/// An edit as several ones beside the comments in its place; the first of them has
+/// the replacement.
+fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
+    let text = edit.span.text(source);
+    let comments = lexer::comments(text);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for comment in &comments {
+        // The white space before it stays.
+        let before = &text[start.min(comment.start as usize)..comment.start as usize];
+        parts.push((start, start + before.trim_end().len()));
+        // And the line break that ends it.
+        start = comment.end as usize + usize::from(comment.text(text).starts_with("//"));
+    }
+    parts.push((start.min(text.len()), text.len()));
+    parts.retain(|&(start, end)| start < end && !text[start..end].trim().is_empty());
+    if comments.is_empty() || parts.is_empty() {
+        return vec![edit];
+    }
+    let mut replacement = edit.replacement;
+    let part = |(start, end): (usize, usize)| {
+        let at = edit.span.start;
+        let span = Span::new(at + start as u32, at + end as u32);
+        Edit::replace(span, std::mem::take(&mut replacement))
+    };
+    parts.into_iter().map(part).collect()
+}
+
+impl<'s> Handler<'s> for Checker<'s, '_> {
+    const INITIAL: u8 = b'v';
+
+    fn wants(&self, opcode: &str) -> bool {
+        !self.is_full && is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        let (span, instruction, registers) = self.check(&statement, context);
+        (self.sink)(VideoStatement { span, instruction, registers });
+        self.bound();
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        if !self.is_full {
+            self.diagnostics.push(problem_diagnostic(self.source, problem));
+            self.bound();
+        }
+    }
+}
+
+/// What is wrong with a token that the text ends in.
+fn unclosed(token: Token) -> Option<Problem> {
+    let (kind, length) = match token.kind {
+        TokenKind::UnclosedComment => (ProblemKind::UnclosedComment, 2),
+        TokenKind::UnclosedString => (ProblemKind::UnclosedString, 1),
+        _ => return None,
+    };
+    let start = token.span.start;
+    Some(Problem { kind, span: Span::new(start, start + length) })
+}
+
+/// Checks a text that must be one instruction; the `;` may be missing.
+pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, Vec<Diagnostic>> {
+    if let Some(diagnostic) = unreadable(text) {
+        return Err(vec![diagnostic]);
+    }
+    let mut tokens = statement_tokens(text);
+    let mut diagnostics = Vec::new();
+    // Nothing can follow what does not end.
+    if let Some(last) = tokens.last().copied()
+        && let Some(problem) = unclosed(last)
+    {
+        diagnostics.push(problem_diagnostic(text, problem));
+        tokens.pop();
+    }
+    if tokens.last().is_none_or(|last| !last.is(b';')) {
+        tokens.push(semicolon_after(&tokens));
+    }
+    let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
+    let mut context = Context::default();
+    // A module may declare registers of such names, and what is printed reads.
+    for pair in tokens.windows(2) {
+        let name = pair[1].span.text(text);
+        if !pair[0].is(b'@') && !pair[0].is(b'!') && is_special_register(name) {
+            context.declare(name, SymbolKind::Register(".b32"), pair[1].span);
+        }
+    }
+    context.settle();
+    let instruction = check_instruction(text, &statement, &context, options, &mut diagnostics);
+    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    match instruction {
+        Some((instruction, _)) if diagnostics.is_empty() => Ok(instruction),
+        _ => Err(diagnostics),
+    }
+}

@@ -1,0 +1,604 @@
+//! Comments that say what not to report.
+//!
+//! `// vptx: ignore[V501] reason` holds for the statements of its line, or, alone
+//! on a line, for those that start on the next; inside a statement of PTX it holds
+//! for that one, too. `// vptx: ignore-file[V501] reason` holds for the whole file.
+//! Codes may be the start of some, and without brackets all rules are meant.
+
+mod comment;
+mod place;
+
+use crate::check::{CheckOptions, Dialect, Language};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Selector};
+use crate::embed;
+use crate::hash::Map;
+use crate::lint::documented_only;
+use crate::source::{LineIndex, Span};
+use crate::syntax::lexer;
+
+/// What such comments start with.
+pub(crate) const MARK: &str = "vptx:";
+
+/// Whether a text may have such comments.
+pub(crate) fn may_be_marked(source: &str) -> bool {
+    memchr::memmem::find(source.as_bytes(), MARK.as_bytes()).is_some()
+}
+
+/// Drops what comments suppress, and says what is wrong with the comments. The
+/// findings are in the order of the text, before and after. A text without
+/// [`MARK`] has no such comments.
+pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
+    let mut suppressions = Suppressions::read(source, options.language);
+    diagnostics.retain(|diagnostic| !suppressions.cover(diagnostic));
+    let mut found = suppressions.complaints(source, options);
+    found.retain(|diagnostic| options.rules.contains(diagnostic.code));
+    if !found.is_empty() {
+        diagnostics.append(&mut found);
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+    }
+}
+
+/// Splits findings into those that no comment suppresses, and the others.
+pub(crate) fn split(
+    source: &str,
+    language: Language,
+    diagnostics: Vec<Diagnostic>,
+) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let mut suppressions = Suppressions::read(source, language);
+    diagnostics.into_iter().partition(|diagnostic| !suppressions.cover(diagnostic))
+}
+
+/// For each suppression of PTX that is about a line: from the line where it starts
+/// to the one that it is about.
+pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
+    let Suppressions { list, index, .. } = Suppressions::read(source, Language::Ptx);
+    let lines = |suppression: &Suppression| {
+        let first = index.line(suppression.span.start);
+        let last = index.line(suppression.span.end.saturating_sub(1));
+        let line = match suppression.scope {
+            Scope::File => return None,
+            Scope::Beside(line) | Scope::Below(line) => line.max(last),
+        };
+        Some(index.line_span(first).to(index.line_span(line)))
+    };
+    list.iter().filter_map(lines).collect()
+}
+
+/// Where a suppression holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Scope {
+    File,
+    /// A line, from 0, beside the comment.
+    Beside(usize),
+    /// A line, from 0, below the comment.
+    Below(usize),
+}
+
+pub(super) struct Suppression {
+    /// The comment.
+    pub(super) span: Span,
+    /// Its verb.
+    verb: Span,
+    /// Whether that is the one for files.
+    file: bool,
+    pub(super) scope: Scope,
+    /// The codes, each with its place and whether it suppressed anything; one
+    /// without a selector stands for all.
+    entries: Vec<Entry>,
+    /// Whether it is written as it should be.
+    is_exact: bool,
+    /// Where a further code may be put, if it has any.
+    pub(super) end: Option<u32>,
+}
+
+struct Entry {
+    selector: Option<Selector>,
+    span: Span,
+    used: bool,
+}
+
+impl Entry {
+    fn matches(&self, code: Code) -> bool {
+        self.selector.as_ref().is_none_or(|selector| selector.matches(code))
+    }
+}
+
+/// What suppressions have in common that are asked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// All of one scope.
+    Of(Scope),
+    /// All inside the statement that starts here.
+    Inside(u32),
+}
+
+/// Suppressions of one place. Each is asked once for a code, however many findings
+/// there are.
+struct Group {
+    members: Vec<usize>,
+    asked: RuleSet,
+    covered: RuleSet,
+}
+
+impl Group {
+    fn of(members: Vec<usize>) -> Group {
+        Group { members, asked: RuleSet::NONE, covered: RuleSet::NONE }
+    }
+}
+
+/// The suppressions of a text.
+pub(crate) struct Suppressions {
+    /// In the order of the text.
+    pub(super) list: Vec<Suppression>,
+    pub(super) index: LineIndex,
+    language: Language,
+    /// What is wrong with their writing.
+    wrong: Vec<Diagnostic>,
+    groups: Map<Place, Group>,
+    /// Lines beside which any stand, in order.
+    beside: Vec<usize>,
+    /// How many comparisons were made.
+    steps: usize,
+}
+
+impl Suppressions {
+    pub(crate) fn read(source: &str, language: Language) -> Suppressions {
+        let comments = comments(source, language);
+        let index = LineIndex::new(source);
+        let scopes = place::scopes(source, language, &comments, &index);
+        let (mut list, mut wrong) = (Vec::new(), Vec::new());
+        for (span, scope) in comments.into_iter().zip(scopes) {
+            if let Some(suppression) = read(source, span, &mut wrong) {
+                let scope = if suppression.file { Scope::File } else { scope };
+                list.push(Suppression { scope, ..suppression });
+            }
+        }
+        let mut groups: Map<Place, Group> = Map::default();
+        let mut beside = Vec::new();
+        for (at, suppression) in list.iter().enumerate() {
+            groups
+                .entry(Place::Of(suppression.scope))
+                .or_insert_with(|| Group::of(Vec::new()))
+                .members
+                .push(at);
+            if let Scope::Beside(line) = suppression.scope {
+                beside.push(line);
+            }
+        }
+        beside.dedup();
+        Suppressions { list, index, language, wrong, groups, beside, steps: 0 }
+    }
+
+    /// Whether a finding is suppressed; notes by what.
+    pub(crate) fn cover(&mut self, diagnostic: &Diagnostic) -> bool {
+        if self.list.is_empty() {
+            return false;
+        }
+        let lines = |span: Span| {
+            let last = span.end.saturating_sub(1).max(span.start);
+            (self.index.line(span.start), self.index.line(last))
+        };
+        let own = lines(diagnostic.span);
+        let around = diagnostic.statement.map_or(own, lines);
+        let mut places = vec![
+            Place::Of(Scope::File),
+            Place::Of(Scope::Beside(around.0)),
+            Place::Of(Scope::Below(around.0)),
+        ];
+        if around.1 != around.0 {
+            places.push(Place::Of(Scope::Beside(around.1)));
+        }
+        match diagnostic.statement {
+            // A formatter moves what is inside of it to other lines.
+            Some(statement) if self.language == Language::Ptx => {
+                places.extend(self.inside(statement));
+            }
+            // An `asm` has many instructions.
+            _ => {
+                places.push(Place::Of(Scope::Below(own.0)));
+                let from = self.beside.partition_point(|line| *line < own.0);
+                let lines = self.beside[from..].iter().take_while(|line| **line <= own.1);
+                places.extend(lines.map(|line| Place::Of(Scope::Beside(*line))));
+            }
+        }
+        // Each is to be marked as used.
+        let mut covered = false;
+        for place in places {
+            covered |= self.ask(place, diagnostic.code);
+        }
+        covered
+    }
+
+    /// The place of the comments inside a statement, if there are any.
+    fn inside(&mut self, statement: Span) -> Option<Place> {
+        let place = Place::Inside(statement.start);
+        if !self.groups.contains_key(&place) {
+            let start = self.list.partition_point(|it| it.span.start < statement.start);
+            let end = self.list.partition_point(|it| it.span.start < statement.end);
+            let members: Vec<usize> = (start..end).filter(|at| !self.list[*at].file).collect();
+            if members.is_empty() {
+                return None;
+            }
+            self.groups.insert(place, Group::of(members));
+        }
+        Some(place)
+    }
+
+    fn ask(&mut self, place: Place, code: Code) -> bool {
+        self.steps += 1;
+        let Some(group) = self.groups.get_mut(&place) else {
+            return false;
+        };
+        if !group.asked.contains(code) {
+            group.asked = group.asked.with(code);
+            for &member in &group.members {
+                for entry in &mut self.list[member].entries {
+                    self.steps += 1;
+                    if entry.matches(code) {
+                        entry.used = true;
+                        group.covered = group.covered.with(code);
+                    }
+                }
+            }
+        }
+        group.covered.contains(code)
+    }
+
+    /// What is wrong with the comments, once all findings were asked for.
+    pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
+        let mut found = std::mem::take(&mut self.wrong);
+        for suppression in &self.list {
+            found.extend(suppression.blanket());
+            found.extend(suppression.unused(source, options));
+        }
+        found
+    }
+}
+
+/// The comments of a text, in order.
+pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
+    match language {
+        Language::Ptx => lexer::comments(source),
+        Language::Cuda => embed::comments(source),
+    }
+}
+
+/// The suppression that a comment is, and what is wrong with its writing.
+fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppression> {
+    let comment = span.text(source);
+    let inside = &comment[2..];
+    let text = inside.trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
+    let offset = span.end as usize - text.len();
+    let text =
+        if comment.starts_with("/*") { text.strip_suffix("*/").unwrap_or(text) } else { text };
+    comment::read(text.trim_end_matches('\r'), offset, span, wrong)
+}
+
+impl Suppression {
+    /// The finding on a comment that names no rules.
+    fn blanket(&self) -> Option<Diagnostic> {
+        let named = |entry: &Entry| entry.selector.as_ref().is_some_and(|it| !it.is_all());
+        let all = self.entries.iter().find(|entry| !named(entry))?;
+        let verb = if self.file { "ignore-file" } else { "ignore" };
+        let span = if all.selector.is_some() { all.span } else { self.verb };
+        let message = "this suppresses every rule, also those that nobody had in mind";
+        Some(
+            Diagnostic::new(Code::V803, span, message)
+                .label("no rule in particular")
+                .help(format!("name the rules: `vptx: {verb}[V501] reason`")),
+        )
+    }
+
+    /// The finding on a comment of which something suppresses nothing.
+    fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
+        // A rule that was not asked for cannot tell.
+        let asked = |code: &Code| {
+            options.rules.contains(*code)
+                && (options.dialect == Dialect::Documented || !documented_only(*code))
+        };
+        // Another time there may be another target.
+        let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
+        let idle = |entry: &&Entry| {
+            let named: Vec<Code> =
+                Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
+            // Of many, those that are off anyway do not count.
+            let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
+            let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
+            !entry.used && !judges.is_empty() && judges.iter().all(asked)
+        };
+        let unused: Vec<&Entry> = self.entries.iter().filter(idle).collect();
+        // What is not written exactly may be about to change.
+        let first = unused.first().filter(|_| self.is_exact)?;
+        let names: Vec<String> = unused
+            .iter()
+            .filter_map(|entry| entry.selector.as_ref())
+            .filter(|selector| !selector.is_all())
+            .map(|selector| format!("`{selector}`"))
+            .collect();
+        let message = match names.as_slice() {
+            [] => "nothing is suppressed here".to_string(),
+            [one] => format!("{one} is not reported here"),
+            _ => format!("{} are not reported here", names.join(", ")),
+        };
+        let edits = if unused.len() == self.entries.len() {
+            vec![Edit::remove(self.whole(source))]
+        } else {
+            vec![Edit::replace(self.entries[0].span.to(self.entries.last()?.span), self.rest(idle))]
+        };
+        let mut diagnostic =
+            Diagnostic::new(Code::V801, first.span, message).label("suppresses nothing");
+        for other in &unused[1..] {
+            diagnostic = diagnostic.related(other.span, "nor does this");
+        }
+        Some(diagnostic.fix(Applicability::Safe, "remove it", edits))
+    }
+
+    /// The codes that are needed.
+    fn rest(&self, idle: impl Fn(&&Entry) -> bool) -> String {
+        let needed = self.entries.iter().filter(|entry| !idle(entry));
+        let names: Vec<String> =
+            needed.filter_map(|entry| entry.selector.as_ref().map(ToString::to_string)).collect();
+        names.join(", ")
+    }
+
+    /// The comment with the white space before it; its whole line if nothing
+    /// else is on it.
+    fn whole(&self, source: &str) -> Span {
+        let before = source[..self.span.start as usize].trim_end_matches([' ', '\t']);
+        let after = &source[self.span.end as usize..];
+        let alone = before.is_empty() || before.ends_with('\n');
+        let (start, rest) = match after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')) {
+            Some(rest) if alone => (before.len(), rest),
+            // The indentation stays for what follows.
+            None if alone => (self.span.start as usize, after.trim_start_matches([' ', '\t'])),
+            _ => (before.len(), after),
+        };
+        Span::new(start as u32, (source.len() - rest.len()) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::check;
+
+    fn left(source: &str) -> Vec<String> {
+        let found = check(source, &CheckOptions::default());
+        found.iter().map(|it| format!("{} {}", it.code, it.span.text(source))).collect()
+    }
+
+    const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;";
+
+    #[test]
+    fn comments_suppress_beside_and_below() {
+        let v501 = "V501 vadd.u32.u32.u32.sat";
+        assert_eq!(left(DIFFERS), [v501]);
+        for text in [
+            format!("{DIFFERS} // vptx: ignore[V501] known"),
+            format!("{DIFFERS} /* vptx: ignore[V501] */"),
+            format!("// vptx: ignore[V501] known\n{DIFFERS}"),
+            format!("// vptx: ignore[V5]\n// vptx: ignore[V401]\n{DIFFERS}")
+                .replace("u32.sat", "sat.u32")
+                .replace("V5]", "V501]"),
+            format!("\t//vptx:ignore[result-differs, V50]\r\n{DIFFERS}"),
+            format!("ret;\n// vptx: ignore-file[V501]\nret;\n{DIFFERS}"),
+            format!("// vptx: ignore\n{DIFFERS}"),
+            "// vptx: ignore[V501]\nvadd.u32.u32.u32\n .sat d, a, b;".into(),
+            "vadd.u32\n .u32.u32.sat\n d, a, b; // vptx: ignore[V501]".into(),
+            // Inside of it, on any line.
+            "vadd.u32\n .u32.u32.sat // vptx: ignore[V501]\n d, a,\n b;".into(),
+            "vadd.u32\n .u32.u32.sat\n // vptx: ignore[V501]\n d, a,\n b;".into(),
+            // Other comments in between do not count.
+            format!("// vptx: ignore[V501]\n// sums\n/* are\n small */\n{DIFFERS}"),
+            format!("/* a */ // vptx: ignore[V501]\n{DIFFERS}"),
+            format!("{DIFFERS} {DIFFERS} // vptx: ignore[V501]"),
+        ] {
+            assert_eq!(left(&text), [""; 0], "{text}");
+        }
+        for text in [
+            format!("{DIFFERS}\n{DIFFERS} // vptx: ignore[V501]"),
+            format!("// vptx: ignore[V501]\n{DIFFERS}\n{DIFFERS}"),
+            format!("{DIFFERS} // vptx: ignore[V501]\n\n\n{DIFFERS}"),
+        ] {
+            assert_eq!(left(&text), [v501], "{text}");
+        }
+    }
+
+    #[test]
+    fn useless_and_wrong_comments_are_found() {
+        assert_eq!(left("ret; // vptx: ignore[V501]"), ["V801 V501"]);
+        assert_eq!(left("ret; // vptx: ignore"), ["V801 ignore"]);
+        // Not asked for, so it cannot be told.
+        assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
+        assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
+        assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
+        assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
+        assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
+        assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
+        // A blank line parts it from the next statement.
+        let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
+        assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
+        assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);
+        assert_eq!(left("ret; // see vptx: ignore[V501]"), [""; 0]);
+    }
+
+    #[test]
+    fn removing_a_useless_comment_leaves_the_rest() {
+        for (text, expected) in [
+            ("ret; // vptx: ignore[V501] why\nret;", "ret;\nret;"),
+            ("ret;\n  // vptx: ignore[V501]\nret;\n", "ret;\nret;\n"),
+            ("ret; /* vptx: ignore[V501] */ ret;", "ret; ret;"),
+            (
+                "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501, V401, V1] why",
+                "vadd.u32.u32.u32.sat d, a, b; // vptx: ignore[V501] why",
+            ),
+        ] {
+            let found = check(text, &CheckOptions::default());
+            assert_eq!(found[0].fixes[0].apply(text), expected);
+        }
+    }
+
+    /// Codes that are left of a text that breaks V104, V403 and V501, with one
+    /// comment; and the comment after the safe fixes of V802.
+    fn loose(words: &str) -> (String, String) {
+        let text =
+            format!("vadd.u32.u32 d, a, b; vadd.u32.u32.u32.sat d, a, b, c; // vptx: {words}");
+        let found = check(&text, &CheckOptions::default());
+        let codes: Vec<&str> = found.iter().map(|it| it.code.text()).collect();
+        let wrong = found.iter().find(|it| it.code == Code::V802);
+        let fix = wrong.and_then(|it| it.fixes.first());
+        let fixed = fix.map_or(String::new(), |fix| fix.apply(&text));
+        let comment = fixed.split_once("// vptx: ").map_or("", |(_, comment)| comment);
+        (codes.join(" "), comment.into())
+    }
+
+    #[test]
+    fn what_is_not_written_exactly_suppresses_what_was_meant() {
+        for words in [
+            "ignore V501",
+            "ignore: V501",
+            "ignore(V501)",
+            "ignore (V501)",
+            "ignore {V501}",
+            "ignore=V501",
+            "ignore [V501]",
+            "ignore:[V501]",
+            "ignore result-differs",
+            "ignore[V501",
+            "ignore, V501",
+        ] {
+            let (codes, comment) = loose(words);
+            assert_eq!(
+                (codes.as_str(), comment.as_str()),
+                ("V104 V403 V802", "ignore[V501]"),
+                "{words}"
+            );
+        }
+        for (words, codes, comment) in [
+            ("ignore[V501] , V403", "V104 V802", "ignore[V501, V403]"),
+            ("ignore[V501], V403 why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore[V501][V403]", "V104 V802", "ignore[V501, V403]"),
+            ("ignore[V501 V403] why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore[V501; V403]", "V104 V802", "ignore[V501, V403]"),
+            ("ignore V501 V403: why", "V104 V802", "ignore[V501, V403] why"),
+            ("ignore V501, V403", "V104 V802", "ignore[V501, V403]"),
+            ("ignore-file V1", "V501 V403 V802", "ignore-file[V1]"),
+            // A reason that names codes means no others.
+            (
+                "ignore because V501 is known",
+                "V104 V403 V802",
+                "ignore[V501] because V501 is known",
+            ),
+            // What no code is suppresses nothing.
+            ("ignore V999", "V104 V501 V403 V802", ""),
+            ("ignore result-difers", "V104 V501 V403 V802", ""),
+            ("ignore_file[V501]", "V104 V501 V403 V802", "ignore-file[V501]"),
+            ("disable[V501]", "V104 V501 V403 V802", "ignore[V501]"),
+            ("disable-next-line V501", "V104 V501 V403 V802", "ignore V501"),
+            ("NOLINT(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+            ("noqa: V501", "V104 V501 V403 V802", "ignore: V501"),
+            ("allow(V501)", "V104 V501 V403 V802", "ignore(V501)"),
+            // All rules.
+            ("ignore", "", ""),
+            ("ignore because sums are small", "", ""),
+            ("ignore: because sums are small", "", ""),
+        ] {
+            let (left, fixed) = loose(words);
+            assert_eq!((left.as_str(), fixed.as_str()), (codes, comment), "{words}");
+        }
+    }
+
+    #[test]
+    fn blanket_suppressions_are_found_if_asked_for() {
+        let rules = RuleSet::NONE.with(Code::V803);
+        let found = |text: &str| check(text, &CheckOptions::default().with_rules(rules)).len();
+        assert_eq!(found("ret; // vptx: ignore"), 1);
+        assert_eq!(found("ret; // vptx: ignore-file because"), 1);
+        assert_eq!(found("ret; // vptx: ignore[V501, ALL]"), 1);
+        assert_eq!(found("ret; // vptx: ignore[V501]"), 0);
+        assert_eq!(left("vadd.u32.u32.u32.sat d, a, b; // vptx: ignore"), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_kind_of_file_is_found_of_what_is_no_text() {
+        let text = "\0 // vptx: ignroe\nret; // vptx: ignore[V501]\n";
+        assert_eq!(left(text), ["V008 \0"]);
+        let plainly = crate::analysis::check_plainly(text, &CheckOptions::default()).1;
+        assert_eq!(plainly.len(), 1);
+    }
+
+    /// Comparisons that are made for a text.
+    fn steps(source: &str) -> usize {
+        let found = check(source, &CheckOptions::default().with_rules(RuleSet::ERRORS));
+        let mut suppressions = Suppressions::read(source, Language::Ptx);
+        assert!(!suppressions.list.is_empty());
+        for diagnostic in &found {
+            suppressions.cover(diagnostic);
+        }
+        suppressions.steps
+    }
+
+    #[test]
+    fn many_suppressions_of_many_findings_take_linear_time() {
+        let wrong = "vadd.u32.u32 d, a, b;";
+        let makers: [&dyn Fn(usize) -> String; 5] = [
+            // Each beside its own; all above one line; all on it; in a statement.
+            &|n| format!("{wrong} // vptx: ignore[V403]\n").repeat(n),
+            &|n| "// vptx: ignore[V403]\n".repeat(n) + &wrong.repeat(n),
+            &|n| format!("{wrong} /* vptx: ignore[V403, V1] */").repeat(n),
+            &|n| format!("vadd.u32.u32 d,{} a, b;", "// vptx: ignore[V403]\n".repeat(n)),
+            &|n| "// vptx: ignore-file[V403]\n".repeat(n) + &format!("{wrong}\n").repeat(n),
+        ];
+        for (at, make) in makers.iter().enumerate() {
+            let counts = [500, 1000, 2000].map(|n| steps(&make(n)));
+            assert!(counts[1] <= 2 * counts[0] + 20, "{at}: {counts:?}");
+            assert!(counts[2] <= 2 * counts[1] + 20, "{at}: {counts:?}");
+        }
+    }
+
+    /// What [`place::scopes`] finds, line by line.
+    fn plainly(source: &str, comments: &[Span], comment: Span) -> Scope {
+        let index = LineIndex::new(source);
+        let mut code = source.to_string();
+        for comment in comments {
+            let blank: String =
+                comment.text(source).chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+            code.replace_range(comment.range(), &blank);
+        }
+        let first = index.line(comment.start);
+        let last = index.line(comment.end - 1);
+        let start = index.line_span(first).start as usize;
+        if !code[start..comment.start as usize].trim().is_empty() {
+            return Scope::Beside(first);
+        }
+        let end = index.line_span(last).end as usize;
+        if !code[comment.end as usize..end].trim().is_empty() {
+            return Scope::Beside(last);
+        }
+        let mut below = last + 1;
+        // A line that has a comment and nothing else.
+        while below < index.lines()
+            && index.line_span(below).text(&code).trim().is_empty()
+            && !index.line_span(below).text(source).trim().is_empty()
+        {
+            below += 1;
+        }
+        Scope::Below(below)
+    }
+
+    #[test]
+    fn places_are_those_of_a_plain_search() {
+        let mut numbers = crate::testing::Numbers(9);
+        let pieces =
+            ["// a\n", "/* b */", "/* c\n */", "\n", " ", "ret;", "\r\n", "\n\n", "/* d\ne\nf */"];
+        for _ in 0..20_000 {
+            let count = numbers.below(9);
+            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let comments = comments(&text, Language::Ptx);
+            let scopes = place::scopes(&text, Language::Ptx, &comments, &LineIndex::new(&text));
+            for (comment, scope) in comments.iter().zip(scopes) {
+                assert_eq!(scope, plainly(&text, &comments, *comment), "{text:?} {comment:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What a comment for vptx says.
+
+use super::{Entry, Scope, Suppression};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Selector};
+use crate::source::{Span, nearest};
+
+/// What may follow the mark; the formatter has words of its own.
+const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
+
+/// What other tools call `ignore` and `ignore-file`, in lower case and with `-`.
+const FOREIGN: &[(&str, &str)] = &[
+    ("allow", "ignore"),
+    ("allow-file", "ignore-file"),
+    ("disable", "ignore"),
+    ("disable-file", "ignore-file"),
+    ("disable-line", "ignore"),
+    ("disable-next-line", "ignore"),
+    ("expect", "ignore"),
+    ("ignore-line", "ignore"),
+    ("ignore-next-line", "ignore"),
+    ("nolint", "ignore"),
+    ("nolintnextline", "ignore"),
+    ("noqa", "ignore"),
+    ("suppress", "ignore"),
+];
+
+/// Reads what follows the mark in a comment, and notes what is wrong with it.
+pub(super) fn read(
+    text: &str,
+    offset: usize,
+    span: Span,
+    found: &mut Vec<Diagnostic>,
+) -> Option<Suppression> {
+    let skipped = text.len() - text.trim_start_matches([' ', '\t']).len();
+    let (text, offset) = (&text[skipped..], offset + skipped);
+    let is_verb = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let (verb, rest) = text.split_at(text.find(|c| !is_verb(c)).unwrap_or(text.len()));
+    if !VERBS.contains(&verb) {
+        found.push(unknown_verb(verb, if verb.is_empty() { span } else { at(offset, verb) }));
+        return None;
+    }
+    if verb == "fmt" {
+        return None;
+    }
+    let list = List::read(rest, offset + verb.len(), found);
+    if list.entries.is_empty() && list.is_given {
+        return None;
+    }
+    if !list.is_exact {
+        found.push(list.inexact(verb, at(offset, verb), rest));
+    }
+    let mut entries = list.entries;
+    if entries.is_empty() {
+        entries.push(Entry { selector: None, span: at(offset, verb), used: false });
+    }
+    Some(Suppression {
+        span,
+        verb: at(offset, verb),
+        file: verb == "ignore-file",
+        scope: Scope::File,
+        entries,
+        is_exact: list.is_exact,
+        end: list.is_exact.then_some(list.end).flatten(),
+    })
+}
+
+/// The span of a word at an offset.
+fn at(offset: usize, word: &str) -> Span {
+    Span::new(offset as u32, (offset + word.len()) as u32)
+}
+
+/// The finding on a verb that vptx does not have.
+fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
+    let message = match verb {
+        "" => "`vptx:` says nothing".to_string(),
+        _ => format!("`vptx: {verb}` says nothing to vptx"),
+    };
+    let diagnostic = Diagnostic::new(Code::V802, span, message).label("unknown");
+    let spelled = verb.to_ascii_lowercase().replace('_', "-");
+    let foreign = FOREIGN.iter().find(|(word, _)| *word == spelled).map(|(_, meant)| *meant);
+    let (meant, help) = match (foreign, nearest(&spelled, VERBS.into_iter())) {
+        (Some(meant), _) if spelled.ends_with("next-line") || spelled.ends_with("nextline") => {
+            (meant, format!("vptx calls it `{meant}`: alone on a line it holds for the next one"))
+        }
+        (Some(meant), _) => (meant, format!("vptx calls it `{meant}`")),
+        (None, Some(meant)) => (meant, format!("did you mean `{meant}`?")),
+        (None, None) => {
+            return diagnostic.help(
+                "write `vptx: ignore[CODE] reason`, `vptx: ignore-file[CODE] reason`, \
+                 `vptx: fmt off` or `vptx: fmt on`",
+            );
+        }
+    };
+    let edits = vec![Edit::replace(span, meant)];
+    diagnostic.help(help).fix(Applicability::Unsafe, format!("write `{meant}`"), edits)
+}
+
+/// The codes behind a verb.
+struct List {
+    entries: Vec<Entry>,
+    /// Whether anything stands there that is a list of codes, or meant as one.
+    is_given: bool,
+    /// Whether it is written as the manual of vptx says: `[V501, V502]`, or not at
+    /// all.
+    is_exact: bool,
+    /// Where the bracket that ends it stands.
+    end: Option<u32>,
+    /// Bytes of the text that an exact list takes the place of.
+    taken: usize,
+}
+
+/// What is read off the text behind a verb.
+struct Words<'t, 'f> {
+    text: &'t str,
+    offset: usize,
+    entries: Vec<Entry>,
+    found: &'f mut Vec<Diagnostic>,
+}
+
+impl Words<'_, '_> {
+    /// Takes a word as a selector, or says that it is none.
+    fn take(&mut self, start: usize, word: &str) -> bool {
+        let span = at(self.offset + start, word);
+        match word.parse::<Selector>() {
+            Ok(selector) => {
+                self.entries.push(Entry { selector: Some(selector), span, used: false });
+                true
+            }
+            Err(message) => {
+                let wrong = Diagnostic::new(Code::V802, span, message);
+                self.found.push(wrong.label("no code or start of codes"));
+                false
+            }
+        }
+    }
+
+    /// Takes words that look like codes from an offset on, up to another one. The
+    /// end of the last one taken comes back.
+    fn take_codes(&mut self, from: usize) -> Option<usize> {
+        let text = self.text;
+        let mut end = None;
+        for (start, word) in words(text, from) {
+            if !looks_like_code(word) {
+                break;
+            }
+            self.take(start, word);
+            end = Some(start + word.len());
+        }
+        end
+    }
+
+    /// Takes the codes of a list in brackets; says whether all are parted by commas.
+    fn take_list(&mut self, from: usize, to: usize) -> bool {
+        let text = self.text;
+        let mut is_exact = true;
+        let mut start = from;
+        for part in text[from..to].split(',') {
+            let name = part.trim();
+            let at = start + (part.len() - part.trim_start().len());
+            start += part.len() + 1;
+            let several = || words(name, 0).skip(1).count() > 0;
+            let readable = || words(name, 0).all(|(_, word)| word.parse::<Selector>().is_ok());
+            if name.parse::<Selector>().is_err() && several() && readable() {
+                is_exact = false;
+                words(name, 0).for_each(|(inside, word)| _ = self.take(at + inside, word));
+            } else {
+                self.take(at, name);
+            }
+        }
+        is_exact
+    }
+}
+
+impl List {
+    /// Reads the codes at the start of the text behind a verb.
+    fn read(text: &str, offset: usize, found: &mut Vec<Diagnostic>) -> List {
+        let mut words = Words { text, offset, entries: Vec::new(), found };
+        let mut list =
+            List { entries: Vec::new(), is_given: true, is_exact: true, end: None, taken: 0 };
+        if !text.starts_with('[') {
+            if let Some(end) = words.take_codes(0) {
+                let closing = |c: char| matches!(c, ')' | ']' | '}' | '>' | ':' | ',' | ';' | '.');
+                let rest = text[end..].trim_start_matches(closing);
+                (list.taken, list.is_exact) = (text.len() - rest.len(), false);
+            } else {
+                // A reason that names rules means no others.
+                for (start, word) in self::words(text, 0).filter(|(_, word)| is_code(word)) {
+                    words.take(start, word);
+                    list.is_exact = false;
+                }
+                list.is_given = !list.is_exact;
+            }
+        } else if let Some(end) = text.find(']') {
+            let before = words.found.len();
+            list.is_exact = words.take_list(1, end);
+            list.end = (words.found.len() == before).then_some((offset + end) as u32);
+            list.taken = end + 1;
+            // `ignore[V501], V502` and `ignore[V501][V502]` have more of them.
+            let rest = text[end + 1..].trim_start();
+            if rest.starts_with([',', ';', '[', '+', '&', '|'])
+                && let Some(end) = words.take_codes(end + 1)
+            {
+                let rest = text[end..].trim_start_matches([']', ',', ';']);
+                (list.taken, list.is_exact) = (text.len() - rest.len(), false);
+            }
+        } else {
+            let end = words.take_codes(1);
+            (list.taken, list.is_exact) = (end.unwrap_or(1), false);
+            if words.entries.is_empty() {
+                let wrong =
+                    Diagnostic::new(Code::V802, at(offset, "["), "this bracket is never closed");
+                words.found.push(
+                    wrong.label("opened here").help("write `vptx: ignore[V501, V502] reason`"),
+                );
+            }
+        }
+        list.entries = words.entries;
+        list
+    }
+
+    /// The finding on a list that is read as what it was meant to be.
+    fn inexact(&self, verb: &str, span: Span, text: &str) -> Diagnostic {
+        let names: Vec<String> = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.selector.as_ref().map(ToString::to_string))
+            .collect();
+        let mut exact = format!("[{}]", names.join(", "));
+        let meant = format!("{verb}{exact}");
+        let start = span.end;
+        let end = start + self.taken as u32;
+        if text[self.taken..].starts_with(|c: char| !c.is_whitespace()) {
+            exact.push(' ');
+        }
+        let message = match text.as_bytes() {
+            [b'[', ..] if !text.contains(']') => "this bracket is never closed".to_string(),
+            _ => format!("this is not how codes are written; it is read as `{meant}`"),
+        };
+        Diagnostic::new(Code::V802, Span::new(span.start, end), message)
+            .label(format!("write `{meant}`"))
+            .fix(
+                Applicability::Safe,
+                format!("write `{meant}`"),
+                vec![Edit::replace(Span::new(start, end), exact)],
+            )
+    }
+}
+
+/// Words of letters, digits and `-` from an offset on, with where they start.
+fn words(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = from;
+    std::iter::from_fn(move || {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        let start = at + text[at..].find(char::is_alphanumeric)?;
+        let end = text[start..].find(|c| !is_word(c)).map_or(text.len(), |length| start + length);
+        at = end;
+        Some((start, &text[start..end]))
+    })
+}
+
+/// Whether a word is written as a whole code is.
+fn is_code(word: &str) -> bool {
+    word.len() == 4 && looks_like_number(word)
+}
+
+/// Whether a word stands for rules, or seems to be meant to.
+fn looks_like_code(word: &str) -> bool {
+    let names = || Code::ALL.iter().map(|code| code.name());
+    let is_name = || word.contains('-') && nearest(word, names()).is_some();
+    word == "ALL" || looks_like_number(word) || is_name()
+}
+
+/// `V501`, `v5`, `V50l`.
+fn looks_like_number(word: &str) -> bool {
+    let rest = word.strip_prefix(['V', 'v']);
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}

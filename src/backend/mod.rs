@@ -1,0 +1,3 @@
+//! From what instructions compute to other languages, one folder for each.
+
+pub mod ptx;

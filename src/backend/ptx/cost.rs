@@ -1,0 +1,310 @@
+//! What instructions and their sequences cost, in machine instructions of
+//! ptxas 13.5: loads, stores and the rest of a kernel not counted.
+//!
+//! `costs.txt` is measured by `scripts/measure-costs`. Its first part has a line
+//! for each mnemonic with its modifiers, in order: the number of a row of the
+//! second part for each class of operands. Rows have, for each target, what
+//! ptxas' own expansion has, what the best sequence has, and its strategy. A line
+//! whose modifiers end in `@` has what differs where there is a guard.
+
+use std::sync::LazyLock;
+
+use super::sequence::{Opcode, Sequence};
+use super::{Gate, Strategy, candidates};
+use crate::isa::{Lanes, Mnemonic, Target, Type};
+use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
+
+/// The targets that costs are measured for.
+pub const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
+
+/// Machine instructions for a video instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cost {
+    /// What ptxas 13.5 makes of the video instruction.
+    pub ptxas: u32,
+    /// What it makes of the best ordinary PTX.
+    pub rewritten: u32,
+    /// How that is written.
+    pub strategy: Strategy,
+}
+
+impl Cost {
+    /// Whether rewriting makes the code smaller.
+    pub fn is_lower(&self) -> bool {
+        self.rewritten < self.ptxas
+    }
+}
+
+/// Both parts of the table: the blank line between them is sought once.
+static TABLE: LazyLock<(&str, &str)> =
+    LazyLock::new(|| include_str!("costs.txt").split_once("\n\n").unwrap_or_default());
+/// Characters of a row: five cells of `nn>nn@ss`, a space between.
+const ROW: usize = 9 * TARGETS.len();
+/// Characters of a row's number.
+const CODE: usize = 3;
+
+/// The target whose costs stand for those of another: the newest one that is
+/// not newer. Before `sm_75` there is none.
+fn measured(target: Target) -> Option<usize> {
+    TARGETS.iter().rposition(|&number| number <= target.number)
+}
+
+impl Instruction {
+    /// What the instruction costs on a target in the semantics of ptxas 13, and
+    /// what its best sequence does. Instructions with constants cost what they do
+    /// with registers or less, those with a guard about what they do without one;
+    /// where it makes the sequence the longer one, that is told. `None` where nothing was measured: before `sm_75`, and
+    /// where both sources are one register of which ptxas makes use.
+    pub fn cost(&self, target: Target) -> Option<Cost> {
+        if is_folded(self) {
+            return None;
+        }
+        let column = measured(target)?;
+        let (head, cell) = class(self);
+        let (heads, rows) = *TABLE;
+        let guarded = || find(heads, &format!("{head}@"));
+        let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
+        let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
+        let row = usize::from_str_radix(code, 36).ok()?;
+        let text = rows.get(row * ROW..)?.get(column * 9..)?.get(..8)?;
+        let number = |at: usize| text.get(at..at + 2)?.trim().parse::<u32>().ok();
+        Some(Cost {
+            ptxas: number(0)?,
+            rewritten: number(3)?,
+            strategy: Strategy::from_number(number(6)? as u8)?,
+        })
+    }
+}
+
+/// Whether both sources are one register, and what ptxas makes of that may be
+/// shorter than what it makes of two: it folds minima and maxima of a word with
+/// itself, and some results of lanes with themselves.
+fn is_folded(instruction: &Instruction) -> bool {
+    match &instruction.operation {
+        Operation::Arithmetic(it) => {
+            let extremum = matches!(instruction.mnemonic(), Mnemonic::Vmin | Mnemonic::Vmax);
+            extremum && it.a == it.b && matches!(it.a, Source::Register { part: None, .. })
+        }
+        operation => operation.simd().is_some_and(has_lane_twice),
+    }
+}
+
+/// Whether a lane of a register meets itself, by way of two sources.
+fn has_lane_twice(operands: &SimdOperands) -> bool {
+    let lanes = operands.lanes.width().lanes() as u8;
+    let same = |(_, a, b): (_, u8, u8)| a % lanes == b % lanes;
+    operands.a == operands.b && operands.lanes.written().any(same)
+}
+
+/// What follows a head in the sorted lines of the table.
+fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
+    let (mut low, mut high) = (0, lines.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let bytes = lines.as_bytes();
+        let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
+        let end = memchr::memchr(b'\n', &bytes[start..]).map_or(lines.len(), |at| start + at);
+        let line = &lines[start..end];
+        let own = &line[..memchr::memchr(b' ', line.as_bytes())?];
+        match head.cmp(own) {
+            std::cmp::Ordering::Equal => return Some(&line[own.len()..]),
+            std::cmp::Ordering::Less => high = start,
+            std::cmp::Ordering::Greater => low = end + 1,
+        }
+    }
+    None
+}
+
+/// The line and the column of an instruction in the table. Which parts of words
+/// are selected does not matter beyond their width, and neither do the lanes of
+/// SIMD selectors, unless two lanes have the same operands, or one has the same
+/// operand twice.
+pub fn class(instruction: &Instruction) -> (String, usize) {
+    let mut head = instruction.mnemonic().text().to_owned();
+    for slot in instruction.form().slots {
+        if let Some(modifier) = instruction.modifier(slot.role) {
+            head.push_str(modifier.text());
+        }
+    }
+    let width = |source: &Source| match source {
+        Source::Register { part: Some(part), .. } if part.width() == 8 => 1,
+        Source::Register { part: Some(_), .. } => 2,
+        Source::Register { part: None, .. } | Source::Immediate(_) => 0,
+    };
+    let scalar = |a: &Source, b: &Source| 3 * width(a) + width(b);
+    let tail = |tail: &Tail| match tail {
+        Tail::Merge { part, .. } if part.width() == 8 => ":b",
+        Tail::Merge { .. } => ":h",
+        Tail::Word | Tail::Secondary { .. } => "",
+    };
+    let cell = match &instruction.operation {
+        Operation::Arithmetic(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::Shift(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::Set(it) => {
+            head.push_str(tail(&it.tail));
+            scalar(&it.a, &it.b)
+        }
+        Operation::MultiplyAdd(it) => {
+            let parts = it.parts();
+            head.push_str(match parts.mode {
+                MadMode::NegateA => ":-a",
+                MadMode::NegateB => ":-b",
+                MadMode::NegateC => ":-c",
+                MadMode::Plain | MadMode::PlusOne => "",
+            });
+            scalar(&parts.a, &parts.b)
+        }
+        Operation::SimdArithmetic(it) => simd(&it.operands),
+        Operation::SimdSet(it) => simd(&it.operands),
+    };
+    (head, cell)
+}
+
+/// By the number of lanes in the mask and the kind of the selectors.
+fn simd(operands: &SimdOperands) -> usize {
+    let lanes: Vec<(u8, u8)> = operands.lanes.written().map(|(_, a, b)| (a, b)).collect();
+    let twice = lanes.iter().enumerate().any(|(at, pair)| {
+        pair.0 == pair.1 || lanes[..at].contains(pair) || operands.a == operands.b
+    });
+    let kind = if twice {
+        2
+    } else {
+        let default = Lanes::all(operands.lanes.width());
+        usize::from(operands.lanes.a() != default.a() || operands.lanes.b() != default.b())
+    };
+    3 * (lanes.len() - 1) + kind
+}
+
+/// How far an estimate must be below what ptxas makes of the instruction.
+const MARGIN: u32 = 2;
+
+/// About what a sequence costs, where it was not measured.
+fn estimate(sequence: &Sequence, target: Target) -> u32 {
+    let new = target.number >= 120;
+    let of = |opcode: Opcode| match opcode {
+        Opcode::AddSat | Opcode::SubSat if !new => 5,
+        Opcode::Sad(_) if new => 3,
+        Opcode::Dot4(..) | Opcode::Dot2(..) if target.number >= 90 => 2,
+        Opcode::Low | Opcode::High | Opcode::Extend(Type::U32) => 0,
+        Opcode::MinWide(_) | Opcode::MaxWide(_) if !new => 4,
+        Opcode::AddWide
+        | Opcode::SubWide
+        | Opcode::Product(_)
+        | Opcode::ShlWide
+        | Opcode::ShrWide(_)
+        | Opcode::SetWide(..) => 2,
+        Opcode::MulWide => 4,
+        _ => 1,
+    };
+    sequence.lines().iter().map(|line| of(line.opcode)).sum()
+}
+
+/// The measured best sequence, if a gate admits it and it means what is asked.
+fn best(
+    instruction: &Instruction,
+    cost: Cost,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let meant = semantics == Semantics::Ptxas13
+        || instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
+}
+
+/// The cheapest sequence that a gate admits and that has no video instructions:
+/// the measured one where there is one, else by estimate.
+pub(super) fn cheapest(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let cost = instruction.cost(target);
+    let measured = cost.and_then(|cost| best(instruction, cost, semantics, gate));
+    measured.filter(Sequence::is_ordinary).or_else(|| {
+        let all = candidates(instruction, semantics, gate).into_iter();
+        all.map(|(_, sequence)| sequence)
+            .filter(Sequence::is_ordinary)
+            .min_by_key(|sequence| estimate(sequence, target))
+    })
+}
+
+/// A sequence that is cheaper than what ptxas makes of an instruction; unsigned
+/// `vabsdiff4`, which is one itself, may be in it.
+pub(super) fn cheaper(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let cost = instruction.cost(target).filter(Cost::is_lower)?;
+    best(instruction, cost, semantics, gate).or_else(|| {
+        // Not measured: well below, to be sure.
+        let sequence = cheapest(instruction, target, semantics, gate)?;
+        (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
+    })
+}
+
+/// A sequence that a gate admits, and that is cheaper on each of some targets than what
+/// ptxas makes of an instruction.
+pub(crate) fn cheaper_on_all(
+    instruction: &Instruction,
+    targets: &[Target],
+    gate: Gate,
+) -> Option<Sequence> {
+    let semantics = Semantics::Ptxas13;
+    let is_cheaper = |sequence: &Sequence, target: Target| {
+        instruction.cost(target).filter(Cost::is_lower).is_some_and(|cost| {
+            best(instruction, cost, semantics, gate).as_ref() == Some(sequence)
+                || estimate(sequence, target) + MARGIN < cost.ptxas
+        })
+    };
+    let estimate_on_all =
+        |sequence: &Sequence| targets.iter().map(|&it| estimate(sequence, it)).sum::<u32>();
+    targets
+        .iter()
+        .filter_map(|&target| cheaper(instruction, target, semantics, gate))
+        .filter(|sequence| targets.iter().all(|&target| is_cheaper(sequence, target)))
+        .min_by_key(estimate_on_all)
+}
+
+/// What an instruction and this sequence for it cost, if just that was measured: the
+/// best sequence, without constants.
+pub(crate) fn cost_of(
+    instruction: &Instruction,
+    sequence: &Sequence,
+    target: Target,
+    semantics: Semantics,
+) -> Option<Cost> {
+    let cost = instruction.cost(target).filter(|_| !instruction.has_constants())?;
+    let gate = Gate { target, version: None };
+    let measured = best(instruction, cost, semantics, gate)?;
+    (measured == *sequence).then_some(cost)
+}
+
+/// Whether an instruction should stay rather than become this sequence, which means
+/// the same to ptxas 13.
+#[cfg(feature = "cli")]
+pub(crate) fn is_better_kept(
+    instruction: &Instruction,
+    sequence: &Sequence,
+    target: Target,
+    semantics: Semantics,
+) -> bool {
+    let means = |semantics| instruction.lower(semantics);
+    let Some(cost) = instruction.cost(target) else { return false };
+    if means(semantics) != means(Semantics::Ptxas13) {
+        return false;
+    }
+    match cheaper(instruction, target, semantics, Gate { target, version: None }) {
+        None => true,
+        // What is cheaper is not what is written: it has a video instruction.
+        Some(cheaper) => cheaper != *sequence && estimate(sequence, target) + MARGIN >= cost.ptxas,
+    }
+}

@@ -1,0 +1,407 @@
+//! Sequences as text.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use thiserror::Error;
+
+use super::cost;
+use super::sequence::{Arg, Class, Opcode, Sequence};
+use crate::isa::Target;
+use crate::source::line_end;
+use crate::syntax::lexer::comments;
+use crate::video::{Instruction, Register, Semantics};
+
+/// Names of registers that nothing else has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreshRegisters {
+    prefix: String,
+    /// How many were taken of each class: words, 64 bits, predicates.
+    taken: [u32; 3],
+}
+
+/// What names start with wherever no others do.
+const PREFIX: &str = "%vptx_";
+
+/// Whether a prefix occurs nowhere in a text.
+fn is_free(prefix: &str, source: &str) -> bool {
+    memchr::memmem::find(source.as_bytes(), prefix.as_bytes()).is_none()
+}
+
+/// The numbers of all prefixes such as `%vptx1_` that occur in a text.
+fn taken_numbers(source: &str) -> HashSet<u64> {
+    let stem = PREFIX.trim_end_matches('_');
+    let number = |at: usize| -> Option<u64> {
+        let rest = &source[at + stem.len()..];
+        let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
+        // As numbers are written here, without zeros before them.
+        let is_written_so = rest[digits.len()..].starts_with('_') && !digits.starts_with('0');
+        digits.parse().ok().filter(|_| is_written_so)
+    };
+    memchr::memmem::find_iter(source.as_bytes(), stem.as_bytes()).filter_map(number).collect()
+}
+
+/// Letters and types of the classes.
+const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
+
+impl FreshRegisters {
+    /// Registers whose names start with a prefix, such as `%t_`; `None` if what
+    /// starts so is no PTX identifier.
+    pub fn new(prefix: &str) -> Option<FreshRegisters> {
+        Register::new(&format!("{prefix}r0"))?;
+        Some(FreshRegisters::starting(prefix.into()))
+    }
+
+    fn starting(prefix: String) -> FreshRegisters {
+        FreshRegisters { prefix, taken: [0; 3] }
+    }
+
+    /// Registers whose names occur nowhere in a text.
+    pub fn avoiding(source: &str) -> FreshRegisters {
+        if is_free(PREFIX, source) {
+            return FreshRegisters::starting(PREFIX.into());
+        }
+        // One pass, however many are taken.
+        let taken = taken_numbers(source);
+        let mut number = 1u64;
+        while taken.contains(&number) {
+            number += 1;
+        }
+        FreshRegisters::starting(format!("%vptx{number}_"))
+    }
+
+    /// Registers of the names that [`FreshRegisters::avoiding`] takes first.
+    #[cfg(feature = "cli")]
+    pub(super) fn usual() -> FreshRegisters {
+        FreshRegisters::starting(PREFIX.into())
+    }
+
+    /// Whether those occur nowhere in a text.
+    #[cfg(feature = "cli")]
+    pub(crate) fn usual_are_free(source: &str) -> bool {
+        is_free(PREFIX, source)
+    }
+
+    /// The number, in its class, of another register.
+    fn take(&mut self, class: Class) -> u32 {
+        let taken = &mut self.taken[class_index(class)];
+        *taken += 1;
+        *taken - 1
+    }
+
+    fn push_name(&self, class: Class, number: u32, text: &mut String) {
+        text.push_str(&self.prefix);
+        // Writing to a string does not fail.
+        let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
+    }
+
+    /// The declarations of all registers that were taken, a `.reg` each.
+    pub fn declarations(&self) -> Vec<String> {
+        let taken = CLASSES.iter().zip(self.taken).filter(|(_, count)| *count > 0);
+        taken
+            .map(|((ty, letter), count)| format!(".reg {ty} {}{letter}<{count}>;", self.prefix))
+            .collect()
+    }
+
+    /// As after [`FreshRegisters::new`]: for another scope.
+    pub(super) fn reset(&mut self) {
+        self.taken = [0; 3];
+    }
+}
+
+/// Where a class stands among [`CLASSES`].
+fn class_index(class: Class) -> usize {
+    match class {
+        Class::Word => 0,
+        Class::Wide => 1,
+        Class::Predicate => 2,
+    }
+}
+
+/// No sequence for an instruction uses only what a target has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no ordinary PTX for `{instruction}` on {target}")]
+pub struct Unavailable {
+    pub(super) instruction: String,
+    pub(super) target: Target,
+}
+
+impl Instruction {
+    /// Ordinary PTX that does what the instruction does under a semantics, a
+    /// statement a line: the cheapest on the target without video instructions.
+    /// The guard stands at the last one, which alone writes `d`. The instruction's
+    /// registers must be declared as `.b32` (see [`Sequence::for_registers`]);
+    /// others are taken from `registers`, and declaring them is left to the caller.
+    ///
+    /// # Errors
+    /// When all sequences use instructions that the target does not have. For
+    /// `sm_50` and later there is always one.
+    pub fn to_ptx(
+        &self,
+        target: Target,
+        semantics: Semantics,
+        registers: &mut FreshRegisters,
+    ) -> Result<String, Unavailable> {
+        let gate = super::Gate { target, version: None };
+        let best = cost::cheapest(self, target, semantics, gate);
+        let sequence = best.ok_or_else(|| Unavailable { instruction: self.to_string(), target })?;
+        Ok(sequence.to_ptx(self, registers).join("\n"))
+    }
+}
+
+impl Sequence {
+    /// The statements that take the place of an instruction. The last one writes
+    /// `d` and has the instruction's guard; the others write registers taken from
+    /// `registers`.
+    pub fn to_ptx(&self, instruction: &Instruction, registers: &mut FreshRegisters) -> Vec<String> {
+        let numbers = self.numbers(registers);
+        let statement = |at| {
+            let mut template = Template::default();
+            template.push_statement(self, at, &numbers, registers);
+            let mut text = String::new();
+            template.fill(instruction, &Place::default(), &mut text);
+            text
+        };
+        (0..self.lines().len()).map(statement).collect()
+    }
+
+    /// The number of the register that each line writes, but for the last one.
+    fn numbers(&self, registers: &mut FreshRegisters) -> Vec<u32> {
+        let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
+        others.iter().map(|line| registers.take(line.opcode.class())).collect()
+    }
+}
+
+/// Bytes that names and white space mostly add to a template.
+const ROOM: usize = 64;
+
+/// A text with holes for what differs among instructions of one form.
+#[derive(Debug, Default)]
+pub(super) struct Template {
+    text: String,
+    /// What stands before these bytes of the text.
+    holes: Vec<(usize, Hole)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    /// The guard predicate, and a space.
+    Guard,
+    Destination,
+    Source(usize),
+    /// The start of a line, at the level of the instruction or deeper.
+    Line {
+        is_inner: bool,
+    },
+    Comment,
+}
+
+/// What stands around an instruction.
+#[derive(Debug, Default)]
+pub(super) struct Place<'s> {
+    /// The start of a line at the level of the instruction, line break included.
+    line: &'s str,
+    /// The same, one level deeper.
+    inner: &'s str,
+    comment: &'s str,
+}
+
+/// Finds places in a text.
+#[derive(Debug)]
+pub(super) struct Places {
+    line_end: &'static str,
+    /// The last offset that was asked for, and where its line starts.
+    last: (usize, usize),
+    /// What the last place was.
+    line: String,
+    inner: String,
+}
+
+/// Blanks at the start of a line that are taken for its indentation, at most.
+const DEEP: usize = 100;
+
+impl Places {
+    pub(super) fn new(source: &str) -> Places {
+        let line_end = line_end(source);
+        Places { line_end, last: (0, 0), line: line_end.into(), inner: format!("{line_end}    ") }
+    }
+
+    /// That of an instruction that starts at an offset of the text.
+    pub(super) fn find<'p>(&'p mut self, source: &str, start: u32, comment: &'p str) -> Place<'p> {
+        let (bytes, start) = (source.as_bytes(), start as usize);
+        // Many may stand on a long line.
+        let (seen, line) = if self.last.0 <= start { self.last } else { (0, 0) };
+        let line = memchr::memrchr(b'\n', &bytes[seen..start]).map_or(line, |at| seen + at + 1);
+        self.last = (start, line);
+        let blanks = bytes[line..].iter().take(DEEP).take_while(|byte| b" \t".contains(byte));
+        let indent = &source[line..line + blanks.count()];
+        // Mostly it is that of the one before.
+        if self.line[self.line_end.len()..] != *indent {
+            let level = if indent.ends_with('\t') { "\t" } else { "    " };
+            self.line.truncate(self.line_end.len());
+            self.line.push_str(indent);
+            self.inner.clone_from(&self.line);
+            self.inner.push_str(level);
+        }
+        Place { line: &self.line, inner: &self.inner, comment }
+    }
+}
+
+impl Place<'_> {
+    /// Appends the comments inside a statement, to stand before what takes its place.
+    pub(super) fn push_comments(&self, statement: &str, text: &mut String) {
+        if !statement.contains('/') {
+            return;
+        }
+        for comment in comments(statement) {
+            let comment = comment.text(statement);
+            text.push_str(comment.trim_end());
+            text.push_str(if comment.starts_with("//") { self.line } else { " " });
+        }
+    }
+}
+
+impl Template {
+    /// A statement, or a block of them with registers of its own.
+    pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
+        let mut template = Template::default();
+        registers.reset();
+        let numbers = sequence.numbers(registers);
+        if numbers.is_empty() {
+            template.push_statement(sequence, 0, &numbers, registers);
+            template.push_hole(Hole::Comment);
+            return template;
+        }
+        template.text.push('{');
+        template.push_hole(Hole::Comment);
+        for declaration in registers.declarations() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.text.push_str(&declaration);
+        }
+        for at in 0..sequence.lines().len() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.push_statement(sequence, at, &numbers, registers);
+        }
+        template.push_hole(Hole::Line { is_inner: false });
+        template.text.push('}');
+        template
+    }
+
+    /// Appends the text for an instruction.
+    pub(super) fn fill(&self, instruction: &Instruction, place: &Place<'_>, text: &mut String) {
+        text.reserve(self.text.len() + ROOM);
+        let sources = instruction.sources();
+        let mut done = 0;
+        for &(at, hole) in &self.holes {
+            text.push_str(&self.text[done..at]);
+            done = at;
+            match hole {
+                Hole::Guard => {
+                    if let Some(guard) = &instruction.guard {
+                        let not = if guard.negated { "@!" } else { "@" };
+                        text.extend([not, guard.predicate.name(), " "]);
+                    }
+                }
+                Hole::Destination => text.push_str(instruction.destination().name()),
+                Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
+                Hole::Line { is_inner } => {
+                    text.push_str(if is_inner { place.inner } else { place.line });
+                }
+                Hole::Comment => text.push_str(place.comment),
+            }
+        }
+        text.push_str(&self.text[done..]);
+    }
+
+    fn push_hole(&mut self, hole: Hole) {
+        self.holes.push((self.text.len(), hole));
+    }
+
+    fn push_statement(
+        &mut self,
+        sequence: &Sequence,
+        at: usize,
+        numbers: &[u32],
+        registers: &FreshRegisters,
+    ) {
+        let line = &sequence.lines()[at];
+        let number = numbers.get(at);
+        if number.is_none() {
+            self.push_hole(Hole::Guard);
+        }
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{} ", line.opcode);
+        if line.opcode == Opcode::High {
+            self.text.push_str("{_, ");
+        }
+        match number {
+            Some(number) => registers.push_name(line.opcode.class(), *number, &mut self.text),
+            None => self.push_hole(Hole::Destination),
+        }
+        if line.opcode == Opcode::High {
+            self.text.push('}');
+        }
+        // `vabsdiff4` is a video instruction itself: its third source does not
+        // matter, but must be a register.
+        let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
+        for (place, arg) in line.args().iter().chain(&third).enumerate() {
+            self.text.push_str(", ");
+            match *arg {
+                Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
+                Arg::Line(other) => {
+                    let other = usize::from(other);
+                    let class = sequence.lines()[other].opcode.class();
+                    registers.push_name(class, numbers[other], &mut self.text);
+                }
+                Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
+                    let _ = write!(self.text, "0x{value:04x}");
+                }
+                Arg::Constant(value) if value < 100 => {
+                    let _ = write!(self.text, "{value}");
+                }
+                Arg::Constant(value) => {
+                    let _ = write!(self.text, "0x{value:x}");
+                }
+            }
+        }
+        if let Opcode::Lop3(table) = line.opcode {
+            let _ = write!(self.text, ", 0x{table:02x}");
+        }
+        self.text.push(';');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Numbers;
+
+    #[test]
+    fn places_are_those_of_a_plain_search() {
+        let mut numbers = Numbers(3);
+        for _ in 0..300 {
+            let pieces = ["\n", "\r\n", "\t", "  ", "ret;", "é", &" ".repeat(DEEP)];
+            let count = numbers.below(40);
+            let text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let mut places = Places::new(&text);
+            let mut at = 0;
+            for _ in 0..30 {
+                // Mostly onwards.
+                at = if numbers.below(5) == 0 { 0 } else { at } + numbers.below(20);
+                if at > text.len() || !text.is_char_boundary(at) {
+                    continue;
+                }
+                let place = places.find(&text, at as u32, "");
+                let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let words = text[line..].trim_start_matches([' ', '\t']);
+                let blanks = text.len() - line - words.len();
+                let crlf = text.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
+                let indent = &text[line..line + blanks.min(DEEP)];
+                let expected = [if crlf { "\r\n" } else { "\n" }, indent].concat();
+                assert_eq!(place.line, expected, "{text:?} {at}");
+                let level = if indent.ends_with('\t') { "\t" } else { "    " };
+                assert_eq!(place.inner, expected + level, "{text:?} {at}");
+            }
+        }
+    }
+}

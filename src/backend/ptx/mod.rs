@@ -1,0 +1,189 @@
+//! Video instructions as ordinary PTX.
+//!
+//! [`candidates`] gives the sequences that compute what an instruction means
+//! under one [`Semantics`], each by another [`Strategy`]; [`Instruction::to_ptx`]
+//! writes the cheapest of them, and [`rewrite()`] does so to a whole module,
+//! where it is cheaper than what ptxas itself makes of the instruction.
+
+// Words are bit patterns: casts take their low bits.
+#![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
+
+mod cost;
+mod emit;
+mod module;
+mod parallel;
+mod sequence;
+mod words;
+
+use std::fmt;
+
+use crate::ir::Input;
+use crate::isa::{PtxVersion, Target};
+use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
+
+#[cfg(feature = "cli")]
+pub(crate) use cost::is_better_kept;
+pub use cost::{Cost, TARGETS, class};
+pub(crate) use cost::{cheaper_on_all, cost_of};
+pub use emit::{FreshRegisters, Unavailable};
+#[cfg(feature = "cli")]
+pub(crate) use module::choose;
+pub(crate) use module::{BlockWriter, gate};
+pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
+#[cfg(feature = "cli")]
+pub(crate) use module::{Found, Known, Rewriter};
+pub use sequence::{Arg, Class, Line, Opcode, Sequence};
+
+use parallel::Means;
+use words::Tactics;
+
+/// A way to compute a video instruction by ordinary ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Strategy(u8);
+
+/// Bits of a strategy on words, one value after the other.
+const SUBTRACT: u8 = 1;
+const DOT: u8 = 2;
+const PACK: u8 = 4;
+const WIDE: u8 = 8;
+/// All lanes at once, with two bits of its own.
+const PARALLEL: u8 = 16;
+const HALVES: u8 = 1;
+const ABSDIFF: u8 = 2;
+
+impl Strategy {
+    /// Every strategy.
+    pub fn all() -> impl Iterator<Item = Strategy> {
+        (0..PARALLEL + 4).map(Strategy)
+    }
+
+    /// The number in the table of costs.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Strategy> {
+        Strategy::all().find(|strategy| strategy.0 == number)
+    }
+
+    /// The sequence for an instruction under a semantics, if the strategy has one
+    /// of what a gate admits.
+    pub fn sequence(
+        self,
+        instruction: &Instruction,
+        semantics: Semantics,
+        gate: Gate,
+    ) -> Option<Sequence> {
+        self.compile(instruction, semantics).filter(|sequence| gate.admits(sequence))
+    }
+
+    fn compile(self, instruction: &Instruction, semantics: Semantics) -> Option<Sequence> {
+        let inputs = inputs(instruction);
+        if self.0 >= PARALLEL {
+            let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
+            return parallel::compile(&instruction.operation, inputs, means);
+        }
+        let tactics = Tactics {
+            subtract: self.0 & SUBTRACT != 0,
+            dot: self.0 & DOT != 0,
+            pack: self.0 & PACK != 0,
+            wide: self.0 & WIDE != 0,
+        };
+        words::compile(&instruction.lower(semantics), inputs, tactics)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (base, names): (_, &[(u8, &str)]) = if self.0 >= PARALLEL {
+            ("parallel", &[(HALVES, "16x2"), (ABSDIFF, "vabsdiff4")])
+        } else {
+            ("words", &[(SUBTRACT, "subtract"), (DOT, "dot"), (PACK, "pack"), (WIDE, "wide")])
+        };
+        f.write_str(base)?;
+        let chosen = names.iter().filter(|(bit, _)| self.0 & bit != 0);
+        chosen.map(|(_, name)| name).try_for_each(|name| write!(f, "+{name}"))
+    }
+}
+
+/// What a sequence reads in the place of each source: constants are known, and
+/// a register that stands in two places is one.
+fn inputs(instruction: &Instruction) -> [Arg; 3] {
+    let sources = instruction.sources();
+    let constants = constants(&instruction.operation);
+    [0, 1, 2].map(|at| {
+        if let Some(value) = constants[at] {
+            return Arg::Constant(value.into());
+        }
+        let first = (0..at).find(|&first| sources[at].is_some() && sources[first] == sources[at]);
+        Arg::Input(Input::ALL[first.unwrap_or(at)])
+    })
+}
+
+impl Instruction {
+    /// Whether a source is a constant.
+    pub fn has_constants(&self) -> bool {
+        constants(&self.operation).iter().any(Option::is_some)
+    }
+}
+
+/// The constants in the places `a`, `b`, `c`.
+fn constants(operation: &Operation) -> [Option<u32>; 3] {
+    let source = |source: &Source| match source {
+        Source::Immediate(immediate) => Some(immediate.value()),
+        Source::Register { .. } => None,
+    };
+    let operand = |operand: &Operand| match operand {
+        Operand::Immediate(immediate) => Some(immediate.value()),
+        Operand::Register(_) => None,
+    };
+    let third = |tail: &Tail| match tail {
+        Tail::Word => None,
+        Tail::Secondary { c, .. } | Tail::Merge { c, .. } => operand(c),
+    };
+    match operation {
+        Operation::Arithmetic(it) => [source(&it.a), source(&it.b), third(&it.tail)],
+        Operation::Shift(it) => [source(&it.a), source(&it.b), third(&it.tail)],
+        Operation::Set(it) => [source(&it.a), source(&it.b), third(&it.tail)],
+        Operation::MultiplyAdd(it) => {
+            let parts = it.parts();
+            [source(&parts.a), source(&parts.b), operand(&parts.c)]
+        }
+        Operation::SimdArithmetic(_) | Operation::SimdSet(_) => [None; 3],
+    }
+}
+
+/// What the text of a module may use: instructions of its own `.target` and
+/// `.version`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The `.target`.
+    pub target: Target,
+    /// The `.version`; the newest if `None`.
+    pub version: Option<PtxVersion>,
+}
+
+impl Gate {
+    fn admits(self, sequence: &Sequence) -> bool {
+        let (target, version) = sequence.requirement();
+        target.number <= self.target.number && self.version.is_none_or(|own| version <= own)
+    }
+}
+
+/// The sequences that compute an instruction under a semantics, each once, with
+/// the first strategy that gives it.
+pub fn candidates(
+    instruction: &Instruction,
+    semantics: Semantics,
+    gate: Gate,
+) -> Vec<(Strategy, Sequence)> {
+    let mut found: Vec<(Strategy, Sequence)> = Vec::new();
+    for strategy in Strategy::all() {
+        if let Some(sequence) = strategy.sequence(instruction, semantics, gate)
+            && found.iter().all(|(_, other)| *other != sequence)
+        {
+            found.push((strategy, sequence));
+        }
+    }
+    found
+}

@@ -1,0 +1,324 @@
+//! Whole modules.
+
+use thiserror::Error;
+
+use super::cost::{self, Cost};
+use super::emit::{Places, Template};
+use super::{FreshRegisters, Gate, Sequence};
+use crate::diagnostic::{Edit, apply};
+use crate::hash::Map;
+use crate::isa::{PtxVersion, Target, WordRegisters};
+use crate::module::{Module, VideoStatement};
+use crate::source::Span;
+use crate::video::{Instruction, Operation, Semantics};
+
+/// How to rewrite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RewriteOptions {
+    /// The target that costs are counted for; the module's own if `None`.
+    pub target: Option<Target>,
+    /// What instructions are to compute: by default what the code of ptxas 13
+    /// does now.
+    pub semantics: Semantics,
+    /// Rewrite what does not become cheaper, too: for tools that lack the
+    /// instructions.
+    pub all: bool,
+    /// Write each original as a comment.
+    pub comments: bool,
+}
+
+impl Default for RewriteOptions {
+    fn default() -> RewriteOptions {
+        RewriteOptions { target: None, semantics: Semantics::Ptxas13, all: false, comments: false }
+    }
+}
+
+impl RewriteOptions {
+    /// These options with a target that overrides the module's.
+    #[must_use]
+    pub fn with_target(mut self, target: Option<Target>) -> RewriteOptions {
+        self.target = target;
+        self
+    }
+
+    /// These options with another semantics.
+    #[must_use]
+    pub fn with_semantics(mut self, semantics: Semantics) -> RewriteOptions {
+        self.semantics = semantics;
+        self
+    }
+
+    /// These options, rewriting all or only what becomes cheaper.
+    #[must_use]
+    pub fn with_all(mut self, all: bool) -> RewriteOptions {
+        self.all = all;
+        self
+    }
+
+    /// These options, with or without the originals as comments.
+    #[must_use]
+    pub fn with_comments(mut self, comments: bool) -> RewriteOptions {
+        self.comments = comments;
+        self
+    }
+}
+
+/// Why a module is not rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RewriteError {
+    /// What is cheaper depends on the target.
+    #[error("the module has no `.target`, and none is given")]
+    NoTarget,
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Ordinary PTX takes its place.
+    Rewritten(Sequence),
+    /// It stays: nothing is cheaper.
+    Kept,
+    /// It stays, although it should not: the module's `.target` or `.version`
+    /// has no instructions that would do.
+    Unavailable,
+}
+
+/// A video instruction of a module that was rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<'m> {
+    /// Where it stands, from guard or mnemonic to `;`.
+    pub span: Span,
+    /// The instruction.
+    pub instruction: &'m Instruction,
+    /// The target that costs are counted for.
+    pub target: Target,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// Its cost on the target, and that of what takes its place, where just that was
+    /// measured.
+    pub cost: Option<Cost>,
+    /// The semantics under which it would have to compute something else.
+    pub differs: Vec<Semantics>,
+}
+
+/// A module with ordinary PTX in the place of video instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten<'m> {
+    source: &'m str,
+    edits: Vec<Edit>,
+    /// Every legal video instruction, in order.
+    pub changes: Vec<Change<'m>>,
+}
+
+impl Rewritten<'_> {
+    /// The replacements, one for each statement that was rewritten, in order.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+
+    /// The text. Beside the statements that were rewritten it is that of the
+    /// module, byte for byte.
+    pub fn text(&self) -> String {
+        apply(self.source, &self.edits)
+    }
+}
+
+/// Puts ordinary PTX in the place of each legal video instruction of a module
+/// for which it is cheaper on the target, or which would compute something else
+/// under ptxas 13 than the semantics asks for.
+///
+/// A single instruction takes the place as it is; more of them stand in a block
+/// with registers of its own, whose names occur nowhere in the module. Guards
+/// are kept, at the one instruction that writes `d`; comments inside an
+/// instruction stand before what takes its place.
+///
+/// # Errors
+/// When neither the options nor the module name a target.
+pub fn rewrite<'m>(
+    module: &'m Module<'_>,
+    options: &RewriteOptions,
+) -> Result<Rewritten<'m>, RewriteError> {
+    let (mut edits, mut changes, mut text) = (Vec::new(), Vec::new(), String::new());
+    Rewriter::new(options).each(module, &mut text, |found, text| {
+        let Found { span, instruction, target, known } = found;
+        let Known { outcome, cost, differs } = known.clone();
+        if let Outcome::Rewritten(_) = outcome {
+            edits.push(Edit::replace(span, text.as_str()));
+            text.clear();
+        }
+        changes.push(Change { span, instruction, target, outcome, cost, differs });
+    })?;
+    Ok(Rewritten { source: module.source(), edits, changes })
+}
+
+/// Finds what becomes of instructions, most of which are like others.
+pub(crate) struct Rewriter<'o> {
+    options: &'o RewriteOptions,
+    /// Of each form, with a guard or without, for registers that are declared so.
+    forms: Map<(Operation, bool, WordRegisters), (Known, Option<Template>)>,
+    registers: Option<FreshRegisters>,
+}
+
+/// What becomes of an instruction.
+pub(crate) struct Found<'r, 'm> {
+    pub(crate) span: Span,
+    pub(crate) instruction: &'m Instruction,
+    pub(crate) target: Target,
+    pub(crate) known: &'r Known,
+}
+
+impl<'o> Rewriter<'o> {
+    pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
+        Rewriter { options, forms: Map::default(), registers: None }
+    }
+
+    /// For several modules, all under the same gates, in none of which anything has
+    /// the usual names.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
+        Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn options(&self) -> &RewriteOptions {
+        self.options
+    }
+
+    /// Does something for each legal video instruction of a module, having appended
+    /// what takes its place, if anything.
+    pub(crate) fn each<'m>(
+        &mut self,
+        module: &'m Module<'_>,
+        text: &mut String,
+        mut work: impl FnMut(Found<'_, 'm>, &mut String),
+    ) -> Result<(), RewriteError> {
+        let Rewriter { options, forms, registers: fresh } = self;
+        let (source, own) = (module.source(), module.target());
+        let mut places = Places::new(source);
+        for statement in module.statements() {
+            let &VideoStatement { span, instruction: Some(ref instruction), registers } = statement
+            else {
+                continue;
+            };
+            let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
+            let gate = gate(target, own, module.version());
+            let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
+            let (known, template) = forms.entry(form).or_insert_with(|| {
+                let known = Known::new(instruction, registers, target, gate, options);
+                let Outcome::Rewritten(sequence) = &known.outcome else {
+                    return (known, None);
+                };
+                let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
+                let template = Template::block(sequence, fresh);
+                (known, Some(template))
+            });
+            if let Some(template) = template {
+                // Block comments, as more may stand on the line.
+                let comment = options.comments.then(|| format!(" /* {instruction} */"));
+                let comment = comment.as_deref().unwrap_or_default();
+                let place = places.find(source, span.start, comment);
+                place.push_comments(span.text(source), text);
+                template.fill(instruction, &place, text);
+            }
+            work(Found { span, instruction, target, known }, text);
+        }
+        Ok(())
+    }
+}
+
+/// What holds for an instruction whatever its registers are called.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) outcome: Outcome,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) differs: Vec<Semantics>,
+}
+
+impl Known {
+    fn new(
+        instruction: &Instruction,
+        registers: WordRegisters,
+        target: Target,
+        gate: Gate,
+        options: &RewriteOptions,
+    ) -> Known {
+        let program = instruction.lower(options.semantics);
+        let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
+        let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
+        let cost = match &mut outcome {
+            Outcome::Rewritten(sequence) => {
+                let cost = cost::cost_of(instruction, sequence, target, options.semantics);
+                *sequence = sequence.for_registers(registers);
+                cost
+            }
+            Outcome::Kept | Outcome::Unavailable => instruction.cost(target),
+        };
+        Known {
+            outcome,
+            cost,
+            differs: others.filter(|other| instruction.lower(*other) != program).collect(),
+        }
+    }
+}
+
+/// What the text may use: instructions that its own `.target` and the one it is
+/// assembled for have.
+pub(crate) fn gate(target: Target, own: Option<Target>, version: Option<PtxVersion>) -> Gate {
+    let target = own.filter(|own| own.number < target.number).unwrap_or(target);
+    Gate { target, version }
+}
+
+/// What to do with an instruction.
+pub(crate) fn choose(
+    instruction: &Instruction,
+    target: Target,
+    gate: Gate,
+    semantics: Semantics,
+    all: bool,
+) -> Outcome {
+    let meant = semantics == Semantics::Ptxas13
+        || instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    let rewritten = |sequence: Option<Sequence>| match sequence {
+        Some(sequence) => Outcome::Rewritten(sequence),
+        None => Outcome::Unavailable,
+    };
+    if all || !meant {
+        return rewritten(cost::cheapest(instruction, target, semantics, gate));
+    }
+    match cost::cheaper(instruction, target, semantics, gate) {
+        Some(sequence) => Outcome::Rewritten(sequence),
+        None => Outcome::Kept,
+    }
+}
+
+/// Writes what takes the place of instructions in a text.
+pub(crate) struct BlockWriter {
+    registers: FreshRegisters,
+    places: Places,
+}
+
+impl BlockWriter {
+    /// For a text.
+    pub(crate) fn new(source: &str) -> BlockWriter {
+        BlockWriter { registers: FreshRegisters::avoiding(source), places: Places::new(source) }
+    }
+
+    /// A statement, or a block of them, for an instruction that stands somewhere in
+    /// the text.
+    pub(crate) fn block(
+        &mut self,
+        source: &str,
+        span: Span,
+        instruction: &Instruction,
+        sequence: &Sequence,
+    ) -> String {
+        let template = Template::block(sequence, &mut self.registers);
+        let mut text = String::new();
+        let place = self.places.find(source, span.start, "");
+        place.push_comments(span.text(source), &mut text);
+        template.fill(instruction, &place, &mut text);
+        text
+    }
+}

@@ -1,0 +1,110 @@
+//! What to check against.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::diagnostic::RuleSet;
+use crate::isa::{PtxVersion, Target};
+
+/// Which rules decide between error and no error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// The manual. What ptxas accepts beyond it is a warning or an error.
+    #[default]
+    Documented,
+    /// The shipping assembler: an error is what it rejects.
+    Ptxas,
+}
+
+/// A name that no dialect has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no dialect: `documented` or `ptxas`")]
+pub struct UnknownDialect(String);
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    /// # Errors
+    /// When the text is neither `documented` nor `ptxas`.
+    fn from_str(text: &str) -> Result<Dialect, UnknownDialect> {
+        match text {
+            "documented" => Ok(Dialect::Documented),
+            "ptxas" => Ok(Dialect::Ptxas),
+            _ => Err(UnknownDialect(text.into())),
+        }
+    }
+}
+
+/// What language a text is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// PTX, whole modules or bare statements.
+    #[default]
+    Ptx,
+    /// CUDA, `OpenCL` or C++, of which the PTX in `asm` is checked.
+    Cuda,
+}
+
+/// How to check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    /// What a text is read as; a [`Module`](crate::Module) is always PTX.
+    pub language: Language,
+    /// The rules.
+    pub dialect: Dialect,
+    /// A target to check against, instead of the module's own.
+    pub target: Option<Target>,
+    /// The targets that a text is built for, if these are all; they count instead of
+    /// `target`. What is found holds for some of them, and what a fix writes for each.
+    pub targets: Vec<Target>,
+    /// A PTX version to check against, instead of the module's own.
+    pub ptx_version: Option<PtxVersion>,
+    /// What to report.
+    pub rules: RuleSet,
+}
+
+impl CheckOptions {
+    /// These options for another language.
+    #[must_use]
+    pub fn with_language(mut self, language: Language) -> CheckOptions {
+        self.language = language;
+        self
+    }
+
+    /// These options with another dialect.
+    #[must_use]
+    pub fn with_dialect(mut self, dialect: Dialect) -> CheckOptions {
+        self.dialect = dialect;
+        self
+    }
+
+    /// These options with a target that overrides the module's.
+    #[must_use]
+    pub fn with_target(mut self, target: Option<Target>) -> CheckOptions {
+        self.target = target;
+        self
+    }
+
+    /// These options with all the targets that a text is built for.
+    #[must_use]
+    pub fn with_targets(mut self, targets: Vec<Target>) -> CheckOptions {
+        self.targets = targets;
+        self
+    }
+
+    /// These options with other rules in force.
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleSet) -> CheckOptions {
+        self.rules = rules;
+        self
+    }
+
+    /// These options with a PTX version that overrides the module's.
+    #[must_use]
+    pub fn with_ptx_version(mut self, version: Option<PtxVersion>) -> CheckOptions {
+        self.ptx_version = version;
+        self
+    }
+}

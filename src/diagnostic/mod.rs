@@ -1,0 +1,284 @@
+//! Findings: what is wrong, where, and what to write instead.
+
+mod code;
+mod rule_set;
+mod table;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::source::Span;
+
+pub use code::Code;
+pub use rule_set::{RuleSet, Selector};
+pub use table::table;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Severity {
+    /// Worth knowing; nothing to change.
+    Note,
+    /// Accepted, but not as documented, or not what it seems.
+    Warning,
+    /// Not PTX.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// A finding. Spans are byte offsets into the text that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// The rule; `vptx explain CODE` tells about it.
+    pub code: Code,
+    /// How bad it is, in the dialect that was checked.
+    pub severity: Severity,
+    /// The exact token or tokens at fault.
+    pub span: Span,
+    /// What is wrong, in a sentence without a full stop.
+    pub message: String,
+    /// A few words to stand under the token; may be empty.
+    pub label: String,
+    /// What is allowed there, or what to write.
+    pub help: Option<String>,
+    /// Other places that matter.
+    pub labels: Vec<Label>,
+    /// Ways to mend it.
+    pub fixes: Vec<Fix>,
+    /// The statement it is about, if it is about one: comments beside that can
+    /// suppress it.
+    pub statement: Option<Span>,
+}
+
+impl Diagnostic {
+    /// A finding with its rule's usual severity and nothing but a message, in which
+    /// long tokens are quoted in part.
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity: code.severity(),
+            span,
+            message: bounded(message.into()),
+            label: String::new(),
+            help: None,
+            labels: Vec::new(),
+            fixes: Vec::new(),
+            statement: None,
+        }
+    }
+
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = bounded(label.into());
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(bounded(help.into()));
+        self
+    }
+
+    pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: bounded(text.into()) });
+        self
+    }
+
+    pub(crate) fn fix(
+        mut self,
+        applicability: Applicability,
+        title: impl Into<String>,
+        edits: Vec<Edit>,
+    ) -> Diagnostic {
+        self.fixes.push(Fix { title: bounded(title.into()), applicability, edits });
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl miette::Diagnostic for Diagnostic {
+    fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.severity {
+            Severity::Note => miette::Severity::Advice,
+            Severity::Warning => miette::Severity::Warning,
+            Severity::Error => miette::Severity::Error,
+        })
+    }
+
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.help.as_ref().map(|help| Box::new(help) as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        let text = (!self.label.is_empty()).then(|| self.label.clone());
+        let primary = miette::LabeledSpan::new_primary_with_span(text, self.span.range());
+        let others = self.labels.iter().map(|label| {
+            miette::LabeledSpan::new_with_span(Some(label.text.clone()), label.span.range())
+        });
+        Some(Box::new(std::iter::once(primary).chain(others)))
+    }
+}
+
+/// How many characters of a token are quoted.
+const QUOTED: usize = 80;
+/// How many characters a text about a finding has.
+const TEXT: usize = 1000;
+
+/// The text with the middle left out of what stands between backquotes, if that is
+/// long, and then of the whole: a token of a megabyte says no more than its start and
+/// end, and there may be thousands.
+pub(crate) fn bounded(text: String) -> String {
+    if text.len() <= QUOTED {
+        return text;
+    }
+    let pieces = text.split('`').enumerate();
+    // Quotes open before every second piece.
+    let pieces =
+        pieces.map(|(at, piece)| if at % 2 == 1 { shortened(piece, QUOTED) } else { piece.into() });
+    let quoted = pieces.collect::<Vec<_>>().join("`");
+    shortened(&quoted, TEXT).into_owned()
+}
+
+/// The text itself, or its start and end with `…` between, `most` characters in all.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.chars().nth(most).is_none() {
+        return text.into();
+    }
+    let (before, after) = (most - most / 4 - 1, most / 4);
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    let end = starts.nth(before).unwrap_or(text.len());
+    let start = starts.rev().nth(after - 1).unwrap_or(end);
+    format!("{}…{}", &text[..end], &text[start..]).into()
+}
+
+/// Another place that matters to a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Label {
+    /// Where it is.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub span: Span,
+    /// What it has to do with the finding.
+    pub text: String,
+}
+
+/// A way to mend a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Fix {
+    /// What it does, as an order.
+    pub title: String,
+    /// Whether a tool may apply it unasked.
+    pub applicability: Applicability,
+    /// Replacements, in the order of the text, not overlapping.
+    pub edits: Vec<Edit>,
+}
+
+impl Fix {
+    /// The text with the fix made.
+    pub fn apply(&self, source: &str) -> String {
+        apply(source, &self.edits)
+    }
+}
+
+/// A text with edits made, which are in order and do not overlap.
+pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
+    let mut edited = String::with_capacity(source.len());
+    let mut at = 0;
+    for edit in edits {
+        edited.push_str(&source[at..edit.span.start as usize]);
+        edited.push_str(&edit.replacement);
+        at = edit.span.end as usize;
+    }
+    edited.push_str(&source[at..]);
+    edited
+}
+
+/// Whether a tool may apply a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+pub enum Applicability {
+    /// The meaning stays what ptxas makes of it now.
+    Safe,
+    /// Probably what was meant, but the meaning may change.
+    Unsafe,
+    /// To be shown only.
+    DisplayOnly,
+}
+
+/// A replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Edit {
+    /// What is replaced.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub span: Span,
+    /// By what.
+    pub replacement: String,
+}
+
+impl Edit {
+    /// Replaces a span.
+    pub fn replace(span: Span, replacement: impl Into<String>) -> Edit {
+        Edit { span, replacement: replacement.into() }
+    }
+
+    /// Removes a span.
+    pub fn remove(span: Span) -> Edit {
+        Edit::replace(span, "")
+    }
+
+    /// Inserts text.
+    pub fn insert(at: u32, text: impl Into<String>) -> Edit {
+        Edit::replace(Span::at(at), text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_quotes_are_shortened_and_nothing_else() {
+        let long = "x".repeat(81);
+        let prose = "word ".repeat(30);
+        assert_eq!(bounded(prose.clone()), prose);
+        let most = format!("`{}` and `{}`", "é".repeat(80), "→".repeat(80));
+        assert_eq!(bounded(most.clone()), most);
+        let quote = format!("{}…{}", "x".repeat(59), "x".repeat(20));
+        assert_eq!(
+            bounded(format!("`{long}` {prose} `{long}`")),
+            format!("`{quote}` {prose} `{quote}`")
+        );
+        assert_eq!(quote.chars().count(), QUOTED);
+        // The start and the end are those of the token.
+        let token: String = ('\u{4e00}'..).take(5000).collect();
+        let shown = bounded(format!("`{token}`"));
+        let (start, end) = shown.trim_matches('`').split_once('…').expect("an ellipsis");
+        assert!(token.starts_with(start) && token.ends_with(end));
+        assert_eq!(start.chars().count() + end.chars().count(), QUOTED - 1);
+        // Without quotes, or with many.
+        for text in ["y".repeat(100_000), "`z`".repeat(100_000), "`".repeat(100_000)] {
+            assert_eq!(bounded(text).chars().count(), TEXT);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Which rules are in force.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Code, Severity};
+
+/// A set of rules.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RuleSet(u128);
+
+const _: () = assert!(Code::ALL.len() <= 128);
+
+impl RuleSet {
+    /// No rule.
+    pub const NONE: RuleSet = RuleSet(0);
+
+    /// Every rule.
+    pub const ALL: RuleSet = RuleSet(u128::MAX >> (128 - Code::ALL.len()));
+
+    /// The rules that hold unless one says otherwise.
+    pub const DEFAULT: RuleSet = {
+        let mut set = RuleSet::NONE;
+        let mut at = 0;
+        while at < Code::ALL.len() {
+            if Code::ALL[at].default() {
+                set = set.with(Code::ALL[at]);
+            }
+            at += 1;
+        }
+        set
+    };
+
+    /// Those whose findings are errors.
+    pub const ERRORS: RuleSet = {
+        let mut set = RuleSet::NONE;
+        let mut at = 0;
+        while at < Code::ALL.len() {
+            if matches!(Code::ALL[at].severity(), Severity::Error) {
+                set = set.with(Code::ALL[at]);
+            }
+            at += 1;
+        }
+        set
+    };
+
+    /// Whether a rule is in it.
+    pub const fn contains(self, code: Code) -> bool {
+        self.0 >> code as u8 & 1 == 1
+    }
+
+    /// The set with a rule more.
+    #[must_use]
+    pub const fn with(self, code: Code) -> RuleSet {
+        RuleSet(self.0 | 1 << code as u8)
+    }
+
+    /// The rules of both sets.
+    #[must_use]
+    pub const fn union(self, other: RuleSet) -> RuleSet {
+        RuleSet(self.0 | other.0)
+    }
+
+    /// The set that a choice makes of this one. `select` stands in its place and
+    /// `extend` adds to it; `ignore` takes rules away. Where several of them name a
+    /// rule, the longest wins, so that `V5` may be ignored but `V501` selected;
+    /// among equals `ignore` does.
+    #[must_use]
+    pub fn choose(
+        self,
+        select: Option<&[Selector]>,
+        extend: &[Selector],
+        ignore: &[Selector],
+    ) -> RuleSet {
+        let mut set = RuleSet::NONE;
+        for &code in Code::ALL {
+            let length = |selectors: &[Selector]| {
+                selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
+            };
+            // What holds already is less than any word of it.
+            let default = select.is_none() && self.contains(code);
+            let wanted = length(select.unwrap_or_default()).max(length(extend));
+            let unwanted = length(ignore);
+            let on = match (wanted, unwanted) {
+                (Some(wanted), Some(unwanted)) => wanted > unwanted,
+                (Some(_), None) => true,
+                (None, unwanted) => default && unwanted.is_none(),
+            };
+            if on {
+                set = set.with(code);
+            }
+        }
+        set
+    }
+}
+
+impl Default for RuleSet {
+    fn default() -> RuleSet {
+        RuleSet::DEFAULT
+    }
+}
+
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(Code::ALL.iter().filter(|code| self.contains(**code))).finish()
+    }
+}
+
+/// A code, the start of some codes, or all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector(String);
+
+impl Selector {
+    /// Whether it names every rule.
+    pub(crate) fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it names a rule.
+    pub fn matches(&self, code: Code) -> bool {
+        code.text().starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "ALL" } else { &self.0 })
+    }
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    /// # Errors
+    /// A message, when the text selects no rule.
+    fn from_str(text: &str) -> Result<Selector, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("a rule is missing".into());
+        }
+        let upper = text.to_ascii_uppercase();
+        if upper == "ALL" {
+            return Ok(Selector(String::new()));
+        }
+        if let Some(code) = Code::find(text) {
+            return Ok(Selector(code.text().into()));
+        }
+        let selector = Selector(upper);
+        if Code::ALL.iter().any(|code| selector.matches(*code)) {
+            return Ok(selector);
+        }
+        let names = || Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
+        Err(match crate::source::nearest(text, names()) {
+            Some(meant) => format!("`{text}` selects no rule; did you mean `{meant}`?"),
+            None => format!(
+                "`{text}` selects no rule: write a code such as `V501`, the start of some such as \
+                 `V5`, a name, or `ALL`; `vptx explain` lists them"
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selectors(text: &str) -> Vec<Selector> {
+        text.split_whitespace().map(|one| one.parse().expect("a selector")).collect()
+    }
+
+    fn chosen(select: Option<&str>, extend: &str, ignore: &str) -> RuleSet {
+        let select = select.map(selectors);
+        RuleSet::DEFAULT.choose(select.as_deref(), &selectors(extend), &selectors(ignore))
+    }
+
+    #[test]
+    fn the_longest_word_wins() {
+        assert_eq!(chosen(None, "", ""), RuleSet::DEFAULT);
+        assert_eq!(chosen(Some("ALL"), "", ""), RuleSet::ALL);
+        assert_eq!(chosen(None, "ALL", ""), RuleSet::ALL);
+        assert_eq!(chosen(None, "", "ALL"), RuleSet::NONE);
+        assert_eq!(chosen(Some("V5"), "", "V5"), RuleSet::NONE);
+        let one = chosen(Some("V501"), "", "V5");
+        assert_eq!(one, RuleSet::NONE.with(Code::V501));
+        let others = chosen(Some("v5"), "", "result-differs");
+        assert!(!others.contains(Code::V501) && others.contains(Code::V502));
+        assert!(!others.contains(Code::V101));
+        let more = chosen(None, "V601", "V1");
+        assert!(more.contains(Code::V601) && !more.contains(Code::V101));
+        assert!(more.contains(Code::V201) && !more.contains(Code::V504));
+    }
+
+    #[test]
+    fn words_that_select_nothing_are_refused() {
+        assert!("V50l".parse::<Selector>().is_err_and(|error| error.contains("did you mean")));
+        assert!("V9".parse::<Selector>().is_err());
+        assert!("".parse::<Selector>().is_err());
+        assert!("result-difers".parse::<Selector>().is_err_and(|it| it.contains("result-differs")));
+    }
+}

@@ -1,0 +1,104 @@
+//! Running a program on columns of inputs.
+//!
+//! The first call makes a plan: a few kernels, each one loop that does what
+//! several steps say. Inputs go through several kernels in chunks, so that what
+//! is in between stays in the cache nearest the core. The few programs that
+//! need more than 64 bits, of `vshl` and `vmad`, have no plan: each input goes
+//! through the interpreter.
+
+mod kernel;
+mod lanes;
+mod plan;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod vectors;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
+use super::{Input, Program};
+use kernel::GRAIN;
+use plan::Plan;
+use vectors::Wide;
+
+/// A column, of a whole number of grains.
+type Words = [u32];
+
+/// The plan of a program, made when it is first needed. It follows from the
+/// steps, so it has no part in comparisons.
+#[derive(Default)]
+pub(super) struct PlanOnce(OnceLock<Option<Plan>>);
+
+impl Clone for PlanOnce {
+    fn clone(&self) -> PlanOnce {
+        PlanOnce::default()
+    }
+}
+
+impl PartialEq for PlanOnce {
+    fn eq(&self, _: &PlanOnce) -> bool {
+        true
+    }
+}
+
+impl Eq for PlanOnce {}
+
+impl Hash for PlanOnce {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl fmt::Debug for PlanOnce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PlanOnce")
+    }
+}
+
+impl Program {
+    /// The new values of `d` for columns of source words.
+    ///
+    /// # Panics
+    /// If the columns have different lengths.
+    pub fn eval_batch(&self, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) {
+        assert!(
+            a.len() == d.len() && b.len() == d.len() && c.len() == d.len(),
+            "the columns must have the same length"
+        );
+        let Some(plan) = self.plan.0.get_or_init(|| Plan::new(&self.steps)) else {
+            for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
+                *d = self.eval(a, b, c);
+            }
+            return;
+        };
+        // Wide vectors mostly lie across lines of the cache, unless they are aligned.
+        let aligned = Wide::new().is_some() && d.len() >= LONG;
+        let head = if aligned { d.as_ptr().align_offset(LINE) } else { 0 };
+        let whole = (d.len() - head) / GRAIN * GRAIN;
+        let parts = [0..head, head..head + whole, head + whole..d.len()];
+        let [first, middle, last] = parts.map(|part| [a, b, c].map(|column| &column[part.clone()]));
+        let (d_first, d) = d.split_at_mut(head);
+        let (d_middle, d_last) = d.split_at_mut(whole);
+        plan.run(middle, d_middle);
+        for (columns, d) in [(first, d_first), (last, d_last)] {
+            if !d.is_empty() {
+                let [a, b, c] = columns.map(padded);
+                let mut words = [0; GRAIN];
+                plan.run([&a, &b, &c], &mut words);
+                d.copy_from_slice(&words[..d.len()]);
+            }
+        }
+    }
+}
+
+/// Words from which on aligning them pays.
+const LONG: usize = 1024;
+
+/// Bytes in a line of the cache.
+const LINE: usize = 64;
+
+fn padded(rest: &[u32]) -> [u32; GRAIN] {
+    let mut words = [0; GRAIN];
+    words[..rest.len()].copy_from_slice(rest);
+    words
+}

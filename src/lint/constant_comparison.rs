@@ -1,0 +1,35 @@
+//! V505: comparisons that are settled.
+
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::isa::{Role, Sources};
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V505], documented: false, find };
+
+fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
+    let settled = memo.facts(subject.instruction)?.settled();
+    let (_, holds) = *settled.first()?;
+    let compare = subject.instruction.modifier(Role::Compare)?;
+    let span = subject.modifier(compare.text())?;
+    let verdict = if holds { "always true" } else { "always false" };
+    let sources = subject.instruction.form().sources;
+    let (message, help) = if sources == Sources::Scalar {
+        let constant = subject.instruction.sources()[..2].contains(&None);
+        let help = if constant {
+            "the types and parts of the sources leave no other outcome"
+        } else {
+            "a value is compared with itself"
+        };
+        (format!("this comparison is {verdict}"), help.to_string())
+    } else {
+        let lanes: Vec<String> = settled.iter().map(|(lane, _)| lane.to_string()).collect();
+        let lanes = match lanes.as_slice() {
+            [one] => format!("lane {one}"),
+            [rest @ .., last] => format!("lanes {} and {last}", rest.join(", ")),
+            [] => return None,
+        };
+        let help = "there both sources take the same lane of one register".to_string();
+        (format!("this comparison is {verdict} in {lanes}"), help)
+    };
+    Some(Diagnostic::new(Code::V505, span, message).label(verdict).help(help))
+}

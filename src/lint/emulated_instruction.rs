@@ -1,0 +1,94 @@
+//! V601: ptxas needs more machine instructions than an equivalent does.
+
+use super::{Memo, Rule, Subject};
+use crate::backend::ptx::{cheaper_on_all, cost_of, gate};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::isa::Target;
+use crate::video::Semantics;
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
+
+/// Lines of the replacement that are shown.
+const SHOWN: usize = 12;
+
+fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
+    let Subject { instruction, targets, place, .. } = subject;
+    let oldest = *targets.iter().min_by_key(|target| target.number)?;
+    let gate = gate(oldest, place.own, place.version);
+    let sequence = cheaper_on_all(instruction, targets, gate)?;
+    let program = instruction.lower(Semantics::Ptxas13);
+    let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
+    // With constants, ptxas makes no more of it than with registers.
+    let most = if instruction.has_constants() { "at most " } else { "" };
+    let costs = targets.iter().filter_map(|&target| {
+        let written = cost_of(instruction, &sequence, target, Semantics::Ptxas13);
+        let ptxas = instruction.cost(target)?.ptxas;
+        Some(Group { targets: vec![target], ptxas, written: written.map(|cost| cost.rewritten) })
+    });
+    let groups = grouped(costs);
+    let label = match groups.as_slice() {
+        [one] => format!("{most}{} machine instructions", one.ptxas),
+        _ => "more machine instructions than needed".into(),
+    };
+    let groups: Vec<String> = groups.iter().map(|group| group.text(most)).collect();
+    let message = format!("emulated: ptxas 13.5 emits {}", groups.join("; "));
+    let sequence = sequence.for_registers(place.registers);
+    let block = memo.block(place.statement, instruction, &sequence);
+    let mut help = format!("an equivalent:\n{}", shown(&block));
+    if !same {
+        help += "\nas ptxas 13 computes it; the manual or older ptxas mean something else";
+    }
+    let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
+    let edits = vec![Edit::replace(place.statement, block)];
+    let diagnostic = Diagnostic::new(Code::V601, place.statement, message).label(label);
+    Some(diagnostic.help(help).fix(applicability, "write it as ordinary PTX", edits))
+}
+
+/// Targets on which an instruction and its equivalent cost the same.
+struct Group {
+    targets: Vec<Target>,
+    ptxas: u32,
+    /// `None` where that was not measured: the module's version lacks what is best, or
+    /// there are constants.
+    written: Option<u32>,
+}
+
+impl Group {
+    fn text(&self, most: &str) -> String {
+        let targets: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
+        let (ptxas, targets) = (self.ptxas, targets.join(", "));
+        let native = format!("{most}{ptxas} machine instructions on {targets}");
+        match self.written {
+            Some(written) => format!("{native}, an equivalent of {written} exists"),
+            None => format!("{native}, an equivalent is estimated to need fewer"),
+        }
+    }
+}
+
+/// Those that cost the same as one.
+fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for one in each {
+        let same = |group: &&mut Group| (group.ptxas, group.written) == (one.ptxas, one.written);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.targets.extend(one.targets),
+            None => groups.push(one),
+        }
+    }
+    groups
+}
+
+/// The first lines of a block, without the indentation that it has in its place.
+fn shown(block: &str) -> String {
+    let lines = || block.lines();
+    let indented = |line: &str| line.len() - line.trim_start().len();
+    // The first one stands behind what its place has.
+    let common = lines().skip(1).map(indented).min().unwrap_or(0);
+    let mut shown: Vec<&str> =
+        lines().map(|line| line.get(common.min(indented(line))..).unwrap_or(line)).collect();
+    if shown.len() > SHOWN {
+        shown.truncate(SHOWN);
+        shown.push("…");
+    }
+    shown.join("\n").replace('\t', "    ")
+}

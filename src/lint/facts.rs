@@ -1,0 +1,250 @@
+//! What ranges and witnesses tell of an instruction, whatever its registers are
+//! called.
+
+use std::cell::OnceCell;
+
+use crate::ir::{Input, Op, Program};
+use crate::isa::{Compare, Part, Role, SecondaryOp, Sources};
+use crate::video::{
+    Agreement, Instruction, MadMode, MultiplyAdd, Operand, Operation, Semantics, Set, SimdSet,
+    SimdTail, Source, Tail, Witness,
+};
+
+/// What is known of a form; each fact is found when it is asked for.
+#[derive(Debug)]
+pub(super) struct Facts {
+    form: Instruction,
+    difference: OnceCell<Option<Difference>>,
+    saturation: OnceCell<Option<Saturation>>,
+    settled: OnceCell<Vec<(usize, bool)>>,
+    secondary: OnceCell<Option<Ineffective>>,
+}
+
+/// A result of ptxas that is not the manual's.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) semantics: Semantics,
+    pub(super) witness: Witness,
+}
+
+/// At which ends of its range `.sat` can clamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saturation {
+    Never,
+    Below,
+    Above,
+    Both,
+}
+
+/// Why a secondary operation decides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ineffective {
+    /// The result is the primary operation's.
+    Passes,
+    /// The result is always `c`.
+    AlwaysThird,
+}
+
+impl Facts {
+    pub(super) fn new(form: Operation) -> Facts {
+        Facts {
+            form: Instruction::new(form),
+            difference: OnceCell::new(),
+            saturation: OnceCell::new(),
+            settled: OnceCell::new(),
+            secondary: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn difference(&self) -> Option<&Difference> {
+        self.difference.get_or_init(|| difference(&self.form)).as_ref()
+    }
+
+    /// What `.sat` does, if it is there.
+    pub(super) fn saturation(&self) -> Option<Saturation> {
+        *self.saturation.get_or_init(|| saturation(&self.form))
+    }
+
+    /// The lanes whose comparison is settled, and how; a scalar one is lane 0.
+    pub(super) fn settled(&self) -> &[(usize, bool)] {
+        self.settled.get_or_init(|| settled(&self.form.operation))
+    }
+
+    /// What is wrong with the secondary operation.
+    pub(super) fn secondary(&self) -> Option<Ineffective> {
+        *self.secondary.get_or_init(|| secondary(&self.form))
+    }
+}
+
+fn difference(instruction: &Instruction) -> Option<Difference> {
+    // ptxas follows the manual in SIMD instructions.
+    let simd = instruction.form().sources != Sources::Scalar;
+    if simd || !may_differ(instruction) {
+        return None;
+    }
+    // Today's assembler first.
+    [Semantics::Ptxas13, Semantics::Ptxas12].into_iter().find_map(|semantics| {
+        match instruction.agreement(semantics) {
+            Agreement::Differs(witness) => Some(Difference { semantics, witness }),
+            Agreement::Proven | Agreement::Unknown => None,
+        }
+    })
+}
+
+/// Whether a scalar instruction is of a kind in which results can differ at all.
+fn may_differ(instruction: &Instruction) -> bool {
+    has(instruction, &[Role::Saturate, Role::Scale])
+        || match instruction.tail() {
+            None | Some(Tail::Word) => false,
+            Some(Tail::Secondary { op, .. }) => *op != SecondaryOp::Add,
+            Some(Tail::Merge { part, .. }) => *part == Part::H1,
+        }
+}
+
+fn has(instruction: &Instruction, roles: &[Role]) -> bool {
+    roles.iter().any(|role| instruction.modifier(*role).is_some())
+}
+
+/// Whether some fact may hold of it.
+pub(super) fn is_notable(instruction: &Instruction) -> bool {
+    may_differ(instruction)
+        || has(instruction, &[Role::Compare])
+        || matches!(instruction.tail(), Some(Tail::Secondary { c: Operand::Immediate(_), .. }))
+}
+
+/// The same instruction without `.sat`, if it has one.
+fn unsaturated(instruction: &Instruction) -> Option<Instruction> {
+    let mut operation = instruction.operation.clone();
+    let saturate = match &mut operation {
+        Operation::Arithmetic(it) => &mut it.saturate,
+        Operation::Shift(it) => &mut it.saturate,
+        Operation::MultiplyAdd(it) => {
+            let mut parts = it.parts();
+            if !std::mem::take(&mut parts.saturate) {
+                return None;
+            }
+            return MultiplyAdd::new(parts).map(|it| Instruction::new(Operation::MultiplyAdd(it)));
+        }
+        Operation::SimdArithmetic(it) => simd_saturate(&mut it.tail)?,
+        Operation::Set(_) | Operation::SimdSet(_) => return None,
+    };
+    std::mem::take(saturate).then(|| Instruction::new(operation))
+}
+
+fn simd_saturate(tail: &mut SimdTail) -> Option<&mut bool> {
+    match tail {
+        SimdTail::Merge { saturate } => Some(saturate),
+        SimdTail::Accumulate => None,
+    }
+}
+
+fn saturation(instruction: &Instruction) -> Option<Saturation> {
+    let without = unsaturated(instruction)?;
+    if same(instruction, &without) {
+        return Some(Saturation::Never);
+    }
+    let program = instruction.lower(Semantics::Manual);
+    let (mut below, mut above) = (false, false);
+    for step in program.steps() {
+        if let Op::Clamp(value, range) = step.op {
+            let exact = program.steps()[value.index()].range;
+            below |= exact.min < range.min;
+            above |= exact.max > range.max;
+        }
+    }
+    match (below, above) {
+        (true, true) => Some(Saturation::Both),
+        (true, false) => Some(Saturation::Below),
+        (false, true) => Some(Saturation::Above),
+        // Under the manual never, but what ptxas makes of it differs.
+        (false, false) => None,
+    }
+}
+
+/// Whether two instructions compute the same, whoever is asked.
+fn same(one: &Instruction, other: &Instruction) -> bool {
+    Semantics::ALL.into_iter().all(|semantics| one.lower(semantics) == other.lower(semantics))
+}
+
+fn settled(operation: &Operation) -> Vec<(usize, bool)> {
+    match operation {
+        Operation::Set(it) => settled_word(it).map(|holds| (0, holds)).into_iter().collect(),
+        Operation::SimdSet(it) => settled_lanes(it),
+        _ => Vec::new(),
+    }
+}
+
+fn settled_word(set: &Set) -> Option<bool> {
+    if set.a == set.b && set.atype == set.btype && matches!(set.a, Source::Register { .. }) {
+        return Some(of_equals(set.compare));
+    }
+    let alone = Operation::Set(Set { tail: Tail::Word, ..set.clone() });
+    match Instruction::new(alone).lower(Semantics::Manual).steps() {
+        [step] => match step.op {
+            Op::Constant(value) => Some(value != 0),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a comparison of a value with itself gives.
+fn of_equals(compare: Compare) -> bool {
+    matches!(compare, Compare::Eq | Compare::Le | Compare::Ge)
+}
+
+fn settled_lanes(set: &SimdSet) -> Vec<(usize, bool)> {
+    let operands = &set.operands;
+    if operands.atype != operands.btype {
+        return Vec::new();
+    }
+    let same = operands.a == operands.b;
+    // Lanes of one register are the same lanes.
+    let lanes = operands.lanes.width().lanes() as u8;
+    let lane = |lane: u8| if same { lane % lanes } else { lane };
+    let settled = operands.lanes.written().filter(|(_, a, b)| lane(*a) == lane(*b));
+    settled.map(|(at, ..)| (at, of_equals(set.compare))).collect()
+}
+
+/// An instruction with a secondary operation as it is without.
+fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
+    let mut operation = instruction.operation.clone();
+    let tail = match &mut operation {
+        Operation::Arithmetic(it) => &mut it.tail,
+        Operation::Shift(it) => &mut it.tail,
+        Operation::Set(it) => &mut it.tail,
+        _ => return None,
+    };
+    *tail = Tail::Word;
+    Some(Instruction::new(operation))
+}
+
+fn secondary(instruction: &Instruction) -> Option<Ineffective> {
+    let Some(Tail::Secondary { op, c: Operand::Immediate(constant) }) = instruction.tail() else {
+        return None;
+    };
+    // Additions are modulo 2^32 for everyone.
+    let nothing_added = *op == SecondaryOp::Add && constant.value() == 0;
+    let alone = without_secondary(instruction)?;
+    if nothing_added || same(instruction, &alone) {
+        return Some(Ineffective::Passes);
+    }
+    let reads = |program: &Program| program.reads(Input::A) || program.reads(Input::B);
+    let ignored =
+        |semantics| !reads(&instruction.lower(semantics)) && reads(&alone.lower(semantics));
+    Semantics::ALL.into_iter().all(ignored).then_some(Ineffective::AlwaysThird)
+}
+
+/// The form that facts are about.
+pub(super) fn form(instruction: &Instruction) -> Operation {
+    let form = instruction.anonymous();
+    let Operation::MultiplyAdd(it) = &form else {
+        return form;
+    };
+    // Either way of writing it negates the product.
+    let mut parts = it.parts();
+    if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
+        parts.mode = MadMode::NegateA;
+    }
+    MultiplyAdd::new(parts).map_or(form, Operation::MultiplyAdd)
+}

@@ -1,0 +1,35 @@
+//! V508: selectors that take a lane twice and another never.
+
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::isa::{Selector, Sources};
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V508], documented: false, find };
+
+fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
+    let sources = subject.raw.operands.get(1..3)?;
+    sources.iter().find_map(|operand| {
+        let selector = operand.selector?;
+        let text = selector.text(subject.source);
+        let Sources::Lanes(width) = subject.instruction.form().sources else { return None };
+        let twice = repeated(Selector::from_text(width, text)?)?;
+        let diagnostic = Diagnostic::new(
+            Code::V508,
+            selector,
+            format!("`{text}` takes lane {twice} more than once, but not the same lane everywhere"),
+        )
+        .label("a lane twice")
+        .help("the digits name lanes, that of the highest lane first");
+        Some(diagnostic)
+    })
+}
+
+/// A lane that is taken twice by a selector that takes others, too.
+fn repeated(selector: Selector) -> Option<u8> {
+    let lanes = selector.lanes();
+    if lanes.iter().all(|lane| *lane == lanes[0]) {
+        return None;
+    }
+    let mut pairs = lanes.iter().enumerate();
+    pairs.find(|(at, lane)| lanes[..*at].contains(lane)).map(|(_, lane)| *lane)
+}

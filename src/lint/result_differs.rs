@@ -1,0 +1,47 @@
+//! V501, V502: the code of ptxas computes something else than the manual says.
+
+use super::facts::Difference;
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::Input;
+use crate::source::Span;
+use crate::video::{Instruction, Semantics};
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V501, Code::V502], documented: true, find };
+
+fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
+    let difference = memo.facts(subject.instruction)?.difference()?;
+    Some(diagnostic(subject.instruction, difference, subject.opcode()))
+}
+
+fn diagnostic(instruction: &Instruction, difference: &Difference, span: Span) -> Diagnostic {
+    let Difference { semantics, witness } = difference;
+    let (code, who, column) = match semantics {
+        Semantics::Ptxas12 => (Code::V502, "the code of ptxas 11 and 12", "ptxas 12"),
+        _ => (Code::V501, "the code of ptxas", "ptxas 13"),
+    };
+    let program = instruction.lower(Semantics::Manual);
+    let inputs = [("a", witness.a), ("b", witness.b), ("c", witness.c)];
+    let inputs: Vec<String> = Input::ALL
+        .into_iter()
+        .zip(inputs)
+        .filter(|(input, _)| program.reads(*input))
+        .map(|(_, (name, value))| format!("{name}=0x{value:08x}"))
+        .collect();
+    let causes: Vec<&str> = witness.causes.iter().map(|cause| cause.text()).collect();
+    let titles: Vec<String> =
+        witness.causes.iter().map(|cause| format!("{cause}: {}", cause.title())).collect();
+    Diagnostic::new(
+        code,
+        span,
+        format!("{who} can give another result than the manual ({})", causes.join(", ")),
+    )
+    .label("results can differ")
+    .help(format!(
+        "{}\n→ manual 0x{:08x}, {column} 0x{:08x}\n{}",
+        inputs.join(", "),
+        witness.manual,
+        witness.ptxas,
+        titles.join("\n"),
+    ))
+}

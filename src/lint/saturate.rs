@@ -1,0 +1,36 @@
+//! V503, V504: `.sat` that clamps nothing, or at one end only.
+
+use super::facts::Saturation;
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V503, Code::V504], documented: false, find };
+
+fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
+    let span = subject.modifier(".sat")?;
+    let diagnostic = match memo.facts(subject.instruction)?.saturation()? {
+        Saturation::Both => return None,
+        Saturation::Never => {
+            let all = subject.raw.modifiers.iter();
+            let edits = all
+                .filter(|span| span.text(subject.source) == ".sat")
+                .map(|span| Edit::remove(*span))
+                .collect();
+            Diagnostic::new(Code::V503, span, "`.sat` never clamps here")
+                .label("has no effect")
+                .help("every result that these sources can give is in the range already")
+                .fix(Applicability::Safe, "remove it", edits)
+        }
+        Saturation::Above => {
+            Diagnostic::new(Code::V504, span, "`.sat` clamps only what is too large here")
+                .label("has an effect at one end")
+                .help("no result of these sources is below the range")
+        }
+        Saturation::Below => {
+            Diagnostic::new(Code::V504, span, "`.sat` clamps only what is too small here")
+                .label("has an effect at one end")
+                .help("no result of these sources is above the range")
+        }
+    };
+    Some(diagnostic)
+}

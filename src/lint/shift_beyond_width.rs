@@ -1,0 +1,45 @@
+//! V511: constant amounts that shift everything out, or of which bits are ignored.
+
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::isa::{ShiftMode, Type};
+use crate::video::{Operation, Source};
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V511], documented: false, find };
+
+fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
+    let Operation::Shift(shift) = &subject.instruction.operation else {
+        return None;
+    };
+    let Source::Immediate(constant) = &shift.b else {
+        return None;
+    };
+    let amount = constant.value();
+    if amount < 32 {
+        return None;
+    }
+    let span = subject.raw.operands.get(2)?.value;
+    if shift.mode == ShiftMode::Wrap {
+        let used = amount & 31;
+        let message = format!("`.wrap` takes five bits of the amount: the shift is by {used}");
+        let diagnostic = Diagnostic::new(Code::V511, span, message)
+            .label(format!("{amount} & 31 = {used}"))
+            .help("write the amount that counts, or `.clamp` to shift everything out")
+            .fix(
+                Applicability::Safe,
+                format!("write `{used}`"),
+                vec![Edit::replace(span, used.to_string())],
+            );
+        return Some(diagnostic);
+    }
+    let left = match (shift.left, shift.atype) {
+        (true, _) => "nothing is left in the low 32 bits",
+        (false, Type::U32) => "the shift gives 0",
+        (false, Type::S32) => "the shift gives 0, or -1 where the value is negative",
+    };
+    let diagnostic =
+        Diagnostic::new(Code::V511, span, "the amount shifts every bit of the value out")
+            .label(left)
+            .help("words have 32 bits: `.clamp` makes 32 of every amount above");
+    Some(diagnostic)
+}

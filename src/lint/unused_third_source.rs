@@ -1,0 +1,38 @@
+//! V507: merges that keep nothing of their third source.
+
+use super::{Memo, Rule, Subject};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::ir::Input;
+use crate::isa::Sources;
+use crate::video::Semantics;
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V507], documented: false, find };
+
+fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
+    let instruction = subject.instruction;
+    let [a, b, c] = instruction.sources();
+    let (a, c) = (a?, c?);
+    if instruction.form().sources == Sources::Scalar {
+        return None;
+    }
+    // It must be written, and a register that is at hand costs nothing.
+    if [Some(instruction.destination()), Some(a), b].contains(&Some(c))
+        || instruction.lower(Semantics::Manual).reads(Input::C)
+    {
+        return None;
+    }
+    let operand = subject.raw.operands.get(3)?;
+    let diagnostic = Diagnostic::new(
+        Code::V507,
+        operand.span,
+        format!("nothing of `{c}` is kept: all lanes are written"),
+    )
+    .label("has no effect")
+    .help(format!("a third source must be written; `{a}` keeps no other register alive"))
+    .fix(
+        Applicability::Safe,
+        format!("write `{a}`"),
+        vec![Edit::replace(operand.span, a.name())],
+    );
+    Some(diagnostic)
+}

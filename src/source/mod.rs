@@ -1,0 +1,242 @@
+//! Text, spans and line numbers.
+
+mod nearest;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+pub(crate) use nearest::{distance, nearest};
+
+/// A range of bytes in a source text, end excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset after the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from `start` to `end`.
+    pub const fn new(start: u32, end: u32) -> Span {
+        Span { start, end }
+    }
+
+    /// An empty span.
+    pub const fn at(offset: u32) -> Span {
+        Span { start: offset, end: offset }
+    }
+
+    /// From the start of `self` to the end of `other`.
+    #[must_use]
+    pub const fn to(self, other: Span) -> Span {
+        Span { start: self.start, end: other.end }
+    }
+
+    /// Length in bytes.
+    pub const fn len(self) -> u32 {
+        self.end - self.start
+    }
+
+    /// Whether it holds no byte.
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// As a range for slicing.
+    pub const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The text it covers.
+    pub fn text(self, source: &str) -> &str {
+        &source[self.range()]
+    }
+}
+
+/// The largest text vptx reads: offsets are 32 bits wide.
+pub const MAX_LEN: usize = u32::MAX as usize - 1;
+
+/// Where each line starts; made once, asked often.
+#[derive(Clone, Debug)]
+pub struct LineIndex {
+    starts: Vec<u32>,
+    len: u32,
+    /// UTF-8 continuation bytes before each block, so that a column in a line of
+    /// a megabyte costs no more than one in a short line.
+    continuations: Vec<u32>,
+}
+
+/// Bytes in a block of [`LineIndex::continuations`].
+const BLOCK: usize = 1024;
+
+/// Whether the byte continues a character that started before it.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+/// A place as editors show it: both counted from 1, columns in Unicode scalar
+/// values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+impl LineIndex {
+    /// Indexes a text of at most [`MAX_LEN`] bytes. Lines end at `\n`.
+    pub fn new(text: &str) -> LineIndex {
+        let newlines = || memchr::memchr_iter(b'\n', text.as_bytes());
+        let mut starts = Vec::with_capacity(newlines().count() + 1);
+        starts.push(0);
+        starts.extend(newlines().map(|at| at as u32 + 1));
+        let mut before = 0;
+        let continuations = text
+            .as_bytes()
+            .chunks(BLOCK)
+            .map(|block| {
+                let so_far = before;
+                // Most text is ASCII, which is soon seen.
+                if !block.is_ascii() {
+                    before += block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+                }
+                so_far
+            })
+            .collect();
+        LineIndex { starts, len: text.len() as u32, continuations }
+    }
+
+    /// Continuation bytes before an offset of the text.
+    fn continuations(&self, text: &str, offset: u32) -> u32 {
+        let block = offset as usize / BLOCK;
+        // Nothing precedes the end of an empty last block but whole ones.
+        let Some(&before) = self.continuations.get(block) else {
+            let last = self.continuations.len().saturating_sub(1) * BLOCK;
+            let rest = &text.as_bytes()[last..offset as usize];
+            let count = rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
+            return self.continuations.last().copied().unwrap_or(0) + count;
+        };
+        let rest = &text.as_bytes()[block * BLOCK..offset as usize];
+        before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
+    }
+
+    /// Line number from 0 of the line that holds the offset.
+    pub fn line(&self, offset: u32) -> usize {
+        self.starts.partition_point(|&start| start <= offset) - 1
+    }
+
+    /// The bytes of a line counted from 0, its line break included; empty past
+    /// the end.
+    pub fn line_span(&self, line: usize) -> Span {
+        let start = self.starts.get(line).copied().unwrap_or(self.len);
+        let end = self.starts.get(line + 1).copied().unwrap_or(self.len);
+        Span { start, end }
+    }
+
+    /// Number of lines; at least one.
+    pub fn lines(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Line and column of an offset in the text the index was made from.
+    pub fn position(&self, text: &str, offset: u32) -> Position {
+        let line = self.line(offset);
+        let start = self.starts[line];
+        let inside = self.continuations(text, offset) - self.continuations(text, start);
+        let column = offset - start - inside;
+        Position { line: line as u32 + 1, column: column + 1 }
+    }
+}
+
+/// How lines of a text end: as the first one does.
+pub(crate) fn line_end(source: &str) -> &'static str {
+    let first = memchr::memchr(b'\n', source.as_bytes());
+    let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
+    if crlf { "\r\n" } else { "\n" }
+}
+
+/// Reads bytes as text, one byte for one byte.
+///
+/// PTX is ASCII outside comments and strings, and comments come in any
+/// encoding: a byte that is not UTF-8 becomes one control character
+/// (U+007F), so that all offsets stay those of the file. Inside a comment or
+/// string it is harmless; elsewhere the checker reports it.
+pub fn decode(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| replace_undecodable(error.as_bytes()))
+}
+
+/// As [`decode`], without a copy where the bytes are UTF-8.
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    utf8(bytes).map_or_else(|| replace_undecodable(bytes).into(), Cow::from)
+}
+
+/// The text, if the bytes are UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> Option<&str> {
+    #[cfg(feature = "simd")]
+    return simdutf8::basic::from_utf8(bytes).ok();
+    #[cfg(not(feature = "simd"))]
+    return std::str::from_utf8(bytes).ok();
+}
+
+fn replace_undecodable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| UNDECODABLE));
+    }
+    text
+}
+
+/// What [`decode`] puts in place of a byte that is not UTF-8.
+pub const UNDECODABLE: char = '\u{7f}';
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_not_bytes() {
+        let text = "ab\nc→d\n\nlast";
+        let index = LineIndex::new(text);
+        let at = |needle: &str| {
+            let position = index.position(text, text.find(needle).unwrap() as u32);
+            (position.line, position.column)
+        };
+        assert_eq!(at("a"), (1, 1));
+        assert_eq!(at("\nc"), (1, 3));
+        assert_eq!(at("d"), (2, 3));
+        assert_eq!(at("last"), (4, 1));
+        let end = index.position(text, text.len() as u32);
+        assert_eq!((end.line, end.column), (4, 5));
+        assert_eq!(index.line_span(1).text(text), "c→d\n");
+        assert_eq!(index.line_span(3).text(text), "last");
+        assert!(index.line_span(9).is_empty());
+    }
+
+    #[test]
+    fn columns_in_long_lines_are_those_of_a_plain_count() {
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK] {
+            let text = format!("é\n{}é→\nx", "aé".repeat(length / 3));
+            let index = LineIndex::new(&text);
+            for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
+                let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let column = text[start..at].chars().count() as u32 + 1;
+                assert_eq!(index.position(&text, at as u32).column, column, "{length} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn decoding_keeps_every_offset() {
+        let bytes = b"// caf\xe9 \xf0\x9f\nret; // \xc3\xa9".to_vec();
+        let text = decode(bytes.clone());
+        assert_eq!(decoded(&bytes), text);
+        assert_eq!(text.len(), bytes.len());
+        assert_eq!(&text[text.len() - 2..], "é");
+        assert_eq!(text.matches(UNDECODABLE).count(), 3);
+    }
+}

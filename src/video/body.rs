@@ -1,0 +1,73 @@
+//! What each family has to tell.
+
+use std::fmt;
+
+use super::Deviation;
+use super::lowering::Lowering;
+use super::operand::{Register, Rename, Tail};
+use super::simd::SimdOperands;
+use crate::ir::Value;
+use crate::isa::{Form, Mnemonic, Modifier, Role};
+
+/// An operation, whatever its family.
+pub(super) trait Body {
+    fn mnemonic(&self) -> Mnemonic;
+
+    /// The modifier that fills a role, if one is written.
+    fn modifier(&self, role: Role) -> Option<Modifier>;
+
+    fn destination(&self) -> &Register;
+
+    /// The registers in the places `a`, `b`, `c`.
+    fn sources(&self) -> [Option<&Register>; 3];
+
+    /// Gives every register another name.
+    fn rename(&mut self, rename: Rename<'_>);
+
+    /// How a scalar instruction ends, unless it is a `vmad`.
+    fn tail(&self) -> Option<&Tail> {
+        None
+    }
+
+    /// The operands, if they have lanes.
+    fn simd(&self) -> Option<&SimdOperands> {
+        None
+    }
+
+    /// Writes the operands, with a blank before them.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// The new value of `d`.
+    fn lower(&self, lowering: &mut Lowering) -> Value;
+}
+
+/// A family's rows, and its part of the documentation.
+pub(super) struct Page {
+    /// The rows of the table, in the manual's order.
+    pub(super) forms: &'static [Form],
+    /// What its instructions do.
+    pub(super) prose: &'static str,
+    /// In which ways ptxas differs from the manual.
+    pub(super) deviations: &'static [Deviation],
+    pub(super) instructions: &'static [Described],
+}
+
+/// One instruction of a family.
+pub(super) struct Described {
+    pub(super) mnemonic: Mnemonic,
+    /// What it computes, in a line.
+    pub(super) summary: &'static str,
+    /// Worked out by hand.
+    pub(super) example: Example,
+}
+
+/// An instruction with inputs and its result under the manual.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The instruction, with operands `d`, `a`, `b`, `c`.
+    pub text: &'static str,
+    /// The words in `a`, `b` and `c`.
+    pub inputs: [u32; 3],
+    /// The new word in `d`.
+    pub result: u32,
+}

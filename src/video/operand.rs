@@ -1,0 +1,338 @@
+//! The operands that families share: registers, constants, parts of registers.
+
+use std::fmt;
+
+use crate::isa::{Mnemonic, Modifier, Part, Role, SecondaryOp, Type};
+
+/// A guard predicate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// Execute where the predicate is false.
+    pub negated: bool,
+    /// The predicate register.
+    pub predicate: Register,
+}
+
+/// The name of a register: an identifier other than `_` and `WARP_SZ`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Register(Name);
+
+/// A name, mostly without memory of its own.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Name {
+    /// The length, and the bytes, of which the rest are 0.
+    Short(u8, [u8; SHORT]),
+    Long(Box<str>),
+}
+
+/// Makes a name as large as a `String`.
+const SHORT: usize = 22;
+
+impl Name {
+    fn new(name: &str) -> Name {
+        let mut bytes = [0; SHORT];
+        match bytes.get_mut(..name.len()) {
+            Some(start) => {
+                start.copy_from_slice(name.as_bytes());
+                Name::Short(name.len() as u8, bytes)
+            }
+            None => Name::Long(name.into()),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            // It was made from text.
+            Name::Short(len, bytes) => {
+                std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
+            }
+            Name::Long(name) => name,
+        }
+    }
+}
+
+impl Register {
+    /// A register of this name; `None` unless it is a PTX identifier.
+    pub fn new(name: &str) -> Option<Register> {
+        let mut bytes = name.bytes();
+        let first = bytes.next()?;
+        let starts =
+            first.is_ascii_alphabetic() || (matches!(first, b'_' | b'$' | b'%') && name.len() > 1);
+        let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
+        (starts && goes_on && name != "WARP_SZ").then(|| Register(Name::new(name)))
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.0.text()
+    }
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Register").field(&self.name()).finish()
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A constant operand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Immediate {
+    value: u32,
+    text: Box<str>,
+}
+
+impl Immediate {
+    /// A constant, spelled in decimal.
+    pub fn new(value: u32) -> Immediate {
+        Immediate { value, text: value.to_string().into() }
+    }
+
+    pub(crate) fn spelled(value: u32, text: String) -> Immediate {
+        Immediate { value, text: text.into() }
+    }
+
+    /// The low 32 bits of the constant, which is all that is used of it.
+    pub fn value(&self) -> u32 {
+        self.value
+    }
+
+    /// The constant expression as it was written, without comments.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Immediate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A third source `c` of a scalar instruction: a whole word.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// A register.
+    Register(Register),
+    /// A constant.
+    Immediate(Immediate),
+}
+
+impl Operand {
+    /// The register, if it is one.
+    pub fn register(&self) -> Option<&Register> {
+        match self {
+            Operand::Register(register) => Some(register),
+            Operand::Immediate(_) => None,
+        }
+    }
+
+    /// Gives the register another name.
+    pub(super) fn rename(&mut self, rename: Rename<'_>) {
+        if let Operand::Register(register) = self {
+            *register = rename(OperandName::C, register);
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Register(register) => register.fmt(f),
+            Operand::Immediate(immediate) => immediate.fmt(f),
+        }
+    }
+}
+
+/// A source `a` or `b` of a scalar instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A register, whole or a part of it.
+    Register {
+        /// The register.
+        register: Register,
+        /// The byte or half-word taken; the whole word if `None`.
+        part: Option<Part>,
+    },
+    /// A constant; it takes no selector.
+    Immediate(Immediate),
+}
+
+impl Source {
+    /// The register, if it is one.
+    pub fn register(&self) -> Option<&Register> {
+        match self {
+            Source::Register { register, .. } => Some(register),
+            Source::Immediate(_) => None,
+        }
+    }
+
+    /// Gives the register another name.
+    pub(super) fn rename(&mut self, name: OperandName, rename: Rename<'_>) {
+        if let Source::Register { register, .. } = self {
+            *register = rename(name, register);
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Register { register, part: Some(part) } => write!(f, "{register}{part}"),
+            Source::Register { register, part: None } => register.fmt(f),
+            Source::Immediate(immediate) => immediate.fmt(f),
+        }
+    }
+}
+
+/// What a scalar instruction does with its result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Tail {
+    /// Writes the low 32 bits.
+    Word,
+    /// Combines it with `c`.
+    Secondary {
+        /// The operation.
+        op: SecondaryOp,
+        /// The third source.
+        c: Operand,
+    },
+    /// Puts its low bits into a part of `d`; the rest comes from `c`.
+    Merge {
+        /// The part of `d`.
+        part: Part,
+        /// The third source.
+        c: Operand,
+    },
+}
+
+impl Tail {
+    /// The register in the place of `c`.
+    pub(super) fn register(&self) -> Option<&Register> {
+        match self {
+            Tail::Word => None,
+            Tail::Secondary { c, .. } | Tail::Merge { c, .. } => c.register(),
+        }
+    }
+
+    /// The modifier of its secondary operation.
+    pub(super) fn secondary(&self) -> Option<Modifier> {
+        match self {
+            Tail::Secondary { op, .. } => Some(op.modifier()),
+            Tail::Word | Tail::Merge { .. } => None,
+        }
+    }
+
+    /// The part of `d` that is merged into.
+    pub(super) fn part(&self) -> Option<Part> {
+        match self {
+            Tail::Merge { part, .. } => Some(*part),
+            Tail::Word | Tail::Secondary { .. } => None,
+        }
+    }
+
+    /// Gives the register `c` another name.
+    pub(super) fn rename(&mut self, rename: Rename<'_>) {
+        match self {
+            Tail::Word => {}
+            Tail::Secondary { c, .. } | Tail::Merge { c, .. } => c.rename(rename),
+        }
+    }
+
+    /// Writes the operands of a scalar instruction.
+    pub(super) fn write(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        d: &Register,
+        a: &Source,
+        b: &Source,
+    ) -> fmt::Result {
+        match self {
+            Tail::Word => write!(f, " {d}, {a}, {b}"),
+            Tail::Secondary { c, .. } => write!(f, " {d}, {a}, {b}, {c}"),
+            Tail::Merge { part, c } => write!(f, " {d}{part}, {a}, {b}, {c}"),
+        }
+    }
+}
+
+/// Which operand of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperandName {
+    /// The destination.
+    D,
+    /// The first source.
+    A,
+    /// The second source.
+    B,
+    /// The third source.
+    C,
+}
+
+/// Gives the register that an operand is another name.
+pub(super) type Rename<'r> = &'r mut dyn FnMut(OperandName, &Register) -> Register;
+
+/// An operand with what is written behind it.
+pub(crate) struct Selected<'s, T> {
+    pub(crate) value: T,
+    /// Selector or mask, with its dot.
+    pub(crate) selector: Option<&'s str>,
+}
+
+/// An instruction whose parts were found right one by one; its family puts them together.
+pub(crate) struct Parts<'s> {
+    pub(crate) mnemonic: Mnemonic,
+    pub(crate) modifiers: &'s dyn Fn(Role) -> Option<Modifier>,
+    pub(crate) d: Selected<'s, Register>,
+    pub(crate) a: Selected<'s, Operand>,
+    pub(crate) b: Selected<'s, Operand>,
+    pub(crate) c: Option<Operand>,
+    /// The operand that counts as negative.
+    pub(crate) negated: Option<OperandName>,
+}
+
+impl Parts<'_> {
+    /// The modifier of a role.
+    pub(super) fn get(&self, role: Role) -> Option<Modifier> {
+        (self.modifiers)(role)
+    }
+
+    /// The type that a role has.
+    pub(super) fn ty(&self, role: Role) -> Option<Type> {
+        self.get(role).and_then(Type::from_modifier)
+    }
+
+    /// Whether a role is filled.
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.get(role).is_some()
+    }
+
+    /// What a scalar instruction does with its result.
+    pub(super) fn tail(&self) -> Option<Tail> {
+        if let Some(op) = self.get(Role::Secondary).and_then(SecondaryOp::from_modifier) {
+            return Some(Tail::Secondary { op, c: self.c.clone()? });
+        }
+        // ptxas ignores some others.
+        match self.d.selector.and_then(Part::from_text) {
+            None => Some(Tail::Word),
+            Some(part) => Some(Tail::Merge { part, c: self.c.clone()? }),
+        }
+    }
+}
+
+impl Selected<'_, Operand> {
+    /// As a source of a scalar instruction.
+    pub(super) fn scalar(&self) -> Source {
+        match &self.value {
+            Operand::Register(register) => Source::Register {
+                register: register.clone(),
+                part: self.selector.and_then(Part::from_text),
+            },
+            Operand::Immediate(immediate) => Source::Immediate(immediate.clone()),
+        }
+    }
+}

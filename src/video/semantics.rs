@@ -1,0 +1,75 @@
+//! What an instruction is taken to mean.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::Deviation;
+use super::deviation::Deviations;
+
+/// What an instruction is taken to mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Semantics {
+    /// The manual, read as `vptx explain` tells.
+    #[default]
+    Manual,
+    /// What the code of ptxas 11.x and 12.x computes.
+    Ptxas12,
+    /// What the code of ptxas 13.x computes.
+    Ptxas13,
+}
+
+impl Semantics {
+    /// All of them.
+    pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
+
+    /// What the code of the newest ptxas computes.
+    pub const CURRENT: Semantics = Semantics::Ptxas13;
+
+    /// The name on the command line.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Semantics::Manual => "manual",
+            Semantics::Ptxas12 => "ptxas-12",
+            Semantics::Ptxas13 => "ptxas-13",
+        }
+    }
+}
+
+/// A name that no semantics has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no semantics: `manual`, `ptxas-12`, `ptxas-13`")]
+pub struct UnknownSemantics(String);
+
+impl FromStr for Semantics {
+    type Err = UnknownSemantics;
+
+    /// # Errors
+    /// When the text is no name of a semantics.
+    fn from_str(text: &str) -> Result<Semantics, UnknownSemantics> {
+        Semantics::ALL
+            .into_iter()
+            .find(|semantics| semantics.text() == text)
+            .ok_or_else(|| UnknownSemantics(text.into()))
+    }
+}
+
+impl Semantics {
+    /// The deviations of this semantics from the manual.
+    pub(crate) const fn deviations(self) -> Deviations {
+        match self {
+            Semantics::Manual => Deviations::NONE,
+            Semantics::Ptxas12 => Deviations::ALL,
+            // ptxas 13 has no C1 any more.
+            Semantics::Ptxas13 => Deviations::ALL.without(Deviation::C1),
+        }
+    }
+}
+
+impl fmt::Display for Semantics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
