@@ -5,9 +5,6 @@
 //! Recognition is exact: every rule yields *all* its ends at a position, and
 //! remembers them, so no ordering of alternatives can hide a sentence.
 
-// Each test binary includes this module and uses its own part of it.
-#![allow(dead_code)]
-
 use std::collections::HashMap;
 
 /// Sentences that stand for a rule whose language is infinite or very large.

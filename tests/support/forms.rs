@@ -1,6 +1,5 @@
 //! Every instruction text that the table of forms stands for, in canonical
 //! order of modifiers, with the operand names `d`, `a`, `b`, `c`.
-#![allow(dead_code)]
 
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources};
 use vptx::video::FORMS;

@@ -1,5 +1,14 @@
 //! What several test files use.
+// Each test binary uses its own part of it.
 #![allow(dead_code)]
+
+pub(crate) mod ebnf;
+pub(crate) mod forms;
+pub(crate) mod generate;
+#[cfg(feature = "cli")]
+pub(crate) mod program;
+pub(crate) mod reference;
+pub(crate) mod smt;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! Running the program as a user does.
-#![allow(dead_code)]
 
 use std::fs;
 use std::io::Write;

@@ -1,6 +1,5 @@
 //! The manual's pseudocode (9.7.18), written down as it stands: exact
 //! integers, one step a line. It shares nothing with the library but the tree.
-#![allow(dead_code)]
 
 use vptx::Instruction;
 use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};

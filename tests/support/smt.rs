@@ -3,7 +3,6 @@
 //!
 //! Both sides are written from the definitions of their operations, not by
 //! calling what evaluates them.
-#![allow(dead_code)]
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};

@@ -1,0 +1,21 @@
+//! Laws of the library, and recorded truth.
+
+mod asm;
+mod codes;
+mod divergence;
+mod format;
+mod grammar;
+mod laws;
+mod manual;
+mod reader;
+mod rewrite;
+mod robustness;
+mod rooms;
+mod scanner;
+mod semantics;
+mod verdicts;
+
+#[path = "../../benches/module/mod.rs"]
+mod module;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,467 @@
+//! Rewritten instructions compute what the instructions do.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::support::forms::{Random, rows, texts};
+use crate::support::ptx_files;
+use vptx::backend::ptx::{
+    Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,
+};
+use vptx::isa::{PtxVersion, Target};
+use vptx::source::decode;
+use vptx::video::Semantics;
+use vptx::{Instruction, Module, parse};
+
+const GATE: Gate = Gate { target: Target::sm(120), version: None };
+
+const EDGES: [u32; 24] = [
+    0,
+    1,
+    2,
+    0xffff_ffff,
+    0xffff_fffe,
+    0x8000_0000,
+    0x8000_0001,
+    0x7fff_ffff,
+    0x80,
+    0x7f,
+    0xff,
+    0x8000,
+    0x7fff,
+    0xffff,
+    0x8080_8080,
+    0x7f7f_7f7f,
+    0x8000_7fff,
+    0x7fff_8000,
+    0xff00_ff00,
+    0x00ff_00ff,
+    31,
+    32,
+    33,
+    0x2020_1f1f,
+];
+
+#[test]
+fn candidates_equal_programs() {
+    let mut random = Random(5);
+    let (mut count, mut bad, mut none) = (0, 0, 0);
+    for (form, mnemonic) in rows() {
+        for text in texts(form, mnemonic) {
+            if !random.one_in(40) {
+                continue;
+            }
+            let instruction: Instruction = text.parse().expect(&text);
+            for semantics in Semantics::ALL {
+                let program = instruction.lower(semantics);
+                let all = candidates(&instruction, semantics, GATE);
+                if all.is_empty() {
+                    none += 1;
+                    if none < 30 {
+                        println!("none: {text} {semantics}");
+                    }
+                }
+                for (strategy, sequence) in all {
+                    count += 1;
+                    for _ in 0..60 {
+                        let mut pick = || {
+                            if random.one_in(3) {
+                                random.next() as u32
+                            } else {
+                                *random.pick(&EDGES)
+                            }
+                        };
+                        let [a, b, c] = [pick(), pick(), pick()];
+                        if sequence.eval(a, b, c) != program.eval(a, b, c) {
+                            bad += 1;
+                            if bad < 30 {
+                                println!(
+                                    "{text} {semantics} {strategy}: {a:x} {b:x} {c:x}: {:x} {:x}",
+                                    sequence.eval(a, b, c),
+                                    program.eval(a, b, c)
+                                );
+                            }
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{count} candidates, {bad} wrong, {none} without");
+    assert_eq!(bad + none, 0);
+}
+
+fn all() -> RewriteOptions {
+    RewriteOptions::default().with_all(true)
+}
+
+/// Every fixture, with its own line ends, with CRLF, and with a byte that is not
+/// UTF-8.
+fn fixtures() -> Vec<String> {
+    let files = ptx_files("").into_iter();
+    let bytes = files.map(|path| fs::read(path).expect("it can be read"));
+    let three = bytes.flat_map(|bytes| {
+        let own = decode(bytes.clone());
+        let crlf = own.replace("\r\n", "\n").replace('\n', "\r\n");
+        [own, crlf, decode([b"// caf\xe9\n", bytes.as_slice()].concat())]
+    });
+    three.collect()
+}
+
+/// Some instructions of every form.
+fn sample() -> Vec<Instruction> {
+    let mut random = Random(7);
+    let texts = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
+    texts.filter(|_| random.one_in(400)).map(|text| text.parse().expect("legal")).collect()
+}
+
+/// A module with the instructions, in one kernel.
+fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) -> String {
+    let mut text = format!(
+        ".version {version}\n.target {target}\n.entry k()\n{{\n    .reg .b32 a, b, c, d;\n"
+    );
+    for instruction in instructions {
+        writeln!(text, "    {instruction}").expect("a string");
+    }
+    text + "}\n"
+}
+
+/// The length of the comments that a text starts with, white space after them
+/// included.
+fn comments(text: &str) -> usize {
+    for (start, end) in [("//", "\n"), ("/*", "*/")] {
+        if text.starts_with(start) {
+            let rest = &text[text.find(end).expect("an end") + end.len()..];
+            let rest = rest.trim_start();
+            return text.len() - rest.len() + comments(rest);
+        }
+    }
+    0
+}
+
+/// The length of the statement or block that a text starts with.
+fn replaced(text: &str) -> usize {
+    let block = text.starts_with('{');
+    let mut depth = 0;
+    let end = text.bytes().position(|byte| {
+        depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+        depth == 0 && byte == if block { b'}' } else { b';' }
+    });
+    end.expect("an end") + 1
+}
+
+/// What took the place of each instruction that was rewritten, where all else is
+/// the source, byte for byte.
+fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
+    let (source, result) = (module.source(), rewrite(module, options).expect("a target"));
+    let text = result.text();
+    let (mut rest, mut at, mut found) = (text.as_str(), 0, Vec::new());
+    for change in &result.changes {
+        if matches!(change.outcome, Outcome::Rewritten(_)) {
+            let before = &source[at..change.span.start as usize];
+            rest = rest.strip_prefix(before).expect("what stands before is as it was");
+            // Those inside of the instruction come first.
+            rest = &rest[comments(rest)..];
+            let (new, after) = rest.split_at(replaced(rest));
+            found.push(new.to_owned());
+            (rest, at) = (after, change.span.end as usize);
+        }
+    }
+    assert_eq!(rest, &source[at..]);
+    found
+}
+
+#[test]
+fn modules_without_video_instructions_stay() {
+    let mut count = 0;
+    for source in fixtures() {
+        let (module, _) = parse(&source);
+        if module.statements().is_empty() {
+            let options = all().with_comments(true).with_target(Some(Target::sm(90)));
+            let result = rewrite(&module, &options).expect("a target");
+            assert_eq!(result.text(), source);
+            assert!(result.changes.is_empty());
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+#[test]
+fn nothing_else_changes() {
+    let mut count = 0;
+    for source in fixtures() {
+        let (module, _) = parse(&source);
+        let crlf = source.find('\n').is_some_and(|at| source[..at].ends_with('\r'));
+        let target = module.target().is_none().then_some(Target::sm(90));
+        for new in replacements(&module, &all().with_target(target)) {
+            let ends = if crlf { new.matches('\n').count() } else { 0 };
+            assert_eq!(new.matches('\r').count(), ends, "{new}");
+            assert_eq!(new.starts_with('{'), new.contains(".reg"), "{new}");
+            assert!(parse(&new).0.statements().is_empty(), "{new}");
+            count += 1;
+        }
+    }
+    assert!(count > 1000, "{count}");
+}
+
+#[test]
+fn names_are_fresh() {
+    let source = "
+.version 8.0
+.target sm_80
+.entry k()
+{
+\t.reg .b32 %vptx_r0, %vptx1_q, a, b;
+\tvabsdiff2.u32.s32.s32 %vptx_r0, a.h01, b, a;
+}
+";
+    let (module, findings) = parse(source);
+    assert_eq!(module.instructions().count(), 1, "{findings:?}");
+    let new = replacements(&module, &all()).remove(0);
+    let declared: Vec<&str> = new
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(".reg "))
+        .map(|rest| rest.split([' ', '<']).nth(1).expect("a name"))
+        .collect();
+    assert!(!declared.is_empty());
+    for name in declared {
+        assert!(name.starts_with("%vptx") && !source.contains(name), "{name}");
+        assert!(!name.starts_with("%vptx_") && !name.starts_with("%vptx1_"), "{name}");
+    }
+    // The block stands in the column of the statement.
+    assert!(new.lines().skip(1).all(|line| line == "\t}" || line.starts_with("\t\t")), "{new}");
+}
+
+#[test]
+fn originals_as_comments() {
+    let instructions = sample();
+    let source = module_of(&instructions, PtxVersion::new(8, 8), Target::sm(90));
+    let (module, _) = parse(&source);
+    let with = rewrite(&module, &all().with_comments(true)).expect("a target");
+    let without = rewrite(&module, &all()).expect("a target");
+    let without = without.text();
+    assert!(!without.contains("/*"));
+    let mut rest = with.text();
+    for change in &with.changes {
+        assert!(matches!(change.outcome, Outcome::Rewritten(_)));
+        let comment = format!(" /* {} */", change.instruction);
+        assert!(rest.contains(&comment), "{comment}");
+        rest = rest.replacen(&comment, "", 1);
+    }
+    assert_eq!(rest, without);
+}
+
+#[test]
+fn guard_at_the_last_statement() {
+    for instruction in sample() {
+        for guard in ["", "@p ", "@!%p1 "] {
+            let guarded: Instruction = format!("{guard}{instruction}").parse().expect("legal");
+            let mut registers = FreshRegisters::new("%t").expect("a prefix");
+            let text = guarded.to_ptx(Target::sm(80), Semantics::Ptxas13, &mut registers);
+            let text = text.expect("there is always one");
+            let (first, last) = text.rsplit_once('\n').unwrap_or(("", &text));
+            assert!(!first.contains('@'), "{text}");
+            let last = last.strip_prefix(guard).expect("the guard");
+            assert!(!last.contains('@'), "{text}");
+            let operands = last.split_once(' ').expect("operands").1;
+            assert!(operands.starts_with("d,") || operands.starts_with("{_, d}"), "{text}");
+        }
+    }
+}
+
+/// ptxas 13.5 joins shift and subtraction into two machine instructions, after three;
+/// with the guard it takes five (`sm_90`).
+#[test]
+fn what_a_guard_makes_longer_stays() {
+    let text = ".version 8.8\n.target sm_90\n.func f()\n{\n.reg .b32 a, b, d;\n.reg .pred p;\n\
+                @p vsub.u32.u32.u32 d, a.h1, b.h1;\nvsub.u32.u32.u32 d, a.h1, b.h1;\n\
+                @!p vsub.u32.u32.u32 d, a.h1, b.h1;\n@p vadd.u32.u32.u32 d, a.h1, b.h1;\n}\n";
+    let (module, _) = parse(text);
+    let rewritten = rewrite(&module, &RewriteOptions::default()).expect("it has a target");
+    let is_changed = |change: &Change<'_>| matches!(change.outcome, Outcome::Rewritten(_));
+    let changed: Vec<bool> = rewritten.changes.iter().map(is_changed).collect();
+    assert_eq!(changed, [false, true, false, true]);
+    let costs = rewritten.changes.iter().map(|it| it.cost.map(|it| (it.ptxas, it.rewritten)));
+    assert_eq!(costs.take(3).collect::<Vec<_>>(), [Some((3, 5)), Some((3, 2)), Some((3, 5))]);
+}
+
+#[test]
+fn bare_statements_need_a_target() {
+    let (module, _) = parse("vadd4.u32.u32.u32 d, a, b, c;\n");
+    assert_eq!(rewrite(&module, &all()), Err(RewriteError::NoTarget));
+    assert!(rewrite(&module, &all().with_target(Some(Target::sm(75)))).is_ok());
+}
+
+/// What PTX has since when: by a part of its opcode.
+const SINCE: [(&str, u16, PtxVersion); 6] = [
+    ("shf.", 32, PtxVersion::new(3, 1)),
+    ("lop3.", 50, PtxVersion::new(4, 3)),
+    ("dp4a.", 61, PtxVersion::new(5, 0)),
+    ("dp2a.", 61, PtxVersion::new(5, 0)),
+    ("cvt.pack.", 72, PtxVersion::new(6, 5)),
+    ("16x2 ", 90, PtxVersion::new(8, 0)),
+];
+
+#[test]
+fn text_uses_what_the_module_may() {
+    let instructions = sample();
+    let gates = [(30, 30), (35, 42), (52, 50), (61, 50), (75, 64), (75, 65), (90, 78), (90, 80)];
+    for (target, version) in gates {
+        let (target, version) = (Target::sm(target), PtxVersion::new(version / 10, version % 10));
+        let source = module_of(&instructions, version, target);
+        let (module, _) = parse(&source);
+        assert_eq!(module.instructions().count(), instructions.len());
+        // That it is assembled for a newer one gives the text no more.
+        for options in [all(), all().with_target(Some(Target::sm(120)))] {
+            let result = rewrite(&module, &options).expect("a target");
+            let text = result.text();
+            for (word, least, since) in SINCE {
+                let has = target.number >= least && version >= since;
+                assert!(has || !text.contains(word), "{word} on {target}, {version}");
+            }
+            for change in &result.changes {
+                match &change.outcome {
+                    Outcome::Rewritten(sequence) => {
+                        let (least, since) = sequence.requirement();
+                        assert!(least.number <= target.number && since <= version);
+                    }
+                    outcome => {
+                        assert_eq!(outcome, &Outcome::Unavailable);
+                        assert!(target.number < 50, "{} on {target}", change.instruction);
+                        assert!(text.contains(&change.instruction.to_string()));
+                    }
+                }
+            }
+        }
+        // What the module has is made use of.
+        let gate = Gate { target, version: Some(version) };
+        let sequences = instructions.iter().flat_map(|it| candidates(it, Semantics::Ptxas13, gate));
+        let opcodes = sequences.flat_map(|(_, sequence)| {
+            let opcodes = sequence.lines().iter().map(|line| format!("{} ", line.opcode));
+            opcodes.collect::<Vec<_>>()
+        });
+        let opcodes: Vec<String> = opcodes.collect();
+        for (word, least, since) in SINCE {
+            let has = target.number >= least && version >= since;
+            assert_eq!(opcodes.iter().any(|opcode| opcode.contains(word)), has, "{word} {gate:?}");
+        }
+    }
+}
+
+#[test]
+fn requirement_is_that_of_the_newest_line() {
+    let requirements = |text: &str| -> Vec<(Target, PtxVersion)> {
+        let instruction: Instruction = text.parse().expect("legal");
+        let all = candidates(&instruction, Semantics::Manual, GATE);
+        all.iter().map(|(_, sequence)| sequence.requirement()).collect()
+    };
+    // `add.u16x2`, and sums of words.
+    let halves = requirements("vadd2.u32.u32.u32 d, a, b, c;");
+    assert!(halves.contains(&(Target::sm(90), PtxVersion::new(8, 0))), "{halves:?}");
+    assert!(halves.iter().any(|(target, _)| target.number < 90), "{halves:?}");
+    // `min` alone.
+    for (target, version) in requirements("vmin.s32.s32.s32 d, a, b;") {
+        assert_eq!((target, version), (Target::sm(20), PtxVersion::new(2, 0)));
+    }
+    for instruction in sample() {
+        for (_, sequence) in candidates(&instruction, Semantics::Ptxas12, GATE) {
+            let lines = || sequence.lines().iter().map(|line| line.opcode.requirement());
+            let (target, version) = sequence.requirement();
+            assert_eq!(Some(target.number), lines().map(|(least, _)| least).max());
+            assert_eq!(Some(version), lines().map(|(_, since)| since).max());
+        }
+    }
+}
+
+/// What the solver found once, and chance does not.
+#[test]
+fn words_that_were_wrong() {
+    for (text, semantics, [a, b, c]) in [
+        ("vsub.s32.s32.u32.sat d.b2, a, b, c;", Semantics::Ptxas13, [0x8000_0058, 0x7fff_ffe0, 0]),
+        ("vsub.u32.s32.u32.sat d.h1, a, b, c;", Semantics::Ptxas13, [0x8000_c0bb, 0x7fff_e152, 0]),
+        (
+            "vmad.s32.u32.u32.sat.shr7 d, a, -b, c;",
+            Semantics::Manual,
+            [0x8000_7fff, 0xffff_fffe, 2],
+        ),
+        (
+            "vmad.u32.u32.u32.sat d, a, b, -c;",
+            Semantics::Manual,
+            [0xffff_ffff, 0xffff_ffff, 0x8000_0000],
+        ),
+        ("vshl.s32.s32.u32.clamp.min d, a.b3, b, 1;", Semantics::Ptxas13, [0xfe00_0000, 0, 0]),
+        ("vshl.s32.s32.u32.wrap.max d, a, b, 0x1234;", Semantics::Ptxas13, [0xffff_edcb, 0, 0]),
+        (
+            "vshl.u32.s32.u32.clamp.min d, a, 1, c;",
+            Semantics::Manual,
+            [0xddb9_f171, 0, 0xb7db_6cf2],
+        ),
+    ] {
+        let instruction: Instruction = text.parse().expect("legal");
+        let expected = instruction.lower(semantics).eval(a, b, c);
+        let all = candidates(&instruction, semantics, GATE);
+        assert!(!all.is_empty(), "{text}");
+        for (strategy, sequence) in all {
+            assert_eq!(sequence.eval(a, b, c), expected, "{text} {semantics} {strategy}");
+        }
+    }
+}
+
+#[test]
+fn registers_are_those_of_the_most_particular_declaration() {
+    use vptx::isa::WordRegisters::{Integer, Packed, Untyped};
+
+    let cases = [
+        ("vadd.s32.s32.s32 b, b, b;", Untyped),
+        ("vadd.s32.s32.s32 b, b, 1;", Untyped),
+        ("vadd.s32.s32.s32 u, b, b;", Integer),
+        ("vadd.s32.s32.s32 b, b, s.b0;", Integer),
+        ("vadd.s32.s32.s32.add b, u, b, h;", Packed),
+        ("vadd2.s32.s32.s32 b, b, h, u;", Packed),
+        // Neither a guard nor a third source that is ignored.
+        ("@p vadd.s32.s32.s32 b, b, b, h;", Untyped),
+        ("vadd.s32.s32.s32 b, u, b, h;", Integer),
+    ];
+    let head =
+        ".version 8.0\n.target sm_90\n.func f()\n{\n.reg .b32 b;\n.reg .u32 u;\n.reg .s32 s;\n";
+    for (text, expected) in cases {
+        let source = format!("{head}.reg .f16x2 h;\n.reg .pred p;\n{text}\n}}\n");
+        let (module, _) = parse(&source);
+        let found: Vec<_> = module.statements().iter().map(|it| it.registers).collect();
+        assert_eq!(found, [expected], "{text}");
+    }
+}
+
+#[test]
+fn comments_inside_of_what_is_rewritten_stay() {
+    let text = "\
+.version 8.0
+.target sm_90
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)
+{
+    vadd4.u32.u32.u32 // vptx: ignore-file[V501] sums are small
+        d, a /* first */, b, d; // after
+    ret;
+}
+";
+    let (module, _) = vptx::parse(text);
+    let options = vptx::RewriteOptions::default().with_all(true);
+    let done = vptx::rewrite(&module, &options).expect("a target").text();
+    let head = "    // vptx: ignore-file[V501] sums are small\n    /* first */ {";
+    assert!(done.contains(head), "{done}");
+    assert!(done.contains("} // after\n"), "{done}");
+    assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
+}
+
+/// Names of registers are identifiers, whatever is asked for.
+#[test]
+fn prefixes_are_checked() {
+    for bad in ["0 bad;", "%t ", "a.b", "é", "%%", "a;", "0"] {
+        assert_eq!(FreshRegisters::new(bad), None, "{bad}");
+    }
+    for good in ["%t", "%", "tmp_", "$"] {
+        assert!(FreshRegisters::new(good).is_some(), "{good}");
+    }
+}

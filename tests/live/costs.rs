@@ -1,0 +1,702 @@
+//! What ptxas makes of video instructions and of their sequences: measures
+//! `src/backend/ptx/costs.txt`, and checks it on forms that were not measured.
+//! `scripts/measure-costs` runs this.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, iter, thread};
+
+use crate::support::forms::{PARTS, Random, heads, rows};
+use vptx::backend::ptx::{
+    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, candidates, class,
+    rewrite,
+};
+use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::video::Semantics;
+use vptx::{Instruction, parse};
+
+/// Kernels in a module.
+const BATCH: usize = 400;
+
+fn tool(name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from).join("bin").join(name)
+}
+
+/// A kernel around statements that compute `d` from `a`, `b`, `c`.
+fn kernel(number: usize, body: &str) -> String {
+    format!(
+        ".visible .entry k{number}(.param .u64 input)\n{{\n.reg .b64 %pointer;\n.reg .b32 a, b, c, d;\n.reg .pred p;\n\
+         ld.param.u64 %pointer, [input];\nld.volatile.global.u32 a, [%pointer];\n\
+         ld.volatile.global.u32 b, [%pointer+4];\nld.volatile.global.u32 c, [%pointer+8];\n\
+         {{\n{body}\n}}\nst.volatile.global.u32 [%pointer+12], d;\nret;\n}}\n"
+    )
+}
+
+/// A module of kernels; the first one does nothing but load and store.
+fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String {
+    let mut module = format!(".version 8.8\n.target sm_{target}\n.address_size 64\n");
+    for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
+        module += &kernel(number, body);
+    }
+    module
+}
+
+/// Machine instructions of the kernels of a module beyond those of the first one.
+fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<u32> {
+    let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let (source, object) = (folder.join("m.ptx"), folder.join("m.cubin"));
+    fs::write(&source, module).expect("a module");
+    let run = Command::new(tool("ptxas-13.5"))
+        .args(["-arch", &format!("sm_{target}")])
+        .args([&source, &"-o".into(), &object])
+        .output()
+        .expect("ptxas runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{} is refused: {said}", source.display());
+    let counts = instructions(&fs::read(&object).expect("an object"), kernels + 1);
+    fs::remove_dir_all(&folder).expect("the folder goes");
+    counts[1..].iter().map(|count| count.saturating_sub(counts[0])).collect()
+}
+
+/// Instructions other than NOP in the sections `.text.kN` of an ELF file.
+fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
+    let u16_at = |at: usize| u16::from_le_bytes(elf[at..at + 2].try_into().expect("two bytes"));
+    let u32_at = |at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().expect("four bytes"));
+    let u64_at =
+        |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let (table, size) = (u64_at(0x28), usize::from(u16_at(0x3a)));
+    let (sections, names) = (usize::from(u16_at(0x3c)), usize::from(u16_at(0x3e)));
+    let strings = u64_at(table + names * size + 0x18);
+    let mut counts = vec![0; count];
+    for section in (0..sections).map(|at| table + at * size) {
+        let name = strings + u32_at(section) as usize;
+        let end = elf[name..].iter().position(|&byte| byte == 0).expect("an end");
+        let name = std::str::from_utf8(&elf[name..name + end]).expect("a name");
+        if let Some(number) = name.strip_prefix(".text.k") {
+            let (start, length) = (u64_at(section + 0x18), u64_at(section + 0x20));
+            let codes = (start..start + length).step_by(16).map(|at| u16_at(at) & 0xfff);
+            let number: usize = number.parse().expect("a number");
+            counts[number] = codes.filter(|&code| code != 0x918).count() as u32;
+        }
+    }
+    counts
+}
+
+/// Counts for many bodies, each measured once, on two threads.
+fn measure_all(bodies: &[String], target: u16) -> HashMap<String, u32> {
+    let mut distinct: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let chunks: Vec<&[&str]> = distinct.chunks(BATCH).collect();
+    let found = Mutex::new(HashMap::new());
+    on_two_threads(chunks.len(), |at| {
+        let bodies = chunks[at].iter().copied();
+        let text = module(bodies.clone(), target);
+        let counts = measure(&text, chunks[at].len(), target, &format!("{target}-{at}"));
+        found.lock().expect("no panic").extend(bodies.map(str::to_owned).zip(counts));
+    });
+    found.into_inner().expect("no panic")
+}
+
+fn on_two_threads(count: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count {
+                        return;
+                    }
+                    work(at);
+                }
+            });
+        }
+    });
+}
+
+fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
+    let mut registers = FreshRegisters::new("%v_").expect("a prefix");
+    let text = sequence.to_ptx(instruction, &mut registers).join("\n");
+    registers.declarations().join("\n") + "\n" + &text
+}
+
+/// Instructions of each class to measure.
+fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
+    let mut random = Random(2026);
+    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut add = |text: String, most: usize| {
+        let instruction: Instruction = text.parse().expect(&text);
+        let class = classes.entry(class(&instruction)).or_default();
+        if class.len() < most && !class.contains(&instruction) {
+            class.push(instruction);
+        }
+    };
+    for (form, mnemonic) in rows() {
+        for head in heads(form, mnemonic) {
+            match form.sources {
+                Sources::Scalar => scalars(form, mnemonic, &head, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Halves) => simd(&head, 2, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Bytes) => simd(&head, 4, &mut random, &mut add),
+            }
+        }
+    }
+    classes
+}
+
+fn scalars(
+    form: &Form,
+    mnemonic: Mnemonic,
+    head: &str,
+    random: &mut Random,
+    add: &mut impl FnMut(String, usize),
+) {
+    let c = if form.third { ", c" } else { "" };
+    let ds: &[&str] = if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
+    let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
+    let minus: &[[&str; 3]] = match (form.negation, mnemonic.family()) {
+        (Negation::ProductOrThird, Family::MultiplyAdd) => {
+            &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]]
+        }
+        _ => &[["", "", ""]],
+    };
+    for d in ds {
+        for (a, b) in widths.iter().flat_map(|a| widths.iter().map(move |b| (a, b))) {
+            for _ in 0..(a.len() * b.len()).min(3) {
+                let (a, b) = (random.pick(a), random.pick(b));
+                for [na, nb, nc] in minus {
+                    let c = c.replace('c', &format!("{nc}c"));
+                    add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 3);
+                }
+            }
+        }
+    }
+}
+
+fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(String, usize)) {
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let choices = 2 * lanes;
+    for mask in 1..1u32 << lanes {
+        let digits: String = (0..lanes)
+            .rev()
+            .filter(|at| mask >> at & 1 == 1)
+            .map(|at| char::from(b'0' + at as u8))
+            .collect();
+        let d = if digits.len() == lanes { String::new() } else { format!(".{letter}{digits}") };
+        add(format!("{head} d{d}, a, b, c;"), 6);
+        let mut pick = || loop {
+            let digits: String =
+                (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
+            // ptxas takes it for a type.
+            if digits != "1024" {
+                return format!(".{letter}{digits}");
+            }
+        };
+        for _ in 0..5 {
+            let (a, b) = (pick(), pick());
+            add(format!("{head} d{d}, a{a}, b{b}, c;"), 8);
+            add(format!("{head} d{d}, a, b{b}, c;"), 8);
+            add(format!("{head} d{d}, a{a}, b, c;"), 8);
+        }
+        // The least that is left to do.
+        let same = |digit: usize| {
+            format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
+        };
+        for (a, b) in [(0, lanes), (0, 0), (1, lanes), (lanes, 1)] {
+            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 14);
+        }
+        let own: String = (0..lanes).rev().map(|at| char::from(b'0' + at as u8)).collect();
+        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 14);
+    }
+}
+
+/// The sequences of an instruction that may be the cheapest.
+fn worth_trying(instruction: &Instruction, target: u16) -> Vec<(Strategy, Sequence)> {
+    let gate = Gate { target: Target::sm(target), version: None };
+    let mut all = candidates(instruction, Semantics::Ptxas13, gate);
+    let least = all.iter().map(|(_, sequence)| sequence.lines().len()).min().unwrap_or(0);
+    all.retain(|(strategy, sequence)| {
+        strategy.number() == 0 || sequence.lines().len() <= least + 6
+    });
+    all
+}
+
+type Cells = BTreeMap<(String, usize), Vec<Cell>>;
+
+#[derive(Clone, Copy)]
+struct Cell {
+    ptxas: u32,
+    best: u32,
+    strategy: u8,
+}
+
+fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>) -> Cell {
+    let ptxas = instructions.iter().map(|it| counts[&it.to_string()]).min().expect("some");
+    // What all have, at its worst.
+    let mut worst: BTreeMap<Strategy, (usize, u32)> = BTreeMap::new();
+    for instruction in instructions {
+        for strategy in Strategy::all() {
+            let gate = Gate { target: Target::sm(target), version: None };
+            if let Some(sequence) = strategy.sequence(instruction, Semantics::Ptxas13, gate)
+                && let Some(count) = counts.get(&sequence_text(instruction, &sequence))
+            {
+                let entry = worst.entry(strategy).or_default();
+                entry.0 += 1;
+                entry.1 = entry.1.max(*count);
+            }
+        }
+    }
+    let all = worst.iter().filter(|(_, (seen, _))| *seen == instructions.len());
+    let (strategy, (_, best)) =
+        all.min_by_key(|(_, (_, count))| *count).expect("a strategy for all");
+    Cell { ptxas, best: *best, strategy: strategy.number() }
+}
+
+/// What `d` may hold before an instruction that a guard can pass over.
+const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
+
+/// A body that does something only if `c` is large.
+fn guarded(before: &str, text: &str) -> String {
+    format!("{before}\nsetp.gt.u32 p, c, 7;\n{text}")
+}
+
+/// By how much at most an instruction may become shorter that is measured with a guard.
+const SMALL: u32 = 5;
+
+/// Instructions with a guard, of each class that becomes a little shorter without one
+/// on some target.
+fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>> {
+    let is_small = |it: &Cell| it.best < it.ptxas && it.ptxas - it.best <= SMALL;
+    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut add = |text: String| {
+        let instruction: Instruction = format!("@p {text}").parse().expect(&text);
+        let class = class(&instruction);
+        if cells[&class].iter().any(is_small) {
+            classes.entry(class).or_default().push(instruction);
+        }
+    };
+    // ptxas treats some parts of a word unlike others of the same width.
+    let parts = || iter::once(&"").chain(&PARTS);
+    for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Scalar) {
+        let c = if form.third { ", c" } else { "" };
+        let ds: &[&str] =
+            if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
+        for head in heads(form, mnemonic) {
+            for (a, b) in parts().flat_map(|a| parts().map(move |b| (a, b))) {
+                for d in ds {
+                    add(format!("{head} d{d}, a{a}, b{b}{c};"));
+                }
+            }
+        }
+    }
+    for instruction in samples().values().flatten() {
+        if instruction.form().sources != Sources::Scalar {
+            add(instruction.to_string());
+        }
+    }
+    classes
+}
+
+/// The lines for instructions with a guard, marked by `@`: of mnemonics and modifiers
+/// of which some class becomes longer then, although it does not without.
+fn guarded_cells(cells: &Cells) -> Cells {
+    let samples = guarded_samples(cells);
+    let mut marked = Cells::new();
+    for (column, target) in TARGETS.into_iter().enumerate() {
+        let gate = Gate { target: Target::sm(target), version: None };
+        let rewritten = |instruction: &Instruction, cell: &Cell| {
+            let strategy = Strategy::all().find(|it| it.number() == cell.strategy)?;
+            let sequence = strategy.sequence(instruction, Semantics::Ptxas13, gate)?;
+            Some(sequence_text(instruction, &sequence))
+        };
+        let mut bodies: Vec<String> =
+            BEFORE.map(|before| guarded(before, "@p add.s32 d, a, b;")).into();
+        for (class, instructions) in &samples {
+            let cell = cells[class][column];
+            if cell.best < cell.ptxas {
+                for instruction in instructions {
+                    let other = rewritten(instruction, &cell).expect("it was measured");
+                    for text in [&instruction.to_string(), &other] {
+                        bodies.extend(BEFORE.map(|before| guarded(before, text)));
+                    }
+                }
+            }
+        }
+        let counts = measure_all(&bodies, target);
+        println!("sm_{target}: {} kernels with a guard", counts.len());
+        for (class, instructions) in &samples {
+            let cell = cells[class][column];
+            if cell.best >= cell.ptxas {
+                continue;
+            }
+            let count = |before: &str, text: &str| {
+                let around = counts[&guarded(before, "@p add.s32 d, a, b;")] - 1;
+                counts[&guarded(before, text)].saturating_sub(around)
+            };
+            let pairs: Vec<(u32, u32)> = instructions
+                .iter()
+                .flat_map(|instruction| {
+                    let other = rewritten(instruction, &cell).expect("it was measured");
+                    let own = instruction.to_string();
+                    BEFORE.map(|before| (count(before, &own), count(before, &other)))
+                })
+                .collect();
+            if pairs.iter().any(|(own, other)| other > own) {
+                let least = pairs.iter().map(|pair| pair.0).min().expect("some");
+                let worst = pairs.iter().map(|pair| pair.1).max().expect("some");
+                let (head, at) = class;
+                for (other, measured) in cells.iter().filter(|((other, _), _)| other == head) {
+                    let key = (format!("{head}@"), other.1);
+                    marked.entry(key).or_insert_with(|| measured.clone());
+                }
+                let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
+                own[column] = Cell { ptxas: least, best: worst, ..cell };
+            }
+        }
+    }
+    marked
+}
+
+/// The cells of the table there is, without those for guards.
+fn known_cells() -> Cells {
+    let cell = |instruction: &Instruction, target| {
+        let cost = instruction.cost(Target::sm(target)).expect("it was measured");
+        Cell { ptxas: cost.ptxas, best: cost.rewritten, strategy: cost.strategy.number() }
+    };
+    let column = |instructions: Vec<Instruction>| {
+        TARGETS.into_iter().map(|target| cell(&instructions[0], target)).collect()
+    };
+    samples().into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
+}
+
+fn write_table(mut cells: Cells) {
+    let marked = guarded_cells(&cells);
+    println!("{} classes in lines for guards", marked.len());
+    cells.extend(marked);
+    let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
+    fs::write(path, table(&cells)).expect("the table is written");
+}
+
+#[test]
+#[ignore = "needs ptxas and ten minutes; scripts/measure-costs --guards runs it"]
+fn measure_guards() {
+    write_table(known_cells());
+}
+
+#[test]
+#[ignore = "needs ptxas and half an hour; scripts/measure-costs runs it"]
+fn measure_costs() {
+    let classes = samples();
+    let mut cells = Cells::new();
+    for target in TARGETS {
+        let mut bodies = Vec::new();
+        for instruction in classes.values().flatten() {
+            bodies.push(instruction.to_string());
+            let tried = worth_trying(instruction, target);
+            bodies.extend(tried.iter().map(|(_, sequence)| sequence_text(instruction, sequence)));
+        }
+        let counts = measure_all(&bodies, target);
+        println!(
+            "sm_{target}: {} classes, {} bodies, {} kernels",
+            classes.len(),
+            bodies.len(),
+            counts.len()
+        );
+        for (class, instructions) in &classes {
+            cells.entry(class.clone()).or_default().push(cell(instructions, target, &counts));
+        }
+    }
+    write_table(cells);
+}
+
+/// The rows of the README: what ptxas makes of a mnemonic's classes on average,
+/// what becomes of them, and the geometric mean of the ratios.
+fn summary() -> String {
+    let mut text = String::from("| |");
+    let mut rule = String::from("|---|");
+    for target in TARGETS {
+        write!(text, " sm_{target} |").expect("a string");
+        rule.push_str("---|");
+    }
+    text = format!("{text}\n{rule}\n");
+    let classes = samples();
+    let mut all = vec![Vec::new(); TARGETS.len()];
+    let mut means = vec![Vec::new(); TARGETS.len()];
+    for &mnemonic in Mnemonic::ALL {
+        write!(text, "| `{mnemonic}` |").expect("a string");
+        for (column, target) in TARGETS.into_iter().enumerate() {
+            let own = classes.values().map(|instructions| &instructions[0]);
+            let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
+            let costs: Vec<(f64, f64)> = own
+                .filter(|instruction| usual(instruction))
+                .map(|instruction| {
+                    let cost = instruction.cost(Target::sm(target)).expect("it was measured");
+                    (cost.ptxas.into(), cost.ptxas.min(cost.rewritten).max(1).into())
+                })
+                .collect();
+            let count = number(costs.len());
+            let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
+            let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
+            let ratios: Vec<f64> = costs.iter().map(|(before, after)| before / after).collect();
+            let mean = geometric(&ratios);
+            write!(text, " {before:.1} → {after:.1}, {mean:.2} |").expect("a string");
+            all[column].extend(ratios);
+            means[column].push(mean);
+        }
+        text.push('\n');
+    }
+    for (name, ratios) in [("mean of these", &means), ("mean of all classes", &all)] {
+        write!(text, "| {name} |").expect("a string");
+        for ratios in ratios {
+            write!(text, " {:.2} |", geometric(ratios)).expect("a string");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn geometric(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
+}
+
+/// A count, which is small.
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).expect("a small one"))
+}
+
+/// Not one that takes a lane twice or compares it with itself.
+fn usual(instruction: &Instruction) -> bool {
+    let simd = instruction.form().sources != Sources::Scalar;
+    !simd || class(instruction).1 % 3 != 2
+}
+
+#[test]
+fn the_readme_has_the_measured_table() {
+    let readme = include_str!("../../README.md");
+    let table = summary();
+    assert!(readme.contains(&table), "README.md should have\n{table}");
+}
+
+/// Every class has a cost, and what is cheaper is admitted where it is measured.
+#[test]
+fn every_class_is_in_the_table() {
+    for instruction in samples().values().flatten() {
+        for target in TARGETS.map(Target::sm) {
+            let cost = instruction.cost(target);
+            let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
+            let gate = Gate { target, version: None };
+            let sequence = cost.strategy.sequence(instruction, Semantics::Ptxas13, gate);
+            assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
+        }
+    }
+    assert_eq!(
+        "vadd.u32.u32.u32 d, a, b;".parse::<Instruction>().map(|it| it.cost(Target::sm(70))),
+        Ok(None)
+    );
+}
+
+/// A cost is that of the sequence that is written: also where a module's version lacks
+/// the measured one.
+#[test]
+fn costs_are_of_what_is_written() {
+    let all: Vec<Instruction> = samples().into_values().flatten().step_by(17).collect();
+    let mut told = [0, 0];
+    for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
+        let mut text =
+            format!(".version {version}\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n");
+        for instruction in &all {
+            writeln!(text, "{instruction}").expect("a string");
+        }
+        text.push_str("}\n");
+        let (module, _) = parse(&text);
+        let target = Target::sm(90);
+        let options = RewriteOptions::default().with_all(true).with_target(Some(target));
+        for change in rewrite(&module, &options).expect("a target").changes {
+            let Outcome::Rewritten(written) = change.outcome else { continue };
+            told[usize::from(change.cost.is_some())] += 1;
+            let Some(cost) = change.cost else { continue };
+            let gate = Gate { target, version: None };
+            let measured = cost.strategy.sequence(change.instruction, Semantics::Ptxas13, gate);
+            assert_eq!(measured, Some(written), "{} {version}", change.instruction);
+        }
+    }
+    assert!(told.iter().all(|count| *count > 100), "{told:?}");
+}
+
+/// An instruction of the table's forms with any operands, constants too.
+fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
+    let (form, mnemonic) = *random.pick(all);
+    let heads = heads(form, mnemonic);
+    let head = random.pick(&heads);
+    let digits = |random: &mut Random, lanes: usize| -> String {
+        (0..lanes).map(|_| char::from(b'0' + random.below(2 * lanes) as u8)).collect()
+    };
+    let lanes = match form.sources {
+        Sources::Scalar => {
+            let mut source = |name: &str| match random.below(8) {
+                0 => format!("{}", *random.pick(&[0i64, 1, -1, 5, 31, 40, 255, -128, 0x7fff_ffff])),
+                1 | 2 => name.to_owned(),
+                _ => format!("{name}{}", random.pick(&PARTS)),
+            };
+            let (a, b) = (source("a"), source("b"));
+            let d = if form.destination == Destination::Part { *random.pick(&PARTS) } else { "" };
+            let c = if form.third { ", c" } else { "" };
+            let minus = if form.negation == Negation::ProductOrThird
+                && random.one_in(3)
+                && a.starts_with('a')
+            {
+                "-"
+            } else {
+                ""
+            };
+            return format!("{head} d{d}, {minus}{a}, {b}{c};");
+        }
+        Sources::Lanes(LaneWidth::Halves) => 2,
+        Sources::Lanes(LaneWidth::Bytes) => 4,
+    };
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let mask = 1 + random.below((1 << lanes) - 1);
+    let mask: String = (0..lanes)
+        .rev()
+        .filter(|at| mask >> at & 1 == 1)
+        .map(|at| char::from(b'0' + at as u8))
+        .collect();
+    let mut text = format!("{head} d.{letter}{mask}");
+    for name in ["a", "b"] {
+        let selector = digits(random, lanes);
+        // ptxas takes the one for a type.
+        if random.one_in(3) || selector == "1024" {
+            write!(text, ", {name}").expect("a string");
+        } else {
+            write!(text, ", {name}.{letter}{selector}").expect("a string");
+        }
+    }
+    text + ", c;"
+}
+
+/// Instructions whose sources are one register: ptxas folds some of them.
+fn doubled() -> Vec<String> {
+    let mut texts = Vec::new();
+    for at in 0..8 {
+        let [d, a, b] = [4, 2, 1].map(|bit| if at & bit == 0 { "u32" } else { "s32" });
+        for name in ["vadd", "vsub", "vabsdiff", "vmin", "vmax"] {
+            for sat in ["", ".sat"] {
+                texts.push(format!("{name}.{d}.{a}.{b}{sat} d, a, a;"));
+                texts.push(format!("{name}.{d}.{a}.{b}{sat} d, a.h0, a.h0;"));
+            }
+        }
+        for name in ["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"] {
+            for end in ["", ".add"] {
+                texts.push(format!("{name}2.{d}.{a}.{b}{end} d, a, a, c;"));
+                texts.push(format!("{name}2.{d}.{a}.{b}{end} d, a.h01, a.h10, c;"));
+                texts.push(format!("{name}4.{d}.{a}.{b}{end} d, a, a, c;"));
+                texts.push(format!("{name}4.{d}.{a}.{b}{end} d, a.b0321, a.b3210, c;"));
+            }
+        }
+        texts.push(format!("vset.{a}.{b}.lt d, a, a;"));
+        texts.push(format!("vset4.{a}.{b}.lt d, a, a, c;"));
+    }
+    texts
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn never_worse() {
+    let setting = |name: &str, default: u64| {
+        env::var(name).ok().filter(|text| !text.is_empty()).map_or(default, |text| {
+            text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+        })
+    };
+    let (count, seed) = (setting("VPTX_COST_COUNT", 2000), setting("VPTX_COST_SEED", 1));
+    let mut random = Random(seed);
+    let all: Vec<_> = rows().collect();
+    let texts: Vec<String> = (0..count)
+        .map(|_| {
+            let mut text = any(&all, &mut random);
+            if random.one_in(8) {
+                text = text.replace(", b", ", a");
+            }
+            if random.one_in(8) {
+                text = guarded(BEFORE[random.below(2)], &format!("@p {text}"));
+            }
+            text
+        })
+        .chain(doubled())
+        .collect();
+    let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
+    let worse = Mutex::new(Vec::new());
+    let sums = Mutex::new((0u64, 0u64, 0u64));
+    on_two_threads(chunks.len() * TARGETS.len(), |at| {
+        let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
+        let before = module(chunk.iter().map(String::as_str), target);
+        let (parsed, found) = parse(&before);
+        assert_eq!(parsed.instructions().count(), chunk.len(), "{found:?}");
+        let rewritten = rewrite(&parsed, &RewriteOptions::default()).expect("it has a target");
+        let after = measure(&rewritten.text(), chunk.len(), target, &format!("after-{at}"));
+        let before = measure(&before, chunk.len(), target, &format!("before-{at}"));
+        for ((text, before), after) in chunk.iter().zip(&before).zip(&after) {
+            if after > before {
+                let message = format!("sm_{target}: {text} {before} became {after}");
+                worse.lock().expect("no panic").push(message);
+            }
+        }
+        let mut sums = sums.lock().expect("no panic");
+        sums.0 += before.iter().copied().map(u64::from).sum::<u64>();
+        sums.1 += after.iter().copied().map(u64::from).sum::<u64>();
+        let changed = rewritten.changes.iter();
+        let changed = changed.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
+        sums.2 += changed.count() as u64;
+    });
+    let (before, after, changed) = sums.into_inner().expect("no panic");
+    let worse = worse.into_inner().expect("no panic");
+    println!(
+        "{} instructions (seed {seed}) x {} targets: {changed} rewritten, {before} machine \
+         instructions became {after}, {} worse",
+        texts.len(),
+        TARGETS.len(),
+        worse.len()
+    );
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+/// The text of the table.
+fn table(cells: &Cells) -> String {
+    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+    let row = |cells: &[Cell]| {
+        let texts =
+            cells.iter().map(|it| format!("{:2}>{:2}@{:2}", it.ptxas, it.best, it.strategy));
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    for cells in cells.values() {
+        rows.insert(row(cells), 0);
+    }
+    for (number, value) in rows.values_mut().enumerate() {
+        *value = number;
+    }
+    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((head, cell), measured) in cells {
+        let line = lines.entry(head).or_default();
+        line.resize(line.len().max(cell + 1), "---".into());
+        line[*cell] = base36(rows[&row(measured)]);
+    }
+    let mut text = String::new();
+    for (head, codes) in lines {
+        writeln!(text, "{head} {}", codes.join(" ")).expect("a string");
+    }
+    text.push('\n');
+    for row in rows.keys() {
+        writeln!(text, "{row}").expect("a string");
+    }
+    text
+}
+
+fn base36(number: usize) -> String {
+    let digit = |value: usize| char::from_digit((value % 36) as u32, 36).expect("below 36");
+    [number / 1296, number / 36, number].map(digit).iter().collect()
+}

@@ -1,0 +1,505 @@
+//! Sequences of ordinary PTX equal the programs of their instructions for all
+//! inputs: proven by z3.
+//!
+//! `scripts/prove-rewrites` runs it.
+
+use std::collections::HashSet;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, heads, rows};
+use crate::support::smt::{Answer, Solver, evaluation, places, query};
+use vptx::Instruction;
+use vptx::backend::ptx::{Gate, candidates};
+use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::video::Semantics;
+
+/// Admits every sequence.
+const GATE: Gate = Gate { target: Target::sm(120), version: None };
+
+/// For one query, in seconds; 15 is what the slowest one takes on an idle machine.
+const PATIENCE: u64 = 300;
+
+const DEFAULT_SEED: u64 = 0x5eed_2026;
+
+/// Both minus signs at once are no canonical spelling.
+const NEGATIONS: [[&str; 3]; 4] = [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]];
+
+/// Words at which results change, for comparing encodings with evaluation.
+const EDGES: [u32; 8] =
+    [0, 1, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x80ff_7f01, 0x7fff_8000, 0x0020_1f10];
+
+/// Constants of every range that matters.
+const CONSTANTS: [&str; 7] = ["0", "1", "27", "0x1234", "0x7fffffff", "0x80000000", "0xffffffff"];
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    variable(name).map_or(default, |value| {
+        value.parse().unwrap_or_else(|_| panic!("{name} must be a number, and is {value:?}"))
+    })
+}
+
+fn z3() -> PathBuf {
+    let path = variable("VPTX_Z3").map_or_else(
+        || {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let folder =
+                variable("VPTX_CUDA_DIR").map_or_else(|| root.join(".cuda"), PathBuf::from);
+            folder.join("bin/z3")
+        },
+        PathBuf::from,
+    );
+    assert!(path.is_file(), "{} is missing: run scripts/cuda-tools --z3", path.display());
+    path
+}
+
+#[derive(Default)]
+struct Tally {
+    classes: usize,
+    sequences: usize,
+    proven: usize,
+    /// Wrong sequences, and instructions that have none.
+    different: Vec<String>,
+    unknown: Vec<String>,
+    /// Seconds of the longest query, and what it was.
+    slowest: (f64, String),
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.classes += other.classes;
+        self.sequences += other.sequences;
+        self.proven += other.proven;
+        self.different.extend(other.different);
+        self.unknown.extend(other.unknown);
+        if other.slowest.0 > self.slowest.0 {
+            self.slowest = other.slowest;
+        }
+    }
+
+    fn print(&self, name: &str, start: Instant) {
+        println!(
+            "{name}: {} classes, {} sequences, {} queries proven, {} different, {} unknown, \
+             {:.0} seconds",
+            self.classes,
+            self.sequences,
+            self.proven,
+            self.different.len(),
+            self.unknown.len(),
+            start.elapsed().as_secs_f64()
+        );
+    }
+}
+
+/// Proves what it is given, each pair of program and sequence once.
+struct Prover {
+    z3: PathBuf,
+    start: Instant,
+    asked: Mutex<HashSet<[u64; 2]>>,
+    total: Tally,
+}
+
+impl Prover {
+    fn new() -> Prover {
+        Prover { z3: z3(), start: Instant::now(), asked: Mutex::default(), total: Tally::default() }
+    }
+
+    /// Whether nobody has asked this yet.
+    fn is_new(&self, query: &str) -> bool {
+        let hash = |salt: u8| {
+            let mut hasher = DefaultHasher::new();
+            (salt, query).hash(&mut hasher);
+            hasher.finish()
+        };
+        let key = [hash(0), hash(1)];
+        self.asked.lock().expect("no thread panics here").insert(key)
+    }
+
+    /// Proves every sequence of these instructions.
+    fn prove(&mut self, name: &str, texts: &[String]) {
+        let only = only();
+        let texts: Vec<&String> = texts.iter().filter(|text| text.starts_with(&only)).collect();
+        if texts.is_empty() {
+            return;
+        }
+        let start = Instant::now();
+        let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+        let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(2));
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    let mut solver = Solver::new(&self.z3);
+                    let mut own = Tally::default();
+                    while let Some(text) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        self.prove_one(text, &mut solver, &mut own);
+                    }
+                    tally.lock().expect("no thread panics here").add(own);
+                });
+            }
+        });
+        let tally = tally.into_inner().expect("no thread panics here");
+        tally.print(name, start);
+        if tally.slowest.0 > 1.0 {
+            println!("    {:.1} seconds for {}", tally.slowest.0, tally.slowest.1);
+        }
+        self.total.add(tally);
+    }
+
+    fn prove_one(&self, text: &str, solver: &mut Solver, tally: &mut Tally) {
+        let instruction: Instruction =
+            text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let places = places(&instruction);
+        tally.classes += 1;
+        let mut programs = Vec::new();
+        for semantics in Semantics::ALL {
+            let program = instruction.lower(semantics);
+            if programs.contains(&program) {
+                continue;
+            }
+            let sequences = candidates(&instruction, semantics, GATE);
+            if sequences.is_empty() {
+                tally.different.push(format!("{text} {semantics}: no sequence"));
+            }
+            for (strategy, sequence) in sequences {
+                tally.sequences += 1;
+                let query = query(&program, &sequence, places);
+                if !self.is_new(&query) {
+                    continue;
+                }
+                let what = format!("{text} {semantics}, {strategy}");
+                let start = Instant::now();
+                match solver.ask(&query, PATIENCE) {
+                    Answer::Proven => tally.proven += 1,
+                    Answer::Unknown => tally.unknown.push(what.clone()),
+                    Answer::Differs(words) => {
+                        let [a, b, c] = words;
+                        let (left, right) = (program.eval(a, b, c), sequence.eval(a, b, c));
+                        let note = if left == right { ": the encoding is wrong" } else { "" };
+                        tally.different.push(format!(
+                            "{what}: a = {a:#010x}, b = {b:#010x}, c = {c:#010x} \
+                             give {left:#010x}, and {right:#010x} by the sequence{note}"
+                        ));
+                    }
+                }
+                let seconds = start.elapsed().as_secs_f64();
+                if seconds > tally.slowest.0 {
+                    tally.slowest = (seconds, what);
+                }
+            }
+            programs.push(program);
+        }
+    }
+
+    /// Prints the sum of all, and fails unless everything is proven.
+    fn finish(self) {
+        for different in &self.total.different {
+            println!("different: {different}");
+        }
+        for unknown in &self.total.unknown {
+            println!("unknown: {unknown}");
+        }
+        self.total.print("all", self.start);
+        assert!(self.total.different.is_empty(), "some sequences are wrong");
+        assert!(self.total.unknown.is_empty(), "some queries took too long");
+    }
+}
+
+/// How the instructions begin that are asked for.
+fn only() -> String {
+    variable("VPTX_PROVE_ONLY").unwrap_or_default()
+}
+
+/// Each row of the table that has such, with their mnemonics and modifiers.
+fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
+    let only = only();
+    let mut table = Vec::new();
+    for (form, mnemonic) in rows() {
+        let mut heads = heads(form, mnemonic);
+        heads.retain(|head| head.starts_with(&only));
+        if !heads.is_empty() {
+            table.push((form, mnemonic, heads));
+        }
+    }
+    assert!(!table.is_empty(), "no instruction begins with {only:?}");
+    table
+}
+
+/// Tells selectors of one width in turn.
+struct Turns(usize);
+
+impl Turns {
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        self.0 += 1;
+        from[self.0 % from.len()]
+    }
+}
+
+fn third(form: &Form, minus: &str) -> String {
+    if form.third { format!(", {minus}c") } else { String::new() }
+}
+
+fn negations(form: &Form) -> &'static [[&'static str; 3]] {
+    match form.negation {
+        Negation::Forbidden => &NEGATIONS[..1],
+        Negation::ProductOrThird => &NEGATIONS,
+    }
+}
+
+/// Whatever changes more than the places of parts and lanes.
+fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some(only) = variable("X_TEXT") {
+        if turns.0 == 0 {
+            turns.0 = 1;
+            return vec![only];
+        }
+        return vec![];
+    }
+    let destinations: &[&str] = match form.destination {
+        Destination::Word => &[""],
+        Destination::Part => &[".b2", ".h1"],
+        Destination::Mask(LaneWidth::Halves) => &MASKS2,
+        Destination::Mask(LaneWidth::Bytes) => &MASKS4,
+    };
+    let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
+    for d in destinations {
+        if form.sources != Sources::Scalar {
+            texts.push(format!("{head} d{d}, a, b, c;"));
+            continue;
+        }
+        for a in widths {
+            for b in widths {
+                for [minus_a, minus_b, minus_c] in negations(form) {
+                    let (a, b) = (turns.pick(a), turns.pick(b));
+                    let third = third(form, minus_c);
+                    texts.push(format!("{head} d{d}, {minus_a}a{a}, {minus_b}b{b}{third};"));
+                }
+            }
+        }
+    }
+    texts
+}
+
+/// A constant in each place, as its range decides between sequences, too.
+fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
+    let mut texts = Vec::new();
+    if form.sources != Sources::Scalar {
+        return texts;
+    }
+    let d = if form.destination == Destination::Part { turns.pick(&PARTS) } else { "" };
+    for place in 0..if form.third { 3 } else { 2 } {
+        for constant in CONSTANTS {
+            let [mut a, mut b, mut c] = ["a", "b", "c"].map(str::to_owned);
+            // The other factor or summand is a word, or a part in turn.
+            let part = turns.pick(&["", ".b3", "", ".h1"]);
+            match place {
+                0 => (a, b) = (constant.to_owned(), b + part),
+                1 => (a, b) = (a + part, constant.to_owned()),
+                _ => (a, c) = (a + part, constant.to_owned()),
+            }
+            let third = if form.third { format!(", {c}") } else { String::new() };
+            texts.push(format!("{head} d{d}, {a}, {b}{third};"));
+        }
+    }
+    texts
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn constants_are_proven() {
+    let mut prover = Prover::new();
+    let mut turns = Turns(0);
+    for (form, mnemonic, heads) in table() {
+        let texts: Vec<String> =
+            heads.iter().flat_map(|head| constant_texts(form, head, &mut turns)).collect();
+        prover.prove(&format!("{}, {}, constants", mnemonic.text(), form.title), &texts);
+    }
+    prover.finish();
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn classes_are_proven() {
+    let mut prover = Prover::new();
+    let mut turns = Turns(0);
+    for (form, mnemonic, heads) in table() {
+        let texts: Vec<String> =
+            heads.iter().flat_map(|head| classes(form, head, &mut turns)).collect();
+        prover.prove(&format!("{}, {}", mnemonic.text(), form.title), &texts);
+    }
+    prover.finish();
+}
+
+/// Selector `number` of four lanes.
+fn lanes4(number: usize) -> String {
+    format!(".b{number:04o}")
+}
+
+/// Selector `number` of two lanes.
+fn lanes2(number: usize) -> String {
+    format!(".h{}{}", number / 4, number % 4)
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn gathers_are_proven() {
+    let mut prover = Prover::new();
+    let types = [".u32.u32", ".u32.s32", ".s32.u32", ".s32.s32"];
+    // A comparison looks at all bits of each lane, and at its sign.
+    for types in types {
+        let texts: Vec<String> = (0..256)
+            .map(|at| {
+                let (a, b) = (lanes2(at / 16), lanes2(at % 16));
+                format!("vset2{types}.lt d, a{a}, b{b}, c;")
+            })
+            .collect();
+        prover.prove(&format!("vset2{types}, every pair of selectors"), &texts);
+    }
+    for types in types {
+        // Each selector once for each operand; 1777 shares no factor with 4096.
+        let texts: Vec<String> = (0..4096)
+            .map(|at| {
+                let (a, b) = (lanes4(at), lanes4((at * 1777 + 5) % 4096));
+                format!("vset4{types}.lt d, a{a}, b{b}, c;")
+            })
+            .collect();
+        prover.prove(&format!("vset4{types}, every selector"), &texts);
+    }
+    // What a selector says of lanes outside the mask counts for nothing.
+    let texts: Vec<String> = (0..4096)
+        .map(|at| {
+            let (a, b, mask) = (lanes4(at), lanes4((at * 1777 + 5) % 4096), MASKS4[at % 15]);
+            format!("vset4.s32.u32.ge d{mask}, a{a}, b{b}, c;")
+        })
+        .collect();
+    prover.prove("vset4, every selector, with masks", &texts);
+
+    let parts: Vec<&str> = std::iter::once("").chain(PARTS).collect();
+    for (head, destinations, third) in [
+        ("vmin.u32{}", &[""][..], ""),
+        ("vabsdiff.u32{}.sat", &PARTS, ", c"),
+        ("vsub.s32{}.sat", &PARTS, ", c"),
+        ("vadd.u32{}.add", &[""], ", c"),
+        ("vset{}.le", &PARTS, ", c"),
+        ("vmad.u32{}", &[""], ", c"),
+        ("vmad.u32{}.sat.shr7", &[""], ", c"),
+    ] {
+        let mut texts = Vec::new();
+        for types in types {
+            let head = head.replace("{}", types);
+            for d in destinations {
+                for a in &parts {
+                    for b in &parts {
+                        texts.push(format!("{head} d{d}, a{a}, b{b}{third};"));
+                    }
+                }
+            }
+        }
+        prover.prove(&format!("{}, every part", head.replace("{}", "")), &texts);
+    }
+    let mut texts = Vec::new();
+    for head in ["vshl.u32.u32.u32.clamp", "vshr.s32.s32.u32.wrap"] {
+        for d in PARTS {
+            for a in &parts {
+                texts.extend(parts.iter().map(|b| format!("{head} d{d}, a{a}, b{b}, c;")));
+            }
+        }
+    }
+    prover.prove("shifts, every part", &texts);
+    prover.finish();
+}
+
+/// A whole instruction at random.
+fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Random) -> String {
+    let (form, _, heads) = random.pick(table);
+    let head = random.pick(heads);
+    let d = match form.destination {
+        Destination::Word => "",
+        Destination::Part => random.pick(&PARTS),
+        Destination::Mask(LaneWidth::Halves) => random.pick(&MASKS2),
+        Destination::Mask(LaneWidth::Bytes) => random.pick(&MASKS4),
+    };
+    // Two places may name one register.
+    let mut names = ["a", "b", "c"];
+    if random.one_in(4) {
+        let (to, from) = (random.below(3), random.below(3));
+        names[to] = names[from];
+    }
+    let [minus_a, minus_b, minus_c] = *random.pick(negations(form));
+    let a = source(form, names[0], minus_a, random);
+    let b = source(form, names[1], minus_b, random);
+    let third = match (form.third || form.sources != Sources::Scalar, form.sources) {
+        (false, _) => String::new(),
+        (true, Sources::Scalar) if minus_c.is_empty() && random.one_in(6) => {
+            format!(", {}", immediate(random))
+        }
+        (true, _) => format!(", {minus_c}{}", names[2]),
+    };
+    format!("{head} d{d}, {a}, {b}{third};")
+}
+
+fn source(form: &Form, name: &str, minus: &str, random: &mut Random) -> String {
+    let selector = match form.sources {
+        Sources::Scalar if minus.is_empty() && random.one_in(6) => return immediate(random),
+        Sources::Scalar if random.one_in(3) => String::new(),
+        Sources::Scalar => (*random.pick(&PARTS)).to_owned(),
+        Sources::Lanes(LaneWidth::Halves) => lanes2(random.below(16)),
+        Sources::Lanes(LaneWidth::Bytes) => lanes4(random.below(4096)),
+    };
+    format!("{minus}{name}{selector}")
+}
+
+fn immediate(random: &mut Random) -> String {
+    let word = if random.one_in(2) { *random.pick(&EDGES) } else { random.next() as u32 };
+    let small = if random.one_in(2) { word & 31 } else { word };
+    format!("{small:#x}")
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn samples_are_proven() {
+    let mut prover = Prover::new();
+    let count = number("VPTX_PROVE_COUNT", 500) as usize;
+    let seed = number("VPTX_PROVE_SEED", DEFAULT_SEED);
+    let mut random = Random(seed);
+    let table = table();
+    let texts: Vec<String> = (0..count).map(|_| random_text(&table, &mut random)).collect();
+    prover.prove(&format!("{count} random instructions, seed {seed}"), &texts);
+    prover.finish();
+}
+
+/// What is proven is about the programs and sequences that are run.
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn encodings_equal_evaluation() {
+    let count = number("VPTX_PROVE_COUNT", 500);
+    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut solver = Solver::new(&z3());
+    let (table, mut checked) = (table(), 0);
+    for _ in 0..count {
+        let text = random_text(&table, &mut random);
+        let instruction: Instruction = text.parse().expect("it is well-formed");
+        let semantics = *random.pick(&Semantics::ALL);
+        let program = instruction.lower(semantics);
+        for (strategy, sequence) in candidates(&instruction, semantics, GATE) {
+            let words = [(); 3].map(|()| {
+                if random.one_in(2) { *random.pick(&EDGES) } else { random.next() as u32 }
+            });
+            let [a, b, c] = words;
+            assert_eq!(
+                solver.evaluate(&evaluation(&program, &sequence, words)),
+                [program.eval(a, b, c), sequence.eval(a, b, c)],
+                "{text} {semantics}, {strategy}: {words:#010x?}"
+            );
+            checked += 1;
+        }
+    }
+    println!("{checked} encodings evaluated");
+}

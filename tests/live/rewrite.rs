@@ -1,0 +1,803 @@
+//! Rewritten instructions against the real ptxas: it assembles them, and folds
+//! their opcodes to what `Opcode::eval` says.
+//!
+//! `scripts/rewrite-check` runs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
+use crate::support::ptx_files;
+use vptx::backend::ptx::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
+use vptx::ir::Program;
+use vptx::isa::{Compare, Mnemonic, Target, Type};
+use vptx::video::Semantics;
+use vptx::{Instruction, RewriteOptions, rewrite};
+
+const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
+
+const VERSIONS: [&str; 2] = ["12.9", "13.5"];
+
+/// Kernels in a module.
+const GROUP: usize = 125;
+
+const EDGES: [u32; 24] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x7f7f_7f7f,
+    0x8080_8080,
+    0x7fff_8000,
+    0x8000_7fff,
+    0x00ff_00ff,
+    0xff00_ff00,
+    0x2020_1f1f,
+];
+
+fn tool(name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let folder = env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from);
+    let path = folder.join("bin").join(name);
+    assert!(path.is_file(), "{} is missing: run scripts/cuda-tools", path.display());
+    path
+}
+
+/// A folder for one test, removed when dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let folder = env::temp_dir().join(format!("vptx-rewrite-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        Scratch(folder)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether ptxas takes a module; its first error, if not.
+fn assemble(version: &str, flags: &[&str], module: &str, file: &Path) -> Result<(), String> {
+    fs::write(file, module).expect("the scratch folder is writable");
+    let run = Command::new(tool(&format!("ptxas-{version}")))
+        .args(flags)
+        .arg(file)
+        .arg("-o")
+        .arg(file.with_extension("cubin"))
+        .output()
+        .expect("ptxas starts");
+    if run.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&run.stderr);
+    let error = said.lines().find(|line| line.contains("error") || line.contains("fatal"));
+    Err(error.map_or_else(|| format!("{}: {}", run.status, said.trim()), str::to_owned))
+}
+
+/// Makes a module of some kernels.
+type Writer = Box<dyn Fn(&[usize]) -> String + Sync>;
+
+/// Kernels for one target.
+struct Batch {
+    target: u16,
+    count: usize,
+    module: Writer,
+}
+
+impl Batch {
+    /// The kernels of which ptxas does not take a module, each with its message.
+    fn refused(&self, version: &str, file: &Path, among: &[usize]) -> Vec<(usize, String)> {
+        let arch = format!("sm_{}", self.target);
+        let verdict = assemble(version, &["-arch", &arch], &(self.module)(among), file);
+        match (verdict, among) {
+            (Ok(()), _) => Vec::new(),
+            (Err(message), &[one]) => vec![(one, message)],
+            // A crash has no line number, so the module is halved.
+            (Err(_), _) => {
+                let (left, right) = among.split_at(among.len() / 2);
+                let mut found = self.refused(version, file, left);
+                // A few are enough to see what is wrong.
+                if found.len() < 3 {
+                    found.extend(self.refused(version, file, right));
+                }
+                found
+            }
+        }
+    }
+}
+
+/// Asks each ptxas about each batch; what it says, after what a kernel is.
+fn refusals(
+    name: &str,
+    batches: &[Batch],
+    describe: impl Fn(usize, usize) -> String,
+) -> Vec<String> {
+    let scratch = Scratch::new(name);
+    let jobs: Vec<(usize, &str)> =
+        (0..batches.len()).flat_map(|at| VERSIONS.map(|version| (at, version))).collect();
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(BTreeSet::new());
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (jobs, next, found) = (&jobs, &next, &found);
+            let file = scratch.0.join(format!("{thread}.ptx"));
+            scope.spawn(move || {
+                while let Some(&(at, version)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let all: Vec<usize> = (0..batches[at].count).collect();
+                    for (kernel, message) in batches[at].refused(version, &file, &all) {
+                        found.lock().expect("no panic").insert((at, kernel, version, message));
+                    }
+                }
+            });
+        }
+    });
+    let mut kernels: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    for (at, kernel, version, message) in found.into_inner().expect("no panic") {
+        let message = message.split_once("; ").map_or(message.as_str(), |(_, said)| said);
+        kernels.entry((at, kernel)).or_default().push(format!("ptxas {version}: {message}"));
+    }
+    let text = |((at, kernel), messages): (_, Vec<String>)| {
+        format!("{}\n{}", describe(at, kernel), messages.join("\n"))
+    };
+    kernels.into_iter().map(text).collect()
+}
+
+fn head(target: u16) -> String {
+    format!(".version 8.8\n.target sm_{target}\n.address_size 64\n")
+}
+
+/// Instructions spread evenly over all that a mnemonic has.
+fn sample(count: usize, seed: u64) -> Vec<String> {
+    let mut all: BTreeMap<Mnemonic, Vec<String>> = BTreeMap::new();
+    for (form, mnemonic) in rows() {
+        all.entry(mnemonic).or_default().extend(texts(form, mnemonic));
+    }
+    let mut random = Random(seed);
+    let mut taken = Vec::new();
+    // Mnemonics with few forms first, so that the others make up for them.
+    let mut all: Vec<Vec<String>> = all.into_values().collect();
+    all.sort_by_key(Vec::len);
+    let mnemonics = all.len();
+    for (at, texts) in all.into_iter().enumerate() {
+        let share = ((count - taken.len()) / (mnemonics - at)).min(texts.len());
+        // One of each stretch: heads and destinations follow each other.
+        for part in 0..share {
+            let (from, to) = (part * texts.len() / share, (part + 1) * texts.len() / share);
+            taken.push(texts[from + random.below(to - from)].clone());
+        }
+    }
+    taken
+}
+
+/// A case: its instruction, and what it is to mean on which target.
+#[derive(Clone)]
+struct Case {
+    text: String,
+    instruction: Instruction,
+    semantics: Semantics,
+    target: u16,
+}
+
+impl Case {
+    /// Semantics and targets come in turn, at independent paces.
+    fn new(number: usize, text: String) -> Case {
+        let instruction = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let semantics = Semantics::ALL[number % 3];
+        let target = TARGETS[number % 5];
+        Case { text, instruction, semantics, target }
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` as {} means it, for sm_{}", self.text, self.semantics, self.target)
+    }
+}
+
+/// Where candidates do not compute what the program does; how many there are.
+fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
+    let gate = Gate { target: Target::sm(case.target), version: None };
+    let program: Program = case.instruction.lower(case.semantics);
+    let all = candidates(&case.instruction, case.semantics, gate);
+    if all.is_empty() {
+        wrong.push(format!("{case}: no candidates"));
+    }
+    let [a, b, c] = case.instruction.sources();
+    let inputs: Vec<[u32; 3]> = (0..64)
+        .map(|turn| {
+            let mut pick = || if turn < 32 { *random.pick(&EDGES) } else { random.next() as u32 };
+            let mut words = [pick(), pick(), pick()];
+            // One register has one value.
+            if a.is_some() && a == b {
+                words[1] = words[0];
+            }
+            if c.is_some() && (c == a || c == b) {
+                words[2] = words[usize::from(c != a)];
+            }
+            words
+        })
+        .collect();
+    let expected: Vec<u32> = inputs.iter().map(|&[a, b, c]| program.eval(a, b, c)).collect();
+    for (strategy, sequence) in &all {
+        let found = inputs.iter().map(|&[a, b, c]| sequence.eval(a, b, c));
+        let pairs = inputs.iter().zip(found.zip(&expected));
+        if let Some((words, (found, expected))) = pairs.into_iter().find(|(_, (f, e))| f != *e) {
+            let text = sequence
+                .to_ptx(&case.instruction, &mut FreshRegisters::new("%v_").expect("a prefix"));
+            wrong.push(format!(
+                "{case}: {strategy}: {words:x?}: {found:x}, not {expected:x}\n{}",
+                text.join("\n")
+            ));
+        }
+    }
+    all.len()
+}
+
+fn report(what: &str, complaints: &[String]) {
+    for complaint in complaints.iter().take(20) {
+        println!("{complaint}\n");
+    }
+    assert!(complaints.is_empty(), "{what}: {} complaints", complaints.len());
+}
+
+/// The statements of `to_ptx` in a kernel that reads `a`, `b`, `c` and writes
+/// `d`, or tests it.
+fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> {
+    let mut registers = FreshRegisters::new("%v_").expect("a prefix");
+    let target = Target::sm(case.target);
+    let statements = case.instruction.to_ptx(target, case.semantics, &mut registers);
+    let statements = statements.map_err(|error| error.to_string())?;
+    Ok(format!(
+        ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 a, b, c, d;\n\
+         .reg .pred z;\nld.param.u64 %q, [p];\nld.global.u32 a, [%q];\nld.global.u32 b, [%q+4];\n\
+         ld.global.u32 c, [%q+8];\n{{\n{}\n{statements}\n}}\n{use_of_d}\nret;\n}}\n",
+        registers.declarations().join("\n"),
+    ))
+}
+
+/// What ptxas complains about in the kernels of some cases.
+fn kernel_refusals(name: &str, cases: &[Case], use_of_d: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut groups: Vec<Vec<(&Case, String)>> = Vec::new();
+    for target in TARGETS {
+        let mut own = Vec::new();
+        for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.target == target) {
+            match kernel(number, case, use_of_d) {
+                Ok(text) => own.push((case, text)),
+                Err(error) => complaints.push(format!("{case}: {error}")),
+            }
+        }
+        groups.extend(own.chunks(GROUP).map(<[_]>::to_vec));
+    }
+    let batch = |group: &'_ Vec<(&Case, String)>| {
+        let target = group[0].0.target;
+        let kernels: Vec<String> = group.iter().map(|(_, text)| text.clone()).collect();
+        let count = kernels.len();
+        let module = move |some: &[usize]| {
+            some.iter().fold(head(target), |module, &at| module + &kernels[at])
+        };
+        Batch { target, count, module: Box::new(module) }
+    };
+    let batches: Vec<Batch> = groups.iter().map(batch).collect();
+    complaints.extend(refusals(name, &batches, |at, kernel| {
+        let (case, text) = &groups[at][kernel];
+        let block = text.split("\n{\n").nth(2).and_then(|rest| rest.split("\n}").next());
+        format!("{case}\n{}", block.unwrap_or_default())
+    }));
+    complaints
+}
+
+const STORE: &str = "st.global.u32 [%q+12], d;";
+
+/// ptxas 12.9 and 13.5 crash where the result of a `lop3` is used in nothing but
+/// such a test.
+const TEST: &str = "setp.eq.u32 z, d, 0;\n@z bra E;\nst.global.u32 [%q+12], 7;\nE:";
+
+#[test]
+#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+fn sequences_assemble_and_compute() {
+    let texts = sample(5000, 1);
+    for part in PARTS.iter().chain(&MASKS2).chain(&MASKS4) {
+        assert!(texts.iter().any(|text| text.contains(&format!(" d{part},"))), "no d{part}");
+    }
+    for word in [".sat", ".add ", ".po", ".shr7", ".shr15", " -a", " -b", " -c", ".wrap"] {
+        assert!(texts.iter().any(|text| text.contains(word)), "no {word}");
+    }
+    let cases: Vec<Case> =
+        texts.into_iter().enumerate().map(|(number, text)| Case::new(number, text)).collect();
+    let (mut random, mut complaints, mut count) = (Random(2), Vec::new(), 0);
+    for case in &cases {
+        count += wrong(case, &mut random, &mut complaints);
+    }
+    println!("{} instructions, {count} candidates, 64 inputs each", cases.len());
+    complaints.extend(kernel_refusals("sequences", &cases, STORE));
+    report("sequences", &complaints);
+}
+
+#[test]
+#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+fn results_may_be_tested_for_zero() {
+    let cases: Vec<Case> = sample(1000, 3)
+        .into_iter()
+        .enumerate()
+        .map(|(number, text)| Case::new(number, text))
+        .collect();
+    report("tests for zero", &kernel_refusals("zero", &cases, TEST));
+}
+
+/// Constants for scalar operands.
+const CONSTANTS: [&str; 8] = ["0", "1", "-1", "5", "255", "0x80000000", "0x7fffffff", "40"];
+
+/// The registers of the kernels in [`overlap_module`].
+const CLASSES: [(&str, char); 4] = [(".u32", 'u'), (".s32", 's'), (".b32", 'b'), (".f16x2", 'h')];
+
+/// The instruction with other operands: registers that overlap in one of eight
+/// ways, constants in scalar places, and a guard.
+fn dressed(text: &str, number: usize, random: &mut Random) -> String {
+    let (opcode, operands) = text.trim_end_matches(';').split_once(' ').expect("operands");
+    let mut register = |place: usize| format!("%{}{place}", random.pick(&CLASSES).1);
+    let mut names = [register(0), register(1), register(2), register(3)];
+    // Places that have one register: d, a, b, c.
+    let same: &[usize] =
+        [&[][..], &[0, 1], &[0, 2], &[0, 3], &[1, 2], &[0, 1, 2, 3], &[1, 3], &[2, 3]][number % 8];
+    for &place in same {
+        let first = names[same[0]].clone();
+        names[place] = first;
+    }
+    let scalar = !opcode.split('.').next().expect("a mnemonic").ends_with(['2', '4']);
+    let operands: Vec<String> = operands
+        .split(", ")
+        .enumerate()
+        .map(|(place, operand)| {
+            let (minus, operand) =
+                operand.strip_prefix('-').map_or(("", operand), |rest| ("-", rest));
+            if scalar && place > 0 && random.one_in(4) {
+                return (*random.pick(&CONSTANTS)).to_owned();
+            }
+            format!("{minus}{}{}", names[place], &operand[1..])
+        })
+        .collect();
+    let guard = ["", "@%p ", "@!%p "][number / 8 % 3];
+    format!("{guard}{opcode} {};", operands.join(", "))
+}
+
+/// Kernels with a video instruction each, between lines that mark it.
+fn overlap_module(target: u16, cases: &[Case], some: &[usize]) -> String {
+    let mut module = head(target);
+    for &at in some {
+        let _ = write!(module, ".visible .entry k{at}(.param .u64 p)\n{{\n.reg .b64 %q;\n");
+        for (ty, letter) in CLASSES {
+            let _ = writeln!(module, ".reg {ty} %{letter}<4>;");
+        }
+        module.push_str(".reg .pred %p;\nld.param.u64 %q, [p];\n");
+        let registers = (0..16).map(|at| format!("%{}{}", CLASSES[at / 4].1, at % 4));
+        let registers: Vec<String> = registers.collect();
+        for (place, register) in registers.iter().enumerate() {
+            let _ = writeln!(module, "ld.global.b32 {register}, [%q+{}];", 4 * place);
+        }
+        let _ = write!(
+            module,
+            "setp.ne.b32 %p, %b3, 0;\n// begin {at}\n    {}\n// end {at}\n",
+            cases[at].text
+        );
+        for (place, register) in registers.iter().enumerate() {
+            let _ = writeln!(module, "st.global.b32 [%q+{}], {register};", 64 + 4 * place);
+        }
+        module.push_str("ret;\n}\n");
+    }
+    module
+}
+
+/// The module with all of it rewritten.
+fn overlap_rewritten(cases: &[Case], module: &str) -> Result<String, String> {
+    let (read, findings) = vptx::parse(module);
+    let options = RewriteOptions::default().with_all(true).with_semantics(cases[0].semantics);
+    let rewritten = rewrite(&read, &options).map_err(|error| error.to_string())?;
+    for change in &rewritten.changes {
+        if !matches!(change.outcome, Outcome::Rewritten(_)) {
+            return Err(format!("{}: {:?}", change.instruction, change.outcome));
+        }
+    }
+    let expected = module.matches("// begin").count();
+    if rewritten.changes.len() != expected {
+        return Err(format!("{} of {expected} are read: {findings:?}", rewritten.changes.len()));
+    }
+    Ok(rewritten.text())
+}
+
+/// What is wrong with the text that took an instruction's place: only its last
+/// statement may name `d` as its destination, or have a guard.
+fn breach(instruction: &Instruction, block: &str) -> Option<String> {
+    let d = instruction.destination().name();
+    let guard = instruction.guard.as_ref().map(|guard| {
+        format!("@{}{} ", if guard.negated { "!" } else { "" }, guard.predicate.name())
+    });
+    let lines = block.lines().map(str::trim);
+    let statements: Vec<&str> =
+        lines.filter(|line| !matches!(*line, "{" | "}") && !line.starts_with(".reg ")).collect();
+    for (at, statement) in statements.iter().enumerate() {
+        let last = at + 1 == statements.len();
+        let (own_guard, rest) = match statement.split_once(' ') {
+            Some((guard, rest)) if guard.starts_with('@') => (Some(format!("{guard} ")), rest),
+            _ => (None, *statement),
+        };
+        let operands = rest.split_once(' ').map_or("", |(_, operands)| operands);
+        let operands = operands.trim_start_matches("{_, ");
+        let destination = operands.split([',', '}']).next().unwrap_or_default();
+        let fine = if last {
+            destination == d && own_guard == guard
+        } else {
+            destination.starts_with("%vptx_") && own_guard.is_none()
+        };
+        if !fine || !rest.ends_with(';') {
+            return Some(format!("{instruction}: `{statement}` in\n{block}"));
+        }
+    }
+    statements.is_empty().then(|| format!("{instruction}: nothing"))
+}
+
+#[test]
+#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+fn overlaps_guards_and_constants() {
+    let mut random = Random(4);
+    let mut complaints = Vec::new();
+    let mut groups: BTreeMap<(u16, &str), Vec<Case>> = BTreeMap::new();
+    let mut count = 0;
+    // Not in order, lest the ways of overlapping meet few heads each.
+    let mut texts = sample(1500, 5);
+    for at in (1..texts.len()).rev() {
+        texts.swap(at, random.below(at + 1));
+    }
+    for (number, text) in texts.into_iter().enumerate() {
+        let case = Case::new(number, dressed(&text, number / 15 + number, &mut random));
+        count += wrong(&case, &mut random, &mut complaints);
+        groups.entry((case.target, case.semantics.text())).or_default().push(case);
+    }
+    let mut blocks = 0;
+    for (&(target, _), cases) in &groups {
+        let all: Vec<usize> = (0..cases.len()).collect();
+        let module = overlap_module(target, cases, &all);
+        match overlap_rewritten(cases, &module) {
+            Ok(text) => {
+                for (at, case) in cases.iter().enumerate() {
+                    let (begin, end) = (format!("// begin {at}\n"), format!("// end {at}\n"));
+                    let block = text.split(&begin).nth(1).and_then(|rest| rest.split(&end).next());
+                    let block = block.expect("the comments are still there");
+                    complaints.extend(breach(&case.instruction, block));
+                    blocks += usize::from(block.contains('{'));
+                }
+            }
+            Err(error) => complaints.push(error),
+        }
+    }
+    println!("1500 instructions, {count} candidates, {blocks} blocks of several statements");
+    let groups: Vec<((u16, &str), Vec<Case>)> = groups.into_iter().collect();
+    let batch = |((target, _), cases): &'_ ((u16, &str), Vec<Case>)| {
+        let (target, cases) = (*target, cases.clone());
+        let count = cases.len();
+        let module = move |some: &[usize]| {
+            let module = overlap_module(target, &cases, some);
+            overlap_rewritten(&cases, &module).unwrap_or(module)
+        };
+        Batch { target, count, module: Box::new(module) }
+    };
+    let batches: Vec<Batch> = groups.iter().map(batch).collect();
+    complaints.extend(refusals("overlaps", &batches, |at, kernel| {
+        let module = (batches[at].module)(&[kernel]);
+        let block = module.split("// begin").nth(1).and_then(|rest| rest.split("// end").next());
+        format!("{}\n{}", groups[at].1[kernel], block.unwrap_or_default())
+    }));
+    report("overlaps", &complaints);
+}
+
+/// How to assemble a module for its first target, like `scripts/fmt-same-code`.
+fn flags(text: &str) -> Vec<String> {
+    let line = text
+        .split_once(".target")
+        .map_or("", |(_, rest)| rest.split(['\n', '\r', '.']).next().unwrap_or_default());
+    let arch = line.trim().split([',', ' ', '\t']).next().unwrap_or_default();
+    let number: u16 =
+        arch.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(90);
+    // The oldest one that ptxas 13.5 assembles for.
+    let arch = if number < 75 { "sm_75" } else { arch };
+    let mut flags = vec!["-arch".to_owned(), arch.to_owned()];
+    if line.contains("debug") {
+        flags.push("-g".into());
+    }
+    flags
+}
+
+#[test]
+#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+fn real_modules_assemble() {
+    let scratch = Scratch::new("modules");
+    let file = scratch.0.join("module.ptx");
+    let (mut taken, mut video) = (0, 0);
+    let mut rewritten = [0; 2];
+    let mut complaints = Vec::new();
+    for path in ptx_files("") {
+        let text = vptx::source::decode(fs::read(&path).expect("it can be read"));
+        let flags = flags(&text);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        if assemble("13.5", &flags, &text, &file).is_err() {
+            continue;
+        }
+        taken += 1;
+        let (module, _) = vptx::parse(&text);
+        video += usize::from(module.instructions().next().is_some());
+        for (all, count) in [false, true].into_iter().zip(&mut rewritten) {
+            let options = RewriteOptions::default().with_all(all);
+            // Without a target there are no video instructions, as ptxas takes it.
+            let result = rewrite(&module, &options).expect("a module that ptxas takes");
+            let changes = result.changes.iter();
+            let own = changes.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
+            let own = own.count();
+            *count += own;
+            if own == 0 {
+                assert_eq!(result.text(), text, "{}", path.display());
+            } else if let Err(error) = assemble("13.5", &flags, &result.text(), &file) {
+                complaints.push(format!("{}, all = {all}: {error}", path.display()));
+            }
+        }
+    }
+    let [some, all] = rewritten;
+    println!("{taken} modules, {video} with video instructions: {some} rewritten, {all} with all");
+    assert!(video > 0 && all > 0);
+    report("modules", &complaints);
+}
+
+const TYPES: [Type; 2] = [Type::U32, Type::S32];
+
+/// Every opcode with each of its types and comparisons; of `lop3` a few tables.
+fn opcodes() -> Vec<Opcode> {
+    use Opcode as O;
+    let mut all = vec![
+        O::Move,
+        O::Add,
+        O::Sub,
+        O::Mul,
+        O::Mad,
+        O::AddSat,
+        O::SubSat,
+        O::Abs,
+        O::And,
+        O::Or,
+        O::Xor,
+        O::Not,
+        O::Shl,
+        O::FunnelLeftWrap,
+        O::FunnelLeft,
+        O::FunnelRightWrap,
+        O::Permute,
+        O::Select,
+        O::Add2,
+        O::AbsDiff4,
+        O::SumAbsDiff4,
+        O::Count,
+        O::Low,
+        O::High,
+        O::AddWide,
+        O::SubWide,
+        O::MulWide,
+        O::ShlWide,
+        O::Lop3(0x1b),
+        O::Lop3(0xe4),
+    ];
+    for ty in TYPES {
+        all.extend([O::Shr(ty), O::Min(ty), O::Max(ty), O::Sad(ty), O::Pack2(ty), O::Pack4(ty)]);
+        all.extend([O::Min2(ty), O::Max2(ty), O::Extend(ty), O::Product(ty)]);
+        all.extend([O::ShrWide(ty), O::MinWide(ty), O::MaxWide(ty)]);
+        all.extend(TYPES.map(|other| O::Dot4(ty, other)));
+        all.extend(TYPES.map(|other| O::Dot2(ty, other)));
+        for &compare in Compare::ALL {
+            all.extend([O::Set(compare, ty), O::SetAnd(compare, ty), O::SetOr(compare, ty)]);
+            all.push(O::SetWide(compare, ty));
+        }
+    }
+    all
+}
+
+/// The classes of an opcode's arguments.
+fn argument_classes(opcode: Opcode) -> Vec<Class> {
+    use Class::{Predicate, Wide, Word};
+    use Opcode as O;
+    match opcode {
+        O::Low | O::High => vec![Wide],
+        O::AddWide | O::SubWide | O::MulWide | O::MinWide(_) | O::MaxWide(_) | O::SetWide(..) => {
+            vec![Wide; 2]
+        }
+        O::ShlWide | O::ShrWide(_) => vec![Wide, Word],
+        O::Select | O::SetAnd(..) | O::SetOr(..) => vec![Word, Word, Predicate],
+        _ => vec![Word; opcode.arity()],
+    }
+}
+
+/// A kernel that stores something unless an opcode's result for constants is
+/// what it should be: where ptxas folds it, nothing is left, or the store is
+/// without a condition.
+fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
+    let mut text = format!(
+        ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 r, t;\n\
+         .reg .b64 wr;\n.reg .pred m;\nld.param.u64 %q, [p];\n"
+    );
+    let mut names = Vec::new();
+    for (at, (class, value)) in argument_classes(opcode).into_iter().zip(args).enumerate() {
+        let name = format!("x{at}");
+        let _ = match class {
+            Class::Word => write!(text, ".reg .b32 {name};\nmov.b32 {name}, 0x{value:x};\n"),
+            Class::Wide => write!(text, ".reg .b64 {name};\nmov.b64 {name}, 0x{value:x};\n"),
+            Class::Predicate => {
+                write!(text, ".reg .pred {name};\nmov.b32 t, {value};\nsetp.ne.u32 {name}, t, 0;\n")
+            }
+        };
+        names.push(name);
+    }
+    match opcode {
+        Opcode::Lop3(table) => names.push(format!("0x{table:02x}")),
+        // Not read, but it must be a register.
+        Opcode::AbsDiff4 => names.push("r".into()),
+        _ => {}
+    }
+    let expected = opcode.eval(args);
+    let (result, check) = match opcode.class() {
+        Class::Word => ("r", format!("setp.eq.u32 m, r, 0x{expected:x};\n")),
+        Class::Wide => ("wr", format!("setp.eq.u64 m, wr, 0x{expected:x};\n")),
+        Class::Predicate => ("m", String::new()),
+    };
+    let result = if opcode == Opcode::High { "{_, r}" } else { result };
+    let holds = opcode.class() != Class::Predicate || expected == 1;
+    // With the result stored, ptxas survives a test of what `lop3` gave.
+    let stored = if opcode.class() == Class::Word { "r" } else { "7" };
+    let not = if holds { "!" } else { "" };
+    let arguments = names.join(", ");
+    let _ = write!(
+        text,
+        "{opcode} {result}, {arguments};\n{check}@{not}m st.volatile.global.u32 [%q], {stored};\n\
+         ret;\n}}\n"
+    );
+    text
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Folded {
+    Confirmed,
+    Contradicted,
+    No,
+}
+
+/// What ptxas 13.5 makes of the kernels, by the machine code.
+fn fold(target: u16, kernels: &[String], file: &Path) -> Vec<Folded> {
+    let module = head(target) + &kernels.concat();
+    let verdict = assemble("13.5", &["-arch", &format!("sm_{target}")], &module, file);
+    assert_eq!(verdict, Ok(()), "sm_{target}");
+    let listing = Command::new(tool("nvdisasm"))
+        .arg("-c")
+        .arg(file.with_extension("cubin"))
+        .output()
+        .expect("nvdisasm starts");
+    assert!(listing.status.success());
+    let listing = String::from_utf8(listing.stdout).expect("ASCII");
+    let mut found = vec![None; kernels.len()];
+    for section in listing.split("\n.text.k").skip(1) {
+        let (number, code) = section.split_once(':').expect("a label");
+        let instructions = || {
+            let code = code.split("\n//---").next().unwrap_or_default();
+            code.lines().filter_map(|line| line.split_once("*/").map(|(_, rest)| rest.trim()))
+        };
+        let stores = instructions().any(|text| text.contains("ST.") || text.contains("STG."));
+        let depends = instructions().any(|text| text.starts_with('@'));
+        found[number.parse::<usize>().expect("a number")] = Some(match (stores, depends) {
+            (false, _) => Folded::Confirmed,
+            (true, false) => Folded::Contradicted,
+            (true, true) => Folded::No,
+        });
+    }
+    found.into_iter().map(|found| found.expect("a section for each kernel")).collect()
+}
+
+/// ptxas does not fold these.
+fn stays(opcode: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        opcode,
+        O::Lop3(_)
+            | O::Permute
+            | O::Dot4(..)
+            | O::Dot2(..)
+            | O::Pack2(_)
+            | O::Pack4(_)
+            | O::Add2
+            | O::Min2(_)
+            | O::Max2(_)
+            | O::AbsDiff4
+            | O::SumAbsDiff4
+    )
+}
+
+#[test]
+#[ignore = "needs ptxas: scripts/rewrite-check runs it"]
+fn ptxas_folds_opcodes_alike() {
+    let scratch = Scratch::new("fold");
+    let file = scratch.0.join("fold.ptx");
+    let mut random = Random(6);
+    let mut pairs: Vec<(Opcode, [u64; 3])> = Vec::new();
+    for opcode in opcodes() {
+        let classes = argument_classes(opcode);
+        for turn in 0..12 {
+            let mut args = [0; 3];
+            for (arg, class) in args.iter_mut().zip(&classes) {
+                let mut word = || {
+                    let edge = *random.pick(&EDGES);
+                    u64::from(if random.one_in(4) { random.next() as u32 } else { edge })
+                };
+                *arg = match class {
+                    Class::Word => word(),
+                    Class::Wide => word() << 32 | word(),
+                    Class::Predicate => word() & 1,
+                };
+            }
+            // Amounts around the limits of shifts, and equal operands.
+            match (opcode, turn) {
+                (Opcode::ShlWide | Opcode::ShrWide(_), 0..6) => {
+                    args[1] = [0, 1, 31, 32, 63, 64][turn];
+                }
+                (Opcode::Shl | Opcode::Shr(_), 0..6) => args[1] = [0, 1, 31, 32, 33, 64][turn],
+                (Opcode::FunnelLeft | Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap, 0..6) => {
+                    args[2] = [0, 1, 31, 32, 33, 40][turn];
+                }
+                (_, 0 | 1) if classes.len() > 1 && classes[0] == classes[1] => args[1] = args[0],
+                _ => {}
+            }
+            pairs.push((opcode, args));
+        }
+    }
+    let mut found = vec![Folded::No; pairs.len()];
+    for target in [75, 120] {
+        // The halves are newer.
+        let some: Vec<usize> = (0..pairs.len())
+            .filter(|&at| pairs[at].0.requirement().0 <= target && found[at] == Folded::No)
+            .collect();
+        let texts = some.iter().enumerate();
+        let texts: Vec<String> =
+            texts.map(|(number, &at)| folding_kernel(number, pairs[at].0, pairs[at].1)).collect();
+        for (&at, folded) in some.iter().zip(fold(target, &texts, &file)) {
+            found[at] = folded;
+        }
+    }
+    let with = |wanted| pairs.iter().zip(&found).filter(move |(_, found)| **found == wanted);
+    let unfolded: BTreeSet<String> =
+        with(Folded::No).map(|((opcode, _), _)| opcode.to_string()).collect();
+    println!(
+        "{} of {} pairs are folded alike; not folded: {}",
+        with(Folded::Confirmed).count(),
+        pairs.len(),
+        unfolded.into_iter().collect::<Vec<_>>().join(" ")
+    );
+    let text = |((opcode, args), _): (&(Opcode, [u64; 3]), _)| format!("{opcode} {args:x?}");
+    report("contradictions", &with(Folded::Contradicted).map(text).collect::<Vec<_>>());
+    let missed = with(Folded::No).filter(|((opcode, _), _)| !stays(*opcode));
+    report("not folded", &missed.map(text).collect::<Vec<_>>());
+}

@@ -1,0 +1,493 @@
+//! What the program does to files, and what it leaves alone: links, pipes and devices,
+//! files that others write, owners, and what is left after a signal.
+#![cfg(unix)]
+
+use std::fs::{self, File, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+use crate::support::program::{Folder, ROOT, start, vptx_in};
+
+const UGLY: &str = "{ret ;}";
+const NEAT: &str = "{\n    ret;\n}\n";
+/// A finding with a fix, V403.
+const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
+/// An error without a fix, V104.
+const BAD: &str = "vadd.u32.u32 d, a, b;\n";
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.0.join(name)).expect(name)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn pipe(folder: &Folder, name: &str) {
+    assert!(Command::new("mkfifo").arg(folder.0.join(name)).status().unwrap().success());
+}
+
+/// A file of 5 GiB that takes no room.
+fn sparse(folder: &Folder, name: &str) {
+    File::create(folder.0.join(name)).unwrap().set_len(5 << 30).unwrap();
+}
+
+// Links, pipes, devices.
+
+/// What is named as an ignore file is read before anything else.
+#[test]
+fn ignore_files_that_are_no_files_are_not_waited_for() {
+    let folder = Folder::new("files-ignore");
+    folder.write("a.ptx", UGLY);
+    folder.write("b/b.ptx", UGLY);
+    folder.write("b/c/c.ptx", UGLY);
+    pipe(&folder, "b/.gitignore");
+    let run = vptx_in(&folder.0, &["fmt", "--check", "."], b"");
+    let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not walked\n\
+                1 file to format\n";
+    assert_eq!((run.status, run.stderr.as_str()), (2, said));
+    // Those above a folder count as well.
+    let run = vptx_in(&folder.0, &["fmt", "--check", "b/c"], b"");
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.ends_with("b/.gitignore` is not a regular file: its folder is not walked\n")
+    );
+    let run = vptx_in(&folder.0, &["fmt", "--check", "--no-ignore", "."], b"");
+    assert_eq!((run.status, run.stderr.as_str()), (1, "3 files to format\n"));
+}
+
+#[test]
+fn a_walk_follows_no_links_and_takes_only_files() {
+    let folder = Folder::new("files-walk");
+    folder.write("home/p.py", UGLY);
+    folder.write("home/l.ptx", LOOSE);
+    folder.write("repo/a.ptx", UGLY);
+    fs::create_dir(folder.0.join("repo/folder.ptx")).unwrap();
+    let repo = folder.0.join("repo");
+    symlink("../home/p.py", repo.join("k.ptx")).unwrap();
+    symlink("../home/l.ptx", repo.join("l.ptx")).unwrap();
+    symlink("../home", repo.join("home")).unwrap();
+    symlink("/dev/zero", repo.join("z.ptx")).unwrap();
+    symlink("nothing", repo.join("n.ptx")).unwrap();
+    pipe(&folder, "repo/p.ptx");
+    let _socket = UnixListener::bind(repo.join("s.ptx")).unwrap();
+    let fmt = vptx_in(&repo, &["fmt", "."], b"");
+    assert_eq!((fmt.status, fmt.stderr.as_str()), (0, "1 file formatted\n"));
+    for arguments in [&["check", "--fix", "."][..], &["check"]] {
+        let run = vptx_in(&repo, arguments, b"");
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        assert!(run.stdout.ends_with(" of 1 file\n"), "{}", run.stdout);
+    }
+    assert_eq!(read(&folder, "repo/a.ptx"), NEAT);
+    assert_eq!(read(&folder, "home/p.py"), UGLY);
+    assert_eq!(read(&folder, "home/l.ptx"), LOOSE);
+
+    // A link that is named is followed, and stays.
+    assert_eq!(vptx_in(&repo, &["fmt", "k.ptx"], b"").status, 0);
+    assert_eq!(vptx_in(&repo, &["check", "--fix", "l.ptx"], b"").status, 0);
+    assert_eq!(read(&folder, "home/p.py"), NEAT);
+    assert_ne!(read(&folder, "home/l.ptx"), LOOSE);
+    for link in ["k.ptx", "l.ptx"] {
+        assert!(repo.join(link).symlink_metadata().unwrap().is_symlink());
+    }
+    // So is one to a folder.
+    folder.write("home/l.ptx", UGLY);
+    assert_eq!(vptx_in(&repo, &["fmt", "home"], b"").status, 0);
+    assert_eq!(read(&folder, "home/l.ptx"), NEAT);
+}
+
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    let folder = Folder::new("files-pipe");
+    pipe(&folder, "p.ptx");
+    for arguments in [&["fmt", "p.ptx"][..], &["check", "--fix", "p.ptx"]] {
+        // Not even read: nobody writes to it.
+        let run = vptx_in(&folder.0, arguments, b"");
+        assert_eq!(
+            (run.status, run.stderr.as_str()),
+            (2, "vptx: cannot write `p.ptx`: it is not a regular file\n")
+        );
+    }
+    // To read it is fine, once.
+    for (arguments, status) in [(&["check", "p.ptx"][..], 1), (&["fmt", "--check", "p.ptx"], 0)] {
+        let child = start(&folder.0, arguments);
+        fs::write(folder.0.join("p.ptx"), BAD).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+    }
+    assert_eq!(names(&folder.0), ["p.ptx"]);
+}
+
+#[test]
+fn limits_hold_before_memory_is_used() {
+    let folder = Folder::new("files-sparse");
+    folder.write("a.ptx", LOOSE);
+    sparse(&folder, "large.ptx");
+    sparse(&folder, "large.json");
+    sparse(&folder, "large.toml");
+    sparse(&folder, "vptx.toml");
+    let over = "larger than 4 GiB, the most that is read";
+    for arguments in [
+        &["check", "--isolated", "large.ptx"][..],
+        &["check", "--isolated", "--fix", "large.ptx"],
+        &["fmt", "large.ptx"],
+        &["fmt", "--config", "large.toml", "a.ptx"],
+        &["lower", "--emit", "ir", "large.ptx"],
+        &["lower", "--emit", "ptx", "large.ptx"],
+        &["check", "--isolated", "--baseline", "large.json", "a.ptx"],
+        &["check", "--isolated", "--baseline", "large.json", "--update-baseline", "a.ptx"],
+        &["check", "--config", "large.toml", "a.ptx"],
+        &["check", "a.ptx"],
+        &["fmt", "a.ptx"],
+    ] {
+        let run = vptx_in(&folder.0, arguments, b"");
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert!(run.stderr.contains(over), "{arguments:?}: {}", run.stderr);
+    }
+    assert_eq!(read(&folder, "a.ptx"), LOOSE);
+}
+
+#[test]
+fn settings_and_baselines_that_are_no_files() {
+    let folder = Folder::new("files-odd-settings");
+    folder.write("a.ptx", LOOSE);
+    fs::create_dir(folder.0.join("folder")).unwrap();
+    pipe(&folder, "pipe");
+    pipe(&folder, "vptx.toml");
+    for arguments in [
+        &["check", "--config", "folder", "a.ptx"][..],
+        &["check", "--baseline", "folder", "a.ptx"],
+        &["check", "--baseline", "folder", "--update-baseline", "a.ptx"],
+        &["check", "--baseline", "pipe", "--update-baseline", "a.ptx"],
+    ] {
+        let run = vptx_in(&folder.0, arguments, b"");
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert!(run.stderr.starts_with("vptx: cannot read `"), "{arguments:?}: {}", run.stderr);
+    }
+    assert_eq!(names(&folder.0), ["a.ptx", "folder", "pipe", "vptx.toml"]);
+    // One that is found and no file is none; one that is named is read.
+    assert_eq!(vptx_in(&folder.0, &["check", "a.ptx"], b"").status, 0);
+    let child = start(&folder.0, &["check", "--config", "pipe", "--deny", "warnings", "a.ptx"]);
+    fs::write(folder.0.join("pipe"), "[check]\nignore = [\"V4\"]\n").unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+// What others write.
+
+/// A text that takes a while to format.
+fn long() -> String {
+    ".func f()\n{\nret ;\n}\n".repeat(400_000)
+}
+
+/// Waits until a program has begun to read a file that was just written: the time of
+/// the last access changes then, unless the file system keeps none.
+fn wait_for_read(child: &mut Child, path: &Path, written: SystemTime) {
+    while fs::metadata(path).unwrap().accessed().unwrap() == written {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+    }
+}
+
+fn keeps_times(folder: &Folder) -> bool {
+    folder.write("probe", "x");
+    let probe = folder.0.join("probe");
+    let accessed = || fs::metadata(&probe).unwrap().accessed().unwrap();
+    let written = accessed();
+    std::thread::sleep(Duration::from_millis(50));
+    fs::read(&probe).unwrap();
+    let keeps = accessed() != written;
+    fs::remove_file(&probe).unwrap();
+    keeps
+}
+
+/// The text is changed while it is formatted, or fixed, in parts or as a whole.
+#[test]
+fn what_others_write_is_not_lost() {
+    let folder = Folder::new("files-lost");
+    if !keeps_times(&folder) {
+        return;
+    }
+    let path = folder.0.join("a.ptx");
+    // Only the whole text shows how its lines end.
+    folder.write("whole.toml", "[format]\nline-ending = \"keep\"\n");
+    for (arguments, before) in [
+        (&["fmt", "a.ptx"][..], long()),
+        (&["fmt", "--config", "whole.toml", "a.ptx"], long()),
+        (&["check", "--fix", "a.ptx"], long() + LOOSE),
+    ] {
+        fs::write(&path, &before).unwrap();
+        let written = fs::metadata(&path).unwrap().accessed().unwrap();
+        // The clock of files goes by ticks.
+        std::thread::sleep(Duration::from_millis(50));
+        let mut child = start(&folder.0, arguments);
+        wait_for_read(&mut child, &path, written);
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(b"// More.\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let expected = "vptx: cannot write `a.ptx`: the file changed after it was read\n";
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+        assert!(fs::read_to_string(&path).unwrap() == before + "// More.\n", "{arguments:?}");
+        assert_eq!(names(&folder.0), ["a.ptx", "whole.toml"]);
+    }
+}
+
+#[test]
+fn baselines_of_several_runs_are_one() {
+    const RUNS: usize = 12;
+    let folder = Folder::new("files-baseline-runs");
+    for at in 0..RUNS {
+        folder.write(&format!("f{at}.ptx"), BAD);
+    }
+    // The first time there is no baseline yet.
+    for _ in 0..2 {
+        let runs: Vec<Child> = (0..RUNS)
+            .map(|at| {
+                let name = format!("f{at}.ptx");
+                let arguments = ["check", "--baseline", "known.json", "--update-baseline", &name];
+                start(&folder.0, &arguments)
+            })
+            .collect();
+        for run in runs {
+            let output = run.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+        }
+        assert_eq!(read(&folder, "known.json").matches("\"V104\"").count(), RUNS);
+        let all = vptx_in(&folder.0, &["check", "--baseline", "known.json", "."], b"");
+        assert_eq!((all.status, all.stderr.as_str()), (0, ""), "{}", all.stdout);
+    }
+    assert_eq!(names(&folder.0).len(), RUNS + 1, "no lock is left");
+}
+
+#[test]
+fn a_baseline_that_is_a_link_stays_one() {
+    let folder = Folder::new("files-baseline-link");
+    folder.write("a.ptx", BAD);
+    fs::create_dir(folder.0.join("real")).unwrap();
+    let update = ["check", "--baseline", "known.json", "--update-baseline", "a.ptx"];
+    symlink("real/known.json", folder.0.join("known.json")).unwrap();
+    let run = vptx_in(&folder.0, &update, b"");
+    assert_eq!(
+        (run.status, run.stderr.as_str()),
+        (2, "vptx: cannot write `known.json`: it is a link to a file that is not there\n")
+    );
+    folder.write("real/known.json", "{\"version\": 1, \"findings\": []}");
+    assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
+    assert!(folder.0.join("known.json").symlink_metadata().unwrap().is_symlink());
+    assert!(read(&folder, "real/known.json").contains("\"a.ptx\""));
+    assert_eq!(names(&folder.0), ["a.ptx", "known.json", "real"]);
+    assert_eq!(names(&folder.0.join("real")), ["known.json"]);
+}
+
+#[test]
+fn a_baseline_forgets_files_that_are_gone_and_no_others() {
+    let folder = Folder::new("files-baseline-gone");
+    for name in ["a.ptx", "b.ptx", "c.ptx"] {
+        folder.write(name, BAD);
+    }
+    let update = ["check", "--baseline", "known.json", "--update-baseline"];
+    assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
+    fs::remove_file(folder.0.join("a.ptx")).unwrap();
+    assert_eq!(vptx_in(&folder.0, &[&update[..], &["b.ptx"]].concat(), b"").status, 0);
+    let known = read(&folder, "known.json");
+    let has = |name: &str| known.contains(&format!("\"{name}\""));
+    assert_eq!((has("a.ptx"), has("b.ptx"), has("c.ptx")), (false, true, true), "{known}");
+}
+
+#[test]
+fn counts_of_a_baseline_do_not_wrap() {
+    let folder = Folder::new("files-baseline-counts");
+    folder.write("a.ptx", BAD);
+    folder.write("b.ptx", LOOSE);
+    let most = format!(
+        "{{\"path\": \"a.ptx\", \"code\": \"V104\", \"line\": \"{}\", \"count\": {}}}",
+        BAD.trim(),
+        u64::MAX
+    );
+    let other = most.replace("V104", "V105");
+    let text = format!("{{\"version\": 1, \"findings\": [{most}, {most}, {other}]}}");
+    folder.write("known.json", &text);
+    let run = vptx_in(&folder.0, &["check", "--quiet", "--baseline", "known.json", "a.ptx"], b"");
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+    let run = vptx_in(&folder.0, &["check", "--baseline", "known.json", "a.ptx"], b"");
+    let most = format!("{} findings of the baseline did not come up", u64::MAX);
+    assert!(run.stderr.starts_with(&most), "{}", run.stderr);
+    let update = ["check", "--baseline", "known.json", "--update-baseline", "b.ptx"];
+    let run = vptx_in(&folder.0, &update, b"");
+    let sum = format!("the baseline has {} findings\n", u64::MAX);
+    assert_eq!((run.status, run.stderr), (0, sum));
+}
+
+// What stays as it was.
+
+#[test]
+fn owners_and_modes_stay() {
+    let folder = Folder::new("files-owner");
+    for (arguments, text) in [(&["fmt", "a.ptx"][..], UGLY), (&["check", "--fix", "a.ptx"], LOOSE)]
+    {
+        folder.write("a.ptx", text);
+        let path = folder.0.join("a.ptx");
+        // Only some may give files away.
+        let given = chown(&path, Some(1234), Some(2345)).is_ok();
+        fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
+        assert_eq!(vptx_in(&folder.0, arguments, b"").status, 0);
+        assert_ne!(read(&folder, "a.ptx"), text);
+        let data = fs::metadata(&path).unwrap();
+        assert_eq!(data.mode() & 0o7777, 0o604);
+        assert_eq!((data.uid(), data.gid()) == (1234, 2345), given);
+    }
+}
+
+#[test]
+fn all_names_of_a_file_see_what_is_written() {
+    let folder = Folder::new("files-names");
+    for (ugly, neat) in [(UGLY, NEAT), ("ret   ;\n\n\n\n\n\n\n\n", "ret;\n")] {
+        folder.write("a.ptx", ugly);
+        let _ = fs::remove_file(folder.0.join("b.ptx"));
+        fs::hard_link(folder.0.join("a.ptx"), folder.0.join("b.ptx")).unwrap();
+        // Under two names it is written once.
+        let run = vptx_in(&folder.0, &["fmt", "."], b"");
+        assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
+        assert_eq!((read(&folder, "a.ptx"), read(&folder, "b.ptx")), (neat.into(), neat.into()));
+        let inode = |name: &str| fs::metadata(folder.0.join(name)).unwrap().ino();
+        assert_eq!(inode("a.ptx"), inode("b.ptx"));
+    }
+    assert_eq!(names(&folder.0), ["a.ptx", "b.ptx"]);
+    folder.write("c.ptx", UGLY);
+    symlink("c.ptx", folder.0.join("d.ptx")).unwrap();
+    let run = vptx_in(&folder.0, &["fmt", "c.ptx", "d.ptx", "./c.ptx"], b"");
+    assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
+    assert_eq!(read(&folder, "c.ptx"), NEAT);
+}
+
+// Signals.
+
+fn send(signal: &str, child: &Child) {
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+}
+
+#[test]
+fn signals_leave_no_temporary_files() {
+    let folder = Folder::new("files-signal");
+    let path = folder.0.join("a.ptx");
+    let text = long();
+    for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
+        // It may be done before the signal comes.
+        let mut tries = 0..20;
+        loop {
+            assert!(tries.next().is_some(), "the signal always came late");
+            fs::write(&path, &text).unwrap();
+            let mut child = start(&folder.0, &["fmt", "a.ptx"]);
+            while names(&folder.0).len() == 1 && child.try_wait().unwrap().is_none() {}
+            send(signal, &child);
+            let status = child.wait().unwrap();
+            assert_eq!(names(&folder.0), ["a.ptx"], "{status:?}");
+            if status.signal() == Some(number) {
+                break;
+            }
+            assert_eq!(status.code(), Some(0));
+        }
+    }
+}
+
+// Where output goes.
+
+/// What comes of a run whose reader went before anything was written.
+fn unread(arguments: &[&str], stdin: &[u8]) -> Output {
+    let mut child = start(Path::new(ROOT), arguments);
+    drop(child.stdout.take());
+    child.stdin.take().unwrap().write_all(stdin).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn the_exit_status_tells_of_the_work_though_nobody_reads() {
+    let many = BAD.repeat(20_000);
+    let lower = ["lower", "--quiet", "--emit", "ptx", "--target", "sm_90", "-"];
+    for (arguments, text, status) in [
+        (&["check", "-"][..], many.as_str(), 1),
+        (&["check", "--format", "json", "-"], &many, 1),
+        (&["check", "--statistics", "-"], BAD, 1),
+        (&["check", "-"], LOOSE, 0),
+        (&["check", "--deny", "warnings", "-"], LOOSE, 1),
+        (&["check", "--diff", "-"], LOOSE, 1),
+        (&["check", "--fix", "-"], LOOSE, 0),
+        (&["fmt", "-"], UGLY, 0),
+        (&["fmt", "--check", "-"], UGLY, 1),
+        (&["lower", "--emit", "ir", "-"], BAD, 1),
+        (&lower, "vmin.u32.u32.u32 d, a, b;", 0),
+    ] {
+        let output = unread(arguments, text.as_bytes());
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains("vptx: "), "{arguments:?}: {said}");
+    }
+    // Neither standard output nor standard error is read.
+    let mut child = start(Path::new(ROOT), &["check", "--diff", "-"]);
+    drop((child.stdout.take(), child.stderr.take()));
+    child.stdin.take().unwrap().write_all(LOOSE.as_bytes()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    for arguments in [&["--help"][..], &["--version"], &["explain"], &["completions", "bash"]] {
+        let output = unread(arguments, b"");
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_batch_ends_when_nobody_reads() {
+    let mut child = start(Path::new(ROOT), &["eval", "--batch", "-"]);
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    let lines = "vadd.u32.u32.u32 d, a, b;\t1\t2\n".repeat(1000);
+    let ended = (0..100_000).any(|_| input.write_all(lines.as_bytes()).is_err());
+    assert!(ended, "it reads on");
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let example = "vadd.u32.u32.u32 d, a, b;";
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["check", "--help"],
+        &["help", "fmt"],
+        &["explain"],
+        &["explain", "V104"],
+        &["explain", "vadd"],
+        &["explain", "--all"],
+        &["completions", "bash"],
+        &["man"],
+        &["man", "check"],
+        &["eval", example, "a=1", "b=2"],
+        &["lower", "--emit", "ir", example],
+        &["lower", "--emit", "ptx", "--target", "sm_90", example],
+        &["lower", "--emit", "ptx", "fixtures/ptx/hand/one_line.ptx"],
+        &["check", "fixtures/ptx/hand/one_line.ptx"],
+        &["fmt", "--diff", "fixtures/ptx/hand/one_line.ptx"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_vptx"))
+            .args(arguments)
+            .current_dir(ROOT)
+            .stdin(Stdio::null())
+            .stdout(full)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("vptx: cannot write: "), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,919 @@
+//! Flags that choose files, threads and the exit status, and those that show what is
+//! chosen.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Child;
+
+use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
+
+const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
+/// An error without a fix, V104.
+const BAD: &str = "vadd.u32.u32 d, a, b;\n";
+/// A warning with a safe fix, V403.
+const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
+/// The same, fixed.
+const TIGHT: &str = "vadd.s32.s32.s32 d, a, b;\n";
+/// A warning without a fix, V501.
+const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
+/// A note that one has to ask for, V408.
+const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
+/// PTX that `fmt` changes.
+const UGLY: &str = "{ret;}\n";
+
+fn check(folder: &Folder, arguments: &[&str]) -> Run {
+    vptx_in(&folder.0, &[&["check", "--format", "concise"], arguments].concat(), b"")
+}
+
+/// The files that `check` would read.
+fn files(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let run = vptx_in(folder, &[&["check", "--show-files"], arguments].concat(), b"");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{arguments:?}");
+    run.stdout.lines().map(String::from).collect()
+}
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.0.join(name)).expect(name)
+}
+
+fn codes(text: &str) -> Vec<&str> {
+    text.lines().map(|line| &line[line.find('[').expect(line) + 1..][..4]).collect()
+}
+
+// Which files.
+
+fn tree(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for name in ["a.ptx", "gen/b.ptx", "src/b.gen.ptx", "src/gen/c.ptx", "src/k.cu"] {
+        folder.write(name, BAD);
+    }
+    folder.write(".gitignore", "ignored/\n");
+    folder.write("ignored/d.ptx", BAD);
+    folder.write(".hidden/e.ptx", BAD);
+    folder
+}
+
+#[test]
+fn patterns_exclude() {
+    let folder = tree("flags-exclude");
+    let all = ["a.ptx", "gen/b.ptx", "src/b.gen.ptx", "src/gen/c.ptx", "src/k.cu"];
+    for (arguments, left) in [
+        (&[][..], &all[..]),
+        (&["--exclude", "gen/"], &["a.ptx", "src/b.gen.ptx", "src/k.cu"]),
+        (&["--exclude", "/gen/"], &["a.ptx", "src/b.gen.ptx", "src/gen/c.ptx", "src/k.cu"]),
+        (&["--exclude", "./gen"], &["a.ptx", "src/b.gen.ptx", "src/gen/c.ptx", "src/k.cu"]),
+        (
+            &["--exclude", "*.gen.ptx", "--exclude", "*.cu"],
+            &["a.ptx", "gen/b.ptx", "src/gen/c.ptx"],
+        ),
+        (&["--exclude", "*.ptx", "--exclude", "!a.ptx"], &["a.ptx", "src/k.cu"]),
+        (&["--exclude", "nothing/"], &all),
+        // In a folder that is named, too; a file that is named is read.
+        (&["--exclude", "src/*.ptx", "src"], &["src/gen/c.ptx", "src/k.cu"]),
+        (&["--exclude", "*.ptx", "src", "a.ptx"], &["src/k.cu", "a.ptx"]),
+    ] {
+        assert_eq!(files(&folder.0, arguments), left, "{arguments:?}");
+        let run = check(&folder, arguments);
+        let mut read: Vec<&str> =
+            run.stdout.lines().map(|it| it.split(':').next().unwrap()).collect();
+        read.sort_unstable();
+        let mut left: Vec<&str> = left.iter().copied().filter(|it| *it != "src/k.cu").collect();
+        left.sort_unstable();
+        assert_eq!(read, left, "{arguments:?}");
+    }
+    // From the current folder on, not from that of the file.
+    let deep = folder.0.join("src");
+    assert_eq!(files(&deep, &["--exclude", "/gen/"]), ["b.gen.ptx", "k.cu"]);
+    assert_eq!(
+        files(&deep, &["--exclude", "gen/", ".."]),
+        ["../a.ptx", "../gen/b.ptx", "../src/b.gen.ptx", "../src/k.cu"]
+    );
+    // Besides the settings.
+    folder.write("vptx.toml", "[check]\nexclude = [\"gen/\"]\n");
+    assert_eq!(files(&folder.0, &["--exclude", "*.cu"]), ["a.ptx", "src/b.gen.ptx"]);
+    for (pattern, said) in
+        [("{a", "--exclude: error parsing glob '{a'"), ("../a", "excludes nothing")]
+    {
+        for command in ["check", "fmt"] {
+            let run = vptx_in(&folder.0, &[command, "--exclude", pattern], b"");
+            assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+            assert!(run.stderr.contains(said), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn ignore_files_can_be_passed_over() {
+    let folder = tree("flags-no-ignore");
+    folder.write(".ignore", "src/\n");
+    assert_eq!(files(&folder.0, &[]), ["a.ptx", "gen/b.ptx"]);
+    let all = ["a.ptx", "gen/b.ptx", "ignored/d.ptx", "src/b.gen.ptx", "src/gen/c.ptx", "src/k.cu"];
+    assert_eq!(files(&folder.0, &["--no-ignore"]), all);
+    assert_eq!(files(&folder.0.join("ignored"), &["--no-ignore"]), ["d.ptx"]);
+    assert_eq!(files(&folder.0, &["--no-ignore", "--exclude", "src"]), all[..3]);
+}
+
+#[test]
+fn the_formatter_chooses_files_alike() {
+    let folder = Folder::new("flags-fmt-files");
+    let names = ["a.ptx", "gen/b.ptx", "ignored/c.ptx", "third/d.ptx"];
+    folder.write("vptx.toml", "[check]\nexclude = [\"third/\"]\n");
+    folder.write(".gitignore", "ignored/\n");
+    let changed = |arguments: &[&str]| {
+        for name in names {
+            folder.write(name, UGLY);
+        }
+        let run = vptx_in(&folder.0, &[&["fmt", "-q"], arguments].concat(), b"");
+        assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+        names.into_iter().filter(|name| read(&folder, name) != UGLY).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(&[]), ["a.ptx", "gen/b.ptx"]);
+    assert_eq!(changed(&["--exclude", "gen/"]), ["a.ptx"]);
+    assert_eq!(changed(&["--no-ignore"]), ["a.ptx", "gen/b.ptx", "ignored/c.ptx"]);
+    // What is named is formatted.
+    assert_eq!(changed(&["third"]), ["third/d.ptx"]);
+    assert_eq!(changed(&["third/d.ptx"]), ["third/d.ptx"]);
+    // As it is without the flag.
+    assert_eq!(changed(&["-i", "a.ptx"]), ["a.ptx"]);
+    assert_eq!(changed(&["--in-place", "gen"]), ["gen/b.ptx"]);
+}
+
+#[test]
+fn files_are_listed() {
+    let folder = tree("flags-show-files");
+    let run = vptx_in(&folder.0, &["check", "--show-files", "gen", "none.ptx", "-"], b"");
+    assert_eq!((run.status, run.stdout.as_str()), (2, "gen/b.ptx\n-\n"));
+    assert_eq!(run.stderr, "vptx: cannot read `none.ptx`: no such file or directory\n");
+    let run = vptx_in(&folder.0, &["check", "--show-files", "--fix"], b"");
+    assert_eq!(run.status, 2, "it checks nothing");
+}
+
+#[test]
+fn any_number_of_threads_reports_the_same() {
+    let folder = Folder::new("flags-jobs");
+    for at in 0..40 {
+        folder.write(&format!("{at:02}.ptx"), [BAD, LOOSE, GOOD][at % 3]);
+    }
+    let one = check(&folder, &["-j", "1"]);
+    assert_eq!(one.stdout.lines().count(), 27);
+    for arguments in [&["-j3"][..], &["--jobs", "9"], &[]] {
+        assert_eq!(check(&folder, arguments).transcript(), one.transcript());
+    }
+    for wrong in ["0", "-1", "two", "100000"] {
+        for command in ["check", "fmt"] {
+            let run = vptx_in(&folder.0, &[command, "--jobs", wrong], b"");
+            assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{wrong}");
+        }
+    }
+}
+
+/// Threads of a process, of which there are as many as jobs and the main one.
+#[cfg(target_os = "linux")]
+#[test]
+fn as_many_threads_start_as_jobs() {
+    let folder = Folder::new("flags-threads");
+    folder.write("a.ptx", GOOD);
+    folder.write("b.ptx", GOOD);
+    for jobs in [1, 3, 5] {
+        let watcher = Watcher::start(&folder, &["--jobs", &jobs.to_string()]);
+        let tasks = fs::read_dir(format!("/proc/{}/task", watcher.child.id())).unwrap();
+        assert_eq!(tasks.count(), jobs + 1);
+    }
+}
+
+#[test]
+fn the_formatters_input_has_a_name() {
+    let folder = Folder::new("flags-fmt-stdin");
+    folder.write("own/vptx.toml", "[format]\nindent-width = 8\n");
+    let name = ["fmt", "--stdin-filename", "own/a.ptx"];
+    for arguments in [&name[..], &[&name[..], &["-"]].concat()] {
+        let run = vptx_in(&folder.0, arguments, UGLY.as_bytes());
+        assert_eq!((run.status, run.stdout.as_str()), (0, "{\n        ret;\n}\n"));
+    }
+    let run = vptx_in(&folder.0, &["fmt", "-"], UGLY.as_bytes());
+    assert_eq!(run.stdout, "{\n    ret;\n}\n");
+    let run = vptx_in(&folder.0, &name, b"{");
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("[own/a.ptx:1:1]"), "{}", run.stderr);
+    let run = vptx_in(&folder.0, &[&name[..], &["--diff"]].concat(), UGLY.as_bytes());
+    assert!(run.stdout.starts_with("--- own/a.ptx\n+++ own/a.ptx\n"), "{}", run.stdout);
+    let run = vptx_in(&folder.0, &[&name[..], &["--check"]].concat(), UGLY.as_bytes());
+    assert_eq!((run.status, run.stdout.as_str()), (1, "would format own/a.ptx\n"));
+    // As the file would be.
+    let run = vptx_in(&folder.0, &["fmt", "--stdin-filename", "k.cu"], b"int x;");
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("`k.cu` is source code"), "{}", run.stderr);
+    // Files that are named keep their names.
+    folder.write("b.ptx", UGLY);
+    let run = vptx_in(&folder.0, &[&name[..], &["--check", "b.ptx"]].concat(), b"");
+    assert_eq!(run.stdout, "would format b.ptx\n");
+}
+
+// The exit status.
+
+fn kinds(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("bad.ptx", BAD);
+    folder.write("differs.ptx", DIFFERS);
+    folder.write("loose.ptx", LOOSE);
+    folder.write("plain.ptx", PLAIN);
+    folder
+}
+
+#[test]
+fn findings_need_not_fail() {
+    let folder = kinds("flags-exit-zero");
+    for (arguments, status) in [
+        (&[][..], 1),
+        (&["--exit-zero"], 0),
+        (&["--exit-zero", "--deny", "warnings"], 0),
+        (&["--exit-zero", "--diff"], 0),
+        (&["--diff"], 1),
+        (&["--exit-zero", "none.ptx", "bad.ptx"], 2),
+        (&["--exit-zero", "--target", "x"], 2),
+    ] {
+        assert_eq!(check(&folder, arguments).status, status, "{arguments:?}");
+    }
+    let with = check(&folder, &["--exit-zero"]);
+    assert_eq!(with.stdout, check(&folder, &[]).stdout, "findings are reported");
+}
+
+#[test]
+fn rules_are_denied() {
+    let folder = kinds("flags-deny");
+    for (arguments, status) in [
+        (&["loose.ptx", "differs.ptx"][..], 0),
+        (&["loose.ptx", "differs.ptx", "--deny", "V501"], 1),
+        (&["loose.ptx", "differs.ptx", "--deny", "result-differs"], 1),
+        (&["loose.ptx", "differs.ptx", "--deny", "V4"], 1),
+        (&["loose.ptx", "differs.ptx", "--deny", "V502,V404"], 0),
+        (&["loose.ptx", "differs.ptx", "--deny", "V502,v403"], 1),
+        (&["loose.ptx", "differs.ptx", "--deny", "V502", "--deny", "ALL"], 1),
+        (&["loose.ptx", "--deny", "V4", "--fix", "--diff"], 1),
+        // What is not reported is not denied, and notes are if they are named.
+        (&["loose.ptx", "--deny", "V4", "--ignore", "V403"], 0),
+        (&["plain.ptx", "--deny", "V4"], 0),
+        (&["plain.ptx", "--deny", "V4", "--extend-select", "V408"], 1),
+        (&["plain.ptx", "--deny", "warnings", "--extend-select", "V408"], 0),
+        (&["bad.ptx", "--deny", "V501"], 1),
+    ] {
+        assert_eq!(check(&folder, arguments).status, status, "{arguments:?}");
+    }
+    // What is in the baseline is not reported.
+    let baseline = ["loose.ptx", "--baseline", "known.json", "--deny", "V4"];
+    assert_eq!(check(&folder, &[&baseline[..], &["--update-baseline"]].concat()).status, 0);
+    assert_eq!(check(&folder, &baseline).status, 0);
+    // The last step: it is fixed.
+    assert_eq!(check(&folder, &["loose.ptx", "--deny", "V4", "--fix"]).status, 0);
+    let run = check(&folder, &["--deny", "V9"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("`V9` selects no rule"), "{}", run.stderr);
+}
+
+#[test]
+fn settings_deny() {
+    let folder = kinds("flags-deny-settings");
+    let status = |settings: &str, arguments: &[&str]| {
+        folder.write("vptx.toml", settings);
+        let run = check(&folder, arguments);
+        assert_eq!(run.stderr, "");
+        run.status
+    };
+    let all = "[check]\ndeny = [\"warnings\"]\n";
+    assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["loose.ptx"]), 1);
+    assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["differs.ptx"]), 0);
+    assert_eq!(status(all, &["differs.ptx"]), 1);
+    // What counts for more stands in its place.
+    let but_loose = format!("{all}[[check.per-path]]\npaths = [\"l*.ptx\"]\ndeny = []\n");
+    assert_eq!(status(&but_loose, &["loose.ptx"]), 0);
+    assert_eq!(status(&but_loose, &["differs.ptx", "loose.ptx"]), 1);
+    assert_eq!(status(&but_loose, &["loose.ptx", "--deny", "V403"]), 1);
+    assert_eq!(status(all, &["differs.ptx", "--deny", "V403"]), 0);
+    let later = format!("{but_loose}[[check.per-path]]\npaths = [\"*.ptx\"]\ndeny = [\"V403\"]\n");
+    assert_eq!(status(&later, &["loose.ptx"]), 1);
+    assert_eq!(status(&later, &["differs.ptx"]), 0);
+    let apart = format!("{but_loose}ignore = [\"V5\"]\n[[check.per-path]]\npaths = [\"*\"]\n");
+    assert_eq!(status(&apart, &["loose.ptx"]), 0, "a table that says nothing changes nothing");
+    folder.write("vptx.toml", "[check]\ndeny = [\"warning\"]\n");
+    let run = check(&folder, &["loose.ptx"]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("`warning` selects no rule"), "{}", run.stderr);
+    assert!(run.stderr.contains("`warnings` are all of these"), "{}", run.stderr);
+}
+
+#[test]
+fn only_fixes_are_made() {
+    let folder = kinds("flags-fix-only");
+    let before = read(&folder, "bad.ptx");
+    let run = vptx_in(&folder.0, &["check", "--fix-only"], b"");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert_eq!(run.stdout, "1 finding fixed in 4 video instructions of 4 files\n");
+    assert_eq!((read(&folder, "loose.ptx").as_str(), read(&folder, "bad.ptx")), (TIGHT, before));
+    let run = vptx_in(&folder.0, &["check", "--fix-only"], b"");
+    assert_eq!(run.stdout, "nothing fixed in 4 video instructions of 4 files\n");
+    let run = vptx_in(&folder.0, &["check", "-q", "--fix-only", "--deny", "warnings"], b"");
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+    assert_eq!(check(&folder, &["--fix-only"]).status, 2, "a format is a report");
+    // A filter, and a diff.
+    let both = format!("{LOOSE}{BAD}");
+    let run = vptx_in(&folder.0, &["check", "--fix-only", "-q", "-"], both.as_bytes());
+    assert_eq!((run.status, run.stdout), (0, format!("{TIGHT}{BAD}")));
+    assert_eq!(run.stderr, "");
+    folder.write("loose.ptx", LOOSE);
+    let run = vptx_in(&folder.0, &["check", "--fix-only", "--diff"], b"");
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.contains(&format!("+{TIGHT}")), "{}", run.stdout);
+    assert_eq!(read(&folder, "loose.ptx"), LOOSE);
+    // Trouble stays trouble, and unsafe fixes must be asked for.
+    assert_eq!(vptx_in(&folder.0, &["check", "--fix-only", "none.ptx"], b"").status, 2);
+    folder.write("wide.ptx", "vadd.u32.u32.u64 d, a, b;\n");
+    vptx_in(&folder.0, &["check", "--fix-only", "wide.ptx"], b"");
+    assert!(read(&folder, "wide.ptx").contains("u64"));
+    vptx_in(&folder.0, &["check", "--fix-only", "--unsafe-fixes", "wide.ptx"], b"");
+    assert!(!read(&folder, "wide.ptx").contains("u64"));
+}
+
+// The settings in force.
+
+#[test]
+fn settings_are_shown() {
+    let folder = Folder::new("flags-show-settings");
+    folder.write(
+        "vptx.toml",
+        "[format]\nindent-width = 2\nline-ending = \"keep\"\n\
+         [check]\nselect = [\"V5\", \"V4\"]\nignore = [\"V502\"]\ndeny = [\"warnings\", \"V403\"]\n\
+         exclude = [\"third party/\"]\nbaseline = \"base.json\"\ntarget = \"sm_90a\"\n\
+         [[check.per-path]]\npaths = [\"old/**\", \"!old/\\\"x\\\"\"]\nignore = [\"V4\"]\n\
+         dialect = \"ptxas\"\nptx-version = \"7.5\"\nextend-select = [\"result-differs\"]\ndeny = []\n",
+    );
+    let real = folder.0.canonicalize().unwrap();
+    // Which codes there are does not matter here.
+    let masked = |line: &str| {
+        let line = if line.starts_with("select = ") { "select = [..]" } else { line };
+        line.replace(real.to_str().unwrap(), "FOLDER") + "\n"
+    };
+    let shown = |arguments: &[&str]| -> String {
+        let run = vptx_in(&folder.0, &[&["check", "--show-settings"], arguments].concat(), b"");
+        run.transcript().lines().map(masked).collect()
+    };
+    insta::assert_snapshot!(shown(&["--isolated"]), @r#"
+    status: 0
+    -- stdout --
+    # .
+    [format]
+    indent-width = 4
+    line-width = 100
+    line-ending = "lf"
+    default-selectors = "omit"
+
+    [check]
+    dialect = "documented"
+    select = [..]
+    exclude = []
+    -- stderr --
+    "#);
+    insta::assert_snapshot!(shown(&["--exclude", "x", "--ignore", "V501"]), @r#"
+    status: 0
+    -- stdout --
+    # .
+    # patterns start from FOLDER
+    [format]
+    indent-width = 2
+    line-width = 100
+    line-ending = "keep"
+    default-selectors = "omit"
+
+    [check]
+    dialect = "documented"
+    target = "sm_90a"
+    select = [..]
+    deny = ["warnings", "V403"]
+    exclude = ["third party/", "x"]
+    baseline = "FOLDER/base.json"
+
+    [[check.per-path]]
+    paths = ["old/**", "!old/\"x\""]
+    dialect = "ptxas"
+    ptx-version = "7.5"
+    extend-select = ["V501"]
+    ignore = ["V4"]
+    deny = []
+
+    [[check.per-path]]
+    paths = ["**"]
+    ignore = ["V501"]
+    -- stderr --
+    "#);
+    for name in ["a.ptx", "b.ptx", "old/a.ptx"] {
+        folder.write(name, DIFFERS);
+    }
+    insta::assert_snapshot!(shown(&["."]), @r#"
+    status: 0
+    -- stdout --
+    # a.ptx
+    # b.ptx
+    # patterns start from FOLDER
+    [format]
+    indent-width = 2
+    line-width = 100
+    line-ending = "keep"
+    default-selectors = "omit"
+
+    [check]
+    dialect = "documented"
+    target = "sm_90a"
+    select = [..]
+    deny = ["warnings", "V403"]
+    exclude = ["third party/"]
+    baseline = "FOLDER/base.json"
+
+    # old/a.ptx
+    # patterns start from FOLDER
+    [format]
+    indent-width = 2
+    line-width = 100
+    line-ending = "keep"
+    default-selectors = "omit"
+
+    [check]
+    dialect = "ptxas"
+    target = "sm_90a"
+    ptx-version = "7.5"
+    select = [..]
+    deny = []
+    exclude = ["third party/"]
+    baseline = "FOLDER/base.json"
+    -- stderr --
+    "#);
+    insta::assert_snapshot!(shown(&["--stdin-filename", "old/k.cu", "--isolated"]), @r#"
+    status: 0
+    -- stdout --
+    # old/k.cu
+    [format]
+    indent-width = 4
+    line-width = 100
+    line-ending = "lf"
+    default-selectors = "omit"
+
+    [check]
+    dialect = "documented"
+    select = [..]
+    exclude = []
+    -- stderr --
+    "#);
+    folder.write("bad/vptx.toml", "[chek]\n");
+    folder.write("bad/a.ptx", GOOD);
+    let run = vptx_in(&folder.0, &["check", "--show-settings", "bad", "a.ptx"], b"");
+    assert_eq!(run.status, 2);
+    assert!(run.stdout.starts_with("# a.ptx\n") && run.stderr.contains("chek"), "{}", run.stderr);
+}
+
+#[test]
+fn settings_that_are_shown_mean_the_same() {
+    let folder = Folder::new("flags-settings-again");
+    for name in ["a.ptx", "old/a.ptx", "old/deep/b.ptx", "gen/c.ptx", "deep/gen/d.ptx"] {
+        folder.write(name, format!("{BAD}{DIFFERS}{LOOSE}{PLAIN}"));
+    }
+    folder.write("ugly.ptx", UGLY);
+    let settings = "[format]\nindent-width = 3\n\
+                    [check]\nignore = [\"V1\"]\nextend-select = [\"V104\", \"V408\"]\n\
+                    exclude = [\"gen/\"]\ndeny = [\"V5\"]\n\
+                    [[check.per-path]]\npaths = [\"old/**\", \"!b.ptx\"]\nselect = [\"V4\"]\n\
+                    [[check.per-path]]\npaths = [\"*.ptx\"]\nextend-select = [\"V501\"]\n";
+    for arguments in [
+        &[][..],
+        &["--select", "V403"],
+        &["--ignore", "V4", "--target", "sm_20"],
+        &["--extend-select", "V1", "--deny", "V408", "--exclude", "/deep/"],
+        &["--isolated", "--dialect", "ptxas", "--ptx-version", "8.0"],
+    ] {
+        for at in [".", "deep"] {
+            folder.write("vptx.toml", settings);
+            let place = folder.0.join(at);
+            let shown =
+                vptx_in(&place, &[&["check", "--show-settings"], arguments].concat(), b"").stdout;
+            let run = |arguments: &[&str]| {
+                let all = [&["check", "--format", "concise"], arguments].concat();
+                vptx_in(&place, &all, b"").transcript()
+            };
+            let before = run(arguments);
+            folder.write(
+                if arguments.contains(&"--isolated") && at == "deep" {
+                    "deep/vptx.toml"
+                } else {
+                    "vptx.toml"
+                },
+                &shown,
+            );
+            assert_eq!(run(&[]), before, "{arguments:?} in {at}: {shown}");
+            let _ = fs::remove_file(folder.0.join("deep/vptx.toml"));
+        }
+    }
+    // Those of a file, for that file.
+    folder.write("vptx.toml", settings);
+    for name in ["a.ptx", "old/a.ptx", "old/deep/b.ptx"] {
+        let shown = check(&folder, &["--show-settings", name]).stdout;
+        folder.write("shown.toml", &shown);
+        let again = check(&folder, &["--config", "shown.toml", name]);
+        assert_eq!(again.transcript(), check(&folder, &[name]).transcript(), "{shown}");
+    }
+    let format = |config: &str| {
+        vptx_in(&folder.0, &["fmt", "--config", config, "-"], UGLY.as_bytes()).stdout
+    };
+    assert_eq!(format("shown.toml"), format("vptx.toml"));
+    assert_eq!(format("shown.toml"), "{\n   ret;\n}\n");
+}
+
+// Watching.
+
+/// A run with `--watch`, killed at the end.
+struct Watcher {
+    child: Child,
+    /// Its standard error.
+    said: BufReader<std::process::ChildStderr>,
+}
+
+impl Watcher {
+    /// Starts one, and waits until it has checked.
+    fn start(folder: &Folder, arguments: &[&str]) -> Watcher {
+        let arguments = [&["check", "--watch", "--format", "concise"], arguments].concat();
+        let mut child = start(&folder.0, &arguments);
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let mut watcher = Watcher { child, said };
+        watcher.summary();
+        watcher
+    }
+
+    /// The next lines of standard error up to the one that says what is watched, with
+    /// times left out.
+    fn summary(&mut self) -> String {
+        let mut text = String::new();
+        loop {
+            let from = text.len();
+            assert_ne!(self.said.read_line(&mut text).unwrap(), 0, "it ended: {text}");
+            if let Some((before, after)) = text[from..].split_once("checked in ") {
+                let (time, after) = after.split_once(" ms; ").expect(after);
+                time.parse::<u64>().expect(time);
+                let line = format!("{before}checked; {after}");
+                text.truncate(from);
+                return text + &line;
+            }
+        }
+    }
+
+    /// Ends it, and says what it has reported.
+    fn end(mut self) -> String {
+        self.child.kill().unwrap();
+        std::io::read_to_string(self.child.stdout.take().unwrap()).unwrap()
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn changes_are_checked_again() {
+    let folder = Folder::new("flags-watch");
+    folder.write("a.ptx", GOOD);
+    let mut watcher = Watcher::start(&folder, &[]);
+    folder.write("a.ptx", BAD);
+    assert_eq!(watcher.summary(), "vptx: checked; watching 1 file, Ctrl-C ends\n");
+    // A file that comes, settings that come, are wrong, and go.
+    folder.write("sub/b.ptx", LOOSE);
+    assert_eq!(watcher.summary(), "vptx: checked; watching 2 files, Ctrl-C ends\n");
+    folder.write("vptx.toml", "[check]\nignore = [\"V1\"]\n");
+    assert_eq!(watcher.summary(), "vptx: checked; watching 3 files, Ctrl-C ends\n");
+    folder.write("vptx.toml", "[chek]\n");
+    let text = watcher.summary();
+    assert!(text.contains("unknown field `chek`"), "{text}");
+    fs::remove_file(folder.0.join("vptx.toml")).unwrap();
+    watcher.summary();
+    fs::remove_file(folder.0.join("a.ptx")).unwrap();
+    assert_eq!(watcher.summary(), "vptx: checked; watching 1 file, Ctrl-C ends\n");
+    let reported = watcher.end();
+    assert_eq!(codes(&reported), ["V104", "V104", "V403", "V403", "V104", "V403", "V403"]);
+}
+
+#[test]
+fn fixes_are_made_while_watching() {
+    let folder = Folder::new("flags-watch-fix");
+    folder.write("a.ptx", GOOD);
+    folder.write("known.json", "{\"version\":1,\"findings\":[]}");
+    let mut watcher = Watcher::start(&folder, &["--fix", "--baseline", "known.json"]);
+    folder.write("a.ptx", LOOSE);
+    assert_eq!(watcher.summary(), "vptx: checked; watching 2 files, Ctrl-C ends\n");
+    assert_eq!(read(&folder, "a.ptx"), TIGHT);
+    assert_eq!(watcher.end(), "");
+    for (arguments, said) in [
+        (&["--watch", "-"][..], "--watch wants files"),
+        (&["--watch", "--stdin-filename", "a.ptx"], "--watch wants files"),
+        (&["--watch", "--update-baseline"], "cannot be used with"),
+        (&["--watch", "--show-files"], "cannot be used with"),
+    ] {
+        let run = check(&folder, arguments);
+        assert_eq!(run.status, 2);
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
+}
+
+// How much memory patterns take.
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_of_patterns_is_bounded() {
+    let folder = Folder::new("flags-patterns");
+    folder.write("a.ptx", GOOD);
+    let settings = |count: usize| {
+        let table =
+            |at| format!("[[check.per-path]]\npaths = [\"legacy*{at}/**\"]\nignore = [\"V4\"]\n");
+        folder.write("vptx.toml", (0..count).map(table).collect::<String>());
+    };
+    let peak = |count: usize| -> usize {
+        settings(count);
+        let watcher = Watcher::start(&folder, &["a.ptx"]);
+        let status = fs::read_to_string(format!("/proc/{}/status", watcher.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+    };
+    let [none, one, two, four] = [0, 1024, 2048, 4096].map(peak);
+    for (count, kib) in [(1024, one), (2048, two), (4096, four)] {
+        // 8 KiB each, and what an allocator rounds to.
+        assert!(kib - none < 12 * count, "{count}: {none} to {kib} KiB");
+    }
+    // The next are refused, before they take memory.
+    settings(100_000);
+    let run = check(&folder, &["a.ptx"]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    let said = "100000 patterns of paths: at most 4096 are taken; name folders, not files\n";
+    assert!(run.stderr.ends_with(said), "{}", run.stderr);
+}
+
+// The command line.
+
+#[test]
+fn quiet_stands_before_and_after_the_command() {
+    let folder = kinds("flags-quiet");
+    for arguments in [
+        &["check", "loose.ptx", "--statistics"][..],
+        &["fmt", "--check"],
+        &["lower", "--emit", "ptx", "--target", "sm_90", "loose.ptx"],
+    ] {
+        let loud = vptx_in(&folder.0, arguments, b"");
+        let after = vptx_in(&folder.0, &[arguments, &["-q"]].concat(), b"");
+        assert_ne!(after.transcript(), loud.transcript(), "{arguments:?}");
+        for quiet in ["-q", "--quiet"] {
+            let before = vptx_in(&folder.0, &[&[quiet], arguments].concat(), b"");
+            assert_eq!(before.transcript(), after.transcript(), "{arguments:?}");
+        }
+    }
+    assert_eq!(vptx(&["-q", "eval", "vadd.u32.u32.u32 d, a, b;", "a=1", "b=2"], "").status, 0);
+}
+
+#[test]
+fn a_format_has_two_names() {
+    for (command, name) in [("--format", "json"), ("--output-format", "json")] {
+        let run = vptx(&["check", command, name, "-"], BAD);
+        assert_eq!(run.stdout.chars().next(), Some('{'), "{}", run.stderr);
+    }
+    assert!(vptx(&["check", "--help"], "").stdout.contains("[alias: --output-format]"));
+    assert!(vptx(&["man", "check"], "").stdout.contains("[aliases: \\-\\-output\\-format]"));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = vptx(&["completions", shell], "").stdout;
+        for name in ["output-format", "exclude", "no-ignore", "exit-zero", "watch"] {
+            assert!(script.contains(name), "{name} in {shell}");
+        }
+    }
+}
+
+#[test]
+fn options_that_do_not_exist_are_no_files() {
+    for arguments in [
+        &["check", "--output-formt", "json"][..],
+        &["check", "--frob"],
+        &["check", "-x"],
+        &["fmt", "--frob"],
+        &["lower", "--emit", "ir", "--frob"],
+        &["eval", "--frob"],
+    ] {
+        let run = vptx(arguments, "");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+        assert!(run.stderr.starts_with("error: unexpected argument '-"), "{}", run.stderr);
+        assert!(!run.stderr.contains("-- -"), "{}", run.stderr);
+    }
+    let said = vptx(&["check", "--output-formt", "json"], "").stderr;
+    assert!(said.contains("tip: a similar argument exists: '--output-format'"), "{said}");
+}
+
+// The schema of the settings.
+
+mod schema {
+    use super::*;
+
+    use jsonschema::Validator;
+    use serde_json::{Value, json};
+
+    fn document() -> Value {
+        let text = fs::read_to_string(Path::new(ROOT).join("docs/vptx.schema.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn validator() -> Validator {
+        let document = document();
+        jsonschema::meta::validate(&document).expect("a schema");
+        jsonschema::validator_for(&document).unwrap()
+    }
+
+    fn json_of(settings: &str) -> Value {
+        let table: toml::Table = toml::from_str(settings).unwrap();
+        serde_json::to_value(table).unwrap()
+    }
+
+    /// What the program says of settings, if they are wrong.
+    fn said(folder: &Folder, settings: &str) -> Option<String> {
+        folder.write("vptx.toml", settings);
+        let run = vptx_in(&folder.0, &["check", "-"], b"");
+        (run.status == 2).then_some(run.stderr)
+    }
+
+    /// The words between backquotes behind `expected`.
+    fn expected(said: &str) -> Vec<String> {
+        let (_, list) = said.split_once("expected ").expect(said);
+        let line = list.lines().next().unwrap();
+        line.split('`').skip(1).step_by(2).map(String::from).collect()
+    }
+
+    fn keys(schema: &Value) -> Vec<String> {
+        let mut keys: Vec<String> =
+            schema["properties"].as_object().unwrap().keys().cloned().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn it_has_the_keys_that_the_program_has() {
+        let folder = Folder::new("schema-keys");
+        let schema = document();
+        let properties = &schema["properties"];
+        let check = &properties["check"];
+        for (settings, schema) in [
+            ("[zzz]\n", &schema),
+            ("[format]\nzzz = 1\n", &properties["format"]),
+            ("[check]\nzzz = 1\n", check),
+            (
+                "[[check.per-path]]\npaths = [\"a\"]\nzzz = 1\n",
+                &check["properties"]["per-path"]["items"],
+            ),
+        ] {
+            let mut known = expected(&said(&folder, settings).expect(settings));
+            known.sort_unstable();
+            assert!(known.len() > 1);
+            assert_eq!(keys(schema), known, "{settings}");
+            assert_eq!(schema["additionalProperties"], json!(false), "{settings}");
+            assert!(!validator().is_valid(&json_of(settings)), "{settings}");
+        }
+    }
+
+    #[test]
+    fn it_has_the_words_that_the_program_has() {
+        let folder = Folder::new("schema-words");
+        let schema = document();
+        for key in ["line-ending", "default-selectors"] {
+            let words = expected(&said(&folder, &format!("[format]\n{key} = \"zzz\"\n")).unwrap());
+            let known = &schema["properties"]["format"]["properties"][key]["enum"];
+            assert_eq!(*known, json!(words), "{key}");
+        }
+        let wrong = said(&folder, "[check]\ndialect = \"zzz\"\n").unwrap();
+        let (_, words) = wrong.split_once("is no dialect: ").unwrap();
+        let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
+        assert_eq!(schema["$defs"]["dialect"]["enum"], json!(words));
+        // Rules, by all of their names.
+        let validator = validator();
+        for code in vptx::Code::ALL {
+            for name in [code.text(), code.name(), &code.text()[..2], &code.text()[..3]] {
+                let settings = json!({ "check": { "ignore": [name], "deny": [name] } });
+                assert!(validator.is_valid(&settings), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_accept_and_refuse_the_same() {
+        let folder = Folder::new("schema-verdicts");
+        let validator = validator();
+        let per_path = "[[check.per-path]]\npaths = [\"a/\"]\n";
+        let right = [
+            "",
+            "[format]\n",
+            "[format]\nindent-width = 0\nline-width = 40\n",
+            "[format]\nindent-width = 16\nline-width = 10000\n",
+            "[format]\nline-ending = \"crlf\"\ndefault-selectors = \"write\"\n",
+            "[check]\ndialect = \"ptxas\"\ntarget = \"sm_90a\"\nptx-version = \"8.0\"\n",
+            "[check]\ntarget = \"compute_100f\"\nptx-version = \"10.12\"\n",
+            "[check]\nselect = []\nextend-select = [\"V6\"]\nignore = [\"all\", \"v501\"]\n",
+            "[check]\ndeny = [\"warnings\", \"V5\", \"result-differs\"]\n",
+            "[check]\nexclude = [\"a/\", \"!b\"]\n",
+        ];
+        for settings in right {
+            assert_eq!(said(&folder, settings), None, "{settings}");
+            assert!(validator.is_valid(&json_of(settings)), "{settings}");
+            let keys = settings.strip_prefix("[check]\n").filter(|it| !it.contains("exclude"));
+            if let Some(keys) = keys {
+                let settings = format!("{per_path}{keys}");
+                assert_eq!(said(&folder, &settings), None, "{settings}");
+                assert!(validator.is_valid(&json_of(&settings)), "{settings}");
+            }
+        }
+        folder.write("base.json", "{\"version\":1,\"findings\":[]}");
+        let baseline = "[check]\nbaseline = \"base.json\"\n";
+        assert_eq!(said(&folder, baseline), None);
+        assert!(validator.is_valid(&json_of(baseline)));
+
+        let wrong = [
+            "format = 1\n",
+            "[format]\nindent-width = 17\n",
+            "[format]\nindent-width = -1\n",
+            "[format]\nindent-width = 1.5\n",
+            "[format]\nline-width = 39\n",
+            "[format]\nline-width = 10001\n",
+            "[format]\nline-ending = \"LF\"\n",
+            "[format]\ndefault-selectors = true\n",
+            "[check]\ndialect = \"Ptxas\"\n",
+            "[check]\ntarget = \"90\"\n",
+            "[check]\ntarget = 90\n",
+            "[check]\nptx-version = \"8\"\n",
+            "[check]\nptx-version = 8.0\n",
+            "[check]\nselect = \"V1\"\n",
+            "[check]\nselect = [1]\n",
+            "[check]\nignore = [\"\"]\n",
+            "[check]\nignore = [\"warnings\"]\n",
+            "[check]\ndeny = \"warnings\"\n",
+            "[check]\ndeny = [\"notes\"]\n",
+            "[check]\nexclude = \"a\"\n",
+            "[check]\nbaseline = [\"a\"]\n",
+            "[check]\nformat = \"json\"\n",
+            "[[check.per-path]]\nignore = [\"V4\"]\n",
+            "[[check.per-path]]\npaths = []\n",
+            "[[check.per-path]]\npaths = [\"a\"]\nexclude = [\"b\"]\n",
+            "[check]\nper-path = { paths = [\"a\"] }\n",
+            "[[per-path]]\npaths = [\"a\"]\n",
+        ];
+        for settings in wrong {
+            assert!(said(&folder, settings).is_some(), "{settings}");
+            assert!(!validator.is_valid(&json_of(settings)), "{settings}");
+        }
+    }
+
+    /// The settings in a help text.
+    fn shown_in(help: &str) -> String {
+        let lines = help.lines().skip_while(|line| !matches!(*line, "  [check]" | "  [format]"));
+        let lines = lines.take_while(|line| line.is_empty() || line.starts_with("  "));
+        lines.flat_map(|line| [line.trim_start(), "\n"]).collect()
+    }
+
+    #[test]
+    fn examples_are_right() {
+        let folder = Folder::new("schema-examples");
+        let validator = validator();
+        let page = fs::read_to_string(Path::new(ROOT).join("docs/settings.md")).unwrap();
+        let (_, page) = page.split_once("```toml\n").unwrap();
+        let (page, _) = page.split_once("```").unwrap();
+        let shown = |arguments: &[&str]| {
+            folder.write("vptx.toml", page.replace("baseline", "# baseline"));
+            let run = vptx_in(&folder.0, &[&["check", "--show-settings"], arguments].concat(), b"");
+            assert_eq!(run.status, 0, "{}", run.stderr);
+            run.stdout
+        };
+        for settings in [
+            page.to_string(),
+            shown_in(&vptx(&["check", "--help"], "").stdout),
+            shown_in(&vptx(&["fmt", "--help"], "").stdout),
+            shown(&[]),
+            shown(&["--ignore", "V4", "--deny", "V5,warnings", "--target", "sm_75"]),
+            shown(&["--isolated", "--baseline", "base.json"]),
+            shown(&["vptx.toml"]),
+        ] {
+            assert!(settings.lines().count() > 4, "{settings}");
+            let value = json_of(&settings);
+            let wrong: Vec<String> =
+                validator.iter_errors(&value).map(|error| error.to_string()).collect();
+            assert_eq!(wrong, [""; 0], "{settings}");
+            folder.write("vptx-baseline.json", "{\"version\":1,\"findings\":[]}");
+            folder.write("base.json", "{\"version\":1,\"findings\":[]}");
+            assert_eq!(said(&folder, &settings), None, "{settings}");
+        }
+        // The page and the help show every key.
+        for settings in [page, &shown_in(&vptx(&["check", "--help"], "").stdout)] {
+            let keys_of = |value: &Value| -> Vec<String> {
+                value.as_object().unwrap().keys().cloned().collect()
+            };
+            let mut found = keys_of(&json_of(settings)["check"]);
+            found.sort_unstable();
+            assert_eq!(found, keys(&document()["properties"]["check"]));
+        }
+    }
+}

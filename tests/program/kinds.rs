@@ -1,0 +1,442 @@
+//! Which texts are read, and as what: nothing is judged as PTX, or written, that
+//! is neither named as PTX nor plainly PTX, unless one says so. What was not read
+//! is counted, and what does not exist is said.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::support::program::{Folder, Run, vptx, vptx_in};
+
+const PYTHON: &str = "def f(): x = 1\n";
+const MODULE: &str = "// of nvcc\n.version 8.0\n.target sm_90\n.func f()\n{\nret ;\n}\n";
+/// An error, V104.
+const BAD: &str = "vadd.u32.u32 d, a, b;\n";
+/// A source with an error, V104.
+const SOURCE: &str = "#include <cuda.h>\n__device__ void f(unsigned *p)\n{\n    asm(\"vadd.u32.u32 \
+                      %0, %1, %2;\" : \"=r\"(*p) : \"r\"(p[1]), \"r\"(p[2]));\n}\n";
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.0.join(name)).expect(name)
+}
+
+fn run(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
+    vptx_in(&folder.0, arguments, stdin.as_bytes())
+}
+
+/// A run of `check` with one line a finding.
+fn check(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
+    run(folder, &[&["check", "--format", "concise"], arguments].concat(), stdin)
+}
+
+/// Files and codes of a concise report.
+fn found(run: &Run) -> Vec<String> {
+    let of = |line: &str| {
+        let code = &line[line.find('[').expect(line) + 1..][..4];
+        format!("{} {code}", line.split(':').next().unwrap_or_default())
+    };
+    run.stdout.lines().map(of).collect()
+}
+
+/// No command judges, or writes to, a file that is no PTX.
+#[test]
+fn other_files_are_refused() {
+    let folder = Folder::new("kinds-refused");
+    let names = ["a.py", "a.sh", "a.sql", "a.ll", "a.rs", "a.txt", "a", "a.ptx.bak"];
+    let commands: [&[&str]; 8] = [
+        &["check"],
+        &["check", "--fix", "--unsafe-fixes"],
+        &["check", "--diff", "--unsafe-fixes"],
+        &["fmt"],
+        &["fmt", "--check"],
+        &["fmt", "--diff"],
+        &["lower", "--emit", "ir"],
+        &["lower", "--emit", "ptx", "--target", "sm_90"],
+    ];
+    for name in names {
+        // Bare statements say as little as Python does.
+        for text in [PYTHON, BAD, "", "\t.file\t\"a.c\"\n\t.version\t\"01.01\"\n"] {
+            folder.write(name, text);
+            for command in commands {
+                let run = run(&folder, &[command, &[name]].concat(), "");
+                assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {name}");
+                let start = format!(
+                    "vptx: `{name}` is not read: it is not named as PTX, and does not start with \
+                     `.version`; "
+                );
+                assert!(run.stderr.starts_with(&start), "{command:?} {}", run.stderr);
+                assert!(run.stderr.contains("--language"), "{}", run.stderr);
+                assert_eq!(run.stderr.lines().count(), 1, "{command:?} {}", run.stderr);
+                assert_eq!(read(&folder, name), text, "{command:?}");
+            }
+        }
+    }
+    // The others are checked.
+    folder.write("b.ptx", BAD);
+    let run = check(&folder, &["a.py", "b.ptx"], "");
+    assert_eq!((run.status, found(&run)), (2, vec!["b.ptx V104".into()]));
+}
+
+#[test]
+fn a_language_is_forced() {
+    let folder = Folder::new("kinds-forced");
+    folder.write("a.py", BAD);
+    folder.write("a.txt", SOURCE);
+    assert_eq!(found(&check(&folder, &["--language", "ptx", "a.py"], "")), ["a.py V104"]);
+    assert_eq!(found(&check(&folder, &["--language", "cuda", "a.txt"], "")), ["a.txt V104"]);
+    assert_eq!(check(&folder, &["--language", "cuda", "a.py"], "").stdout, "");
+    // It counts for more than endings, chosen ones too.
+    folder.write("a.ptx", SOURCE);
+    let arguments = ["--language", "cuda", "--extension", "ptx=ptx", "a.ptx"];
+    assert_eq!(found(&check(&folder, &arguments, "")), ["a.ptx V104"]);
+    // Standard input, with a name or without.
+    assert_eq!(found(&check(&folder, &["--language", "cuda", "-"], SOURCE)), ["<stdin> V104"]);
+    let named = ["--language", "ptx", "--stdin-filename", "a.cu"];
+    assert_eq!(found(&check(&folder, &named, BAD)), ["a.cu V104"]);
+
+    folder.write("b.txt", "{ret;}");
+    let formatted = run(&folder, &["fmt", "--language", "ptx", "b.txt"], "");
+    assert_eq!((formatted.status, read(&folder, "b.txt").as_str()), (0, "{\n    ret;\n}\n"));
+    let lowered = run(&folder, &["lower", "--emit", "ir", "--language", "ptx", "b.txt"], "");
+    assert_eq!(lowered.stdout, "// b.txt: no video instructions\n");
+    for command in [&["fmt"][..], &["lower", "--emit", "ir"]] {
+        let run = run(&folder, &[command, &["--language", "cuda", "b.txt"]].concat(), "");
+        assert!(run.status == 2 && run.stderr.contains("possible values: ptx"), "{}", run.stderr);
+    }
+    // Directories are walked by endings: none is read as what it is not.
+    folder.write("sub/a.cu", SOURCE);
+    folder.write("sub/a.ptx", BAD);
+    folder.write("sub/a.py", BAD);
+    assert_eq!(found(&check(&folder, &["--language", "ptx", "sub"], "")), ["sub/a.ptx V104"]);
+    assert_eq!(found(&check(&folder, &["--language", "cuda", "sub"], "")), ["sub/a.cu V104"]);
+    assert_eq!(found(&check(&folder, &["sub"], "")), ["sub/a.cu V104", "sub/a.ptx V104"]);
+}
+
+#[test]
+fn modules_are_read_whatever_their_names() {
+    let folder = Folder::new("kinds-modules");
+    for name in ["a.txt", "a.inc", "module", "a.ptx.orig"] {
+        folder.write(name, format!("{MODULE}{BAD}"));
+        let first = found(&check(&folder, &[name], "")).into_iter().next();
+        assert_eq!(first, Some(format!("{name} V104")));
+        folder.write(name, MODULE);
+        assert_eq!(run(&folder, &["lower", "--emit", "ptx", name], "").stdout, MODULE);
+        assert_eq!(run(&folder, &["fmt", name], "").status, 0);
+        assert!(read(&folder, name).contains("    ret;\n"), "{name}");
+    }
+    // They are not looked for.
+    let walked = run(&folder, &["check", "."], "");
+    assert!(walked.stdout.contains("1 file\n"), "{}", walked.stdout);
+    let none = run(&folder, &["fmt", "."], "");
+    assert_eq!((none.status, none.stderr.as_str()), (2, "vptx: no files to read in `.`\n"));
+}
+
+#[test]
+fn endings_in_any_case_are_known() {
+    let folder = Folder::new("kinds-endings");
+    let sources = [
+        "a.CU", "b.Cuh", "c.hip", "d.inc", "e.tcc", "f.tpp", "g.cc", "h.hh", "i.INC", "j.CPP",
+        "k.c", "l.cxx", "m.ipp",
+    ];
+    for name in sources {
+        folder.write(name, SOURCE);
+    }
+    folder.write("z.PTX", BAD);
+    let expected = sources.iter().chain(&["z.PTX"]).map(|name| format!("{name} V104"));
+    let mut expected: Vec<String> = expected.collect();
+    assert_eq!(found(&check(&folder, &sources, "")), expected[..sources.len()]);
+    expected.sort();
+    let mut walked = found(&check(&folder, &["."], ""));
+    walked.sort();
+    assert_eq!(walked, expected);
+    // No source is formatted.
+    for name in sources {
+        let run = run(&folder, &["fmt", name], "");
+        assert!(run.stderr.contains("is source code, and only PTX is read"), "{}", run.stderr);
+        assert_eq!((run.status, read(&folder, name).as_str()), (2, SOURCE));
+    }
+    folder.write("z.PTX", "{ret;}");
+    assert_eq!(run(&folder, &["fmt", "."], "").stderr, "1 file formatted\n");
+    assert_eq!(read(&folder, "z.PTX"), "{\n    ret;\n}\n");
+}
+
+#[test]
+fn endings_are_chosen() {
+    let folder = Folder::new("kinds-chosen");
+    folder.write("a.inl2", SOURCE);
+    folder.write("b.s", BAD);
+    folder.write("c.ptx.in", BAD);
+    folder.write("d.txt", BAD);
+    folder.write("sub/e.S", BAD);
+    let chosen = ["--extension", "inl2=cuda,.s=ptx", "--extension", "ptx.in=ptx"];
+    let expected = ["a.inl2 V104", "b.s V104", "c.ptx.in V104"];
+    let all = ["a.inl2 V104", "b.s V104", "c.ptx.in V104", "sub/e.S V104"];
+    let with = |more: &[&str]| found(&check(&folder, &[&chosen, more].concat(), ""));
+    assert_eq!(with(&["a.inl2", "b.s", "c.ptx.in", "d.txt"]), expected);
+    assert_eq!(with(&["."]), all);
+    // Settings say the same, for folders below them.
+    folder.write("vptx.toml", "[extension]\ninl2 = \"cuda\"\ns = \"ptx\"\n\"ptx.in\" = \"ptx\"\n");
+    assert_eq!(found(&check(&folder, &["."], "")), all);
+    assert_eq!(found(&check(&folder, &["b.s"], "")), ["b.s V104"]);
+    assert_eq!(found(&check(&folder, &["--stdin-filename", "x.s"], BAD)), ["x.s V104"]);
+    assert_eq!(check(&folder, &["--isolated", "b.s"], "").status, 2);
+    // The command line counts for more, and its last choice for most.
+    let later = ["--extension", "s=ptx", "--extension", "s=cuda", "b.s"];
+    assert_eq!(
+        (check(&folder, &later, "").status, check(&folder, &later, "").stdout),
+        (0, String::new())
+    );
+    let formatted = run(&folder, &["fmt", "--extension", "txt=ptx", "--check", "."], "");
+    assert_eq!(
+        formatted.stdout.replace("would format ", ""),
+        "",
+        "all of them are formatted already"
+    );
+    folder.write("d.txt", "{ret;}");
+    folder.write("b.s", "{ret;}");
+    let formatted = run(&folder, &["fmt", "--extension", "txt=ptx", "."], "");
+    assert_eq!(
+        (formatted.status, formatted.stderr.as_str()),
+        (0, "2 files formatted, 2 unchanged\n")
+    );
+    assert_eq!(read(&folder, "a.inl2"), SOURCE);
+
+    for (wrong, said) in [
+        ("inc", "write `inc=cuda`"),
+        ("inc=c++", "`ptx` or `cuda`"),
+        ("=ptx", "no ending"),
+        ("*.inc=cuda", "no ending"),
+    ] {
+        let run = check(&folder, &["--extension", wrong, "."], "");
+        assert!(run.status == 2 && run.stderr.contains(said), "{wrong}: {}", run.stderr);
+    }
+    for (wrong, said) in [
+        ("[extension]\ns = \"rust\"\n", "extension: `rust` is no language: `ptx` or `cuda`"),
+        ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is no ending"),
+        ("[extensions]\n", "did you mean `extension`?"),
+    ] {
+        folder.write("vptx.toml", wrong);
+        let run = check(&folder, &["d.txt"], "");
+        assert!(run.status == 2 && run.stderr.contains(said), "{wrong}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn standard_input_is_recognised() {
+    let folder = Folder::new("kinds-stdin");
+    let wrong = "asm(\"vadd.u32.u32 %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(b));\n";
+    for source in [SOURCE, wrong] {
+        let run = check(&folder, &["-"], source);
+        assert_eq!((run.status, found(&run)), (1, vec!["<stdin> V104".into()]), "{source}");
+        for command in
+            [&["fmt", "-"][..], &["lower", "--emit", "ptx", "-"], &["lower", "--emit", "ir"]]
+        {
+            let run = vptx_in(&folder.0, command, source.as_bytes());
+            assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+            assert!(run.stderr.contains("`<stdin>` is source code"), "{}", run.stderr);
+        }
+    }
+    // Bare statements, with errors too.
+    for (bare, codes) in [
+        ("vadd.u32.u32.u32 d, a, b;\n", &[][..]),
+        (BAD, &["V104"]),
+        ("vad.u32.u32.u32 d, a, b;", &["V101"]),
+        ("vadd.u32.u32.u32 d a, b", &["V006"]),
+        ("@p vadd.u32.u32.u32 d, a, b", &["V005"]),
+        ("/* a comment", &["V001"]),
+        ("\0", &["V008"]),
+        ("", &[]),
+        ("// nothing\n", &[]),
+    ] {
+        let run = check(&folder, &["-"], bare);
+        let expected: Vec<String> = codes.iter().map(|code| format!("<stdin> {code}")).collect();
+        assert_eq!(found(&run), expected, "{bare}: {}", run.stderr);
+        assert_eq!(run.status, i32::from(!codes.is_empty()), "{bare}");
+    }
+    // What is neither is refused, and nothing is printed in its place.
+    for other in [PYTHON, "def f(): x = 1;\n", "SELECT 1;\n", "Hello.\n"] {
+        for command in [
+            &["check", "-"][..],
+            &["check", "--fix", "--unsafe-fixes", "-"],
+            &["fmt", "-"],
+            &["fmt", "--check", "-"],
+            &["lower", "--emit", "ir", "-"],
+            &["lower", "--emit", "ptx", "--target", "sm_90", "-"],
+        ] {
+            let run = vptx_in(&folder.0, command, other.as_bytes());
+            assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {other}");
+            let said = "vptx: `<stdin>` is not read: nothing in it looks like PTX; ";
+            assert!(run.stderr.starts_with(said), "{}", run.stderr);
+            assert!(run.stderr.contains("--language"), "{}", run.stderr);
+        }
+    }
+    let forced = run(&folder, &["fmt", "--language", "ptx", "-"], "f (x)  ;");
+    assert_eq!((forced.status, forced.stdout.as_str()), (0, "f (x);\n"));
+    // A name counts as that of a file does.
+    let run = check(&folder, &["--stdin-filename", "a.py"], BAD);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    let run = check(&folder, &["--stdin-filename", "a"], &format!("{MODULE}{BAD}"));
+    assert_eq!(found(&run).first().map(String::as_str), Some("a V104"));
+}
+
+/// What cannot be read twice, as `<(nvcc -ptx …)` in a shell, is read once.
+#[cfg(unix)]
+#[test]
+fn pipes_are_told_by_what_they_hold() {
+    let folder = Folder::new("kinds-pipes");
+    folder.write("a.ptx", format!("{MODULE}{BAD}"));
+    folder.write("bare.ptx", BAD);
+    let of = |command: &str, file: &str| {
+        let script = format!("cat {file} | $VPTX {command} /dev/fd/0");
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(&folder.0)
+            .env("VPTX", env!("CARGO_BIN_EXE_vptx"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (status, stdout, _) = of("check --format concise", "a.ptx");
+    assert_eq!((status, stdout.matches("V104").count()), (Some(1), 1));
+    let (status, stdout, _) = of("lower --emit ptx", "a.ptx");
+    assert_eq!((status, stdout), (Some(1), format!("{MODULE}{BAD}")));
+    let (status, stdout, stderr) = of("check", "bare.ptx");
+    assert_eq!((status, stdout.as_str()), (Some(2), ""));
+    assert!(stderr.contains("`/dev/fd/0` is not read"), "{stderr}");
+    assert_eq!(of("check --language ptx", "bare.ptx").0, Some(1));
+}
+
+#[test]
+fn what_was_not_read_is_counted() {
+    let folder = Folder::new("kinds-skipped");
+    let source = "\
+#define ADD(d, a) asm(\"vadd.u32.u32.u32 \" #d \", \" #a \";\")
+#define OP(x) asm(x)
+#if 0
+asm(\"vadd.u32 %0;\");
+#endif
+void f(unsigned d, unsigned a) {
+    asm(VADD : \"=r\"(d) : \"r\"(a));
+    asm(\"vadd.u32.u32.u32 %0, %1, %1;\" OUT(d));
+    asm(\"vadd.u32.u32.u32 %0, \"
+#ifdef A
+        \"%1, %1;\" : \"=r\"(d) : \"r\"(a));
+#else
+        \"%1, %1;\" : \"=r\"(d) : \"r\"(a));
+#endif
+    asm(\"vadd.u32.u32.u32 %0, %1, %2;\" : \"=r\"(d) : \"C\"(a), \"r\"(a));
+    asm(\"vadd.u32.u32.u32 %0, %1, %1;\" : \"=r\"(d) : \"r\"(a));
+    asm(\"mov.u32 %0, 0;\" : \"=r\"(d));
+}
+";
+    folder.write("a.cu", source);
+    folder.write("b.cu", "#if 0\nasm volatile(\"ret;\");\n#endif\n");
+    folder.write("c.cu", "void f() { asm(\"vadd.u32.u32.u32 a, b, c;\"); } // asm(X)\n");
+    let line = |names: &[&str]| run(&folder, &[&["check"], names].concat(), "").stdout;
+    assert_eq!(
+        line(&["a.cu"]),
+        "nothing found in 1 video instruction of 1 file\n\
+         7 asm statements not read: 4 made by macros, 1 with `#` lines inside, 1 under `#if 0`, \
+         1 with the constraint `C`\n"
+    );
+    assert_eq!(
+        line(&["b.cu"]),
+        "nothing found in 0 video instructions of 1 file\n\
+         1 asm statement not read: 1 under `#if 0`\n"
+    );
+    assert_eq!(line(&["c.cu"]), "nothing found in 1 video instruction of 1 file\n");
+    assert!(line(&["."]).contains("8 asm statements not read: 4 made by macros, 1 with"));
+    assert!(line(&["."]).contains("2 under `#if 0`"));
+    assert_eq!(line(&["--quiet", "."]), "");
+    for format in ["concise", "json", "github"] {
+        let run = run(&folder, &["check", "--format", format, "."], "");
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""), "{format}");
+    }
+    // With fixes and on standard input, where the text goes to standard output.
+    let fixed = run(&folder, &["check", "--fix", "-"], source);
+    assert_eq!(fixed.stdout, source);
+    assert!(fixed.stderr.contains("7 asm statements not read: 4 made"), "{}", fixed.stderr);
+}
+
+#[test]
+fn unknown_targets_and_versions_are_said() {
+    let folder = Folder::new("kinds-unknown");
+    folder.write("a.ptx", "vadd.u32.u32.u32 d, a, b;\n");
+    folder.write("b.ptx", BAD);
+    let target = "vptx: there is no target `sm_999` that is known; the nearest is `sm_121`\n";
+    let version = "vptx: there is no PTX version `9.99` that is known; the nearest is `9.5`\n";
+    // It works, and is said once.
+    let run = check(&folder, &["--target", "sm_999", "a.ptx", "b.ptx"], "");
+    assert_eq!((found(&run), run.stderr.as_str()), (vec!["b.ptx V104".to_string()], target));
+    let run = check(&folder, &["--ptx-version", "9.99", "a.ptx"], "");
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", version));
+    let known = ["--target", "sm_120f", "--ptx-version", "9.5", "a.ptx"];
+    assert_eq!(check(&folder, &known, "").stderr, "");
+    for wrong in [["--ptx-version", "9.9.9"], ["--target", "sm_9x"]] {
+        assert_eq!(check(&folder, &[&wrong[..], &["a.ptx"]].concat(), "").status, 2);
+    }
+    // In the settings, for some files only.
+    folder.write("vptx.toml", "[check]\ntarget = \"sm_999\"\n[[check.per-path]]\npaths = [\"b.ptx\"]\nptx-version = \"9.99\"\n");
+    assert_eq!(check(&folder, &["a.ptx"], "").stderr, target);
+    assert_eq!(check(&folder, &["a.ptx", "b.ptx"], "").stderr, format!("{target}{version}"));
+    assert_eq!(check(&folder, &["--target", "sm_90", "a.ptx"], "").stderr, "");
+    let lowered = ["lower", "--emit", "ptx", "--target", "sm_999", "vmin2.s32.s32.s32 d, a, b, c;"];
+    let lowered = vptx_in(&folder.0, &lowered, b"");
+    assert_eq!(lowered.stderr, target);
+}
+
+#[test]
+fn unknown_targets_and_versions_of_modules() {
+    let folder = Folder::new("kinds-modules-unknown");
+    let module = |version: &str, target: &str| {
+        let body = ".entry f()\n{\n.reg .b32 d;\nvadd.u32.u32.u32 d, d, d;\n}\n";
+        format!(".version {version}\n.target {target}\n{body}")
+    };
+    let concise = |version: &str, target: &str, more: &[&str]| {
+        folder.write("a.ptx", module(version, target));
+        let run = check(&folder, &[more, &["a.ptx"]].concat(), "");
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{version} {target}");
+        run.stdout
+    };
+    for more in [&[][..], &["--dialect", "ptxas"], &["--target", "sm_90"]] {
+        assert_eq!(
+            concise("99.0", "sm_999, debug", more),
+            "a.ptx:1:10: warning[V304]: there is no PTX version `99.0`\n\
+             a.ptx:2:9: warning[V303]: there is no target `sm_999`\n"
+        );
+    }
+    for version in ["2.0", "2.3", "4.3", "5.1", "6.5", "7.8", "8.8", "9.0", "9.5"] {
+        for target in ["sm_20", "sm_90a", "sm_101f", "compute_75", "sm_90, texmode_independent"] {
+            assert_eq!(concise(version, target, &[]), "", "{version} {target}");
+        }
+    }
+    // One yet to come has no fix; others have the nearest.
+    let fixed = |version: &str, target: &str| {
+        concise(version, target, &["--fix", "--unsafe-fixes"]);
+        let text = read(&folder, "a.ptx");
+        let mut words =
+            text.lines().take(2).map(|line| line.split_once(' ').unwrap().1.to_string());
+        (words.next().unwrap(), words.next().unwrap())
+    };
+    let pair = |version: &str, target: &str| (version.to_string(), target.to_string());
+    assert_eq!(fixed("99.0", "sm_999"), pair("99.0", "sm_999"));
+    assert_eq!(fixed("6.6", "sm_85, debug"), pair("6.5", "sm_86, debug"));
+    assert_eq!(fixed("8.10", "sm_90b"), pair("8.8", "sm_90"));
+    // Suppressed as others are.
+    folder.write("a.ptx", module("8.0", "sm_85 // vptx: ignore[V303] none"));
+    assert_eq!(check(&folder, &["a.ptx"], "").stdout, "");
+    // Other commands go on.
+    folder.write("a.ptx", module("99.0", "sm_999"));
+    assert_eq!(run(&folder, &["fmt", "a.ptx"], "").status, 0);
+    assert_eq!(run(&folder, &["lower", "--emit", "ir", "a.ptx"], "").status, 0);
+}
+
+/// Modules that compilers made, and those of the tests of ptxas.
+#[test]
+fn committed_modules_have_known_targets_and_versions() {
+    let folders = ["fixtures/ptx", "fixtures/format"];
+    let arguments = [&["check", "--select", "V303,V304", "--format", "concise"], &folders[..]];
+    let run = vptx(&arguments.concat(), "");
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+}

@@ -1,0 +1,329 @@
+//! `vptx lower --emit ptx` as a user meets it.
+
+use crate::support::program::{Folder, start, vptx, vptx_in};
+
+const MODULE: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c)
+{
+    .reg .pred p;
+    @p vmin2.s32.s32.s32 d, a, b, c; // stays a line
+    add.s32 d, a,b ;
+    ret;
+}
+";
+
+#[test]
+fn one_instruction() {
+    let of = |text: &str, more: &[&str]| {
+        let mut arguments = vec!["lower", "--emit", "ptx"];
+        arguments.extend(more);
+        arguments.push(text);
+        vptx(&arguments, "").transcript()
+    };
+    let sm_90 = ["--target", "sm_90"];
+    insta::assert_snapshot!("average", of("vavrg4.u32.u32.u32 d, a, b, c;", &sm_90));
+    insta::assert_snapshot!("guarded", of("@!p vset.s32.u32.lt.add d, a.b0, -5, a", &sm_90));
+    insta::assert_snapshot!("differs", of("vadd.u32.u32.u32.sat d, a, b;", &sm_90));
+    let manual = ["--target", "sm_120", "--semantics", "manual"];
+    insta::assert_snapshot!("manual", of("vadd.u32.u32.u32.sat d, a, b;", &manual));
+    // Nothing was measured there.
+    insta::assert_snapshot!(
+        "old",
+        of("vmax4.u32.s32.u32.sat d.b31, a, b.b7777, c;", &["--target", "sm_61"])
+    );
+}
+
+#[test]
+fn troubles() {
+    let of = |arguments: &[&str], input: &str| vptx(arguments, input);
+    let emit = ["lower", "--emit", "ptx"];
+    let text = "vadd.u32.u32.u32 d, a, b;";
+    let none = of(&[&emit[..], &[text]].concat(), "");
+    assert_eq!((none.status, none.stdout.as_str()), (2, ""));
+    assert!(none.stderr.contains("--target sm_90"), "{}", none.stderr);
+    let none = of(&emit, text);
+    assert_eq!((none.status, none.stdout.as_str()), (2, ""));
+    assert!(none.stderr.contains("`<stdin>` has no .target"), "{}", none.stderr);
+    let several = of(&[&emit[..], &["--semantics", "all", "--target", "sm_90", text]].concat(), "");
+    assert_eq!((several.status, several.stdout.as_str()), (2, ""));
+    let ir = of(&["lower", "--emit", "ir", "--all", text], "");
+    assert_eq!((ir.status, ir.stdout.as_str()), (2, ""));
+    assert!(ir.stderr.contains("belong to --emit ptx"), "{}", ir.stderr);
+    let old =
+        of(&[&emit[..], &["--target", "sm_30", "vshl.u32.u32.u32.wrap d, a, b;"]].concat(), "");
+    assert_eq!((old.status, old.stdout.as_str()), (1, ""));
+    assert!(old.stderr.contains("there is no ordinary PTX"), "{}", old.stderr);
+    let wrong = of(&[&emit[..], &["--target", "sm_90", "vadd.u32.u32 d, a, b;"]].concat(), "");
+    assert_eq!(wrong.status, 1);
+}
+
+#[test]
+fn a_module() {
+    let run = vptx(&["lower", "--emit", "ptx", "-"], MODULE);
+    let expected = MODULE.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
+    assert_eq!((run.status, run.stdout), (0, expected));
+    assert_eq!(
+        run.stderr,
+        "1 of 1 video instruction rewritten: 9 → 1 machine instructions on sm_90\n"
+    );
+    let quiet = vptx(&["lower", "--emit", "ptx", "--quiet", "--comments", "-"], MODULE);
+    assert!(quiet.stdout.contains("d, a, b; /* @p vmin2.s32.s32.s32 d, a, b, c; */ // stays"));
+    assert_eq!(quiet.stderr, "");
+    insta::assert_snapshot!(
+        "module",
+        vptx(
+            &[
+                "lower",
+                "--emit",
+                "ptx",
+                "--target",
+                "sm_120",
+                "--comments",
+                "fixtures/diagnostics/V601.ptx"
+            ],
+            ""
+        )
+        .transcript()
+    );
+}
+
+#[test]
+fn nothing_else_changes() {
+    let folder = Folder::new("lower-bytes");
+    // Line ends, other encodings and escapes come through.
+    let module = MODULE.replace('\n', "\r\n").replace("stays a line", "\u{1b}[1m \u{e9}");
+    let latin: Vec<u8> = module.chars().map(|c| c as u8).collect();
+    folder.write("latin.ptx", &latin);
+    let child = start(&folder.0, &["lower", "--emit", "ptx", "latin.ptx"]);
+    let run = child.wait_with_output().unwrap();
+    let expected = module.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
+    let expected: Vec<u8> = expected.chars().map(|c| c as u8).collect();
+    assert_eq!(run.stdout, expected);
+    let none = module.replace("vmin2", "xmin2");
+    folder.write("none.ptx", none.as_bytes());
+    let run = vptx_in(&folder.0, &["lower", "--emit", "ptx", "none.ptx"], b"");
+    assert_eq!((run.status, run.stdout), (0, none));
+    assert_eq!(run.stderr, "0 of 0 video instructions rewritten\n");
+}
+
+#[test]
+fn errors_are_left_alone_and_reported() {
+    let module = MODULE.replace("    ret;", "    vadd.u32.u32 d, a, b;\n    ret;");
+    let run = vptx(&["lower", "--emit", "ptx", "-"], &module);
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.contains("    vadd.u32.u32 d, a, b;\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("min.s16x2"), "{}", run.stdout);
+    assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
+    // Instructions that the module's own version lacks.
+    let old = MODULE.replace(".target sm_90", ".target sm_30");
+    let run = vptx(&["lower", "--emit", "ptx", "--all", "--target", "sm_90", "-"], &old);
+    assert!(!run.stdout.contains("min.s16x2"), "{}", run.stdout);
+}
+
+fn module(version: &str, target: &str, body: &str) -> String {
+    let arguments = ".reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c";
+    format!(
+        ".version {version}\n.target {target}\n.address_size 64\n.func f({arguments})\n{{\n{body}\n    \
+         ret;\n}}\n"
+    )
+}
+
+/// The measured sequence has `cvt.pack`, which PTX 6.0 lacks: what is written instead has
+/// no measured cost.
+#[test]
+fn only_what_was_measured_has_a_cost() {
+    let sat = "    vadd2.s32.s32.s32.sat d, a, b, c;";
+    let emit = ["lower", "--emit", "ptx", "--target", "sm_90", "-"];
+    let new = vptx(&emit, &module("8.0", "sm_75", sat));
+    assert!(new.stdout.contains("cvt.pack"), "{}", new.stdout);
+    assert_eq!(
+        new.stderr,
+        "1 of 1 video instruction rewritten: 23 → 6 machine instructions on sm_90\n"
+    );
+    let old = vptx(&emit, &module("6.0", "sm_75", sat));
+    assert!(!old.stdout.contains("cvt.pack"), "{}", old.stdout);
+    assert_eq!(
+        old.stderr,
+        "1 of 1 video instruction rewritten; what is written was not measured\n"
+    );
+    // It counts apart.
+    let average = "    vavrg4.u32.u32.u32 d, a, b, c;";
+    let both = vptx(&emit, &module("6.0", "sm_75", &format!("{sat}\n{average}")));
+    assert_eq!(
+        both.stderr,
+        "2 of 2 video instructions rewritten: 31 → 4 machine instructions on sm_90, of 1 that \
+         are measured\n"
+    );
+    // So does one with a constant: registers were measured.
+    let constant = format!("{average}\n    vadd.u32.u32.u32.sat d, a, 5;");
+    let run = vptx(&[&emit[..], &["--all"]].concat(), &module("8.0", "sm_90", &constant));
+    assert!(run.stderr.contains("rewritten: 31 → 4 machine"), "{}", run.stderr);
+    assert!(run.stderr.contains(", of 1 that are measured"), "{}", run.stderr);
+    // V601 says the same.
+    let check = |version: &str| {
+        let arguments = ["check", "--costs", "--format", "concise", "--target", "sm_90", "-"];
+        vptx(&arguments, &module(version, "sm_75", sat)).stdout
+    };
+    let emits = "emulated: ptxas 13.5 emits 23 machine instructions on sm_90, an equivalent";
+    assert!(check("8.0").contains(&format!("{emits} of 6 exists")), "{}", check("8.0"));
+    let old = check("6.0");
+    assert!(old.contains(&format!("{emits} is estimated to need fewer")), "{old}");
+}
+
+#[test]
+fn what_is_better_kept_is_told() {
+    let of = |text: &str, more: &[&str]| {
+        let arguments = ["lower", "--emit", "ptx", "--target", "sm_90", text];
+        vptx(&[&arguments[..], more].concat(), "").stdout
+    };
+    let one = "vabsdiff4.u32.u32.u32.add d, a, b, c;";
+    let keep = "// keep it: ptxas 13.5 makes 1 machine instruction of it on sm_90; what it makes of \
+                this was not measured\n";
+    assert!(of(one, &[]).contains(keep), "{}", of(one, &[]));
+    // With the guard it becomes 5; see tests/rewrite.rs.
+    let guarded = of("@p vsub.u32.u32.u32 d, a.h1, b.h1;", &[]);
+    let keep = "// keep it: ptxas 13.5 makes 3 machine instructions of it on sm_90, and at most 5 of \
+                this\n";
+    assert!(guarded.contains(keep), "{guarded}");
+    // Where it means something else it cannot be kept.
+    let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
+    assert!(manual.contains("// ptxas 13.5 makes 7 machine instructions of it"), "{manual}");
+    assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
+    let shown = vptx(&["explain", "vabsdiff4.u32.u32.u32.add"], "").stdout;
+    assert!(shown.contains("Keep it: ptxas 13.5 makes 1 machine instruction of it"), "{shown}");
+}
+
+fn text(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.0.join(name)).expect(name)
+}
+
+#[test]
+fn several_files() {
+    let folder = Folder::new("lower-several");
+    let expected = MODULE.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
+    let of = |arguments: &[&str]| {
+        vptx_in(&folder.0, &[&["lower", "--emit", "ptx"], arguments].concat(), b"")
+    };
+    folder.write("a.ptx", MODULE);
+    folder.write("b/b.ptx", MODULE);
+    folder.write("b/a.ptx", MODULE);
+    let both = of(&["a.ptx", "b/b.ptx"]);
+    assert_eq!((both.status, both.stdout.as_str()), (2, ""));
+    assert!(
+        both.stderr.contains("-o DIR") && both.stderr.contains("--in-place"),
+        "{}",
+        both.stderr
+    );
+    let written = of(&["-o", "new/out", "a.ptx", "b/b.ptx"]);
+    let told = "1 of 1 video instruction rewritten: 9 → 1 machine instructions on sm_90\n";
+    assert_eq!(
+        (written.status, written.stdout, written.stderr),
+        (0, String::new(), format!("a.ptx: {told}b/b.ptx: {told}"))
+    );
+    for name in ["new/out/a.ptx", "new/out/b.ptx"] {
+        assert_eq!(text(&folder, name), expected);
+    }
+    assert_eq!(text(&folder, "a.ptx"), MODULE);
+    // Programs can stand one after the other.
+    let ir = vptx_in(&folder.0, &["lower", "--emit", "ir", "a.ptx", "b/b.ptx"], b"");
+    let comments: Vec<&str> = ir.stdout.lines().filter(|line| line.starts_with("//")).collect();
+    assert_eq!(ir.status, 0);
+    assert!(
+        comments[0].starts_with("// a.ptx:7:5: ") && comments[1].starts_with("// b/b.ptx:7:5: ")
+    );
+    assert_eq!(comments.len(), 2);
+    let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "new", "a.ptx"], b"");
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""));
+    assert!(text(&folder, "new/a.ir").starts_with("// a.ptx:7:5: "));
+    // Nothing is written where something would be lost.
+    for (arguments, why) in [
+        (&["-o", "x", "a.ptx", "b/a.ptx"][..], "would both be written to `x/a.ptx`"),
+        (&["-o", "x", "a.ptx", "missing.ptx"], "there is no file `missing.ptx`"),
+        (&["-o", "x", "a.ptx", "a.ptx"], "`a.ptx` is named twice"),
+        (&["-o", "a.ptx", "b/a.ptx", "b/b.ptx"], "`a.ptx` is a file"),
+        (&["-o", "a.ptx", "./a.ptx"], "is the input itself"),
+        (&["-o", ".", "a.ptx"], "is the input itself"),
+        (&["-o", "x", "a.ptx", "-"], "`<stdin>` has no name"),
+        (&["--in-place", "-"], "standard input has no place"),
+        (&["-i", "vadd.u32.u32.u32 d, a, b;", "--target", "sm_90"], "an instruction has no place"),
+    ] {
+        let run = of(arguments);
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(why), "{arguments:?}: {}", run.stderr);
+        assert!(!folder.0.join("x").exists(), "{arguments:?}");
+    }
+    assert_eq!(text(&folder, "a.ptx"), MODULE);
+    assert_eq!(of(&["-i", "-o", "x", "a.ptx"]).status, 2);
+}
+
+#[test]
+fn one_file_to_another() {
+    let folder = Folder::new("lower-output");
+    let printed = vptx(&["lower", "--emit", "ptx", "-"], MODULE);
+    folder.write("old.ptx", "before");
+    for name in ["new.ptx", "old.ptx"] {
+        let arguments = ["lower", "--emit", "ptx", "-o", name, "-"];
+        let run = vptx_in(&folder.0, &arguments, MODULE.as_bytes());
+        assert_eq!((run.status, run.stdout.as_str()), (0, ""));
+        assert_eq!(
+            (text(&folder, name), run.stderr),
+            (printed.stdout.clone(), printed.stderr.clone())
+        );
+    }
+    let arguments = ["lower", "--emit", "ptx", "-o", "no/new.ptx", "-"];
+    let run = vptx_in(&folder.0, &arguments, MODULE.as_bytes());
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.starts_with("vptx: cannot write `no/new.ptx`: "), "{}", run.stderr);
+    let one = ["lower", "--emit", "ptx", "--target", "sm_90", "vavrg4.u32.u32.u32 d, a, b, c;"];
+    let run = vptx_in(&folder.0, &[&one[..], &["-o", "one.txt"]].concat(), b"");
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""));
+    assert_eq!(text(&folder, "one.txt"), vptx(&one, "").stdout);
+}
+
+#[test]
+fn in_place() {
+    let folder = Folder::new("lower-in-place");
+    let wrong = MODULE.replace("    ret;", "    vadd.u32.u32 d, a, b;\n    ret;");
+    let none = MODULE.replace("vmin2", "xmin2");
+    let latin: Vec<u8> = MODULE.replace("stays", "\u{e9}").chars().map(|c| c as u8).collect();
+    folder.write("a.ptx", &latin);
+    folder.write("wrong.ptx", &wrong);
+    folder.write("none.ptx", &none);
+    let modified = || folder.0.join("none.ptx").metadata().unwrap().modified().unwrap();
+    let before = modified();
+    let arguments = ["lower", "--emit", "ptx", "-i", "a.ptx", "wrong.ptx", "none.ptx"];
+    let run = vptx_in(&folder.0, &arguments, b"");
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""));
+    let expected = MODULE.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
+    let expected: Vec<u8> = expected.replace("stays", "\u{e9}").chars().map(|c| c as u8).collect();
+    assert_eq!(std::fs::read(folder.0.join("a.ptx")).unwrap(), expected);
+    // One with errors is left alone, one without anything to do is not touched.
+    assert_eq!((text(&folder, "wrong.ptx"), text(&folder, "none.ptx")), (wrong, none));
+    assert_eq!(modified(), before);
+    assert!(
+        run.stderr.contains("vptx: `wrong.ptx` is left alone: it has errors"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+}
+
+#[test]
+fn what_is_neither_file_nor_instruction() {
+    for (argument, about) in [("vadd", true), ("vadd.u32.u32.u32", true), ("kernel.ptx", false)] {
+        let run = vptx(&["lower", "--emit", "ptx", argument], "");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+        let start = format!(
+            "vptx: there is no file `{argument}`; PTX files, - or one instruction in quotes are read"
+        );
+        assert!(run.stderr.starts_with(&start), "{}", run.stderr);
+        assert_eq!(run.stderr.contains("`vptx explain vadd` tells"), about, "{}", run.stderr);
+    }
+    // Without quotes, the shell makes several arguments of an instruction.
+    let run = vptx(&["lower", "--emit", "ir", "vadd.u32.u32.u32", "d,", "a,", "b;"], "");
+    assert!(run.stderr.contains("`vptx explain vadd` tells"), "{}", run.stderr);
+}

@@ -1,0 +1,19 @@
+//! The program as its users see it.
+#![cfg(feature = "cli")]
+
+mod check_program;
+mod cli;
+mod eval;
+mod files;
+mod flags;
+mod format_program;
+mod kinds;
+mod large;
+mod lower;
+mod man;
+mod output;
+mod readme;
+mod report_formats;
+
+#[path = "../support/mod.rs"]
+mod support;
