@@ -477,10 +477,76 @@ fn usual(instruction: &Instruction) -> bool {
 }
 
 #[test]
-fn the_readme_has_the_measured_table() {
-    let readme = include_str!("../../README.md");
+fn the_documentation_has_the_measured_table() {
+    let page = include_str!("../../docs/rewriting.md");
     let table = summary();
-    assert!(readme.contains(&table), "README.md should have\n{table}");
+    assert!(page.contains(&table), "docs/rewriting.md should have\n{table}");
+}
+
+/// The averages of a column of the table.
+fn averages(column: usize) -> Vec<(String, f64, f64)> {
+    let rows = summary();
+    let rows = rows.lines().filter(|row| row.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (before, rest) = cells[2 + column].split_once(" → ").expect("two averages");
+        let (after, _) = rest.split_once(',').expect("an average");
+        let number = |text: &str| text.parse().expect("a number");
+        (cells[1].trim_matches('`').to_string(), number(before), number(after))
+    })
+    .collect()
+}
+
+/// Machine instructions before and after, a pair of bars for each mnemonic.
+fn chart() -> String {
+    // Pixels; the last is for one machine instruction.
+    let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
+    let column = TARGETS.iter().position(|target| *target == 90).expect("sm_90");
+    let bars = averages(column);
+    let height = top + row * number(bars.len()) + 12.0;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"{height}\" \
+         viewBox=\"0 0 680 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>Machine instructions of ptxas 13.5 on sm_90, before and after</title>\n\
+         <rect width=\"680\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <rect x=\"{left}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#9aa5b1\"/>\n\
+         <text x=\"{}\" y=\"24\">as ptxas 13.5 emulates it on sm_90</text>\n\
+         <rect x=\"{}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#2f7d32\"/>\n\
+         <text x=\"{}\" y=\"24\">as vptx rewrites it</text>\n\
+         <text x=\"{left}\" y=\"44\" fill=\"#52606d\">machine instructions, on average over \
+         all forms</text>\n",
+        left + 18.0,
+        left + 280.0,
+        left + 298.0,
+    );
+    for (at, (name, before, after)) in bars.iter().enumerate() {
+        let y = top + row * number(at);
+        writeln!(svg, "<text x=\"8\" y=\"{}\" font-family=\"monospace\">{name}</text>", y + 14.0)
+            .expect("a string");
+        for (offset, length, fill) in [(0.0, before, "#9aa5b1"), (10.0, after, "#2f7d32")] {
+            let width = length * scale;
+            let (y, end, base) = (y + offset, left + width + 4.0, y + offset + 9.0);
+            writeln!(
+                svg,
+                "<rect x=\"{left}\" y=\"{y}\" width=\"{width:.1}\" height=\"9\" \
+                 fill=\"{fill}\"/>\n<text x=\"{end:.1}\" y=\"{base}\" font-size=\"10\">\
+                 {length:.1}</text>",
+            )
+            .expect("a string");
+        }
+    }
+    svg + "</svg>\n"
+}
+
+#[test]
+fn the_chart_shows_the_measured_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pictures/costs.svg");
+    let chart = chart();
+    if std::env::var_os("VPTX_PICTURES").is_some() {
+        std::fs::write(path, &chart).expect("a picture");
+    }
+    let drawn = std::fs::read_to_string(path).expect("a picture");
+    assert!(drawn == chart, "VPTX_PICTURES=1 draws docs/pictures/costs.svg again");
 }
 
 /// Every class has a cost, and what is cheaper is admitted where it is measured.

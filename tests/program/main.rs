@@ -12,6 +12,7 @@ mod large;
 mod lower;
 mod man;
 mod output;
+mod pictures;
 mod readme;
 mod report_formats;
 

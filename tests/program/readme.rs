@@ -1,4 +1,4 @@
-//! Every command and output of the README.
+//! Every command and output of the README and of the guide.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,17 +23,44 @@ fn run(line: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-#[test]
-fn console_blocks_show_what_happens() {
-    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("README.md");
+fn blocks_are_true(page: &str, least: usize) {
+    let text = std::fs::read_to_string(Path::new(ROOT).join(page)).expect(page);
     let mut count = 0;
-    for block in readme.split("```console\n").skip(1) {
+    for block in text.split("```console\n").skip(1) {
         let block = block.split("```").next().expect("a block");
         for part in block.split("$ ").skip(1) {
             let (line, shown) = part.split_once('\n').expect("a command");
-            assert_eq!(run(line).trim_end(), shown.trim_end(), "$ {line}");
+            assert_eq!(run(line).trim_end(), shown.trim_end(), "{page}: $ {line}");
             count += 1;
         }
     }
-    assert!(count >= 3);
+    assert!(count >= least, "{page}");
+}
+
+#[test]
+fn the_readme_shows_what_happens() {
+    blocks_are_true("README.md", 4);
+}
+
+#[test]
+fn the_guide_shows_what_happens() {
+    blocks_are_true("docs/guide.md", 10);
+}
+
+#[test]
+fn links_lead_to_files() {
+    let mut count = 0;
+    for page in ["README.md", "ARCHITECTURE.md", "docs/guide.md", "docs/verification.md"] {
+        let page = Path::new(ROOT).join(page);
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().expect("a link");
+            if !target.contains("://") {
+                let path = page.parent().expect("a folder").join(target);
+                assert!(path.exists(), "{}: {target}", page.display());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
 }
