@@ -9,6 +9,7 @@
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
 mod batch;
+mod builder;
 mod interpret;
 mod range;
 mod text;
@@ -16,9 +17,10 @@ mod verify;
 
 use crate::isa::Compare;
 
+pub use builder::ProgramBuilder;
 pub use range::Range;
 pub use text::ParseProgramError;
-pub use verify::VerifyError;
+pub use verify::{MAX_BITS, VerifyError, VerifyErrorKind};
 
 /// A source register of the instruction, as a 32-bit word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +52,8 @@ impl Input {
 pub struct Value(pub(crate) u32);
 
 impl Value {
-    pub(crate) const fn index(self) -> usize {
+    /// The number of its step, from 0; the text form writes it after `%`.
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -103,7 +106,7 @@ pub enum Op {
         value: Value,
         /// Lowest bit replaced.
         low: u8,
-        /// Number of bits, 8 or 16.
+        /// Number of bits, at least 1; they lie inside the word. Instructions have 8 or 16.
         width: u8,
     },
 }
@@ -192,6 +195,22 @@ impl Program {
     /// The steps, in order; the last one is the result, a 32-bit word.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The values with their steps, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Value, &Step)> {
+        self.steps.iter().enumerate().map(|(at, step)| (Value(at as u32), step))
+    }
+
+    /// The step that computes a value; `None` for a value of another program that has
+    /// more steps.
+    pub fn step(&self, value: Value) -> Option<&Step> {
+        self.steps.get(value.index())
+    }
+
+    /// The last value: the new `d`.
+    pub fn result(&self) -> Value {
+        Value(self.steps.len() as u32 - 1)
     }
 
     /// Whether an input is read.

@@ -1,0 +1,134 @@
+//! Programs made by others than vptx.
+
+use super::verify::{self, VerifyErrorKind};
+use super::{Input, Op, Program, Range, Stage, Step, Value, VerifyError};
+
+/// Makes a program step by step. Each step is checked when it is added, and gets its
+/// range.
+///
+/// ```
+/// use vptx::ir::{Input, Op, Program, ProgramBuilder, Stage};
+///
+/// // |a - b|, no more than 255
+/// let mut builder = ProgramBuilder::new();
+/// let a = builder.input(Input::A);
+/// let b = builder.input(Input::B);
+/// builder.stage(Stage::Compute);
+/// let difference = builder.push(Op::AbsDiff(a, b))?;
+/// let most = builder.push(Op::Constant(255))?;
+/// let least = builder.push(Op::Min(difference, most))?;
+/// let program = builder.finish(least)?;
+///
+/// assert_eq!(program.eval(3, 5, 0), 2);
+/// assert_eq!(program.eval(1000, 5, 0), 255);
+/// assert_eq!(program.to_string().parse::<Program>().unwrap(), program);
+/// # Ok::<(), vptx::ir::VerifyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProgramBuilder {
+    steps: Vec<Step>,
+    stage: Stage,
+}
+
+impl Default for ProgramBuilder {
+    fn default() -> ProgramBuilder {
+        ProgramBuilder { steps: Vec::new(), stage: Stage::Extract }
+    }
+}
+
+impl ProgramBuilder {
+    /// A program without steps, at the first stage.
+    pub fn new() -> ProgramBuilder {
+        ProgramBuilder::default()
+    }
+
+    /// Sets the stage of the steps that follow.
+    pub fn stage(&mut self, stage: Stage) -> &mut ProgramBuilder {
+        self.stage = stage;
+        self
+    }
+
+    /// Adds a source word.
+    pub fn input(&mut self, input: Input) -> Value {
+        self.add(Op::Input(input), Range::bits(32, false))
+    }
+
+    /// Adds an operation on earlier values.
+    ///
+    /// # Errors
+    /// An operation that breaks one of the promises of [`Program::new`]; the builder stays
+    /// as it was.
+    pub fn push(&mut self, op: Op) -> Result<Value, VerifyError> {
+        let range = verify::range_after(&op, &self.steps)?;
+        if !verify::is_narrow(range) {
+            let kind = VerifyErrorKind::TooWide(range);
+            return Err(VerifyError { step: self.steps.len(), kind });
+        }
+        Ok(self.add(op, range))
+    }
+
+    /// Where a value lies, for all inputs; `None` if the builder does not have it.
+    pub fn range(&self, value: Value) -> Option<Range> {
+        self.steps.get(value.index()).map(|step| step.range)
+    }
+
+    /// Ends the program with the low 32 bits of a value. Steps after that value are left
+    /// out.
+    ///
+    /// # Errors
+    /// A value that the builder does not have.
+    pub fn finish(mut self, value: Value) -> Result<Program, VerifyError> {
+        let word = Range::bits(32, false);
+        let Some(range) = self.range(value) else {
+            let kind = VerifyErrorKind::NotComputed(value);
+            return Err(VerifyError { step: self.steps.len(), kind });
+        };
+        self.steps.truncate(value.index() + 1);
+        if !word.contains_range(range) {
+            self.stage = Stage::Write;
+            self.push(Op::Extract { value, low: 0, width: 32, signed: false })?;
+        }
+        Program::new(self.steps)
+    }
+
+    fn add(&mut self, op: Op, range: Range) -> Value {
+        self.steps.push(Step { op, range, stage: self.stage });
+        Value(self.steps.len() as u32 - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_promises_are_refused() {
+        let mut builder = ProgramBuilder::new();
+        let a = builder.input(Input::A);
+        let kind = |op, builder: &mut ProgramBuilder| builder.push(op).unwrap_err().kind;
+        let far = Value(7);
+        assert_eq!(kind(Op::Add(a, far), &mut builder), VerifyErrorKind::NotComputed(far));
+        assert_eq!(
+            kind(Op::Shl(a, a), &mut builder),
+            VerifyErrorKind::ShiftAmount(Range::bits(32, false))
+        );
+        let outside = Op::Insert { base: a, value: a, low: 24, width: 12 };
+        assert_eq!(kind(outside, &mut builder), VerifyErrorKind::Insert { low: 24, width: 12 });
+        let empty = Range::new(1, 0);
+        assert_eq!(kind(Op::Clamp(a, empty), &mut builder), VerifyErrorKind::EmptyRange(empty));
+        let huge = kind(Op::Constant(i128::MAX), &mut builder);
+        assert!(matches!(huge, VerifyErrorKind::TooWide(_)));
+        let mut product = a;
+        let mut grow = || {
+            product = builder.push(Op::Mul(product, product))?;
+            Ok::<_, VerifyError>(())
+        };
+        assert_eq!(grow(), Ok(()));
+        assert!(grow().is_err_and(|error| matches!(error.kind, VerifyErrorKind::TooWide(_))));
+        assert_eq!(builder.clone().finish(far).unwrap_err().step, 2);
+        // Nothing of it stayed.
+        let program = builder.finish(a).unwrap();
+        assert_eq!((program.steps().len(), program.eval(5, 0, 0)), (1, 5));
+        assert_eq!(program.iter().map(|(value, _)| value).last(), Some(program.result()));
+    }
+}
