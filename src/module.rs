@@ -1,7 +1,8 @@
 //! A module that was read: its video instructions and the gates it sets.
 
-use crate::isa::{PtxVersion, Target, WordRegisters};
+use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters};
 use crate::source::Span;
+use crate::syntax::{parse_instruction, statement_tokens};
 use crate::video::Instruction;
 
 /// A module, or a bare list of statements, that was read.
@@ -24,6 +25,63 @@ pub struct VideoStatement {
     pub registers: WordRegisters,
 }
 
+/// Where the parts of a legal video instruction stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatementSpans {
+    /// The guard predicate, without `@` and `!`.
+    pub guard: Option<Span>,
+    /// The mnemonic.
+    pub mnemonic: Span,
+    /// The modifiers in the order of the text, dots included.
+    pub modifiers: Vec<(Role, Span)>,
+    /// The operands `d`, `a`, `b` and `c`, if there is one.
+    pub operands: Vec<OperandSpans>,
+}
+
+/// Where an operand stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperandSpans {
+    /// All of it, minus and selector included.
+    pub whole: Span,
+    /// The register or the constant.
+    pub value: Span,
+    /// The selector or mask, its dot included.
+    pub selector: Option<Span>,
+}
+
+impl VideoStatement {
+    /// Where its parts stand, in the text that it was read from. `None` if it has errors,
+    /// or the text is another one.
+    pub fn spans(&self, source: &str) -> Option<StatementSpans> {
+        let instruction = self.instruction.as_ref()?;
+        let text = source.get(self.span.range())?;
+        let raw = parse_instruction(text, &statement_tokens(text)).ok()?;
+        let own = |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
+        let mut types = instruction.form().type_slots().map(|slot| slot.role);
+        let role = |span: &Span| {
+            let modifier = Modifier::from_text(span.text(text))?;
+            let is_type = modifier.role().is_type();
+            Some((if is_type { types.next()? } else { modifier.role() }, own(*span)))
+        };
+        Some(StatementSpans {
+            guard: raw.guard.map(|guard| own(guard.name)),
+            mnemonic: own(raw.mnemonic),
+            modifiers: raw.modifiers.iter().map(role).collect::<Option<_>>()?,
+            operands: raw
+                .operands
+                .iter()
+                .map(|operand| OperandSpans {
+                    whole: own(operand.span),
+                    value: own(operand.value),
+                    selector: operand.selector.map(own),
+                })
+                .collect(),
+        })
+    }
+}
+
 impl<'s> Module<'s> {
     /// The text it was read from.
     pub fn source(&self) -> &'s str {
@@ -43,6 +101,11 @@ impl<'s> Module<'s> {
     /// Every statement that is, or was meant to be, a video instruction.
     pub fn statements(&self) -> &[VideoStatement] {
         &self.statements
+    }
+
+    /// The same, to keep longer than the text.
+    pub fn into_statements(self) -> Vec<VideoStatement> {
+        self.statements
     }
 
     /// The legal video instructions with their places, in order.

@@ -31,13 +31,13 @@ use crate::check::{
     semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
-use crate::isa::{PtxVersion, Target, WordRegisters, is_special_register};
+use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::lint::{self, Known, Memo, Place, Subject};
 use crate::module::{Module, VideoStatement};
 use crate::source::{MAX_LEN, Span, UNDECODABLE};
 use crate::syntax::{
-    Context, Handler, Problem, ProblemKind, Statement, SymbolKind, Token, TokenKind, lexer,
-    parse_instruction, read, read_plainly, statement_tokens,
+    Context, Handler, Problem, ProblemKind, Statement, Token, TokenKind, lexer, parse_instruction,
+    read, read_plainly, statement_tokens,
 };
 use crate::video::Instruction;
 
@@ -467,15 +467,9 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
         tokens.push(semicolon_after(&tokens));
     }
     let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
+    // A module may declare registers of any name, and a printed instruction reads back.
     let mut context = Context::default();
-    // A module may declare registers of such names, and what is printed reads.
-    for pair in tokens.windows(2) {
-        let name = pair[1].span.text(text);
-        if !pair[0].is(b'@') && !pair[0].is(b'!') && is_special_register(name) {
-            context.declare(name, SymbolKind::Register(".b32"), pair[1].span);
-        }
-    }
-    context.settle();
+    context.names_registers = true;
     let instruction = check_instruction(text, &statement, &context, options, &mut diagnostics);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     match instruction {

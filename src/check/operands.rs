@@ -340,7 +340,9 @@ fn takes_selector(checked: &Checked<'_, '_>, operand: &RawOperand) -> bool {
 }
 
 fn is_special(checked: &Checked<'_, '_>, name: &str) -> bool {
-    is_special_register(name) && checked.context.resolve(name).is_none()
+    is_special_register(name)
+        && !checked.context.names_registers
+        && checked.context.resolve(name).is_none()
 }
 
 fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Option<Operand> {
@@ -509,7 +511,7 @@ fn name(
         );
         return None;
     }
-    if is_special_register(text) {
+    if is_special_register(text) && !checked.context.names_registers {
         let whole = operand.value.to(operand.selector.unwrap_or(operand.value));
         let name = whole.text(checked.source);
         let help = if written {

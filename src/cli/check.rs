@@ -22,7 +22,7 @@ use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
-use crate::diagnostic::{Applicability, Selector};
+use crate::diagnostic::{Applicability, InvalidSelector, Selector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
 
@@ -221,7 +221,7 @@ impl Arguments {
     fn choices(&self) -> Result<Choices, String> {
         let mut extend = self.extend_select.clone();
         if self.costs {
-            extend.push("V6".parse()?);
+            extend.push("V6".parse().map_err(|error: InvalidSelector| error.to_string())?);
         }
         Ok(Choices {
             dialect: self.dialect.map(|dialect| match dialect {

@@ -153,7 +153,7 @@ impl FromStr for Denied {
             return Ok(Denied::Warnings);
         }
         let rules = text.parse().map(Denied::Rules);
-        rules.map_err(|error: String| format!("{error}; `warnings` are all of these"))
+        rules.map_err(|error| format!("{error}; `warnings` are all of these"))
     }
 }
 

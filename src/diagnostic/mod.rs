@@ -10,7 +10,7 @@ use std::fmt;
 use crate::source::Span;
 
 pub use code::Code;
-pub use rule_set::{RuleSet, Selector};
+pub use rule_set::{InvalidSelector, RuleSet, Selector};
 pub use table::table;
 
 /// How bad a finding is.
@@ -37,6 +37,7 @@ impl fmt::Display for Severity {
 
 /// A finding. Spans are byte offsets into the text that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// The rule; `vptx explain CODE` tells about it.
@@ -195,6 +196,10 @@ pub struct Fix {
 
 impl Fix {
     /// The text with the fix made.
+    ///
+    /// # Panics
+    /// If the text is not the one that was checked, and an edit lies outside it or splits
+    /// a character.
     pub fn apply(&self, source: &str) -> String {
         apply(source, &self.edits)
     }

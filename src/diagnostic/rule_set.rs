@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 use super::{Code, Severity};
 
 /// A set of rules.
@@ -128,15 +130,38 @@ impl fmt::Display for Selector {
     }
 }
 
+/// A text that selects no rule.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidSelector {
+    /// Nothing is written.
+    #[error("a rule is missing")]
+    Empty,
+    /// A word that is nearly a code or a name.
+    #[error("`{text}` selects no rule; did you mean `{meant}`?")]
+    Misspelled {
+        /// The word.
+        text: String,
+        /// The code or name.
+        meant: &'static str,
+    },
+    /// Another word.
+    #[error(
+        "`{0}` selects no rule: write a code such as `V501`, the start of some such as `V5`, a \
+         name, or `ALL`; `vptx explain` lists them"
+    )]
+    Unknown(String),
+}
+
 impl FromStr for Selector {
-    type Err = String;
+    type Err = InvalidSelector;
 
     /// # Errors
-    /// A message, when the text selects no rule.
-    fn from_str(text: &str) -> Result<Selector, String> {
+    /// When the text selects no rule.
+    fn from_str(text: &str) -> Result<Selector, InvalidSelector> {
         let text = text.trim();
         if text.is_empty() {
-            return Err("a rule is missing".into());
+            return Err(InvalidSelector::Empty);
         }
         let upper = text.to_ascii_uppercase();
         if upper == "ALL" {
@@ -149,13 +174,11 @@ impl FromStr for Selector {
         if Code::ALL.iter().any(|code| selector.matches(*code)) {
             return Ok(selector);
         }
-        let names = || Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
-        Err(match crate::source::nearest(text, names()) {
-            Some(meant) => format!("`{text}` selects no rule; did you mean `{meant}`?"),
-            None => format!(
-                "`{text}` selects no rule: write a code such as `V501`, the start of some such as \
-                 `V5`, a name, or `ALL`; `vptx explain` lists them"
-            ),
+        let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
+        let text = text.to_string();
+        Err(match crate::source::nearest(&text, names) {
+            Some(meant) => InvalidSelector::Misspelled { text, meant },
+            None => InvalidSelector::Unknown(text),
         })
     }
 }
@@ -192,9 +215,17 @@ mod tests {
 
     #[test]
     fn words_that_select_nothing_are_refused() {
-        assert!("V50l".parse::<Selector>().is_err_and(|error| error.contains("did you mean")));
+        assert!(
+            "V50l"
+                .parse::<Selector>()
+                .is_err_and(|error| error.to_string().contains("did you mean"))
+        );
         assert!("V9".parse::<Selector>().is_err());
         assert!("".parse::<Selector>().is_err());
-        assert!("result-difers".parse::<Selector>().is_err_and(|it| it.contains("result-differs")));
+        assert!(
+            "result-difers"
+                .parse::<Selector>()
+                .is_err_and(|it| it.to_string().contains("result-differs"))
+        );
     }
 }

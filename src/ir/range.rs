@@ -21,6 +21,9 @@ impl Range {
     }
 
     /// What `width` bits can hold (1 to 64), signed or unsigned.
+    ///
+    /// # Panics
+    /// If the width is 0 and the range signed, or above 127: such ranges do not exist.
     pub const fn bits(width: u8, signed: bool) -> Range {
         if signed {
             Range { min: -(1 << (width - 1)), max: (1 << (width - 1)) - 1 }

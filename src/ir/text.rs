@@ -70,6 +70,14 @@ impl fmt::Display for Program {
     }
 }
 
+/// As its text form.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Program {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// Why a text is no program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseProgramError {

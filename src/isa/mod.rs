@@ -16,4 +16,4 @@ pub use mnemonic::{Family, Mnemonic};
 pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type};
 pub use registers::{RegisterType, WordRegisters, is_special_register};
 pub use selector::{LaneWidth, Lanes, Mask, Part, Selector};
-pub use version::{PtxVersion, Target};
+pub use version::{InvalidTarget, InvalidVersion, PtxVersion, Target};

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// A PTX ISA version, as in `.version 8.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxVersion {
@@ -50,16 +52,21 @@ impl fmt::Display for PtxVersion {
     }
 }
 
+/// A text that is no PTX version.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no PTX version; one looks like `8.5`")]
+pub struct InvalidVersion(String);
+
 impl FromStr for PtxVersion {
-    type Err = String;
+    type Err = InvalidVersion;
 
     /// # Errors
-    /// A message, when the text is not two small numbers with a dot between.
-    fn from_str(text: &str) -> Result<PtxVersion, String> {
+    /// When the text is not two small numbers with a dot between.
+    fn from_str(text: &str) -> Result<PtxVersion, InvalidVersion> {
         text.split_once('.')
             .and_then(|(major, minor)| Some((decimal(major)?, decimal(minor)?)))
             .map(|(major, minor)| PtxVersion { major, minor })
-            .ok_or_else(|| format!("`{text}` is no PTX version; one looks like `8.5`"))
+            .ok_or_else(|| InvalidVersion(text.into()))
     }
 }
 
@@ -170,15 +177,20 @@ impl fmt::Display for Target {
     }
 }
 
+/// A text that is no target.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no target; one looks like `sm_90`")]
+pub struct InvalidTarget(String);
+
 impl FromStr for Target {
-    type Err = String;
+    type Err = InvalidTarget;
 
     /// Reads `sm_90`, `sm_90a`, `sm_100f`, and `compute_90` alike.
     ///
     /// # Errors
-    /// A message, when the text has none of these shapes.
-    fn from_str(text: &str) -> Result<Target, String> {
-        let error = || format!("`{text}` is no target; one looks like `sm_90`");
+    /// When the text has none of these shapes.
+    fn from_str(text: &str) -> Result<Target, InvalidTarget> {
+        let error = || InvalidTarget(text.into());
         let rest =
             text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).ok_or_else(error)?;
         let (digits, suffix) = match rest.strip_suffix(['a', 'f']) {

@@ -50,6 +50,9 @@ impl Span {
     }
 
     /// The text it covers.
+    ///
+    /// # Panics
+    /// If it lies outside the text, or splits a character: it belongs to another text.
     pub fn text(self, source: &str) -> &str {
         &source[self.range()]
     }
@@ -143,6 +146,9 @@ impl LineIndex {
     }
 
     /// Line and column of an offset in the text the index was made from.
+    ///
+    /// # Panics
+    /// If the text is another one that is too short.
     pub fn position(&self, text: &str, offset: u32) -> Position {
         let line = self.line(offset);
         let start = self.starts[line];

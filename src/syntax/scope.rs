@@ -88,6 +88,8 @@ pub struct Context<'s> {
     pub target: Option<(Target, Span)>,
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
+    /// Whether names of special registers are those of ordinary ones.
+    pub(crate) names_registers: bool,
     entries: Vec<Entry<'s>>,
     /// How many of the entries the maps have. The names of a function that no
     /// statement asks for never get there.

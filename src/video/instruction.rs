@@ -194,3 +194,11 @@ impl fmt::Display for Instruction {
         f.write_str(";")
     }
 }
+
+/// As its canonical text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Instruction {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -33,7 +33,9 @@ pub use body::Example;
 pub use deviation::Deviation;
 pub use instruction::{Instruction, Operation};
 pub use multiply_add::{MadMode, MultiplyAdd, MultiplyAddParts};
-pub use operand::{Guard, Immediate, Operand, OperandName, Register, Source, Tail};
+pub use operand::{
+    Guard, Immediate, InvalidRegister, Operand, OperandName, Register, Source, Tail,
+};
 pub(crate) use operand::{Parts, Selected};
 pub use semantics::{Semantics, UnknownSemantics};
 pub use set::Set;

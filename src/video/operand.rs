@@ -1,6 +1,9 @@
 //! The operands that families share: registers, constants, parts of registers.
 
 use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
 
 use crate::isa::{Mnemonic, Modifier, Part, Role, SecondaryOp, Type};
 
@@ -65,6 +68,42 @@ impl Register {
     /// The name.
     pub fn name(&self) -> &str {
         self.0.text()
+    }
+}
+
+impl Register {
+    /// Whether both name one register where a range such as `%r<10>` declares them:
+    /// `%r07` is `%r7`.
+    pub fn names_same(&self, other: &Register) -> bool {
+        fn split(name: &str) -> (&str, &str) {
+            let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let number = &name[base.len()..];
+            let significant = number.trim_start_matches('0');
+            // A number has a digit at least.
+            (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
+        }
+        split(self.name()) == split(other.name())
+    }
+}
+
+impl AsRef<str> for Register {
+    fn as_ref(&self) -> &str {
+        self.name()
+    }
+}
+
+/// A text that cannot name a register.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no name of a register")]
+pub struct InvalidRegister(String);
+
+impl FromStr for Register {
+    type Err = InvalidRegister;
+
+    /// # Errors
+    /// When the text is no PTX identifier.
+    fn from_str(text: &str) -> Result<Register, InvalidRegister> {
+        Register::new(text).ok_or_else(|| InvalidRegister(text.into()))
     }
 }
 

@@ -754,3 +754,68 @@ fn registers_with_the_names_of_special_ones_survive() {
     let found = check("vadd.u32.u32.u32 d, a, %laneid;", &CheckOptions::default());
     assert_eq!(found[0].code, Code::V219);
 }
+
+#[test]
+fn any_name_of_a_register_reads_back() {
+    let names = ["%clock", "%tid", "%r07", "a", "$x", "_y", "%p"];
+    for d in names {
+        for guard in names {
+            let text = format!("@!{guard} vmin.s32.s32.s32 {d}.b1, {guard}.h0, {d}, {guard};");
+            let instruction = read(&text);
+            assert_eq!(instruction.to_string(), text);
+            let registers: Vec<&str> = instruction.registers().map(AsRef::as_ref).collect();
+            assert_eq!(registers, [d, guard, d, guard, guard]);
+            let again = instruction
+                .map_registers(|register| format!("{register}_").parse().expect("a register"));
+            let expected: Vec<String> =
+                [d, guard, d, guard, guard].iter().map(|name| format!("{name}_")).collect();
+            assert_eq!(again.registers().map(ToString::to_string).collect::<Vec<_>>(), expected);
+            assert_eq!(read(&again.to_string()), again);
+        }
+    }
+    assert!("5".parse::<Register>().is_err() && "".parse::<Register>().is_err());
+}
+
+#[test]
+fn registers_of_a_range_are_told_by_their_number() {
+    let same = |one: &str, other: &str| register(one).names_same(&register(other));
+    for (one, other) in [("%r7", "%r07"), ("%r0", "%r000"), ("%r10", "%r010"), ("a", "a")] {
+        assert!(same(one, other) && same(other, one), "{one} {other}");
+    }
+    for (one, other) in [("%r7", "%r70"), ("%r1", "%r11"), ("%r", "%r0"), ("a7", "b7")] {
+        assert!(!same(one, other) && !same(other, one), "{one} {other}");
+    }
+}
+
+#[test]
+fn parts_of_a_statement_have_their_places() {
+    let source = ".version 8.0\n.target sm_90\n.func f(.reg .b32 %d, .reg .b32 %a)\n{\n\
+                  .reg .pred %p;\n  @!%p vsub.s32.u32.s32.sat.add %d, -5, %a.h1, /* c */ %a;\n\
+                  vset4.u32.s32.lt %d.b20, %a.b3210, %a, %a; vadd.u32 %d;\n}\n";
+    let (module, _) = vptx::parse(source);
+    let statements = module.into_statements();
+    let [sub, set, wrong] = statements.as_slice() else { panic!("three statements") };
+    assert_eq!(wrong.spans(source), None);
+    let text = |span: vptx::source::Span| span.text(source);
+    let spans = sub.spans(source).expect("it is legal");
+    assert_eq!((spans.guard.map(text), text(spans.mnemonic)), (Some("%p"), "vsub"));
+    let modifiers: Vec<_> = spans.modifiers.iter().map(|(role, at)| (*role, text(*at))).collect();
+    let expected = [
+        (Role::Dtype, ".s32"),
+        (Role::Atype, ".u32"),
+        (Role::Btype, ".s32"),
+        (Role::Saturate, ".sat"),
+        (Role::Secondary, ".add"),
+    ];
+    assert_eq!(modifiers, expected);
+    let operands: Vec<_> =
+        spans.operands.iter().map(|it| (text(it.value), it.selector.map(text))).collect();
+    assert_eq!(operands, [("%d", None), ("-5", None), ("%a", Some(".h1")), ("%a", None)]);
+    let spans = set.spans(source).expect("it is legal");
+    assert_eq!(
+        spans.modifiers.iter().map(|(role, _)| *role).collect::<Vec<_>>(),
+        [Role::Atype, Role::Btype, Role::Compare,]
+    );
+    assert_eq!(text(spans.operands[0].whole), "%d.b20");
+    assert_eq!(set.spans("another text"), None);
+}

@@ -127,7 +127,7 @@ impl Words<'_, '_> {
                 true
             }
             Err(message) => {
-                let wrong = Diagnostic::new(Code::V802, span, message);
+                let wrong = Diagnostic::new(Code::V802, span, message.to_string());
                 self.found.push(wrong.label("no code or start of codes"));
                 false
             }
