@@ -59,7 +59,7 @@
 //!
 //! # Layers
 //!
-//! Data flows one way: [`source`] (text, spans) → [`syntax`] (tokens, module
+//! Data flows one way: [`source`] (text, spans) → `syntax` (tokens, module
 //! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (one
 //! raw tree against the [`video::FORMS`] table and the declarations around it) →
 //! [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
@@ -81,6 +81,7 @@ pub mod analysis;
 pub mod backend;
 pub mod check;
 pub mod diagnostic;
+#[doc(hidden)]
 pub mod embed;
 mod hash;
 pub mod ir;
@@ -89,6 +90,8 @@ mod lint;
 mod module;
 pub mod print;
 pub mod source;
+// What tests and fuzz targets drive is no promise to others.
+#[doc(hidden)]
 pub mod syntax;
 #[cfg(test)]
 mod testing;
@@ -101,7 +104,7 @@ pub mod cli;
 #[doc(hidden)]
 pub mod report;
 
-pub use analysis::{ParseInstructionError, check, parse, parse_with};
+pub use analysis::{Fixed, ParseInstructionError, check, fix, parse, parse_with};
 pub use backend::ptx::{RewriteOptions, rewrite};
 pub use check::{CheckOptions, Dialect};
 pub use diagnostic::{Code, Diagnostic};

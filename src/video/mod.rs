@@ -29,6 +29,7 @@ mod table;
 
 pub use agreement::{Agreement, Witness};
 pub use arithmetic::{Arithmetic, ArithmeticOp};
+#[doc(hidden)]
 pub use body::Example;
 pub use deviation::Deviation;
 pub use instruction::{Instruction, Operation};
@@ -43,7 +44,6 @@ pub use shift::Shift;
 pub use simd::SimdOperands;
 pub use simd_arithmetic::{SimdArithmetic, SimdOp, SimdTail};
 pub use simd_set::SimdSet;
-pub use table::{
-    FORMS, deviations, example, family_forms, forms, prose, selector_choices, summary, syntax,
-    takes,
-};
+pub use table::{FORMS, deviations, family_forms, forms, syntax};
+#[doc(hidden)]
+pub use table::{example, prose, selector_choices, summary, takes};

@@ -1,9 +1,9 @@
 //! Video instructions as ordinary PTX.
 //!
-//! [`candidates`] gives the sequences that compute what an instruction means
-//! under one [`Semantics`], each by another [`Strategy`]; [`Instruction::to_ptx`]
-//! writes the cheapest of them, and [`rewrite()`] does so to a whole module,
-//! where it is cheaper than what ptxas itself makes of the instruction.
+//! Several strategies give sequences that compute what an instruction means under one
+//! [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest of them, and [`rewrite()`]
+//! does so to a whole module, where the sequence is cheaper than what ptxas itself makes
+//! of the instruction.
 
 // Words are bit patterns: casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
@@ -21,9 +21,11 @@ use crate::ir::Input;
 use crate::isa::{PtxVersion, Target};
 use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
 
+pub use cost::Cost;
 #[cfg(feature = "cli")]
 pub(crate) use cost::is_better_kept;
-pub use cost::{Cost, TARGETS, class};
+#[doc(hidden)]
+pub use cost::{TARGETS, class};
 pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 #[cfg(feature = "cli")]
@@ -32,12 +34,15 @@ pub(crate) use module::{BlockWriter, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
 pub(crate) use module::{Found, Known, Rewriter};
-pub use sequence::{Arg, Class, Line, Opcode, Sequence};
+pub use sequence::Sequence;
+#[doc(hidden)]
+pub use sequence::{Arg, Class, Line, Opcode};
 
 use parallel::Means;
 use words::Tactics;
 
 /// A way to compute a video instruction by ordinary ones.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Strategy(u8);
 
@@ -156,6 +161,7 @@ fn constants(operation: &Operation) -> [Option<u32>; 3] {
 /// What the text of a module may use: instructions of its own `.target` and
 /// `.version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Gate {
     /// The `.target`.
     pub target: Target,
@@ -172,6 +178,7 @@ impl Gate {
 
 /// The sequences that compute an instruction under a semantics, each once, with
 /// the first strategy that gives it.
+#[doc(hidden)]
 pub fn candidates(
     instruction: &Instruction,
     semantics: Semantics,
