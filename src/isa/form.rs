@@ -5,6 +5,7 @@ use super::{LaneWidth, Mask, Mnemonic, Modifier, Part, PtxVersion, Role, Selecto
 /// The table ([`crate::video::FORMS`]) is what vptx knows of PTX. Acceptance,
 /// "expected one of …", the order of printing and `explain` all read it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Form {
     /// The mnemonics that share the line.
     pub mnemonics: &'static [Mnemonic],

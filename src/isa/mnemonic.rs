@@ -4,6 +4,7 @@ use super::LaneWidth;
 
 /// The instruction families, one per subsection of the manual's chapter 9.7.18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Family {
     /// Scalar `vadd vsub vabsdiff vmin vmax` (9.7.18.1.1).
     Arithmetic,
@@ -37,6 +38,7 @@ macro_rules! mnemonics {
     ($($variant:ident $text:literal $family:ident $(($width:ident))?,)*) => {
         /// A video instruction's mnemonic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Mnemonic {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
         }

@@ -4,6 +4,7 @@ macro_rules! modifiers {
     ($($variant:ident $text:literal $role:ident,)*) => {
         /// A modifier that some video instruction takes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Modifier {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
         }

@@ -6,6 +6,7 @@ macro_rules! deviations {
     ($($code:ident $title:literal $text:literal,)*) => {
         /// A way in which the code of ptxas differs from the manual.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Deviation {
             $(#[doc = $title] $code,)*
         }

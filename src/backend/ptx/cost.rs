@@ -25,6 +25,7 @@ pub struct Cost {
     /// What it makes of the best ordinary PTX.
     pub rewritten: u32,
     /// How that is written.
+    #[doc(hidden)]
     pub strategy: Strategy,
 }
 

@@ -349,6 +349,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// The instructions, in order; at least one.
+    #[doc(hidden)]
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
