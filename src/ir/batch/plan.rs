@@ -187,6 +187,37 @@ struct Core {
     cut: u32,
 }
 
+/// A value without its clamp.
+#[derive(Clone, Copy)]
+struct Clamped {
+    /// The value that is clamped.
+    inner: Value,
+    clamp: Option<Range>,
+    /// Whether `inner` is read as unsigned by the clamp.
+    unsigned: bool,
+    /// `inner`, or the shift that it cuts.
+    shifted: Value,
+    /// How many of 64 bits are cut off.
+    cut: u32,
+}
+
+/// A value as one operation on two others.
+struct Operation {
+    value: Value,
+    exactly: Option<Width>,
+    clamped: Clamped,
+    op: Binary,
+    x: Value,
+    y: Value,
+}
+
+impl Operation {
+    /// Whether only the low 32 bits matter.
+    fn is_low_only(&self) -> bool {
+        self.clamped.clamp.is_none() && self.exactly.is_none()
+    }
+}
+
 impl Core {
     fn new(op: Binary, width: Width, x: Located, y: Located) -> Core {
         Core { op, width, x, y, clamp: None, bounds: Bounds::Both, cut: 0 }
@@ -459,6 +490,28 @@ impl Planner<'_> {
 
     /// How to compute a value, all of it in a certain width, or its low 32 bits.
     fn core(&mut self, value: Value, exactly: Option<Width>) -> Option<Core> {
+        let clamped = self.clamped(value);
+        let (op, x, y) = self.binary(clamped.shifted);
+        let operation = Operation { value, exactly, clamped, op, x, y };
+        if let Some((op, x, y)) = self.modular(&operation) {
+            let (x, y) = (self.located_low(x)?, self.located_low(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
+        let compares = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le);
+        if compares && clamped.clamp.is_some() {
+            return None;
+        }
+        if let Some((op, x, y)) = self.mixed_signs(&operation) {
+            let (x, y) = (self.located(x)?, self.located(y)?);
+            return Some(Core::new(op, Width::I32, x, y));
+        }
+        let (op, width) =
+            Width::ALL.into_iter().find_map(|width| self.fitting(&operation, width))?;
+        self.core_of(&operation, op, width)
+    }
+
+    /// Takes the clamp off a value, and the cut to 34 bits off a shift to the left.
+    fn clamped(&self, value: Value) -> Clamped {
         let (inner, clamp, unsigned) = match self.op(value) {
             Op::Clamp(inner, range) => (inner, Some(range), false),
             Op::Min(x, y) if self.constant(y).is_some_and(|bound| bound >= 0) => {
@@ -469,7 +522,6 @@ impl Planner<'_> {
             }
             _ => (value, None, false),
         };
-        // The 34 bits of a shift to the left.
         let (shifted, cut) = match self.op(inner) {
             Op::Extract { value, low: 0, width, signed: true }
                 if width > 32 && matches!(self.op(value), Op::Shl(..)) =>
@@ -478,112 +530,107 @@ impl Planner<'_> {
             }
             _ => (inner, 0),
         };
-        let (op, x, y) = self.binary(shifted);
-        let low_only = clamp.is_none() && exactly.is_none();
-        if low_only {
-            let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
-            let shift = matches!(op, Binary::Shl | Binary::ShlBelow32);
-            if modular || shift && self.fits(y, Width::U32) {
-                let (x, y) = (self.located_low(x)?, self.located_low(y)?);
-                return Some(Core::new(op, Width::I32, x, y));
-            }
-        }
-        let compares = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le);
-        if compares && clamp.is_some() {
+        Clamped { inner, clamp, unsigned, shifted, cut }
+    }
+
+    /// An operation whose low 32 bits follow from those of its operands.
+    fn modular(&self, operation: &Operation) -> Option<(Binary, Value, Value)> {
+        let &Operation { op, x, y, .. } = operation;
+        let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
+        let shift = matches!(op, Binary::Shl | Binary::ShlBelow32);
+        let is_modular = modular || shift && self.fits(y, Width::U32);
+        (operation.is_low_only() && is_modular).then_some((op, x, y))
+    }
+
+    /// An operation on a signed and an unsigned word, of which kernels have a few.
+    fn mixed_signs(&self, operation: &Operation) -> Option<(Binary, Value, Value)> {
+        let &Operation { op, x, y, exactly, clamped, .. } = operation;
+        if self.common(x, y).is_some() {
             return None;
         }
         // Words of both signs are equal if they are alike and not negative.
-        let mixed = match op {
+        let equal = match op {
             Binary::Eq => Some(Binary::EqMixed),
             Binary::Ne => Some(Binary::NeMixed),
             _ => None,
         };
-        if let Some(op) = mixed
-            && low_only
-            && self.common(x, y).is_none()
+        if let Some(op) = equal
+            && operation.is_low_only()
             && self.is_short(x)
             && self.is_short(y)
         {
-            let (x, y) = (self.located(x)?, self.located(y)?);
-            return Some(Core::new(op, Width::I32, x, y));
+            return Some((op, x, y));
         }
-        // Sums and differences of words of both signs, clamped to signed words.
-        let mixed = match op {
-            Binary::Add if self.fits(y, Width::I32) => Some((Binary::AddSatMixed, y, x)),
-            Binary::Add => Some((Binary::AddSatMixed, x, y)),
-            Binary::Sub => Some((Binary::SubSatMixed, x, y)),
-            _ => None,
+        // Sums and differences, clamped to signed words.
+        let (op, x, y) = match op {
+            Binary::Add if self.fits(y, Width::I32) => (Binary::AddSatMixed, y, x),
+            Binary::Add => (Binary::AddSatMixed, x, y),
+            Binary::Sub => (Binary::SubSatMixed, x, y),
+            _ => return None,
         };
-        if let Some((op, x, y)) = mixed
-            && clamp == Some(Width::I32.range())
-            && exactly.is_none_or(|exactly| exactly == Width::I32)
-            && self.common(x, y).is_none()
-            && self.fits(x, Width::I32)
-            && self.fits(y, Width::U32)
+        let clamps = clamped.clamp == Some(Width::I32.range())
+            && exactly.is_none_or(|exactly| exactly == Width::I32);
+        (clamps && self.fits(x, Width::I32) && self.fits(y, Width::U32)).then_some((op, x, y))
+    }
+
+    /// The kernel and its width that do an operation in a width, if one does.
+    fn fitting(&self, operation: &Operation, width: Width) -> Option<(Binary, Width)> {
+        let &Operation { value, exactly, op, x, y, clamped } = operation;
+        let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
+        let holds = |value| self.fits(value, width);
+        // A difference is right modulo 2^32.
+        let distance = op == Binary::AbsDiff && operation.is_low_only();
+        // Amounts count as unsigned words.
+        let shift =
+            matches!(op, Binary::Shl | Binary::Shr | Binary::ShlBelow32 | Binary::ShrBelow32);
+        let second = if shift { self.fits(y, Width::U32) } else { holds(y) };
+        if exactly.is_some_and(|exactly| exactly != width)
+            || !(holds(x) && second && (holds(value) || distance))
         {
-            let (x, y) = (self.located(x)?, self.located(y)?);
-            return Some(Core::new(op, Width::I32, x, y));
+            return None;
         }
-        for width in Width::ALL {
-            let holds = |value| self.fits(value, width);
-            // A difference is right modulo 2^32.
-            let distance = op == Binary::AbsDiff && low_only;
-            // Amounts count as unsigned words.
-            let shift =
-                matches!(op, Binary::Shl | Binary::Shr | Binary::ShlBelow32 | Binary::ShrBelow32);
-            let second = if shift { self.fits(y, Width::U32) } else { holds(y) };
-            if exactly.is_some_and(|exactly| exactly != width)
-                || !(holds(x) && second && (holds(value) || distance))
+        let (left, right) = (self.range(x), self.range(y));
+        let difference = Range::new(left.min - right.max, left.max - right.min);
+        let near = width.range().contains_range(difference) && holds(inner);
+        let op = match (op, width) {
+            // What saturating leaves is clamped further, if at all.
+            (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
+                if width == Width::U32 || !holds(inner) =>
             {
-                continue;
-            }
-            let (left, right) = (self.range(x), self.range(y));
-            let near = width
-                .range()
-                .contains_range(Range::new(left.min - right.max, left.max - right.min))
-                && holds(inner);
-            let saturating = match op {
-                Binary::Add => Some(Binary::AddSat),
-                Binary::Sub => Some(Binary::SubSat),
-                _ => None,
-            };
-            let op = match (op, width) {
-                // What saturating leaves is clamped further, if at all.
-                (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
-                    if width == Width::U32 || !holds(inner) =>
-                {
-                    // A difference below zero is a large one if unsigned.
-                    let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
-                    if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
-                        continue;
-                    }
-                    saturating?
+                // A difference below zero is a large one if unsigned.
+                let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
+                if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
+                    return None;
                 }
-                (Binary::AbsDiff, Width::I32) if near => Binary::AbsOfSub,
-                _ if cut > 0 && width == Width::I64 => op,
-                _ if !(holds(inner) || distance) || cut > 0 => continue,
-                _ => op,
-            };
-            // Words are equal whatever their sign.
-            let width = match (op, width) {
-                (Binary::Eq | Binary::Ne, Width::U32) => Width::I32,
-                _ => width,
-            };
-            if !width.has(op) {
-                continue;
+                if op == Binary::Add { Binary::AddSat } else { Binary::SubSat }
             }
-            let (x, y) = (self.located(x)?, self.located(y)?);
-            let clamp = clamp.filter(|&range| {
-                !matches!(op, Binary::AddSat | Binary::SubSat) || range != width.range()
-            });
-            let bounds = match clamp {
-                Some(_) if unsigned && width != Width::U32 => Bounds::AboveUnsigned,
-                Some(range) if unsigned || range.min <= self.range(inner).min => Bounds::Above,
-                _ => Bounds::Both,
-            };
-            return Some(Core { op, width, x, y, clamp, bounds, cut });
-        }
-        None
+            (Binary::AbsDiff, Width::I32) if near => Binary::AbsOfSub,
+            _ if cut > 0 && width == Width::I64 => op,
+            _ if !(holds(inner) || distance) || cut > 0 => return None,
+            _ => op,
+        };
+        // Words are equal whatever their sign.
+        let width = match (op, width) {
+            (Binary::Eq | Binary::Ne, Width::U32) => Width::I32,
+            _ => width,
+        };
+        width.has(op).then_some((op, width))
+    }
+
+    /// The kernel with its clamp.
+    fn core_of(&mut self, operation: &Operation, op: Binary, width: Width) -> Option<Core> {
+        let &Operation { x, y, clamped, .. } = operation;
+        let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
+        let (x, y) = (self.located(x)?, self.located(y)?);
+        let clamp = clamp.filter(|&range| {
+            !matches!(op, Binary::AddSat | Binary::SubSat) || range != width.range()
+        });
+        let bounds = match clamp {
+            Some(_) if unsigned && width != Width::U32 => Bounds::AboveUnsigned,
+            Some(range) if unsigned || range.min <= self.range(inner).min => Bounds::Above,
+            _ => Bounds::Both,
+        };
+        Some(Core { op, width, x, y, clamp, bounds, cut })
     }
 
     /// A kernel for a product with a sum, where 32 bits are not enough.

@@ -1,0 +1,197 @@
+//! Minima and maxima.
+
+use super::super::sequence::{Arg, Opcode, word};
+use super::wide::both64;
+use super::{Compiler, Exact, S32, TOP, U32, common};
+use crate::ir::{Op, Range, Value};
+use crate::isa::{Compare, Type};
+
+impl Compiler<'_> {
+    /// The smaller of two exact words, in a word.
+    pub(super) fn lesser(&mut self, x: Exact, y: Exact) -> Option<Exact> {
+        let range = Range::new(x.range.min.min(y.range.min), x.range.max.min(y.range.max));
+        if let Some(ty) = common(x.range, y.range) {
+            return Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range });
+        }
+        // What is above all of the other is not told apart.
+        let (x, y) = if x.range.max > y.range.max { (x, y) } else { (y, x) };
+        let limit = Exact::constant(y.range.max);
+        let ty = common(x.range, limit.range)?;
+        let arg = self.push(Opcode::Min(ty), &[x.arg, limit.arg]);
+        let x = Exact { arg, range: Range::new(x.range.min, y.range.max) };
+        let ty = common(x.range, y.range)?;
+        Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range })
+    }
+
+    /// The larger of two exact words, in a word.
+    pub(super) fn greater(&mut self, x: Exact, y: Exact) -> Option<Exact> {
+        let range = Range::new(x.range.min.max(y.range.min), x.range.max.max(y.range.max));
+        if let Some(ty) = common(x.range, y.range) {
+            return Some(Exact { arg: self.push(Opcode::Max(ty), &[x.arg, y.arg]), range });
+        }
+        let (x, y) = if x.range.min < y.range.min { (x, y) } else { (y, x) };
+        let limit = Exact::constant(y.range.min);
+        let ty = common(x.range, limit.range)?;
+        let arg = self.push(Opcode::Max(ty), &[x.arg, limit.arg]);
+        let x = Exact { arg, range: Range::new(y.range.min, x.range.max) };
+        let ty = common(x.range, y.range)?;
+        Some(Exact { arg: self.push(Opcode::Max(ty), &[x.arg, y.arg]), range })
+    }
+
+    pub(super) fn least(&mut self, x: Value, y: Value) -> Option<Arg> {
+        for (one, other) in [(x, y), (y, x)] {
+            if let Some(arg) = self.least_unsigned(one, other) {
+                return Some(arg);
+            }
+        }
+        if let (Some(left), Some(right)) = (self.exact(x), self.exact(y))
+            && let Some(least) = self.lesser(left, right)
+        {
+            return Some(least.arg);
+        }
+        if !self.tactics.wide {
+            for (one, other) in [(x, y), (y, x)] {
+                if let Some(arg) = self.shifted_or(true, one, other) {
+                    return Some(arg);
+                }
+            }
+        }
+        self.either_wide(Opcode::MinWide, x, y)
+    }
+
+    pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
+        for (one, other) in [(x, y), (y, x)] {
+            // A negative number that counts as unsigned is larger than all.
+            if let Some(inner) = self.taken_as_unsigned(one)
+                && let (Some(left), Some(right)) = (self.exact(inner), self.exact(other))
+                && S32.contains_range(left.range)
+                && U32.contains_range(right.range)
+            {
+                let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[left.arg, word(0)]);
+                let most = self.push(Opcode::Max(Type::U32), &[left.arg, right.arg]);
+                return Some(self.push(Opcode::Select, &[left.arg, most, negative]));
+            }
+        }
+        if let (Some(left), Some(right)) = (self.exact(x), self.exact(y))
+            && let Some(most) = self.greater(left, right)
+        {
+            return Some(most.arg);
+        }
+        if !self.tactics.wide {
+            for (one, other) in [(x, y), (y, x)] {
+                if let Some(arg) = self.shifted_or(false, one, other) {
+                    return Some(arg);
+                }
+            }
+        }
+        self.either_wide(Opcode::MaxWide, x, y)
+    }
+
+    /// The value that is read as 64 unsigned bits here, if it can be negative.
+    pub(super) fn taken_as_unsigned(&self, value: Value) -> Option<Value> {
+        match self.op(value) {
+            Op::Extract { value, low: 0, width: 64, signed: false }
+                if self.range(value).min < 0 =>
+            {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The smaller of a possibly negative value read as 64 unsigned bits, and
+    /// another one.
+    pub(super) fn least_unsigned(&mut self, value: Value, other: Value) -> Option<Arg> {
+        let inner = self.taken_as_unsigned(value)?;
+        let right = self.exact(other).filter(|right| U32.contains_range(right.range))?;
+        let left = if S32.contains_range(self.range(inner)) {
+            let left = self.exact(inner)?;
+            // Negative words count as large already, but not as largest.
+            if right.range.max > S32.max {
+                let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[left.arg, word(0)]);
+                let least = self.push(Opcode::Min(Type::U32), &[left.arg, right.arg]);
+                return Some(self.push(Opcode::Select, &[right.arg, least, negative]));
+            }
+            left.arg
+        } else if right.range.max <= S32.max {
+            self.large_where_out(inner)?
+        } else {
+            return None;
+        };
+        Some(self.push(Opcode::Min(Type::U32), &[left, right.arg]))
+    }
+
+    /// A word that is the value where that lies in 0 … 2^31 - 1, and larger than
+    /// that where it does not. The value is a sum or difference of two words.
+    pub(super) fn large_where_out(&mut self, value: Value) -> Option<Arg> {
+        let (x, y, subtract) = match self.op(value) {
+            Op::Add(x, y) => (x, y, false),
+            Op::Sub(x, y) => (x, y, true),
+            _ => return None,
+        };
+        let (left, right) = (self.exact(x)?, self.exact(y)?);
+        let word_of = if subtract { Opcode::Sub } else { Opcode::Add };
+        let low = self.push(word_of, &[left.arg, right.arg]);
+        // The result may be small by wrapping only where these signs meet.
+        let unsigned = |side: Exact| !S32.contains_range(side.range);
+        let table: fn(u8, u8, u8) -> u8 = match (unsigned(left), unsigned(right), subtract) {
+            (true, true, false) => return None,
+            (false, false, false) | (true, false, true) => |x, y, top| x & y & top,
+            (true, false, false) | (false, false, true) => |x, y, top| x & !y & top,
+            (false, true, false) | (true, true, true) => |x, y, top| !x & y & top,
+            (false, true, true) => |x, y, top| (x | y) & top,
+        };
+        let out = self.builder.lop3(left.arg, right.arg, word(TOP), table);
+        Some(self.builder.or(low, out))
+    }
+
+    /// The smaller or larger of a left shift and a word, both read as unsigned,
+    /// by the shift's upper word.
+    pub(super) fn shifted_or(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
+        let y = self.exact(y).filter(|y| U32.contains_range(y.range))?;
+        let inner = match self.taken_as_unsigned(x) {
+            Some(inner) => inner,
+            None if self.range(x).min < 0 => return None,
+            None => x,
+        };
+        let Op::Shl(x, amount) = self.op(inner) else {
+            return None;
+        };
+        let (low, high) = self.shifted_pair(x, amount)?;
+        let large = self.push(Opcode::Set(Compare::Ne, Type::U32), &[high, word(0)]);
+        let (opcode, winner) =
+            if least { (Opcode::Min(Type::U32), y.arg) } else { (Opcode::Max(Type::U32), low) };
+        let words = self.push(opcode, &[low, y.arg]);
+        Some(self.push(Opcode::Select, &[winner, words, large]))
+    }
+
+    /// Both words of a word shifted left.
+    pub(super) fn shifted_pair(&mut self, x: Value, amount: Value) -> Option<(Arg, Arg)> {
+        let exact = self.exact(x)?;
+        let (by, wraps) = self.amount(amount)?;
+        let above = if exact.negative() {
+            self.push(Opcode::Shr(Type::S32), &[exact.arg, word(31)])
+        } else {
+            word(0)
+        };
+        Some(if wraps {
+            let low = self.push(Opcode::FunnelLeftWrap, &[word(0), exact.arg, by]);
+            (low, self.push(Opcode::FunnelLeftWrap, &[exact.arg, above, by]))
+        } else {
+            let low = self.push(Opcode::Shl, &[exact.arg, by]);
+            (low, self.push(Opcode::FunnelLeft, &[exact.arg, above, by]))
+        })
+    }
+
+    pub(super) fn either_wide(
+        &mut self,
+        opcode: fn(Type) -> Opcode,
+        x: Value,
+        y: Value,
+    ) -> Option<Arg> {
+        let ty = both64(self.range(x), self.range(y))?;
+        let (x, y) = (self.wide(x)?, self.wide(y)?);
+        let result = self.push(opcode(ty), &[x, y]);
+        Some(self.push(Opcode::Low, &[result]))
+    }
+}

@@ -1,0 +1,120 @@
+//! Values of 64 bits.
+
+use super::super::sequence::{Arg, Opcode, word};
+use super::{Compiler, S64, U64, common};
+use crate::ir::{Op, Range, Value};
+use crate::isa::Type;
+
+impl Compiler<'_> {
+    /// A value modulo 2^64; a product in one instruction, even where a word would
+    /// hold it.
+    pub(super) fn wide_product(&mut self, value: Value) -> Option<Arg> {
+        let Op::Mul(x, y) = self.op(value) else {
+            return self.wide(value);
+        };
+        if let (Some(x), Some(y)) = (self.exact(x), self.exact(y))
+            && let Some(ty) = common(x.range, y.range)
+        {
+            return Some(self.push(Opcode::Product(ty), &[x.arg, y.arg]));
+        }
+        let (x, y) = (self.wide(x)?, self.wide(y)?);
+        Some(self.push(Opcode::MulWide, &[x, y]))
+    }
+
+    /// A value modulo 2^64.
+    pub(super) fn wide(&mut self, value: Value) -> Option<Arg> {
+        if let Op::Constant(value) = self.op(value) {
+            return Some(Arg::Constant(value as u64));
+        }
+        if let Some(exact) = self.exact(value) {
+            return Some(self.push(Opcode::Extend(exact.ty()), &[exact.arg]));
+        }
+        match self.op(value) {
+            // A product and a sum, not `mad.wide`: ptxas joins the two, but takes
+            // that apart before sm_120.
+            Op::Add(x, y) => {
+                let (x, more) = match (self.op(x), self.op(y)) {
+                    // Last of all, the product, so that it is joined.
+                    (Op::Add(product, c), Op::Constant(_)) => {
+                        let (c, one) = (self.wide(c)?, self.wide(y)?);
+                        (product, self.push(Opcode::AddWide, &[c, one]))
+                    }
+                    _ => (x, self.wide(y)?),
+                };
+                let x = self.wide_product(x)?;
+                Some(self.push(Opcode::AddWide, &[x, more]))
+            }
+            Op::Sub(x, y) => {
+                let (x, y) = (self.wide(x)?, self.wide(y)?);
+                Some(self.push(Opcode::SubWide, &[x, y]))
+            }
+            Op::Mul(..) => self.wide_product(value),
+            Op::AbsDiff(x, y) => {
+                let (x, y) = (self.exact(x)?, self.exact(y)?);
+                let (above, below) = self.mixed_difference(x, y);
+                let above = self.push(Opcode::Extend(Type::U32), &[above]);
+                let below = self.push(Opcode::Extend(Type::U32), &[below]);
+                Some(self.push(Opcode::AddWide, &[above, below]))
+            }
+            Op::Extract { value, low: 0, width: 64, .. } => self.wide(value),
+            Op::Extract { value, low: 0, width, signed } => {
+                let wide = self.wide(value)?;
+                let by = word(u32::from(64 - width));
+                let top = self.push(Opcode::ShlWide, &[wide, by]);
+                let ty = if signed { Type::S32 } else { Type::U32 };
+                Some(self.push(Opcode::ShrWide(ty), &[top, by]))
+            }
+            Op::Shl(x, amount) => {
+                let (x, amount) = (self.wide(x)?, self.low(amount)?);
+                Some(self.push(Opcode::ShlWide, &[x, amount]))
+            }
+            Op::Shr(x, amount) => {
+                let range = self.range(x);
+                let ty = match () {
+                    () if S64.contains_range(range) => Type::S32,
+                    () if U64.contains_range(range) => Type::U32,
+                    () => return None,
+                };
+                let (x, amount) = (self.wide(x)?, self.low(amount)?);
+                Some(self.push(Opcode::ShrWide(ty), &[x, amount]))
+            }
+            Op::Min(x, y) => {
+                let ty = both64(self.range(x), self.range(y))?;
+                let (x, y) = (self.wide(x)?, self.wide(y)?);
+                Some(self.push(Opcode::MinWide(ty), &[x, y]))
+            }
+            Op::Max(x, y) => {
+                let ty = both64(self.range(x), self.range(y))?;
+                let (x, y) = (self.wide(x)?, self.wide(y)?);
+                Some(self.push(Opcode::MaxWide(ty), &[x, y]))
+            }
+            Op::Clamp(x, range) => {
+                let own = self.range(x);
+                let ty = both64(own, own)?;
+                let mut wide = self.wide(x)?;
+                if own.max > range.max {
+                    wide = self.push(Opcode::MinWide(ty), &[wide, Arg::Constant(range.max as u64)]);
+                }
+                if own.min < range.min {
+                    wide = self.push(Opcode::MaxWide(ty), &[wide, Arg::Constant(range.min as u64)]);
+                }
+                Some(wide)
+            }
+            Op::Input(_)
+            | Op::Constant(_)
+            | Op::Extract { .. }
+            | Op::Compare(..)
+            | Op::Insert { .. } => None,
+        }
+    }
+}
+
+/// The way to compare two values as 64 bits.
+pub(super) fn both64(x: Range, y: Range) -> Option<Type> {
+    let both = |range: Range| range.contains_range(x) && range.contains_range(y);
+    match () {
+        () if both(S64) => Some(Type::S32),
+        () if both(U64) => Some(Type::U32),
+        () => None,
+    }
+}
