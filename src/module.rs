@@ -16,9 +16,12 @@ pub struct Module<'s> {
 
 /// A statement that is, or was meant to be, a video instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VideoStatement {
     /// Where it stands, from guard or mnemonic to `;`.
     pub span: Span,
+    /// The name of the function around it, in its header.
+    pub function: Option<Span>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
     /// How its registers are declared.

@@ -426,7 +426,8 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
         let (span, instruction, registers) = self.check(&statement, context);
-        (self.sink)(VideoStatement { span, instruction, registers });
+        let function = context.function;
+        (self.sink)(VideoStatement { span, function, instruction, registers });
         self.bound();
     }
 

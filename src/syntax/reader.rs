@@ -642,77 +642,27 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     /// names, up to its `;` or to the `{` of a function's body.
     fn declaration(&mut self, start: usize) {
         let mut lexer = Lexer::new(self.source, start);
-        let mut header = false;
-        let mut parens = 0usize;
-        let mut brackets = 0usize;
-        let mut space = "";
-        let mut ty = "";
-        let mut vector = false;
+        let mut declaration = Declaration::default();
         self.parameters.clear();
         loop {
             let before = lexer.pos;
             let Some(token) = lexer.token() else {
-                self.pos = lexer.pos;
-                let last = self.last_token_end(start, lexer.pos);
-                return self.problem(ProblemKind::MissingSemicolon, last, last);
+                return self.undelimited(start, lexer.pos);
             };
-            let text = token.span.text(self.source);
-            if token.on_new_line
+            let starts_statement = token.on_new_line
                 && token.kind == TokenKind::Ident
-                && self.starts_wanted(token.span.start as usize)
-            {
-                self.pos = before;
-                let last = self.last_token_end(start, before);
-                return self.problem(ProblemKind::MissingSemicolon, last, last);
+                && self.starts_wanted(token.span.start as usize);
+            if starts_statement {
+                return self.undelimited(start, before);
             }
+            let text = token.span.text(self.source);
             match token.kind {
-                TokenKind::Dot => match text {
-                    ".entry" | ".func" => {
-                        header = true;
-                        space = "";
-                        self.leave_function(token.span);
-                    }
-                    ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex" => {
-                        // `.param .u64 .ptr .global p` is a parameter.
-                        if space != ".param" || ty.is_empty() {
-                            (space, ty, vector) = (text, "", false);
-                        }
-                    }
-                    ".v2" | ".v4" | ".v8" => vector = true,
-                    _ => {
-                        if ty.is_empty() {
-                            ty = type_text(text);
-                        }
-                    }
-                },
-                TokenKind::Ident if brackets > 0 => {}
-                TokenKind::Ident if header && parens == 0 => {
-                    self.context.declare(text, SymbolKind::Function, token.span);
+                TokenKind::Dot if matches!(text, ".entry" | ".func") => {
+                    declaration.start_header();
+                    self.leave_function(token.span);
                 }
-                TokenKind::Ident if !space.is_empty() => {
-                    let kind = match space {
-                        ".reg" if vector => SymbolKind::Vector,
-                        ".reg" => SymbolKind::Register(ty),
-                        _ => SymbolKind::Variable(space),
-                    };
-                    if header {
-                        self.parameters.push((text, kind, token.span));
-                    } else if let Some(count) = range_count(self.source, &mut lexer) {
-                        self.context.declare_range(text, count, kind, token.span);
-                    } else {
-                        self.context.declare(text, kind, token.span);
-                    }
-                }
-                TokenKind::Punct([b'(', 0]) => parens += 1,
-                TokenKind::Punct([b')', 0]) => {
-                    parens = parens.saturating_sub(1);
-                    if header {
-                        (space, ty, vector) = ("", "", false);
-                    }
-                }
-                TokenKind::Punct([b',', 0]) if header => (space, ty, vector) = ("", "", false),
-                TokenKind::Punct([b'[', 0]) => brackets += 1,
-                TokenKind::Punct([b']', 0]) => brackets = brackets.saturating_sub(1),
+                TokenKind::Dot => declaration.directive(text),
+                TokenKind::Ident => self.declared_name(&mut declaration, &mut lexer, token.span),
                 TokenKind::Punct([b'=', 0]) => {
                     let mut at = lexer.pos;
                     if !self.skip_initializer(&mut at) {
@@ -724,19 +674,16 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                     self.pos = lexer.pos;
                     return;
                 }
-                TokenKind::Punct([b'{', 0]) if header => {
-                    self.context.open(token.span.start);
+                TokenKind::Punct([b'{', 0]) if declaration.is_header => {
+                    self.context.open_function(token.span.start, declaration.function);
                     for (name, kind, span) in self.parameters.drain(..) {
                         self.context.declare(name, kind, span);
                     }
                     self.pos = lexer.pos;
                     return;
                 }
-                TokenKind::Punct([b'{' | b'}', 0]) => {
-                    self.pos = before;
-                    let last = self.last_token_end(start, before);
-                    return self.problem(ProblemKind::MissingSemicolon, last, last);
-                }
+                TokenKind::Punct([b'{' | b'}', 0]) => return self.undelimited(start, before),
+                TokenKind::Punct(punct) => declaration.punctuation(punct),
                 TokenKind::UnclosedComment => {
                     self.pos = before;
                     return self.trivia();
@@ -748,6 +695,38 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Ends a declaration that has no `;` before an offset.
+    fn undelimited(&mut self, start: usize, end: usize) {
+        self.pos = end;
+        let last = self.last_token_end(start, end);
+        self.problem(ProblemKind::MissingSemicolon, last, last);
+    }
+
+    /// Declares a name, or keeps it as a parameter of the function to come.
+    fn declared_name(
+        &mut self,
+        declaration: &mut Declaration<'s>,
+        lexer: &mut Lexer<'s>,
+        span: Span,
+    ) {
+        let name = span.text(self.source);
+        if declaration.brackets > 0 {
+            return;
+        }
+        if declaration.is_header && declaration.parens == 0 {
+            declaration.function = Some(span);
+            return self.context.declare(name, SymbolKind::Function, span);
+        }
+        let Some(kind) = declaration.kind() else { return };
+        if declaration.is_header {
+            self.parameters.push((name, kind, span));
+        } else if let Some(count) = range_count(self.source, lexer) {
+            self.context.declare_range(name, count, kind, span);
+        } else {
+            self.context.declare(name, kind, span);
         }
     }
 
@@ -802,6 +781,74 @@ fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
         at = word_end(bytes, at + 1);
     }
     at
+}
+
+/// A declaration as far as it is read.
+#[derive(Default)]
+struct Declaration<'s> {
+    /// Whether it is that of a function.
+    is_header: bool,
+    /// The name of that function.
+    function: Option<Span>,
+    parens: usize,
+    brackets: usize,
+    /// State space and type of the names that follow; empty if none is written yet.
+    space: &'s str,
+    ty: &'s str,
+    is_vector: bool,
+}
+
+impl<'s> Declaration<'s> {
+    fn start_header(&mut self) {
+        self.is_header = true;
+        self.space = "";
+    }
+
+    /// A word with a dot.
+    fn directive(&mut self, text: &'s str) {
+        match text {
+            ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex" => {
+                // `.param .u64 .ptr .global p` is a parameter.
+                if self.space != ".param" || self.ty.is_empty() {
+                    (self.space, self.ty, self.is_vector) = (text, "", false);
+                }
+            }
+            ".v2" | ".v4" | ".v8" => self.is_vector = true,
+            _ if self.ty.is_empty() => self.ty = type_text(text),
+            _ => {}
+        }
+    }
+
+    fn punctuation(&mut self, punct: [u8; 2]) {
+        match punct {
+            [b'(', 0] => self.parens += 1,
+            [b')', 0] => {
+                self.parens = self.parens.saturating_sub(1);
+                self.end_parameter();
+            }
+            [b',', 0] => self.end_parameter(),
+            [b'[', 0] => self.brackets += 1,
+            [b']', 0] => self.brackets = self.brackets.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// The next parameter of a function has a type of its own.
+    fn end_parameter(&mut self) {
+        if self.is_header {
+            (self.space, self.ty, self.is_vector) = ("", "", false);
+        }
+    }
+
+    /// What a name stands for here.
+    fn kind(&self) -> Option<SymbolKind<'s>> {
+        match self.space {
+            "" => None,
+            ".reg" if self.is_vector => Some(SymbolKind::Vector),
+            ".reg" => Some(SymbolKind::Register(self.ty)),
+            space => Some(SymbolKind::Variable(space)),
+        }
+    }
 }
 
 /// The count in `<100>`, when that follows a register's name.

@@ -88,6 +88,8 @@ pub struct Context<'s> {
     pub target: Option<(Target, Span)>,
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
+    /// The name of the function around, in its header.
+    pub(crate) function: Option<Span>,
     /// Whether names of special registers are those of ordinary ones.
     pub(crate) names_registers: bool,
     entries: Vec<Entry<'s>>,
@@ -304,11 +306,20 @@ impl<'s> Context<'s> {
         self.scopes.push(Scope { open: at, entries: self.entries.len() });
     }
 
+    /// Opens the body of a function.
+    pub(super) fn open_function(&mut self, at: u32, name: Option<Span>) {
+        self.function = name;
+        self.open(at);
+    }
+
     /// Leaves the innermost scope; false when none is open.
     pub(super) fn close(&mut self) -> bool {
         let Some(scope) = self.scopes.pop() else {
             return false;
         };
+        if self.scopes.is_empty() {
+            self.function = None;
+        }
         self.entries.truncate(self.settled.max(scope.entries));
         self.settled = self.settled.min(scope.entries);
         for entry in self.entries.drain(scope.entries..).rev() {

@@ -797,6 +797,9 @@ fn parts_of_a_statement_have_their_places() {
     let [sub, set, wrong] = statements.as_slice() else { panic!("three statements") };
     assert_eq!(wrong.spans(source), None);
     let text = |span: vptx::source::Span| span.text(source);
+    assert_eq!(sub.function.map(text), Some("f"));
+    let (bare, _) = vptx::parse("vadd.u32.u32.u32 d, a, b;");
+    assert_eq!(bare.statements()[0].function, None);
     let spans = sub.spans(source).expect("it is legal");
     assert_eq!((spans.guard.map(text), text(spans.mnemonic)), (Some("%p"), "vsub"));
     let modifiers: Vec<_> = spans.modifiers.iter().map(|(role, at)| (*role, text(*at))).collect();

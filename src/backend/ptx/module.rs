@@ -198,7 +198,8 @@ impl<'o> Rewriter<'o> {
         let (source, own) = (module.source(), module.target());
         let mut places = Places::new(source);
         for statement in module.statements() {
-            let &VideoStatement { span, instruction: Some(ref instruction), registers } = statement
+            let &VideoStatement { span, instruction: Some(ref instruction), registers, .. } =
+                statement
             else {
                 continue;
             };
