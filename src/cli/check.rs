@@ -158,7 +158,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     exit_zero: bool,
 
-    /// Do not report the findings that this file lists; --fix mends them, too
+    /// Do not report the findings that this file lists; --fix fixes them, too
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 

@@ -54,7 +54,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places that matter.
     pub labels: Vec<Label>,
-    /// Ways to mend it.
+    /// Ways to fix it.
     pub fixes: Vec<Fix>,
     /// The statement it is about, if it is about one: comments beside that can
     /// suppress it.
@@ -182,7 +182,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// A way to mend a finding.
+/// A way to fix a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {

@@ -1,5 +1,5 @@
-//! Every code has a page and a fixture, both yield it, and every fix mends
-//! what it promises to mend.
+//! Every code has a page and a fixture, both yield it, and every fix does
+//! what it promises.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -299,7 +299,7 @@ fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
         return None;
     }
     let ((before, _), (after, _)) = (vptx::parse(text), vptx::parse(fixed));
-    // Errors, which some fixes mend, compute nothing.
+    // Errors, which some fixes remove, compute nothing.
     if before.statements().len() != after.statements().len() {
         return Some("statements come or go".into());
     }
@@ -435,7 +435,7 @@ fn what_is_found_can_be_suppressed() {
             assert!(again.iter().all(|it| it.statement.is_none()), "{code}: {again:?}");
             assert_eq!(left(&before), left(&again), "{code}\n{}", done.text);
             written += before.len() - again.len();
-            assert_eq!(done.mended.len(), before.len() - again.len(), "{code}");
+            assert_eq!(done.codes.len(), before.len() - again.len(), "{code}");
             let twice = add_ignores(&done.text, &options);
             assert_eq!(twice.text, done.text, "{code}");
         }

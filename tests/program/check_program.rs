@@ -260,7 +260,7 @@ fn warnings_are_denied() {
         assert_eq!(concise(&folder, &arguments[..3]).status, status, "{file}");
         assert_eq!(concise(&folder, &arguments).status, denied, "{file}");
     }
-    // What is mended need not be denied.
+    // A fixed finding is not denied.
     assert_eq!(concise(&folder, &["loose.ptx", "--deny", "warnings", "--fix"]).status, 0);
     let run = concise(&folder, &["--deny", "notes"]);
     assert_eq!(run.status, 2);
@@ -371,11 +371,12 @@ fn findings_and_a_summary() {
       help: it has 3 operands, numbered from 0; outputs come first
 
     3 errors and 2 warnings in 5 video instructions of 2 files
-    --fix mends 2
+    2 fixable with --fix
     -- stderr --
     "#);
     let quiet = vptx_in(&folder.0, &["check", "--quiet"], b"");
-    let summary = "3 errors and 2 warnings in 5 video instructions of 2 files\n--fix mends 2\n";
+    let summary =
+        "3 errors and 2 warnings in 5 video instructions of 2 files\n2 fixable with --fix\n";
     assert_eq!(run.stdout, format!("{}{summary}", quiet.stdout));
     assert_eq!((quiet.status, quiet.stderr.as_str()), (1, ""));
 }
@@ -516,7 +517,7 @@ fn statistics() {
     1  V501  result-differs
     1  V701  missing-asm-operand
     3 errors and 3 warnings in 7 video instructions of 5 files
-    --fix mends 2
+    2 fixable with --fix
     -- stderr --
     ");
     let quiet = vptx_in(&folder.0, &["check", "--statistics", "-q", "differs.ptx"], b"");
@@ -653,9 +654,9 @@ fn safe_fixes_are_made() {
 
     -- stderr --
     "#);
-    let mended = "vadd.s32.s32.s32 d, a, b;\n";
-    assert_eq!(read(&folder, "loose.ptx"), mended);
-    assert_eq!(read(&folder, "wide.ptx"), format!("{WIDE}{mended}"));
+    let fixed = "vadd.s32.s32.s32 d, a, b;\n";
+    assert_eq!(read(&folder, "loose.ptx"), fixed);
+    assert_eq!(read(&folder, "wide.ptx"), format!("{WIDE}{fixed}"));
     assert_eq!(read(&folder, "plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
     assert_eq!(read(&folder, "k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
     assert_eq!(read(&folder, "bad.ptx"), BAD);
@@ -676,12 +677,12 @@ fn unsafe_fixes_are_made_if_asked_for() {
     );
     let run = vptx_in(&folder.0, &["check", "--fix", "--unsafe-fixes"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
-    assert!(run.stdout.starts_with("2 findings mended"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("2 findings fixed"), "{}", run.stdout);
     assert_eq!(read(&folder, "a.ptx"), "vadd.u32.u32.u32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
 }
 
 #[test]
-fn only_what_is_reported_is_mended() {
+fn only_reported_findings_are_fixed() {
     let folder = Folder::new("check-fix-selected");
     let both = format!("{LOOSE}{PLAIN}");
     folder.write("a.ptx", &both);
@@ -754,7 +755,7 @@ fn a_diff_is_shown_and_nothing_written() {
 }
 
 #[test]
-fn standard_input_is_mended_to_standard_output() {
+fn standard_input_is_fixed_to_standard_output() {
     let folder = Folder::new("check-filter");
     let run = filter(&folder, &["--fix", "-"], format!("{WIDE}{LOOSE}").as_bytes());
     insta::assert_snapshot!(run.transcript(), @r"
@@ -769,7 +770,7 @@ fn standard_input_is_mended_to_standard_output() {
     let run = vptx_in(&folder.0, &arguments, format!("{BAD}{LOOSE}").as_bytes());
     assert_eq!((run.status, run.stdout), (1, format!("{BAD}vadd.s32.s32.s32 d, a, b;\n")));
     assert!(run.stderr.starts_with("error[V104] missing-type\n"), "{}", run.stderr);
-    assert!(run.stderr.contains("\n1 finding mended"), "{}", run.stderr);
+    assert!(run.stderr.contains("\n1 finding fixed"), "{}", run.stderr);
     // What needs nothing passes as it is.
     for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n"] {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
@@ -880,7 +881,7 @@ fn links_and_permissions_stay() {
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
     assert_eq!(read(&folder, "fixed.ptx"), LOOSE);
-    // To look is allowed, and so is to find nothing to mend.
+    // To look is allowed, and so is to find nothing to fix.
     assert_eq!(concise(&folder, &["--diff", "fixed.ptx"]).status, 1);
     folder.write("good.ptx", GOOD);
     fs::set_permissions(folder.0.join("good.ptx"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -1360,7 +1361,7 @@ fn what_cannot_be_read_is_said_and_the_rest_done() {
     vptx: cannot read `a.ptx/b.ptx`: not a directory
     vptx: cannot read `none`: no such file or directory
     ");
-    // Mended, too.
+    // Fixed, too.
     let run = concise(&folder, &["--fix", "none.ptx", "a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(read(&folder, "a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
@@ -1450,24 +1451,20 @@ fn utf16_is_named() {
 /// `--unsafe-fixes` in all.
 fn offered(stdout: &str) -> [usize; 2] {
     let number = |text: &str| -> usize {
-        text.split_once(' ')
-            .map_or(text, |(number, _)| number)
-            .trim_end_matches(',')
-            .parse()
-            .unwrap()
+        text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
     };
     let last = stdout.lines().last().unwrap_or_default();
-    let after = |mark: &str| last.split_once(mark).map(|(_, rest)| number(rest));
-    if let Some(all) = after("--fix --unsafe-fixes mends ") {
-        return [0, all];
+    let (own, more) = last.split_once(", ").unwrap_or((last, "0 more"));
+    match own.split_once(" fixable with ") {
+        Some((all, "--fix --unsafe-fixes")) => [0, number(all)],
+        Some((safe, "--fix")) => [number(safe), number(safe) + number(more)],
+        _ => [0, 0],
     }
-    let safe = after("--fix mends ").unwrap_or(0);
-    [safe, safe + after("--unsafe-fixes ").unwrap_or(0)]
 }
 
 /// The findings that a run says it has fixed.
 fn made(stdout: &str) -> usize {
-    let summary = stdout.lines().find(|line| line.contains(" mended, ")).unwrap_or("0 ");
+    let summary = stdout.lines().find(|line| line.contains(" fixed, ")).unwrap_or("0 ");
     summary.split_once(' ').unwrap().0.parse().unwrap()
 }
 
@@ -1630,7 +1627,7 @@ fn suppressions_and_fixes_that_went_wrong() {
 }
 
 #[test]
-fn files_that_cannot_be_mended_are_reported() {
+fn files_that_cannot_be_fixed_are_reported() {
     let folder = Folder::new("check-read-only");
     folder.write("a.ptx", "vadd.sat.s32.s32.s32 d, a, b;\n");
     let path = folder.0.join("a.ptx");

@@ -53,7 +53,7 @@ fn all_semantics_differ_here() {
     let all = ["--semantics", "all"];
     insta::assert_snapshot!(transcripts(&[
         &[&[SUB][..], &SUB_INPUTS, &all].concat(),
-        // C1: ptxas 13 is mended.
+        // C1: ptxas 13 has no C1.
         &[&["vadd.u32.u32.u32 d.h1, a, b, c;", "a=0x12340000", "b=0x5678", "c=0"][..], &all]
             .concat(),
     ]));
@@ -548,8 +548,8 @@ fn lower(arguments: &[&str], stdin: &str) -> Run {
 fn lowering() {
     insta::assert_snapshot!("lower_instruction", lower(&[SUB], "").transcript());
     insta::assert_snapshot!("lower_all", lower(&[SUB, "--semantics", "all"], "").transcript());
-    let mended = ["vadd.u32.u32.u32 d.h1, a, b, c", "--semantics", "all"];
-    insta::assert_snapshot!("lower_mended", lower(&mended, "").transcript());
+    let repaired = ["vadd.u32.u32.u32 d.h1, a, b, c", "--semantics", "all"];
+    insta::assert_snapshot!("lower_repaired", lower(&repaired, "").transcript());
     let errors = "vadd.u32.u32.u32 d, a, b;\nvadd.u32.u32 d, a, b;\n  vmin.s32.s32.s32 d, a, b.b1;";
     insta::assert_snapshot!("lower_errors", lower(&["-"], errors).transcript());
     insta::assert_snapshot!("lower_nothing", lower(&[], "ret;").transcript());
