@@ -129,7 +129,8 @@ pub fn main() -> ExitCode {
         stream: Stream::new(AutoStream::new(io::stdout().lock(), choice)),
         style: Style {
             color: !matches!(choice, ColorChoice::Never),
-            unicode: unicode(),
+            // Files and pipes get UTF-8.
+            unicode: supports_unicode::on(supports_unicode::Stream::Stdout),
             width: width(),
         },
     };
@@ -274,20 +275,6 @@ fn unknown_target(target: Target) -> Option<String> {
 fn trouble(message: &str) {
     // Nothing is left to do if even that fails.
     let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));
-}
-
-/// Terminals in a locale without UTF-8 get ASCII; files and pipes get UTF-8.
-fn unicode() -> bool {
-    if !io::stdout().is_terminal() {
-        return true;
-    }
-    ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .is_some_and(|value| {
-            let value = value.to_ascii_lowercase();
-            value.contains("utf-8") || value.contains("utf8")
-        })
 }
 
 /// Columns of the terminal, from COLUMNS if set, else 80; at least 40.

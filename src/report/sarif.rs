@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::Serialize;
 
 use super::json::to_writer as json;
@@ -297,6 +298,10 @@ impl<'a> Places<'a> {
     }
 }
 
+/// All but the unreserved characters of RFC 3986, and `/` of a name on Windows.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// The path as a URI, relative if the path is, byte for byte.
 pub(super) fn uri(path: &Path) -> String {
     if path == Path::new("<stdin>") {
@@ -308,20 +313,13 @@ pub(super) fn uri(path: &Path) -> String {
         // A drive has no slash of its own.
         uri.push_str(if bytes.starts_with(b"/") { "file://" } else { "file:///" });
     }
-    for &byte in bytes {
-        if char::from(byte) == MAIN_SEPARATOR {
-            uri.push('/');
-        } else if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(byte.into());
-        } else {
-            uri.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-        }
+    // A byte is a part of the name, be it UTF-8 or not.
+    for part in bytes.split(|&byte| char::from(byte) == MAIN_SEPARATOR) {
+        uri.extend(percent_encode(part, ESCAPED));
+        uri.push('/');
     }
+    uri.pop();
     uri
-}
-
-fn digit(value: u8) -> char {
-    char::from(b"0123456789ABCDEF"[usize::from(value)])
 }
 
 /// What tells findings of a file apart even when lines are added above them:
