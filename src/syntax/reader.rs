@@ -807,11 +807,11 @@ impl<'s> Declaration<'s> {
     /// A word with a dot.
     fn directive(&mut self, text: &'s str) {
         match text {
-            ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex" => {
-                // `.param .u64 .ptr .global p` is a parameter.
-                if self.space != ".param" || self.ty.is_empty() {
-                    (self.space, self.ty, self.is_vector) = (text, "", false);
-                }
+            // `.param .u64 .ptr .global p` is a parameter.
+            ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex"
+                if self.space != ".param" || self.ty.is_empty() =>
+            {
+                (self.space, self.ty, self.is_vector) = (text, "", false);
             }
             ".v2" | ".v4" | ".v8" => self.is_vector = true,
             _ if self.ty.is_empty() => self.ty = type_text(text),
