@@ -1,0 +1,287 @@
+//! Names of registers.
+
+use super::super::instruction::Checked;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::isa::{Form, RegisterType, Sources, WordRegisters, is_special_register};
+use crate::source::Span;
+use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
+use crate::video::Register;
+
+/// Whether an operand is read or written, which decides what to do instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Destination,
+    Source,
+}
+
+/// An operand that must be a 32-bit register.
+pub(super) fn word_register(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+    place: Place,
+) -> Option<Register> {
+    let written = place == Place::Destination;
+    if let Some(diagnostic) = wrong_shape(operand, written) {
+        if matches!(operand.shape, Shape::Pair { discards: true }) && written {
+            checked.documented_only(diagnostic);
+        } else {
+            checked.push(diagnostic);
+            return None;
+        }
+    }
+    let text = operand.value.text(checked.source);
+    if let Some(symbol) = checked.resolve(text) {
+        if symbol.kind.register_type() == Some(RegisterType::Word) {
+            if let SymbolKind::Register(ty) = symbol.kind {
+                let registers = &mut checked.names.registers;
+                *registers = (*registers).max(WordRegisters::from_text(ty));
+            }
+            return register(checked, operand);
+        }
+        if let (SymbolKind::Operand(OperandClass::Constant(_)), false) = (symbol.kind, written) {
+            return unknown_constant(checked, form, operand);
+        }
+        checked.push(
+            wrong_symbol(operand.value, text, symbol.kind, place)
+                .related(symbol.span, "declared here"),
+        );
+        return None;
+    }
+    let wrong = if is_special_register(text) && !checked.context.names_registers {
+        special_register(checked, operand, written)
+    } else if checked.context.is_module {
+        undeclared(checked, operand)
+    } else {
+        return register(checked, operand);
+    };
+    checked.push(wrong);
+    None
+}
+
+/// The finding on an operand that is no name of a register.
+pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnostic> {
+    let kind = |message: &str, help: &str| {
+        Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
+    };
+    Some(match operand.shape {
+        Shape::Name => return None,
+        Shape::Discard => kind("`_` is no operand here", "every source must be given"),
+        Shape::Not => kind(
+            "`!` inverts predicates only",
+            "for the complement of an integer use `not.b32` first",
+        ),
+        Shape::Pair { discards: true } if written => {
+            let end = Span::new(operand.value.end, operand.span.end);
+            kind("video instructions have no predicate output", "ptxas accepts `|_`").fix(
+                Applicability::Safe,
+                "remove it",
+                vec![Edit::remove(end)],
+            )
+        }
+        Shape::Pair { .. } => {
+            kind("video instructions have no predicate output", "write the destination alone")
+        }
+        Shape::Address if written => kind(
+            "video instructions do not write to memory",
+            "write to a register and store it afterwards: `st`",
+        ),
+        Shape::Address => kind(
+            "video instructions do not read memory",
+            "load the value into a register first: `ld`",
+        ),
+        Shape::Vector => kind(
+            "video instructions take no vectors",
+            if written {
+                "their lanes are parts of one 32-bit register; unpack with `mov.b32 {lo, hi}, d`"
+            } else {
+                "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`"
+            },
+        ),
+        Shape::Text => kind("a string is no operand here", "write a register"),
+        Shape::Constant(_) => kind("expected a register", "constants cannot stand here"),
+    })
+}
+
+/// The finding on a special register.
+pub(super) fn special_register(
+    checked: &Checked<'_, '_>,
+    operand: &RawOperand,
+    written: bool,
+) -> Diagnostic {
+    let text = operand.value.text(checked.source);
+    let whole = operand.value.to(operand.selector.unwrap_or(operand.value));
+    let name = whole.text(checked.source);
+    let help = if written {
+        "special registers are read-only".to_string()
+    } else if matches!(text, "%clock64" | "%globaltimer" | "%gridid" | "%current_graph_exec")
+        || text.ends_with("_64")
+    {
+        format!("copy its low half first: `mov.u64 t, {name}; cvt.u32.u64 r, t;`")
+    } else {
+        format!("copy it first: `mov.u32 r, {name};`")
+    };
+    let message = format!("the special register `{name}` cannot be an operand here");
+    Diagnostic::new(Code::V219, whole, message).label("expected an ordinary register").help(help)
+}
+
+/// The finding on a name that a module does not declare here.
+pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Diagnostic {
+    let text = operand.value.text(checked.source);
+    let diagnostic =
+        Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
+    let Some((span, count)) = checked.context.outside_range(text) else {
+        return diagnostic.label("no register of this name in scope").help(
+            "registers are declared before their use, as in `.reg .b32 r;`, and last to the end \
+             of their `{ }`",
+        );
+    };
+    let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let declared = match count {
+        0 => "declares none".to_string(),
+        1 => format!("declares only `{base}0`"),
+        _ => format!("declares `{base}0` to `{base}{}`", count - 1),
+    };
+    diagnostic
+        .label("outside the declared range")
+        .related(span, declared)
+        .help(format!("raise the number in `{base}<{count}>`"))
+}
+
+/// A source that the compiler of an `asm` replaces by a number: any value, as a
+/// register has.
+pub(super) fn unknown_constant(
+    checked: &mut Checked<'_, '_>,
+    form: &Form,
+    operand: &RawOperand,
+) -> Option<Register> {
+    let text = operand.value.text(checked.source);
+    if form.sources != Sources::Scalar {
+        checked.push(
+            Diagnostic::new(Code::V211, operand.span, "SIMD video instructions take no constants")
+                .label("expected a register")
+                .help(format!("pass `{text}` as `\"r\"`: the compiler moves it to a register")),
+        );
+        return None;
+    }
+    if let Some(selector) = operand.selector {
+        checked.push(
+            Diagnostic::new(Code::V210, selector, "a constant takes no selector")
+                .label("not allowed here")
+                .help(format!("pass the value of the part, or `{text}` as `\"r\"`")),
+        );
+        return None;
+    }
+    // The minus of a number is part of it; of a register it is another thing.
+    if operand.minus.is_some() {
+        return None;
+    }
+    register(checked, operand)
+}
+
+/// A declared name that is no 32-bit register.
+pub(super) fn wrong_symbol(
+    span: Span,
+    text: &str,
+    kind: SymbolKind<'_>,
+    place: Place,
+) -> Diagnostic {
+    let written = place == Place::Destination;
+    match kind {
+        SymbolKind::Register(".pred") => {
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))
+                .label("expected a 32-bit register")
+                .help(if written {
+                    "make a predicate of the result afterwards: `setp.ne.u32 p, d, 0;`"
+                } else {
+                    "make a number of the predicate first: `selp.u32 r, 1, 0, p;`"
+                })
+        }
+        SymbolKind::Register(ty) => {
+            let help = match (ty, written) {
+                (".f32", false) => {
+                    "move its bits first (`mov.b32`), or convert its value (`cvt.rzi.s32.f32`)"
+                }
+                (".f32", true) => {
+                    "move the bits afterwards (`mov.b32`), or convert the value (`cvt.rn.f32.s32`)"
+                }
+                (".b64" | ".u64" | ".s64", false) => "take its low half first: `cvt.u32.u64`",
+                (".b64" | ".u64" | ".s64", true) => "widen the result afterwards: `cvt.u64.u32`",
+                (".b16" | ".u16" | ".s16", false) => "widen it first: `cvt.u32.u16`",
+                (".b16" | ".u16" | ".s16", true) => "narrow the result afterwards: `cvt.u16.u32`",
+                (_, false) => "convert it first: `cvt`",
+                (_, true) => "convert the result afterwards: `cvt`",
+            };
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a `{ty}` register"))
+                .label("expected `.b32`, `.u32` or `.s32`")
+                .help(help)
+        }
+        SymbolKind::Vector => {
+            Diagnostic::new(Code::V215, span, format!("`{text}` is a vector register"))
+                .label("expected a 32-bit register")
+                .help("name one element of it through `mov.b32`")
+        }
+        SymbolKind::Variable(space) => Diagnostic::new(
+            Code::V214,
+            span,
+            format!("`{text}` is a `{space}` variable, not a register"),
+        )
+        .label("expected a register")
+        .help(if written {
+            format!("store the result afterwards: `st{space}.u32`")
+        } else {
+            format!("load its value first: `ld{space}.u32`")
+        }),
+        SymbolKind::Function => {
+            Diagnostic::new(Code::V214, span, format!("`{text}` is a function"))
+                .label("expected a register")
+        }
+        SymbolKind::Operand(class) => wrong_operand(span, text, class),
+        SymbolKind::Label => Diagnostic::new(Code::V214, span, format!("`{text}` is a label"))
+            .label("expected a register"),
+    }
+}
+
+/// An operand of inline assembly with the wrong constraint.
+pub(super) fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> Diagnostic {
+    match class {
+        OperandClass::Constant(constraint) => Diagnostic::new(
+            Code::V211,
+            span,
+            format!("`{text}` is a constant (`\"{constraint}\"`), and this is the destination"),
+        )
+        .label("a constant cannot be written to"),
+        OperandClass::Register(ty, constraint) => {
+            let help = match ty {
+                ".b16" => "pass a 32-bit value as `\"r\"`: `.h0` or `.b0` on it takes its low part",
+                ".b64" => "pass a 32-bit value as `\"r\"`, such as one half of it",
+                _ => "pass its bits as `\"r\"`, as `__float_as_uint` gives them",
+            };
+            Diagnostic::new(
+                Code::V215,
+                span,
+                format!("`{text}` is a `{ty}` register (`\"{constraint}\"`)"),
+            )
+            .label("expected 32 bits: `\"r\"`")
+            .help(help)
+        }
+    }
+}
+
+pub(super) fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Register> {
+    let text = operand.value.text(checked.source);
+    let register = Register::new(text);
+    if register.is_none() {
+        checked.push(
+            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is no register"))
+                .label("expected a register"),
+        );
+    }
+    register
+}
+
+pub(super) fn is_special(checked: &Checked<'_, '_>, name: &str) -> bool {
+    is_special_register(name)
+        && !checked.context.names_registers
+        && checked.context.resolve(name).is_none()
+}

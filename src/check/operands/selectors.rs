@@ -1,0 +1,152 @@
+//! Selectors and masks.
+
+use super::super::instruction::Checked;
+use super::registers::is_special;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::isa::{Destination, LaneWidth, Mask, Part, Sources};
+use crate::source::Span;
+use crate::syntax::{RawOperand, Shape};
+use crate::video;
+
+/// Whether a selector on the operand is worth a finding of its own. On a
+/// special register it is part of the name: `%tid.x`.
+pub(super) fn takes_selector(checked: &Checked<'_, '_>, operand: &RawOperand) -> bool {
+    matches!(operand.shape, Shape::Name) && !is_special(checked, operand.value.text(checked.source))
+}
+
+pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Span) {
+    let text = selector.text(checked.source);
+    if Mask::from_text(width, text).is_some() {
+        return;
+    }
+    let what = if width == LaneWidth::Halves { "half-words" } else { "bytes" };
+    let digits = text[1..]
+        .strip_prefix(width.letter())
+        .filter(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()));
+    let Some(digits) = digits else {
+        let diagnostic = Diagnostic::new(
+            if known_selector(text) { Code::V205 } else { Code::V206 },
+            selector,
+            format!("`{text}` is not a mask of {what}"),
+        )
+        .label("expected a mask")
+        .help(masks(width));
+        checked.push(diagnostic);
+        return;
+    };
+    let exists = digits.bytes().all(|digit| usize::from(digit - b'0') < width.lanes());
+    let label = if exists {
+        "each lane at most once, highest first".to_string()
+    } else {
+        format!("lanes are 0 to {}", width.lanes() - 1)
+    };
+    let mut diagnostic =
+        Diagnostic::new(Code::V209, selector, format!("`{text}` is not a mask of {what}"))
+            .label(label)
+            .help(masks(width));
+    // The same lanes, each once and in order.
+    let bits = digits
+        .bytes()
+        .map(|digit| u32::from(digit - b'0'))
+        .filter(|&lane| (lane as usize) < width.lanes())
+        .fold(0, |bits, lane| bits | 1 << lane);
+    if let (Some(meant), true) = (Mask::new(width, bits), exists) {
+        diagnostic = diagnostic.help(format!("the mask of these lanes is `{meant}`")).fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(selector, meant.to_string())],
+        );
+    } else if digits.len() == width.lanes() {
+        diagnostic = diagnostic.help(
+            "a mask says which lanes of the destination are written; lane selectors stand on sources",
+        );
+    }
+    checked.push(diagnostic);
+}
+
+pub(super) fn masks(width: LaneWidth) -> String {
+    if width == LaneWidth::Halves {
+        "masks are `.h0`, `.h1` and `.h10`".into()
+    } else {
+        "a mask has each of 3, 2, 1, 0 at most once, highest first, as in `.b310`".into()
+    }
+}
+
+/// Whether it is a selector or mask of some video instruction.
+pub(super) fn known_selector(text: &str) -> bool {
+    Part::from_text(text).is_some()
+        || Sources::Lanes(LaneWidth::Halves).accepts(text)
+        || Sources::Lanes(LaneWidth::Bytes).accepts(text)
+        || Destination::Mask(LaneWidth::Bytes).accepts(text)
+}
+
+/// A selector that is none of this kind of source (or scalar destination).
+pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Sources) {
+    let text = selector.text(checked.source);
+    let (code, message) = if known_selector(text) {
+        let kind = match sources {
+            Sources::Scalar => "a scalar instruction",
+            Sources::Lanes(LaneWidth::Halves) => "a two-way SIMD instruction",
+            Sources::Lanes(LaneWidth::Bytes) => "a four-way SIMD instruction",
+        };
+        (Code::V205, format!("`{text}` is not a selector of {kind}"))
+    } else {
+        (Code::V206, format!("`{text}` is not a selector"))
+    };
+    let mut help = format!("selectors here are {}", video::selector_choices(sources));
+    let mut fix = None;
+    if let Some(meant) = meant_selector(text, sources) {
+        help = format!("did you mean `{meant}`? {help}");
+        fix = Some(meant);
+    }
+    let mut diagnostic =
+        Diagnostic::new(code, selector, message).label("wrong selector").help(help);
+    if sources == Sources::Scalar && matches!(text, ".h10" | ".b3210") {
+        diagnostic = diagnostic.help("without a selector the whole word is taken").fix(
+            Applicability::Unsafe,
+            "remove it",
+            vec![Edit::remove(selector)],
+        );
+    }
+    if let Some(meant) = fix {
+        diagnostic = diagnostic.fix(
+            Applicability::Unsafe,
+            format!("write `{meant}`"),
+            vec![Edit::replace(selector, meant)],
+        );
+    }
+    checked.push(diagnostic);
+}
+
+/// What a wrong selector may have been meant to be.
+pub(super) fn meant_selector(text: &str, sources: Sources) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let valid = |text: &str| sources.accepts(text);
+    if valid(&lower) {
+        return Some(lower);
+    }
+    let part = lower.len() == 3;
+    match (sources, lower.as_str()) {
+        // Counted from one.
+        (Sources::Scalar, ".b4") => Some(".b3".into()),
+        (Sources::Scalar, ".h2") => Some(".h1".into()),
+        // The register's own lanes, in the other width.
+        (Sources::Lanes(LaneWidth::Halves), ".b3210") => Some(".h10".into()),
+        (Sources::Lanes(LaneWidth::Halves), ".b7654") => Some(".h32".into()),
+        (Sources::Lanes(LaneWidth::Bytes), ".h10") => Some(".b3210".into()),
+        (Sources::Lanes(LaneWidth::Bytes), ".h32") => Some(".b7654".into()),
+        // One digit for all lanes.
+        (Sources::Lanes(LaneWidth::Halves), text) if part => {
+            Some(format!("{text}{}", &text[2..])).filter(|text| valid(text))
+        }
+        (Sources::Lanes(LaneWidth::Bytes), text) if part => {
+            Some(format!("{text}{}", text[2..].repeat(3))).filter(|text| valid(text))
+        }
+        _ => None,
+    }
+}
+
+/// Whether ptxas ignores a selector on `d` and `c` of scalar instructions.
+pub(crate) fn is_ignored(text: &str) -> bool {
+    matches!(text, ".b01" | ".b12" | ".b23")
+}
