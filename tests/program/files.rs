@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::support::program::{Folder, ROOT, start, vptx_in};
+use rustix::process::{Pid, Signal, kill_process};
 
 const UGLY: &str = "{ret ;}";
 const NEAT: &str = "{\n    ret;\n}\n";
@@ -371,8 +372,9 @@ fn all_names_of_a_file_see_what_is_written() {
 
 // Signals.
 
-fn send(signal: &str, child: &Child) {
-    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+fn send(signal: Signal, child: &Child) {
+    // It may have ended.
+    let _ = kill_process(Pid::from_child(child), signal);
 }
 
 #[test]
@@ -380,9 +382,9 @@ fn signals_leave_no_temporary_files() {
     let folder = Folder::new("files-signal");
     let path = folder.0.join("a.ptx");
     let text = long();
-    for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
+    for signal in [Signal::INT, Signal::TERM] {
         // It may be done before the signal comes.
-        let mut tries = 0..20;
+        let mut tries = 0..100;
         loop {
             assert!(tries.next().is_some(), "the signal always came late");
             fs::write(&path, &text).unwrap();
@@ -391,7 +393,7 @@ fn signals_leave_no_temporary_files() {
             send(signal, &child);
             let status = child.wait().unwrap();
             assert_eq!(names(&folder.0), ["a.ptx"], "{status:?}");
-            if status.signal() == Some(number) {
+            if status.signal() == Some(signal.as_raw()) {
                 break;
             }
             assert_eq!(status.code(), Some(0));
