@@ -46,7 +46,7 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
         for &code in Code::ALL {
             let count = |of: &[Diagnostic]| of.iter().filter(|found| found.code == code).count();
             let gone = count(&done.left).saturating_sub(count(&left));
-            done.mended.extend(std::iter::repeat_n(code, gone));
+            done.fixed_codes.extend(std::iter::repeat_n(code, gone));
         }
         done.rounds.push(edits);
         (done.text, done.left, done.statements) = (text, left, statements);

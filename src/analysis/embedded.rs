@@ -252,7 +252,7 @@ impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
             Diagnostic::new(Code::V703, span, message)
                 .label("the compiler relies on its old value")
                 .related(declared, "declared here")
-                .help("move it to the outputs, as `\"+r\"` if it is read, too")
+                .help("move it to the outputs, as `\"+r\"` if it is also read")
         });
     }
 }

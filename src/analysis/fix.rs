@@ -24,8 +24,8 @@ pub struct Fixed {
     /// The edits of each round, on the text that the round before left; those of
     /// one are in order and do not overlap.
     pub rounds: Vec<Vec<Edit>>,
-    /// The code of each finding that was mended, in the order of mending.
-    pub mended: Vec<Code>,
+    /// The code of each fixed finding, in the order in which they were fixed.
+    pub fixed_codes: Vec<Code>,
     /// What is left to report.
     pub left: Vec<Diagnostic>,
     /// How many statements are, or were meant to be, video instructions.
@@ -37,7 +37,7 @@ impl Fixed {
     pub(crate) fn unmade(source: &str, options: &CheckOptions) -> Fixed {
         let (statements, left) = check_counted(source, options);
         let text = source.to_string();
-        Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements }
+        Fixed { text, rounds: Vec::new(), fixed_codes: Vec::new(), left, statements }
     }
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn offers(source: &str, options: &CheckOptions, found: &[Diagnostic])
         return [0, 0];
     }
     let (text, left) = (source.to_string(), found.to_vec());
-    let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+    let start = Fixed { text, rounds: Vec::new(), fixed_codes: Vec::new(), left, statements: 0 };
     let mut fixer = Fixer::new(start, options);
     fixer.run(Applicability::Safe);
-    let safe = fixer.fixed.mended.len();
+    let safe = fixer.fixed.fixed_codes.len();
     fixer.run(Applicability::Unsafe);
-    [safe, fixer.fixed.mended.len() - safe]
+    [safe, fixer.fixed.fixed_codes.len() - safe]
 }
 
 /// The fix that a tool may make, if there is no doubt which: a safe one, or with
@@ -170,14 +170,14 @@ impl<'o> Fixer<'o> {
                 rejected.extend(worse);
                 continue;
             }
-            let mended: Vec<Code> = batch.iter().map(|choice| choice.diagnostic.code).collect();
+            let codes: Vec<Code> = batch.iter().map(|choice| choice.diagnostic.code).collect();
             let guesses: Vec<Guess> = batch.iter().filter_map(Guess::of).collect();
             self.guesses.extend(guesses);
             self.guesses.sort_by_key(|guess| guess.zone);
             for guess in &mut self.guesses {
                 guess.zone = shift.span(guess.zone);
             }
-            self.fixed.mended.extend(mended);
+            self.fixed.fixed_codes.extend(codes);
             self.fixed.rounds.push(edits);
             (self.fixed.text, self.fixed.left) = (text, left);
             self.fixed.statements = statements;
@@ -388,7 +388,7 @@ mod tests {
             let options = CheckOptions::default().with_language(Language::Cuda);
             let done = fix(&source, &options, Applicability::Safe);
             assert_eq!((done.left.len(), done.rounds.len()), (0, 1));
-            assert_eq!(done.mended.len(), count);
+            assert_eq!(done.fixed_codes.len(), count);
         }
     }
 
@@ -410,7 +410,7 @@ mod tests {
         assert!(!replaced.contains("vmin2"), "{replaced}");
         for guessed in ["vmni2.s32.s32.s32 d, a, b, c;", "vmin2.s32.s32.s32 d, a, b c;"] {
             let done = fix(guessed, &options, Applicability::Unsafe);
-            assert_eq!((done.text.as_str(), done.mended.len()), (legal, 1));
+            assert_eq!((done.text.as_str(), done.fixed_codes.len()), (legal, 1));
         }
         // What is still an error goes on, but not where another instruction was meant.
         let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
@@ -429,7 +429,8 @@ mod tests {
         };
         let left = vec![finding(0, 4), finding(2, 6), finding(4, 8), finding(5, 8), finding(9, 9)];
         let text = "abcdefghij".to_string();
-        let start = Fixed { text, rounds: Vec::new(), mended: Vec::new(), left, statements: 0 };
+        let start =
+            Fixed { text, rounds: Vec::new(), fixed_codes: Vec::new(), left, statements: 0 };
         let options = CheckOptions::default();
         let fixer = Fixer::new(start, &options);
         let batch = fixer.batch(Applicability::Safe, &HashSet::new());
@@ -460,7 +461,7 @@ mod tests {
         let done = fixed(text, Applicability::Unsafe);
         // `.clamp` or `.wrap`: nobody knows.
         assert_eq!(done.text, "vadd4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;");
-        assert_eq!(done.mended, [Code::V101]);
+        assert_eq!(done.fixed_codes, [Code::V101]);
         assert_eq!(done.left.len(), 1);
     }
 }

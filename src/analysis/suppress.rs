@@ -281,10 +281,10 @@ impl Suppression {
         let all = self.entries.iter().find(|entry| !named(entry))?;
         let verb = if self.file { "ignore-file" } else { "ignore" };
         let span = if all.selector.is_some() { all.span } else { self.verb };
-        let message = "this suppresses every rule, also those that nobody had in mind";
+        let message = "this suppresses every rule, even those you did not think of";
         Some(
             Diagnostic::new(Code::V803, span, message)
-                .label("no rule in particular")
+                .label("names no rule")
                 .help(format!("name the rules: `vptx: {verb}[V501] reason`")),
         )
     }
@@ -328,7 +328,7 @@ impl Suppression {
         let mut diagnostic =
             Diagnostic::new(Code::V801, first.span, message).label("suppresses nothing");
         for other in &unused[1..] {
-            diagnostic = diagnostic.related(other.span, "nor does this");
+            diagnostic = diagnostic.related(other.span, "neither does this");
         }
         Some(diagnostic.fix(Applicability::Safe, "remove it", edits))
     }

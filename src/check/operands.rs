@@ -449,7 +449,7 @@ fn name(
     };
     let wrong = match operand.shape {
         Shape::Name => None,
-        Shape::Discard => Some(kind("`_` is no operand here", "every source must be given")),
+        Shape::Discard => Some(kind("`_` cannot be an operand here", "name every source")),
         Shape::Not => Some(kind(
             "`!` inverts predicates only",
             "for the complement of an integer use `not.b32` first",
@@ -484,7 +484,7 @@ fn name(
                 "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`"
             },
         )),
-        Shape::Text => Some(kind("a string is no operand here", "write a register")),
+        Shape::Text => Some(kind("a string cannot be an operand here", "write a register")),
         Shape::Constant(_) => Some(kind("expected a register", "constants cannot stand here")),
     };
     if let Some(diagnostic) = wrong {
@@ -549,8 +549,8 @@ fn name(
                     .help(format!("raise the number in `{base}<{count}>`"))
             }
             None => diagnostic.label("no register of this name in scope").help(
-                "registers are declared before their use, as in `.reg .b32 r;`, \
-                 and last to the end of their `{ }`",
+                "declare registers before they are used, as in `.reg .b32 r;`; \
+                 a declaration holds to the end of its `{ }`",
             ),
         });
         return None;
@@ -597,9 +597,9 @@ fn wrong_symbol(span: Span, text: &str, kind: SymbolKind<'_>, place: Place) -> D
             Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))
                 .label("expected a 32-bit register")
                 .help(if written {
-                    "make a predicate of the result afterwards: `setp.ne.u32 p, d, 0;`"
+                    "turn the result into a predicate afterwards: `setp.ne.u32 p, d, 0;`"
                 } else {
-                    "make a number of the predicate first: `selp.u32 r, 1, 0, p;`"
+                    "turn the predicate into a number first: `selp.u32 r, 1, 0, p;`"
                 })
         }
         SymbolKind::Register(ty) => {
@@ -624,7 +624,7 @@ fn wrong_symbol(span: Span, text: &str, kind: SymbolKind<'_>, place: Place) -> D
         SymbolKind::Vector => {
             Diagnostic::new(Code::V215, span, format!("`{text}` is a vector register"))
                 .label("expected a 32-bit register")
-                .help("name one element of it through `mov.b32`")
+                .help("use `mov.b32` to reach one of its elements")
         }
         SymbolKind::Variable(space) => Diagnostic::new(
             Code::V214,
@@ -678,7 +678,7 @@ fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> Option<Regis
     let register = Register::new(text);
     if register.is_none() {
         checked.push(
-            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is no register"))
+            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is not a register"))
                 .label("expected a register"),
         );
     }
@@ -731,7 +731,9 @@ pub(super) fn negation(
         if cancels {
             checked.documented_only(
                 diagnostic
-                    .help("ptxas accepts two that cancel, the manual has none: remove both")
+                    .help(
+                        "the manual has no minus here; ptxas accepts two that cancel: remove both",
+                    )
                     .fix(Applicability::Safe, "remove both", remove(&spans)),
             );
         } else {
@@ -801,7 +803,7 @@ fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Span) {
         );
     } else if digits.len() == width.lanes() {
         diagnostic = diagnostic.help(
-            "a mask says which lanes of the destination are written; lane selectors stand on sources",
+            "a mask says which lanes of the destination are written; lane selectors belong on sources",
         );
     }
     checked.push(diagnostic);
@@ -845,7 +847,7 @@ fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Source
     let mut diagnostic =
         Diagnostic::new(code, selector, message).label("wrong selector").help(help);
     if sources == Sources::Scalar && matches!(text, ".h10" | ".b3210") {
-        diagnostic = diagnostic.help("without a selector the whole word is taken").fix(
+        diagnostic = diagnostic.help("without a selector, the whole word is used").fix(
             Applicability::Unsafe,
             "remove it",
             vec![Edit::remove(selector)],

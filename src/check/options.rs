@@ -19,7 +19,7 @@ pub enum Dialect {
 
 /// A name that no dialect has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no dialect: `documented` or `ptxas`")]
+#[error("`{0}` is not a dialect: write `documented` or `ptxas`")]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {

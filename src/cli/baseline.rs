@@ -60,11 +60,11 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, Str
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
     };
-    let anew = "remove it, and write another with `--update-baseline`";
+    let anew = "remove it, and write a new one with `--update-baseline`";
     let Written { version, findings } = serde_json::from_str(&text)
-        .map_err(|_| format!("`{name}` is no baseline of vptx: {anew}"))?;
+        .map_err(|_| format!("`{name}` is not a baseline of vptx: {anew}"))?;
     if version != VERSION {
-        return Err(format!("`{name}` is of version {version}, not {VERSION}: {anew}"));
+        return Err(format!("`{name}` has version {version}, not {VERSION}: {anew}"));
     }
     let mut known = Known::new();
     for Finding { path, code, line, count } in findings {
@@ -105,7 +105,7 @@ impl Baseline {
         let known = match read_known(file, access)? {
             Some((known, _)) => known,
             None if update => Known::new(),
-            None => return Err(format!("there is no `{name}`: `--update-baseline` makes it")),
+            None => return Err(format!("there is no `{name}`: `--update-baseline` creates it")),
         };
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))
@@ -201,7 +201,7 @@ impl Baseline {
         match fs::canonicalize(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(&self.file).is_ok() {
-                    return Err(io::Error::other("it is a link to a file that is not there"));
+                    return Err(io::Error::other("it is a link to a file that does not exist"));
                 }
                 Ok(self.folder.join(self.file.file_name().unwrap_or_default()))
             }

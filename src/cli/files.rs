@@ -312,7 +312,7 @@ pub(super) fn read_bounded(
 pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
-        return Err(io::Error::other("it is larger than 4 GiB, the most that is read"));
+        return Err(io::Error::other("it is larger than the limit of 4 GiB"));
     };
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not in UTF-8");
     Ok((String::from_utf8(bytes).map_err(not_text)?, Stamp::of(&data)))

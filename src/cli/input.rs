@@ -72,7 +72,7 @@ impl Input {
 }
 
 fn too_large(name: &str) -> String {
-    format!("`{name}` is larger than 4 GiB, the most that is read")
+    format!("`{name}` is larger than the limit of 4 GiB")
 }
 
 /// What a file holds.
@@ -205,7 +205,7 @@ pub(super) fn expand(
         for file in lock(&blocked).drain(..) {
             is_blocked = true;
             let file = visible_path(&file);
-            trouble(format!("`{file}` is not a regular file: its folder is not walked"));
+            trouble(format!("`{file}` is not a regular file: its folder is not searched"));
         }
         if inputs.len() == before && !is_blocked {
             trouble(format!("no files to read in `{}`", visible_path(argument)));
@@ -247,9 +247,11 @@ fn unwalkable(error: &ignore::Error) -> String {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),
         ignore::Error::WithPath { path, err } => match err.io_error() {
             Some(error) => format!("cannot read `{}`: {}", visible_path(path), reason(error)),
-            None => format!("cannot walk `{}`: {}", visible_path(path), visible(&err.to_string())),
+            None => {
+                format!("cannot search `{}`: {}", visible_path(path), visible(&err.to_string()))
+            }
         },
-        _ => format!("cannot walk: {}", visible(&error.to_string())),
+        _ => format!("cannot search: {}", visible(&error.to_string())),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::check::Language;
 pub(super) enum LanguageName {
     /// PTX, whole modules or bare statements
     Ptx,
-    /// CUDA, C++, C or OpenCL, of which the PTX in `asm` is read
+    /// CUDA, C++, C or OpenCL; the PTX in `asm` statements is read
     Cuda,
 }
 
@@ -40,7 +40,7 @@ impl FromStr for LanguageName {
         match text {
             "ptx" => Ok(LanguageName::Ptx),
             "cuda" => Ok(LanguageName::Cuda),
-            _ => Err(format!("`{text}` is no language: `ptx` or `cuda`")),
+            _ => Err(format!("`{text}` is not a language: write `ptx` or `cuda`")),
         }
     }
 }
@@ -60,7 +60,7 @@ impl Extension {
     pub(super) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
-            return Err(format!("`{ending}` is no ending of a name; one looks like `inc`"));
+            return Err(format!("`{ending}` is not the ending of a name; write one such as `inc`"));
         }
         Ok(Extension { ending: format!(".{}", name.to_ascii_lowercase()), language })
     }
@@ -146,7 +146,7 @@ impl Kind {
 
     /// The language of a text, or a sentence that says why it is not known.
     pub(super) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
-        let way_out = "say what it is by --language";
+        let way_out = "name its language with --language";
         self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
     }
 
@@ -155,9 +155,9 @@ impl Kind {
         match self.guess(text) {
             Some(Language::Ptx) => Ok(()),
             Some(Language::Cuda) => Err(format!(
-                "`{name}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)"
+                "`{name}` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)"
             )),
-            None => Err(format!("{}; if it is PTX, say so by --language ptx", self.unread(name))),
+            None => Err(format!("{}; if it is PTX, add --language ptx", self.unread(name))),
         }
     }
 
@@ -175,7 +175,7 @@ impl Kind {
     fn unread(self, name: &str) -> String {
         let why = match self {
             Kind::Unnamed => "nothing in it looks like PTX",
-            _ => "it is not named as PTX, and does not start with `.version`",
+            _ => "its name is not that of a PTX file, and it does not start with `.version`",
         };
         format!("`{name}` is not read: {why}")
     }

@@ -48,11 +48,11 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
 
-    /// When to use colours; NO_COLOR and CLICOLOR are heeded
+    /// When to use colours; NO_COLOR and CLICOLOR are respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     color: Color,
 
-    /// The same as the command's own --quiet: no summaries
+    /// Print no summaries, like the --quiet of each command
     #[arg(long, short)]
     quiet: bool,
 }
@@ -61,19 +61,19 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Find wrong and doubtful video instructions in PTX
+    /// Find errors and doubtful code in the video instructions of PTX
     Check(check::Arguments),
     /// Format PTX without changing its meaning
     Fmt(format::Arguments),
-    /// Compute what an instruction gives for some inputs
+    /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),
-    /// Turn video instructions into programs of simple steps
+    /// Turn video instructions into ordinary PTX or programs of simple steps
     Lower(lower::Arguments),
-    /// Tell about a finding's code or an instruction
+    /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// The shell to write the script for
         shell: clap_complete::Shell,
     },
     /// Print a manual page, in roff
@@ -97,10 +97,10 @@ impl Command {
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Color {
-    /// On a terminal
+    /// Only on a terminal
     #[default]
     Auto,
-    /// Even into a file
+    /// Also in files and pipes
     Always,
     /// Not at all
     Never,
@@ -265,7 +265,7 @@ fn errors_only() -> CheckOptions {
 fn unknown_target(target: Target) -> Option<String> {
     let nearest = target.nearest_known();
     let text =
-        || format!("there is no target `{target}` that is known; the nearest is `{nearest}`");
+        || format!("target `{target}` is not known; the nearest known target is `{nearest}`");
     (!target.is_known()).then(text)
 }
 

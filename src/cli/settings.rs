@@ -153,7 +153,7 @@ impl FromStr for Denied {
             return Ok(Denied::Warnings);
         }
         let rules = text.parse().map(Denied::Rules);
-        rules.map_err(|error: String| format!("{error}; `warnings` are all of these"))
+        rules.map_err(|error: String| format!("{error}; `warnings` stands for all warnings"))
     }
 }
 
@@ -189,7 +189,7 @@ fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>
     match Written::deserialize(deserializer)? {
         Written::One(text) => target(&text).map(|one| Some(Targets::One(one))),
         Written::All(texts) if texts.is_empty() => {
-            Err(de::Error::custom("`target` names none: remove it, or name some"))
+            Err(de::Error::custom("`target` is an empty list: remove it, or name a target"))
         }
         Written::All(texts) => {
             texts.iter().map(target).collect::<Result<_, _>>().map(|all| Some(Targets::All(all)))
@@ -420,13 +420,13 @@ fn read(file: &Path, access: Access) -> Found {
     };
     let count = check.exclude.len() + check.per_path.iter().map(|it| it.paths.len()).sum::<usize>();
     if count > MAX_PATTERNS {
-        let most = format!("at most {MAX_PATTERNS} are taken");
+        let most = format!("at most {MAX_PATTERNS} are allowed");
         return Err(wrong(format!("{count} patterns of paths: {most}; name folders, not files")));
     }
     let mut per_path = Vec::with_capacity(check.per_path.len());
     for part in check.per_path {
         if part.paths.is_empty() {
-            return Err(wrong("check.per-path: `paths` says for which files".into()));
+            return Err(wrong("check.per-path: `paths` must name the files".into()));
         }
         let choices = Choices {
             dialect: part.dialect,

@@ -15,16 +15,16 @@ use super::settings::matches;
 
 #[derive(Debug, Args)]
 pub(super) struct WalkArguments {
-    /// Read no such files in directories: as in .gitignore, from the current
-    /// directory on; may be repeated
+    /// Skip such files in directories; the pattern is that of .gitignore, relative
+    /// to the current directory; may be repeated
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
 
-    /// Read in directories what .gitignore, .ignore and the like exclude, too
+    /// In directories, also read files that .gitignore, .ignore and the like exclude
     #[arg(long)]
     no_ignore: bool,
 
-    /// Work with this many threads [default: one for each core]
+    /// Use this many threads [default: one for each core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -50,7 +50,7 @@ impl WalkArguments {
             let mut builder = GitignoreBuilder::new(here);
             for line in &lines {
                 if line.starts_with("../") {
-                    let why = "it leads out of the current directory";
+                    let why = "it is outside the current directory";
                     return Err(format!("--exclude: `{line}` excludes nothing: {why}"));
                 }
                 builder.add_line(None, line).map_err(|error| wrong(&error))?;

@@ -36,7 +36,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let block = memo.block(place.statement, instruction, &sequence);
     let mut help = format!("an equivalent:\n{}", shown(&block));
     if !same {
-        help += "\nas ptxas 13 computes it; the manual or older ptxas mean something else";
+        help += "\nit computes the result of ptxas 13; the manual or older ptxas differ";
     }
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let edits = vec![Edit::replace(place.statement, block)];

@@ -30,9 +30,9 @@ pub enum Format {
     /// Source excerpts with labels and help
     #[default]
     Human,
-    /// One line each: place, severity, code and message
+    /// One line a finding: place, severity, code and message
     Concise,
-    /// One JSON object a line each
+    /// One JSON object for each finding, on a line of its own
     Json,
     /// One SARIF 2.1.0 document, for code scanning
     Sarif,

@@ -435,7 +435,7 @@ fn what_is_found_can_be_suppressed() {
             assert!(again.iter().all(|it| it.statement.is_none()), "{code}: {again:?}");
             assert_eq!(left(&before), left(&again), "{code}\n{}", done.text);
             written += before.len() - again.len();
-            assert_eq!(done.mended.len(), before.len() - again.len(), "{code}");
+            assert_eq!(done.fixed_codes.len(), before.len() - again.len(), "{code}");
             let twice = add_ignores(&done.text, &options);
             assert_eq!(twice.text, done.text, "{code}");
         }

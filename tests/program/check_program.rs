@@ -222,7 +222,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     assert!(!fixed(&["k.cu"]).0.contains("min.u16x2"));
     folder.write("vptx.toml", "[check]\ntarget = []\n");
     let none = vptx_in(&folder.0, &["check", "k.cu"], b"");
-    assert!(none.status == 2 && none.stderr.contains("names none"), "{}", none.stderr);
+    assert!(none.status == 2 && none.stderr.contains("is an empty list"), "{}", none.stderr);
     folder.write("vptx.toml", "");
     folder.write("k.cu", source);
     let old = concise(&folder, &["--target", "sm_90,sm_20,sm_75"]);
@@ -260,11 +260,11 @@ fn warnings_are_denied() {
         assert_eq!(concise(&folder, &arguments[..3]).status, status, "{file}");
         assert_eq!(concise(&folder, &arguments).status, denied, "{file}");
     }
-    // What is mended need not be denied.
+    // A fixed finding need not be denied.
     assert_eq!(concise(&folder, &["loose.ptx", "--deny", "warnings", "--fix"]).status, 0);
     let run = concise(&folder, &["--deny", "notes"]);
     assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("`warnings` are all of these"), "{}", run.stderr);
+    assert!(run.stderr.contains("`warnings` stands for all warnings"), "{}", run.stderr);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn findings_and_a_summary() {
        ╭─[a.ptx:1:5]
      1 │ vadd.u32.u32 d, a, b;
        ·     ────┬───
-       ·         ╰── expected those of d, a and b
+       ·         ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -356,7 +356,7 @@ fn findings_and_a_summary() {
        ╭─[k.cu:6:14]
      6 │         "vadd.u32.u32 %0, %1, %2;\n\t"
        ·              ────┬───
-       ·                  ╰── expected those of d, a and b
+       ·                  ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -371,11 +371,11 @@ fn findings_and_a_summary() {
       help: it has 3 operands, numbered from 0; outputs come first
 
     3 errors and 2 warnings in 5 video instructions of 2 files
-    --fix mends 2
+    --fix fixes 2
     -- stderr --
     "#);
     let quiet = vptx_in(&folder.0, &["check", "--quiet"], b"");
-    let summary = "3 errors and 2 warnings in 5 video instructions of 2 files\n--fix mends 2\n";
+    let summary = "3 errors and 2 warnings in 5 video instructions of 2 files\n--fix fixes 2\n";
     assert_eq!(run.stdout, format!("{}{summary}", quiet.stdout));
     assert_eq!((quiet.status, quiet.stderr.as_str()), (1, ""));
 }
@@ -424,7 +424,7 @@ fn formats_report_the_same_findings() {
     k.cu:6:14: error[V104]: `vadd` needs 3 types, found 2
     k.cu:8:35: error[V701]: the `asm` has no operand `%3`
     loose.ptx:1:27: warning[V403]: the third source is ignored without secondary operation or destination selector
-    plain.ptx:1:20: note[V408]: `.h10` is what holds without it
+    plain.ptx:1:20: note[V408]: `.h10` is the default
     ");
     insta::assert_snapshot!(report("github"), @r"
     ::error file=bad.ptx,line=1,endLine=1,col=5,endColumn=13,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
@@ -433,7 +433,7 @@ fn formats_report_the_same_findings() {
     ::error file=k.cu,line=6,endLine=6,col=14,endColumn=22,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
     ::error file=k.cu,line=8,endLine=8,col=35,endColumn=37,title=V701 missing-asm-operand::the `asm` has no operand `%253`%0Ait has 3 operands, numbered from 0; outputs come first
     ::warning file=loose.ptx,line=1,endLine=1,col=27,endColumn=28,title=V403 ignored-third-operand::the third source is ignored without secondary operation or destination selector%0Aremove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `d`
-    ::notice file=plain.ptx,line=1,endLine=1,col=20,endColumn=24,title=V408 explicit-default::`.h10` is what holds without it
+    ::notice file=plain.ptx,line=1,endLine=1,col=20,endColumn=24,title=V408 explicit-default::`.h10` is the default
     ");
     insta::assert_snapshot!(report("junit"), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
@@ -474,7 +474,7 @@ fn formats_report_the_same_findings() {
     </testsuite>
     <testsuite name="plain.ptx" tests="1" failures="0" errors="0" skipped="0">
       <testcase name="V408 explicit-default 1:20" classname="plain.ptx">
-        <system-out>plain.ptx:1:20: note[V408]: `.h10` is what holds without it</system-out>
+        <system-out>plain.ptx:1:20: note[V408]: `.h10` is the default</system-out>
       </testcase>
     </testsuite>
     </testsuites>
@@ -516,7 +516,7 @@ fn statistics() {
     1  V501  result-differs
     1  V701  missing-asm-operand
     3 errors and 3 warnings in 7 video instructions of 5 files
-    --fix mends 2
+    --fix fixes 2
     -- stderr --
     ");
     let quiet = vptx_in(&folder.0, &["check", "--statistics", "-q", "differs.ptx"], b"");
@@ -626,7 +626,7 @@ fn safe_fixes_are_made() {
        ╭─[bad.ptx:1:5]
      1 │ vadd.u32.u32 d, a, b;
        ·     ────┬───
-       ·         ╰── expected those of d, a and b
+       ·         ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -636,7 +636,7 @@ fn safe_fixes_are_made() {
        ╭─[k.cu:6:14]
      6 │         "vadd.u32.u32 %0, %1, %2;\n\t"
        ·              ────┬───
-       ·                  ╰── expected those of d, a and b
+       ·                  ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -653,9 +653,9 @@ fn safe_fixes_are_made() {
 
     -- stderr --
     "#);
-    let mended = "vadd.s32.s32.s32 d, a, b;\n";
-    assert_eq!(read(&folder, "loose.ptx"), mended);
-    assert_eq!(read(&folder, "wide.ptx"), format!("{WIDE}{mended}"));
+    let fixed = "vadd.s32.s32.s32 d, a, b;\n";
+    assert_eq!(read(&folder, "loose.ptx"), fixed);
+    assert_eq!(read(&folder, "wide.ptx"), format!("{WIDE}{fixed}"));
     assert_eq!(read(&folder, "plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
     assert_eq!(read(&folder, "k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
     assert_eq!(read(&folder, "bad.ptx"), BAD);
@@ -672,16 +672,16 @@ fn unsafe_fixes_are_made_if_asked_for() {
     let alone = concise(&folder, &["--unsafe-fixes"]);
     assert_eq!(
         (alone.status, alone.stdout.as_str(), alone.stderr.as_str()),
-        (2, "", "vptx: --unsafe-fixes belongs to --fix or --diff\n")
+        (2, "", "vptx: --unsafe-fixes needs --fix or --diff\n")
     );
     let run = vptx_in(&folder.0, &["check", "--fix", "--unsafe-fixes"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
-    assert!(run.stdout.starts_with("2 findings mended"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("2 findings fixed"), "{}", run.stdout);
     assert_eq!(read(&folder, "a.ptx"), "vadd.u32.u32.u32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
 }
 
 #[test]
-fn only_what_is_reported_is_mended() {
+fn only_reported_findings_are_fixed() {
     let folder = Folder::new("check-fix-selected");
     let both = format!("{LOOSE}{PLAIN}");
     folder.write("a.ptx", &both);
@@ -754,7 +754,7 @@ fn a_diff_is_shown_and_nothing_written() {
 }
 
 #[test]
-fn standard_input_is_mended_to_standard_output() {
+fn standard_input_is_fixed_to_standard_output() {
     let folder = Folder::new("check-filter");
     let run = filter(&folder, &["--fix", "-"], format!("{WIDE}{LOOSE}").as_bytes());
     insta::assert_snapshot!(run.transcript(), @r"
@@ -769,7 +769,7 @@ fn standard_input_is_mended_to_standard_output() {
     let run = vptx_in(&folder.0, &arguments, format!("{BAD}{LOOSE}").as_bytes());
     assert_eq!((run.status, run.stdout), (1, format!("{BAD}vadd.s32.s32.s32 d, a, b;\n")));
     assert!(run.stderr.starts_with("error[V104] missing-type\n"), "{}", run.stderr);
-    assert!(run.stderr.contains("\n1 finding mended"), "{}", run.stderr);
+    assert!(run.stderr.contains("\n1 finding fixed"), "{}", run.stderr);
     // What needs nothing passes as it is.
     for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n"] {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
@@ -880,7 +880,7 @@ fn links_and_permissions_stay() {
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
     assert_eq!(read(&folder, "fixed.ptx"), LOOSE);
-    // To look is allowed, and so is to find nothing to mend.
+    // To look is allowed, and so is to find nothing to fix.
     assert_eq!(concise(&folder, &["--diff", "fixed.ptx"]).status, 1);
     folder.write("good.ptx", GOOD);
     fs::set_permissions(folder.0.join("good.ptx"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -983,7 +983,7 @@ fn comments_that_do_nothing_are_found() {
     a.ptx:5:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
     a.ptx:5:47: warning[V802]: `resultdiffers` selects no rule; did you mean `result-differs`?
     a.ptx:6:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
-    a.ptx:6:40: warning[V802]: `vptx: ingore` says nothing to vptx
+    a.ptx:6:40: warning[V802]: vptx does not know `vptx: ingore`
     a.ptx:7:22: warning[V801]: `V701` is not reported here
     -- stderr --
     ");
@@ -1052,7 +1052,7 @@ fn a_baseline_hides_what_is_known() {
     status: 0
     -- stdout --
     -- stderr --
-    1 finding of the baseline did not come up: --update-baseline removes what is gone
+    the baseline has 1 finding not seen in this run; to drop old ones, use --update-baseline
     ");
     concise(&folder, &["--baseline", "known.json", "--update-baseline"]);
     let run = concise(&folder, &known);
@@ -1091,16 +1091,16 @@ fn baselines_that_cannot_be_used() {
     folder.write("broken.json", "{\n");
     folder.write("newer.json", "{\"version\": 7, \"findings\": []}\n");
     for (name, said) in [
-        ("none.json", "vptx: there is no `none.json`: `--update-baseline` makes it\n"),
+        ("none.json", "vptx: there is no `none.json`: `--update-baseline` creates it\n"),
         (
             "broken.json",
-            "vptx: `broken.json` is no baseline of vptx: \
-             remove it, and write another with `--update-baseline`\n",
+            "vptx: `broken.json` is not a baseline of vptx: \
+             remove it, and write a new one with `--update-baseline`\n",
         ),
         (
             "newer.json",
-            "vptx: `newer.json` is of version 7, not 1: \
-             remove it, and write another with `--update-baseline`\n",
+            "vptx: `newer.json` has version 7, not 1: \
+             remove it, and write a new one with `--update-baseline`\n",
         ),
     ] {
         let run = concise(&folder, &["--baseline", name]);
@@ -1112,7 +1112,7 @@ fn baselines_that_cannot_be_used() {
     let run = concise(&folder, &["--update-baseline"]);
     assert_eq!(
         (run.status, run.stdout.as_str(), run.stderr.as_str()),
-        (2, "", "vptx: --update-baseline wants to know where: --baseline FILE\n")
+        (2, "", "vptx: --update-baseline needs a file: --baseline FILE\n")
     );
     assert_eq!(read(&folder, "broken.json"), "{\n");
 }
@@ -1185,7 +1185,7 @@ fn settings_differ_by_path() {
     k.cu:6:14: error[V104]: `vadd` needs 3 types, found 2
     k.cu:8:35: error[V701]: the `asm` has no operand `%3`
     legacy/a.ptx:1:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
-    legacy/old.ptx:3:20: note[V408]: `.h10` is what holds without it
+    legacy/old.ptx:3:20: note[V408]: `.h10` is the default
     -- stderr --
     ");
     // Seen from elsewhere it is the same.
@@ -1262,7 +1262,7 @@ fn wrong_settings_are_said() {
         ("[check]\nptx-version = 8.0\n", "expected a string"),
         ("[check]\nextend_select = [\"V4\"]\n", "did you mean `extend-select`?"),
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
-        ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` says for which files"),
+        ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` must name the files"),
         ("[check]\nexclude = [\"{a\"]\n", "check.exclude: error parsing glob '{a'"),
         // Of the other commands, too.
         ("[format]\nindent = 2\n", "unknown field `indent`"),
@@ -1360,7 +1360,7 @@ fn what_cannot_be_read_is_said_and_the_rest_done() {
     vptx: cannot read `a.ptx/b.ptx`: not a directory
     vptx: cannot read `none`: no such file or directory
     ");
-    // Mended, too.
+    // Fixed, too.
     let run = concise(&folder, &["--fix", "none.ptx", "a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(read(&folder, "a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
@@ -1458,16 +1458,16 @@ fn offered(stdout: &str) -> [usize; 2] {
     };
     let last = stdout.lines().last().unwrap_or_default();
     let after = |mark: &str| last.split_once(mark).map(|(_, rest)| number(rest));
-    if let Some(all) = after("--fix --unsafe-fixes mends ") {
+    if let Some(all) = after("--fix --unsafe-fixes fixes ") {
         return [0, all];
     }
-    let safe = after("--fix mends ").unwrap_or(0);
+    let safe = after("--fix fixes ").unwrap_or(0);
     [safe, safe + after("--unsafe-fixes ").unwrap_or(0)]
 }
 
 /// The findings that a run says it has fixed.
 fn made(stdout: &str) -> usize {
-    let summary = stdout.lines().find(|line| line.contains(" mended, ")).unwrap_or("0 ");
+    let summary = stdout.lines().find(|line| line.contains(" fixed, ")).unwrap_or("0 ");
     summary.split_once(' ').unwrap().0.parse().unwrap()
 }
 
@@ -1544,7 +1544,7 @@ fn other_commands_refuse_sources() {
     let folder = Folder::new("check-sources");
     folder.write("k.cu", KERNEL);
     let refused =
-        "vptx: `k.cu` is source code, and only PTX is read: compile it first (`nvcc -ptx`)\n";
+        "vptx: `k.cu` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)\n";
     for arguments in [
         &["fmt", "k.cu"][..],
         &["fmt", "--check", "k.cu"],
@@ -1630,7 +1630,7 @@ fn suppressions_and_fixes_that_went_wrong() {
 }
 
 #[test]
-fn files_that_cannot_be_mended_are_reported() {
+fn files_that_cannot_be_fixed_are_reported() {
     let folder = Folder::new("check-read-only");
     folder.write("a.ptx", "vadd.sat.s32.s32.s32 d, a, b;\n");
     let path = folder.0.join("a.ptx");

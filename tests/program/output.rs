@@ -658,7 +658,7 @@ fn reports_go_to_a_file() {
             assert_eq!((run.status, run.stderr.as_str()), (1, ""), "{format}");
             assert_eq!(read("report"), direct.stdout, "{format}");
             let summary =
-                "1 error and 1 warning in 2 video instructions of 1 file\n--fix mends 1\n";
+                "1 error and 1 warning in 2 video instructions of 1 file\n--fix fixes 1\n";
             assert_eq!(run.stdout, if format == "human" { summary } else { "" }, "{format}");
         }
     }

@@ -84,7 +84,7 @@ fn range(text: &str, region: &Value) -> std::ops::Range<usize> {
 }
 
 /// The text with a fix made as an editor would, from lines and columns.
-fn mended(text: &str, fix: &Value) -> String {
+fn fixed(text: &str, fix: &Value) -> String {
     let mut text = text.to_string();
     let changes = fix["artifactChanges"].as_array().expect("changes");
     assert_eq!(changes.len(), 1);
@@ -167,7 +167,7 @@ fn sarif_fixes_do_what_fixes_do() {
             assert_eq!(list(result, "fixes").len(), fixes.len());
             for (told, fix) in list(result, "fixes").iter().zip(fixes) {
                 assert_eq!(shown(&told["description"]), fix.title);
-                assert_eq!(mended(&text, told), fix.apply(&text));
+                assert_eq!(fixed(&text, told), fix.apply(&text));
                 match told["properties"]["applicability"].as_str() {
                     Some("safe") => safe += 1,
                     Some("unsafe") => unsure += 1,
@@ -292,7 +292,7 @@ fn schema() -> PathBuf {
 fn sarif_follows_its_schema() {
     let schema = fs::read_to_string(schema()).expect("scripts/sarif-schema was run");
     // This pattern of languages is no regular expression; later versions by OASIS
-    // mend it so.
+    // fix it so.
     let broken = "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$";
     let schema = schema.replace(broken, "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$");
     let validator = jsonschema::options()
@@ -430,7 +430,7 @@ fn junit_report() {
     the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`</failure>
       </testcase>
       <testcase name="V214 operand-kind 2:21" classname="a &amp; b.ptx">
-        <failure type="error" message="a string is no operand here">a &amp; b.ptx:2:21: error[V214]: a string is no operand here
+        <failure type="error" message="a string cannot be an operand here">a &amp; b.ptx:2:21: error[V214]: a string cannot be an operand here
     write a register</failure>
       </testcase>
     </testsuite>

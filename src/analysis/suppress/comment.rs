@@ -72,15 +72,15 @@ fn at(offset: usize, word: &str) -> Span {
 /// The finding on a verb that vptx does not have.
 fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
     let message = match verb {
-        "" => "`vptx:` says nothing".to_string(),
-        _ => format!("`vptx: {verb}` says nothing to vptx"),
+        "" => "`vptx:` has no keyword after it".to_string(),
+        _ => format!("vptx does not know `vptx: {verb}`"),
     };
     let diagnostic = Diagnostic::new(Code::V802, span, message).label("unknown");
     let spelled = verb.to_ascii_lowercase().replace('_', "-");
     let foreign = FOREIGN.iter().find(|(word, _)| *word == spelled).map(|(_, meant)| *meant);
     let (meant, help) = match (foreign, nearest(&spelled, VERBS.into_iter())) {
         (Some(meant), _) if spelled.ends_with("next-line") || spelled.ends_with("nextline") => {
-            (meant, format!("vptx calls it `{meant}`: alone on a line it holds for the next one"))
+            (meant, format!("vptx calls it `{meant}`; alone on a line, it holds for the next line"))
         }
         (Some(meant), _) => (meant, format!("vptx calls it `{meant}`")),
         (None, Some(meant)) => (meant, format!("did you mean `{meant}`?")),
@@ -128,7 +128,7 @@ impl Words<'_, '_> {
             }
             Err(message) => {
                 let wrong = Diagnostic::new(Code::V802, span, message);
-                self.found.push(wrong.label("no code or start of codes"));
+                self.found.push(wrong.label("not a code or the start of one"));
                 false
             }
         }
@@ -234,7 +234,7 @@ impl List {
         }
         let message = match text.as_bytes() {
             [b'[', ..] if !text.contains(']') => "this bracket is never closed".to_string(),
-            _ => format!("this is not how codes are written; it is read as `{meant}`"),
+            _ => format!("this is not the form for codes; it is read as `{meant}`"),
         };
         Diagnostic::new(Code::V802, Span::new(span.start, end), message)
             .label(format!("write `{meant}`"))

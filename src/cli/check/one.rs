@@ -25,7 +25,7 @@ pub(super) enum Source {
     /// The text of a clean file is not needed again.
     Gone,
     Read(Bytes),
-    Mended(String),
+    Fixed(String),
 }
 
 impl Source {
@@ -33,7 +33,7 @@ impl Source {
         match self {
             Source::Gone => Cow::default(),
             Source::Read(bytes) => decoded(bytes),
-            Source::Mended(text) => text.into(),
+            Source::Fixed(text) => text.into(),
         }
     }
 }
@@ -51,13 +51,13 @@ pub(super) struct Checked {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
     pub(super) path: Option<PathBuf>,
-    /// Findings that were mended.
-    pub(super) mended: usize,
-    /// Findings that another run mends: with safe fixes, and how many more with all.
-    pub(super) mendable: [usize; 2],
-    /// Changes to show, or the mended text of standard input.
+    /// How many findings were fixed.
+    pub(super) fixed: usize,
+    /// How many findings another run could fix: with safe fixes, and how many more with all.
+    pub(super) fixable: [usize; 2],
+    /// Changes to show, or the fixed text of standard input.
     pub(super) text: Option<Vec<u8>>,
-    /// Why the mended text is not in its place.
+    /// Why the fixed text is not in its place.
     pub(super) trouble: Option<String>,
     /// Whether nothing says for which target it is.
     pub(super) targetless: bool,
@@ -116,8 +116,8 @@ impl Run {
             source: Source::Gone,
             diagnostics: Vec::new(),
             path,
-            mended: 0,
-            mendable: [0, 0],
+            fixed: 0,
+            fixable: [0, 0],
             text: None,
             trouble: None,
             targetless: language == Language::Cuda
@@ -142,7 +142,7 @@ impl Run {
                 let source = decoded(&bytes);
                 let found = check_up_to(&source, &options, alone, MANY);
                 if let (Some((_, diagnostics)), true) = (&found, arguments.summarizes()) {
-                    checked.mendable = offers(&source, &options, diagnostics);
+                    checked.fixable = offers(&source, &options, diagnostics);
                 }
                 drop(source);
                 match found {
@@ -157,7 +157,7 @@ impl Run {
                 }
             }
             (Some(bytes), Some(most)) => {
-                mend(input, &bytes, &options, most, arguments, look, &mut checked);
+                make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
             }
         }
         Ok(checked)
@@ -171,13 +171,13 @@ fn unknown(options: &CheckOptions) -> Vec<String> {
     let targets = targets.filter_map(|&target| unknown_target(target));
     let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
         let nearest = version.nearest_known();
-        format!("there is no PTX version `{version}` that is known; the nearest is `{nearest}`")
+        format!("PTX version `{version}` is not known; the nearest known version is `{nearest}`")
     });
     targets.chain(version).collect()
 }
 
 /// Makes fixes in a file, or shows them.
-fn mend(
+fn make_fixes(
     input: &Input,
     bytes: &Bytes,
     options: &CheckOptions,
@@ -193,14 +193,15 @@ fn mend(
         fix(&source, options, most)
     };
     // Byte for byte, as the text may have stand-ins.
-    let mended = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
+    let new_bytes = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
-    if mended != **bytes {
+    if new_bytes != **bytes {
         if arguments.diff {
-            checked.text = Some(diff(&checked.name, bytes, &mended, look));
+            checked.text = Some(diff(&checked.name, bytes, &new_bytes, look));
         } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
             // Where a link points to is what is replaced.
-            let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&mended], stamp));
+            let written =
+                fs::canonicalize(path).and_then(|path| replace(&path, &[&new_bytes], stamp));
             if let Err(error) = written {
                 let why = reason(&error);
                 checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));
@@ -209,13 +210,13 @@ fn mend(
         }
     }
     if stdin && !arguments.diff {
-        checked.text = Some(mended);
+        checked.text = Some(new_bytes);
     }
     if arguments.summarizes() {
-        checked.mendable = offers(&fixed.text, options, &fixed.left);
+        checked.fixable = offers(&fixed.text, options, &fixed.left);
     }
     checked.statements = fixed.statements;
-    checked.mended = fixed.mended.len();
+    checked.fixed = fixed.fixed_codes.len();
     checked.diagnostics = fixed.left;
-    checked.source = Source::Mended(fixed.text);
+    checked.source = Source::Fixed(fixed.text);
 }

@@ -211,7 +211,7 @@ impl<E: Write> Session<'_, E> {
         let for_people = arguments.format == Format::Human && !arguments.quiet;
         if arguments.costs && is_unknown && for_people {
             self.out.stream.flush()?;
-            let hint = "vptx: costs are those of a target: --target sm_90, for instance";
+            let hint = "vptx: costs depend on the target; name one, such as --target sm_90";
             writeln!(self.errors, "{hint}")?;
         }
         Ok(())
@@ -235,7 +235,7 @@ impl<E: Write> Session<'_, E> {
             self.out.stream.flush()?;
             writeln!(
                 self.errors,
-                "{} of the baseline did not come up: --update-baseline removes what is gone",
+                "the baseline has {} not seen in this run; to drop old ones, use --update-baseline",
                 findings(baseline.gone(paths())),
             )?;
         }

@@ -17,14 +17,14 @@ pub(super) struct Totals {
     pub(super) counts: Counts,
     pub(super) codes: BTreeMap<Code, usize>,
     /// How many of them have a safe fix.
-    pub(super) fixable: BTreeMap<Code, usize>,
+    pub(super) fixable_by_code: BTreeMap<Code, usize>,
     pub(super) files: usize,
     pub(super) statements: usize,
-    pub(super) mended: usize,
+    pub(super) fixed: usize,
     /// Files of which changes were shown.
     pub(super) changed: usize,
     /// As for each file.
-    pub(super) mendable: [usize; 2],
+    pub(super) fixable: [usize; 2],
     /// Files with too many findings to try their fixes.
     pub(super) untried: usize,
     /// Whether there are video instructions of no known target.
@@ -39,14 +39,14 @@ impl Totals {
     pub(super) fn add(&mut self, checked: &Checked) {
         self.files += 1;
         self.statements += checked.statements;
-        self.mended += checked.mended;
+        self.fixed += checked.fixed;
         self.untried += usize::from(checked.many.is_some());
         let has_some = checked.statements > 0 || checked.many.is_some();
         self.targetless |= checked.targetless && has_some;
         for skipped in &checked.skipped {
             *self.skipped.entry(skipped.reason).or_default() += 1;
         }
-        for (sum, count) in self.mendable.iter_mut().zip(checked.mendable) {
+        for (sum, count) in self.fixable.iter_mut().zip(checked.fixable) {
             *sum += count;
         }
     }
@@ -58,7 +58,7 @@ impl Totals {
             self.denied |= denied.iter().any(|denied| denied.holds_for(diagnostic));
             *self.codes.entry(diagnostic.code).or_default() += 1;
             if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
-                *self.fixable.entry(diagnostic.code).or_default() += 1;
+                *self.fixable_by_code.entry(diagnostic.code).or_default() += 1;
             }
         }
     }
@@ -71,7 +71,7 @@ impl Totals {
         let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
         for (code, count) in counts {
             if format == Format::Json {
-                let fixable = self.fixable.get(&code).copied().unwrap_or(0);
+                let fixable = self.fixable_by_code.get(&code).copied().unwrap_or(0);
                 report::write_count(out, code, count, fixable)?;
                 continue;
             }
@@ -95,25 +95,25 @@ impl Totals {
             plural(self.files),
         );
         if arguments.fix_only && !arguments.diff {
-            let fixed = if self.mended > 0 { findings(self.mended) } else { "nothing".into() };
+            let fixed = if self.fixed > 0 { findings(self.fixed) } else { "nothing".into() };
             return writeln!(out, "{fixed} fixed in {place}");
         }
         let found = self.counts.summary();
         let found = match (&found, arguments.most()) {
-            (Some(found), Some(_)) if self.mended > 0 => format!("{found} left"),
-            (None, Some(_)) if self.mended > 0 => "nothing left".into(),
+            (Some(found), Some(_)) if self.fixed > 0 => format!("{found} left"),
+            (None, Some(_)) if self.fixed > 0 => "nothing left".into(),
             (Some(found), _) => found.clone(),
             (None, _) if baseline => "nothing new found".into(),
             (None, _) => "nothing found".into(),
         };
-        if self.mended > 0 {
+        if self.fixed > 0 {
             let verb = match (arguments.diff, arguments.add_ignore) {
-                (false, false) => "mended",
-                (true, false) => "would be mended",
+                (false, false) => "fixed",
+                (true, false) => "would be fixed",
                 (false, true) => "suppressed",
                 (true, true) => "would be suppressed",
             };
-            write!(out, "{} {verb}, ", findings(self.mended))?;
+            write!(out, "{} {verb}, ", findings(self.fixed))?;
         }
         writeln!(out, "{found} in {place}")?;
         let skipped: usize = self.skipped.values().sum();
@@ -125,21 +125,21 @@ impl Totals {
         }
         if arguments.add_ignore {
             return match self.counts.summary() {
-                Some(_) => writeln!(out, "comments cannot suppress what is left"),
+                Some(_) => writeln!(out, "comments cannot suppress the remaining findings"),
                 None => Ok(()),
             };
         }
         let [safe, unsafes] = match (arguments.diff, arguments.most()) {
             // Nothing was made yet, and nothing is left to make.
             (true, Some(Applicability::Unsafe)) => [0, 0],
-            (true, _) if self.mendable != [0, 0] => [0, self.mended + self.mendable[1]],
-            _ => self.mendable,
+            (true, _) if self.fixable != [0, 0] => [0, self.fixed + self.fixable[1]],
+            _ => self.fixable,
         };
         match (safe, unsafes) {
             (0, 0) => Ok(()),
-            (_, 0) => writeln!(out, "--fix mends {safe}"),
-            (0, _) => writeln!(out, "--fix --unsafe-fixes mends {unsafes}"),
-            _ => writeln!(out, "--fix mends {safe}, --unsafe-fixes {unsafes} more"),
+            (_, 0) => writeln!(out, "--fix fixes {safe}"),
+            (0, _) => writeln!(out, "--fix --unsafe-fixes fixes {unsafes}"),
+            _ => writeln!(out, "--fix fixes {safe}, --unsafe-fixes {unsafes} more"),
         }
     }
 }

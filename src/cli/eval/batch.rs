@@ -62,7 +62,7 @@ impl Prepared {
                 match (found, given[other]) {
                     (Some((first, value)), Some(second)) if value != second => {
                         return Err(Failure::malformed(format!(
-                            "{} and {} are one register, and have two values",
+                            "{} and {} are the same register, but have two values",
                             self.name(first),
                             self.name(other)
                         )));
@@ -75,7 +75,7 @@ impl Prepared {
                 Some((_, value)) => *word = value,
                 None if self.reads(place) => {
                     let name = self.name(place);
-                    return Err(Failure::malformed(format!("{name} is read and has no value")));
+                    return Err(Failure::malformed(format!("{name} is read but has no value")));
                 }
                 None => {}
             }
@@ -187,7 +187,7 @@ impl<'b> Batch<'b> {
         let text = match std::str::from_utf8(line) {
             Ok(text) if !text.contains('\0') => text,
             Ok(_) => {
-                let why = "it has NUL bytes, as UTF-16 without byte order mark has";
+                let why = "it has NUL bytes; is it UTF-16 without a byte order mark?";
                 return self.fail(number, None, &Failure::malformed(why), out);
             }
             Err(_) => return self.fail(number, None, &Failure::malformed("not UTF-8"), out),
@@ -247,7 +247,7 @@ impl<'b> Batch<'b> {
         let prepared = match (instruction, &self.fixed) {
             (Some(text), _) => self.prepared(text)?,
             (None, Some((_, prepared))) => Rc::clone(prepared),
-            (None, None) => return Err(Failure::malformed("it has no instruction")),
+            (None, None) => return Err(Failure::malformed("no instruction")),
         };
         let mut columns = columns.split('\t').map(str::trim);
         let mut given = [None; 3];
@@ -264,7 +264,7 @@ impl<'b> Batch<'b> {
             };
         }
         if let Some(surplus) = columns.find(|text| !text.is_empty()) {
-            let message = format!("`{surplus}` is one value too many: a, b and c have one each");
+            let message = format!("`{surplus}` is one value too many: only a, b and c have values");
             return Err(Failure::malformed(message));
         }
         let words = prepared.words(given)?;

@@ -160,8 +160,8 @@ pub(super) fn agreement(
             Agreement::Proven => writeln!(text, "{names} agree{s} with the manual on every input")?,
             Agreement::Unknown => writeln!(
                 text,
-                "{names} agree{s} with the manual on these inputs; none are known on which\n\
-                 the results differ, and it is not proven that there are none"
+                "{names} agree{s} with the manual on these inputs; no inputs are known on\n\
+                 which the results differ, but that is not proven for all inputs"
             )?,
             Agreement::Differs(witness) => {
                 write!(text, "{names} agree{s} with the manual on these inputs")?;
@@ -179,7 +179,7 @@ pub(super) fn agreement(
     for cause in &causes {
         writeln!(text, "  {cause}  {}", cause.title())?;
     }
-    writeln!(text, "`vptx explain {first}` tells more")
+    writeln!(text, "see `vptx explain {first}`")
 }
 
 /// Inputs on which some semantics differ from the manual, and what they are.

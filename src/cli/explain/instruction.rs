@@ -65,7 +65,7 @@ fn write(
     for line in formula(instruction) {
         writeln!(text, "    {line}")?;
     }
-    writeln!(text, "\nAll is computed with exact integers. As steps, with the range of each:\n")?;
+    writeln!(text, "\nAll steps use exact integers. To see them, with the range of each:\n")?;
     writeln!(text, "    vptx lower --emit ir '{instruction}'")?;
     writeln!(text, "\n## Under ptxas\n")?;
     agreement(text, instruction, unicode)?;
@@ -78,7 +78,7 @@ fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> Strin
     let is_simd = instruction.form().sources != Sources::Scalar;
     let signed = if modifier == Modifier::S32 { "signed" } else { "unsigned" };
     match (role, modifier) {
-        (Role::Dtype, _) if instruction.mnemonic() == Mnemonic::Vmad => "without effect".into(),
+        (Role::Dtype, _) if instruction.mnemonic() == Mnemonic::Vmad => "has no effect".into(),
         (Role::Dtype, _) => format!("{signed} result"),
         (Role::Atype | Role::Btype, _) => signed.into(),
         (Role::Saturate, _) => "clamps the exact result, see below".into(),
@@ -308,7 +308,7 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
 
 fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fmt::Result {
     let Some(single) = Single::new(instruction, Semantics::Ptxas13, target) else {
-        return writeln!(text, "{target} has no ordinary PTX that could take its place.");
+        return writeln!(text, "{target} has no ordinary PTX to replace it.");
     };
     match &single.costs {
         None => writeln!(text, "It was not measured on {target}; as ordinary PTX it is:\n")?,

@@ -68,14 +68,14 @@ fn costs(
     // It was measured with registers, and constants make it no longer.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let native =
-        format!("ptxas 13.5 makes {most}{ptxas} machine instruction{plural} of it on {target}");
+        format!("ptxas 13.5 emits {most}{ptxas} machine instruction{plural} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is that of the most that any of its class takes.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
-            format!("{native}, and at most {rewritten} of this")
+            format!("{native}, and at most {rewritten} for this PTX")
         }
-        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} of this"),
-        None => format!("{native}; what it makes of this was not measured"),
+        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} for this PTX"),
+        None => format!("{native}; this PTX was not measured"),
     })
 }
 
@@ -85,7 +85,7 @@ pub(super) fn single(
     arguments: &Arguments,
 ) -> io::Result<Result<Vec<u8>, u8>> {
     let Some(target) = arguments.target else {
-        trouble("an instruction needs a target: --target sm_90, for example");
+        trouble("an instruction needs a target: name one, such as --target sm_90");
         return Ok(Err(FAILED));
     };
     let semantics = semantics(arguments);
@@ -156,7 +156,7 @@ pub(super) fn file(
     {
         let cannot = |error: io::Error| {
             let why = reason(&error);
-            format!("cannot read `{name}` once more, and the output is not complete: {why}")
+            format!("cannot read `{name}` a second time; the output is incomplete: {why}")
         };
         let mut places = NotePlaces::of(&parts);
         let mut bytes = Vec::new();
@@ -175,7 +175,7 @@ pub(super) fn file(
     let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {
         Ok(whole) => whole,
         Err(RewriteError::NoTarget) => {
-            let message = "has no .target: say for which one, --target sm_90, for example";
+            let message = "has no .target: name one, such as --target sm_90";
             return Err(format!("`{name}` {message}").into());
         }
     };
@@ -187,7 +187,7 @@ pub(super) fn file(
         }
         Destination::File(path) => put(path, &whole.pieces(&bytes))?,
         Destination::InPlace(_) if !diagnostics.is_empty() => {
-            trouble(&format!("`{name}` is left alone: it has errors"));
+            trouble(&format!("`{name}` is unchanged: it has errors"));
             errors().write_all(&human(&out.style, &found)?)?;
             return Ok(FOUND);
         }
@@ -326,8 +326,8 @@ fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> 
             ))
         }
         Outcome::Unavailable => Some(format!(
-            "`{instruction}` stays: the module's .target and .version have nothing to write it \
-             with"
+            "`{instruction}` stays: there is no ordinary PTX for it under the module's \
+             .target and .version"
         )),
         Outcome::Rewritten(_) | Outcome::Kept => None,
     }
@@ -444,10 +444,10 @@ impl Telling<'_> {
             let target = target.map_or_else(String::new, |target| format!(" on {target}"));
             write!(told, ": {before} → {after} machine instructions{target}")?;
             if measured < rewritten {
-                write!(told, ", of {measured} that are measured")?;
+                write!(told, ", for the {measured} that were measured")?;
             }
         } else if rewritten > 0 {
-            write!(told, "; what is written was not measured")?;
+            write!(told, "; the new PTX was not measured")?;
         }
         writeln!(told)?;
         Ok(told)
