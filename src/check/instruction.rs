@@ -21,7 +21,7 @@ pub(super) struct Checked<'a, 's> {
     pub(super) names: Names,
 }
 
-/// What the declarations of an instruction's names are like.
+/// Properties of the declarations of an instruction's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names {
     /// How its registers are declared, at their most particular.
@@ -123,7 +123,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
                 vec![Edit::replace(span, near.text())],
             )
         }
-        // Nobody knows which.
+        // There is no single choice.
         _ => {
             let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
             diagnostic.help(format!("did you mean {}?", structure::either(&near)))
@@ -232,8 +232,8 @@ impl Values {
     }
 }
 
-/// Puts together what was found to be right. `None` cannot happen then; the
-/// types leave no other way out.
+/// Builds the operation from checked parts. `None` cannot happen then, but the types
+/// require it.
 fn build(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,

@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::{RawInstruction, Shape};
 use crate::video;
 
-/// What the modifiers say, by role.
+/// The modifiers by role.
 #[derive(Debug, Default)]
 pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
@@ -189,7 +189,7 @@ fn not_allowed(
     let why = match modifier.role() {
         Role::Saturate => "its result is 0 or 1, so there is nothing to clamp".to_string(),
         Role::Secondary => "it always adds `c`".to_string(),
-        // Of each other role, three instructions at most have one.
+        // Each other role belongs to three instructions at most.
         _ => format!("it belongs to {}", list(&takers)),
     };
     checked.push(
@@ -203,7 +203,7 @@ fn not_allowed(
     );
 }
 
-/// What to do instead of a SIMD `.min` or `.max`.
+/// The replacement for a SIMD `.min` or `.max`.
 fn secondary_advice(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -283,7 +283,7 @@ fn unknown(
     if let Some(meant) = meant {
         let names: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
         diagnostic = diagnostic.help(format!("did you mean {}?", either(&names)));
-        // Of several nobody knows which.
+        // With several candidates, there is no single choice.
         if near.len() == 1 {
             diagnostic = diagnostic.fix(
                 Applicability::Unsafe,

@@ -239,7 +239,7 @@ pub(super) fn destination(
             let parts =
                 video::forms(mnemonic).iter().any(|form| form.destination == Destination::Part);
             if is_ignored(text) {
-                // Legal, and a rule's business.
+                // This is legal; a rule may report it.
             } else if !parts {
                 checked.push(
                     Diagnostic::new(
@@ -863,7 +863,7 @@ fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Source
     checked.push(diagnostic);
 }
 
-/// What a wrong selector may have been meant to be.
+/// The likely meaning of a wrong selector.
 fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let valid = |text: &str| sources.accepts(text);

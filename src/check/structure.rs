@@ -1,4 +1,4 @@
-//! Diagnostics for what does not parse.
+//! Diagnostics for text that does not parse.
 
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
@@ -8,7 +8,7 @@ use crate::syntax::{
     TokenKind,
 };
 
-/// What is wrong with the module's structure.
+/// The finding on a problem in the structure of the module.
 pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
@@ -118,7 +118,7 @@ pub(super) fn failure(
     }
     let tokens = statement.tokens;
     let at = tokens.len() - failure.left;
-    // A `;` that nobody wrote is empty.
+    // A `;` that is not in the text is empty.
     let Some(token) = tokens.get(at).filter(|token| !token.span.is_empty()) else {
         let end = tokens.last().map_or(0, |last| last.span.end);
         if failure.expected.contains(Expected::SEMICOLON) {
@@ -281,7 +281,7 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
     }
 }
 
-/// A literal that is none, and what may have been meant.
+/// A malformed literal, with a fix if its meaning is clear.
 fn malformed(text: &str, span: Span) -> Diagnostic {
     let fix = |diagnostic: Diagnostic, meant: String| {
         let title = format!("write `{meant}`");

@@ -1,5 +1,5 @@
-//! "Did you mean": the nearest of what is allowed, and what names of other
-//! languages stand for.
+//! "Did you mean": the nearest allowed names, and the meaning of names from other
+//! languages.
 
 use crate::isa::{Mnemonic, Modifier};
 use crate::source::distance;
@@ -89,8 +89,8 @@ fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
 
-/// What to write for an opcode that is known from elsewhere, or that one would expect
-/// to exist.
+/// Advice for an opcode that is known from elsewhere, or that one would expect to
+/// exist.
 pub(super) fn advice(opcode: &str) -> Option<String> {
     let opcode = opcode.to_ascii_lowercase();
     intrinsic(&opcode).or_else(|| expected(&opcode))
@@ -164,7 +164,7 @@ fn uses_zero(text: &str) -> bool {
     !text.ends_with(" d, a, b, z;") || text.contains(".add")
 }
 
-/// What there is for a name that one would expect.
+/// Advice for a name that one would expect to exist.
 fn expected(name: &str) -> Option<String> {
     let (stem, number) = split_number(name);
     let simd = matches!(number, "2" | "4");
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Values that tell wrong instructions from right ones.
+    /// Values that distinguish wrong instructions from right ones.
     fn words() -> Vec<u32> {
         let mut numbers = crate::testing::Numbers(5);
         let mut words = vec![0, u32::MAX, 0x8080_8080, 0x7f80_ff01, 0x8000_7fff, 0x8000_8000];
@@ -283,7 +283,7 @@ mod tests {
         words
     }
 
-    /// What CUDA says that an intrinsic computes in a lane of some bits; `a` and `b`
+    /// The result that CUDA documents for an intrinsic in a lane of some bits; `a` and `b`
     /// are signed where it is.
     fn of_lane(stem: &str, bits: u32, a: i64, b: i64) -> i64 {
         let (least, most) = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1);

@@ -236,17 +236,17 @@ impl Arguments {
         })
     }
 
-    /// What endings stand for.
+    /// The languages of endings.
     fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
 
-    /// What to read.
+    /// The paths to read.
     fn inputs(&self) -> Vec<PathBuf> {
         subjects(&self.paths, self.stdin_filename.as_deref())
     }
 
-    /// What is to be read; troubles go to `tell`.
+    /// The inputs to read; messages go to `tell`.
     fn found(&self, finder: &Finder, rules: &WalkRules, tell: impl FnMut(String)) -> Vec<Input> {
         let known = |path: &Path| {
             let settings = finder.of(path).ok();
@@ -326,7 +326,7 @@ fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
         // The run has said what is wrong.
         for input in arguments.found(&finder, &rules, drop) {
             if let Some(path) = input.path() {
-                // Those above a file that is named are found so.
+                // This finds the settings above a named file.
                 finder.whole(path);
                 files.push(path.to_path_buf());
             }
@@ -339,7 +339,7 @@ fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
     files
 }
 
-/// What a run needs besides its arguments.
+/// Everything a run needs in addition to its arguments.
 struct Run {
     finder: Finder,
     rules: WalkRules,
@@ -372,7 +372,7 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
 }
 
 impl Run {
-    /// What is to be read, and how often that cannot be told.
+    /// The inputs to read, and the number of errors in finding them.
     fn inputs(&self, arguments: &Arguments) -> (Vec<Input>, usize) {
         let mut troubles = 0;
         let tell = |message: String| {

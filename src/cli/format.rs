@@ -109,7 +109,7 @@ impl Arguments {
     }
 }
 
-/// What became of one input.
+/// The outcome for one input.
 enum Outcome {
     Same(Option<Vec<u8>>),
     Changed {
@@ -209,7 +209,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 }
 
 impl Arguments {
-    /// What endings stand for.
+    /// The languages of endings.
     fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
@@ -246,7 +246,7 @@ fn treat(
     let chosen = arguments.chosen(by_name.as_deref().ok());
     let kind = Kind::told(arguments.language.map(Into::into), named, chosen);
     let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
-    // What cannot be read is told of first.
+    // Read errors are reported first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
     kind.must_be_ptx(&visible_path(arguments.shown(input)), small.as_deref().unwrap_or_default())?;
     // Where a link points to is what is replaced.
@@ -327,7 +327,7 @@ fn formatted_parts(
     check: bool,
     options: &FormatOptions,
 ) -> Option<(bool, Vec<Vec<u8>>)> {
-    // That is told by the first line.
+    // The first line decides.
     if options.line_ending == LineEnding::Keep {
         return None;
     }

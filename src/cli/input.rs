@@ -75,7 +75,7 @@ fn too_large(name: &str) -> String {
     format!("`{name}` is larger than the limit of 4 GiB")
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) struct Bytes {
     held: Held,
@@ -168,7 +168,7 @@ pub(super) fn expand(
     rules: &WalkRules,
     mut trouble: impl FnMut(String),
 ) -> Vec<Input> {
-    // What is wrong with settings is told of with the file.
+    // Errors in settings are reported with the file.
     let excluded =
         |path: &Path| finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path));
     let mut inputs = Vec::new();
@@ -183,7 +183,7 @@ pub(super) fn expand(
             continue;
         }
         let before = inputs.len();
-        // What is named is read, whatever the settings say.
+        // Named files are read, whatever the settings say.
         let named = excluded(&argument.join("any"));
         let (walk, blocked) = rules.walk(argument);
         for entry in walk.into_iter().flatten() {
@@ -241,7 +241,7 @@ pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
     });
 }
 
-/// What keeps a folder from being walked.
+/// The reason why a folder cannot be walked.
 fn unwalkable(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),

@@ -45,7 +45,7 @@ impl FromStr for LanguageName {
     }
 }
 
-/// What an ending of names stands for, such as `inc=cuda`. It may have several
+/// The language of a name's ending, such as `inc=cuda`. It may have several
 /// dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
@@ -81,7 +81,7 @@ impl FromStr for Extension {
 /// ones, and the last one for most.
 pub(super) type Chosen<'a> = [&'a [Extension]; 2];
 
-/// What a text holds, as far as is told without looking at it.
+/// The kind of a text, as far as it is known without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Ptx,
@@ -102,7 +102,7 @@ const CUDA: &[&str] = &[
 ];
 
 impl Kind {
-    /// What is told of an input by an option, or by its name if it has one.
+    /// The kind of an input by an option, or by its name if it has one.
     pub(super) fn told(
         language: Option<LanguageName>,
         name: Option<&Path>,
@@ -125,7 +125,7 @@ impl Kind {
         }
     }
 
-    /// What a name says.
+    /// The kind of a file by its name.
     pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> Kind {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
         else {
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// What is wrong with a text whose language is not known.
+    /// The message for a text whose language is not known.
     fn unread(self, name: &str) -> String {
         let why = match self {
             Kind::Unnamed => "nothing in it looks like PTX",

@@ -147,7 +147,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(status)
 }
 
-/// What is wrong with the options together.
+/// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
     let Arguments { emit, target, all, comments, in_place, .. } = arguments;
     let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
@@ -200,7 +200,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
                     with -o DIR, or replace them with --in-place"
             .into());
     }
-    // Not before all is known to be well.
+    // Only after all checks have passed.
     if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
         fs::create_dir_all(folder).map_err(|error| {
             format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
@@ -254,7 +254,7 @@ fn is_itself(path: &Path) -> String {
     format!("`{}` is the input itself: use --in-place", visible_path(path))
 }
 
-/// There is no such file; mostly something else was meant.
+/// The message for a file that does not exist; often something else was meant.
 fn no_file(subject: &Path) -> String {
     let name = visible_path(subject);
     let word = name.split('.').next().unwrap_or_default();

@@ -39,7 +39,7 @@ impl WalkArguments {
         pool.build_global().map_err(|error| format!("cannot start {jobs} threads: {error}"))
     }
 
-    /// What the arguments say, ready to be asked.
+    /// The rules that the arguments give.
     pub(super) fn rules(&self) -> Result<WalkRules, String> {
         let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
         let excluded = if lines.is_empty() {
@@ -70,7 +70,7 @@ fn wrong(error: &ignore::Error) -> String {
     format!("--exclude: {error}")
 }
 
-/// What the command line says of walking directories.
+/// The options of the command line for walking directories.
 #[derive(Debug)]
 pub(super) struct WalkRules {
     /// The patterns, which start from the current folder.
@@ -91,7 +91,7 @@ fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| !data.is_file() && !data.is_dir()))
 }
 
-/// What keeps folders from being walked, found on the way.
+/// Files that prevent folders from being walked, collected during the walk.
 pub(super) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
 
 impl WalkRules {
@@ -136,12 +136,12 @@ impl WalkRules {
     }
 }
 
-/// What is blocked so far.
+/// The files collected so far.
 pub(super) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What to read: the paths, or without any standard input if it has a name, else the
+/// The inputs: the paths; or, without any, standard input if it has a name, else the
 /// current folder.
 pub(super) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {

@@ -1,4 +1,4 @@
-//! V408: selectors and masks that say what goes without saying.
+//! V408: selectors and masks that write out the default.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};

@@ -43,7 +43,7 @@ mod tests {
     use crate::testing::Numbers;
     use crate::video::{Instruction, Semantics};
 
-    /// Whether the rule and the semantics tell the same of a sum of lanes.
+    /// Whether the rule and the semantics agree about a sum of lanes.
     fn agrees(text: &str) -> bool {
         let instruction: Instruction = text.parse().unwrap();
         let found = unread(instruction.simd().expect("lanes"));

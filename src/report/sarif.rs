@@ -19,7 +19,7 @@ const SCHEMA: &str =
 pub(super) struct Sarif {
     begun: bool,
     rules: Vec<Code>,
-    /// Of the file that came last: it may go on.
+    /// The fingerprints of the last file, which may continue.
     fingerprints: Option<(PathBuf, Fingerprints)>,
 }
 
@@ -324,7 +324,7 @@ fn digit(value: u8) -> char {
     char::from(b"0123456789ABCDEF"[usize::from(value)])
 }
 
-/// What tells findings of a file apart even when lines are added above them:
+/// Identifies the findings of a file even when lines are added above them:
 /// their code, the text of their line, and their number among equal ones.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {

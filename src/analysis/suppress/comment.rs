@@ -1,13 +1,13 @@
-//! What a comment for vptx says.
+//! The meaning of a comment for vptx.
 
 use super::{Entry, Scope, Suppression};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Selector};
 use crate::source::{Span, nearest};
 
-/// What may follow the mark; the formatter has words of its own.
+/// Words that may follow the mark; the formatter has its own.
 const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
 
-/// What other tools call `ignore` and `ignore-file`, in lower case and with `-`.
+/// Names of `ignore` and `ignore-file` in other tools, in lower case and with `-`.
 const FOREIGN: &[(&str, &str)] = &[
     ("allow", "ignore"),
     ("allow-file", "ignore-file"),
@@ -95,7 +95,7 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
     diagnostic.help(help).fix(Applicability::Unsafe, format!("write `{meant}`"), edits)
 }
 
-/// The codes behind a verb.
+/// The codes after a verb.
 struct List {
     entries: Vec<Entry>,
     /// Whether anything stands there that is a list of codes, or meant as one.
@@ -109,7 +109,7 @@ struct List {
     taken: usize,
 }
 
-/// What is read off the text behind a verb.
+/// The result of reading the text after a verb.
 struct Words<'t, 'f> {
     text: &'t str,
     offset: usize,
@@ -172,7 +172,7 @@ impl Words<'_, '_> {
 }
 
 impl List {
-    /// Reads the codes at the start of the text behind a verb.
+    /// Reads the codes at the start of the text after a verb.
     fn read(text: &str, offset: usize, found: &mut Vec<Diagnostic>) -> List {
         let mut words = Words { text, offset, entries: Vec::new(), found };
         let mut list =

@@ -19,7 +19,7 @@ const HELD: usize = 1 << 20;
 pub(super) enum Outlet {
     /// Standard output.
     Stream,
-    /// Standard error: whoever filters a text would take a report for a part of it.
+    /// Standard error, where standard output has the text: a report would mix with it.
     Errors,
     /// A file, which keeps what it has until the report is complete.
     File { path: PathBuf, report: SpooledTempFile },

@@ -16,7 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 
-/// What a run keeps from one input to the next.
+/// The state of a run from one input to the next.
 struct Session<'a, E> {
     run: Run,
     arguments: &'a Arguments,
@@ -27,11 +27,11 @@ struct Session<'a, E> {
     /// The fixed text of standard input goes to standard output.
     filters: bool,
     totals: Totals,
-    /// What was said once of a target or version.
+    /// Messages about targets and versions that were already printed.
     said: Set<String>,
     /// The files that were checked.
     paths: Vec<PathBuf>,
-    /// How much could not be done.
+    /// How many errors kept the run from doing something.
     troubles: usize,
 }
 
@@ -217,7 +217,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Writes the baseline, or says what of it is gone.
+    /// Writes the baseline, or reports findings in it that are gone.
     fn conclude_baseline(&mut self) -> io::Result<()> {
         let Some(baseline) = &self.run.baseline else { return Ok(()) };
         let quiet = self.arguments.quiet;

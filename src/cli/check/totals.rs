@@ -11,7 +11,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::embed::SkipReason;
 use crate::report::{self, Counts, Format};
 
-/// What a run found altogether.
+/// The sums of a run.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) counts: Counts,

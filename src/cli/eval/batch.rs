@@ -24,7 +24,7 @@ const SHORT: usize = 1024;
 
 /// An instruction that is ready to be evaluated.
 struct Prepared {
-    /// Of each semantics.
+    /// One for each semantics.
     programs: Vec<Program>,
     registers: Registers,
 }
@@ -39,8 +39,7 @@ impl Prepared {
         self.programs.iter().any(|program| program.reads(Input::ALL[place]))
     }
 
-    /// What stands in a place: a register that is not called as its place is has both
-    /// names.
+    /// The name of a place: if its register has another name, both are given.
     fn name(&self, place: usize) -> String {
         let letter = Input::ALL[place].text();
         match &self.registers.sources[place] {
@@ -141,11 +140,11 @@ impl<'b> Batch<'b> {
         let mut status = 0;
         let mut line = Vec::new();
         for number in 1.. {
-            // Whoever waits for an answer before going on gets it.
+            // A caller may wait for an answer before it sends the next line.
             if lines.must_read() {
                 writer.flush()?;
             }
-            // Who asks no more needs no more answers.
+            // The reader is gone: no more answers are needed.
             if writer.get_ref().is_closed {
                 break;
             }
@@ -175,7 +174,7 @@ impl<'b> Batch<'b> {
         Ok(status)
     }
 
-    /// Writes what a line gives, and returns the exit status for it.
+    /// Writes the answer to a line, and returns the exit status for it.
     fn answer(&mut self, number: u64, line: &[u8], out: &mut impl Write) -> io::Result<u8> {
         if matches!(line.trim_ascii_start(), [] | [b'#', ..]) {
             // Records have numbers; lines are counted.
@@ -231,7 +230,7 @@ impl<'b> Batch<'b> {
             Record::of_failure(Some(number), instruction.or(fixed), failure).write(out)?;
         } else {
             let Failure { code, message } = failure;
-            // What a line is called that has no finding's code.
+            // A code that is not that of a finding is followed by `line`.
             let line = if code.starts_with('V') { "" } else { " line:" };
             writeln!(out, "error: {code}{line} {} (line {number})", visible(message))?;
         }
@@ -271,7 +270,7 @@ impl<'b> Batch<'b> {
         Ok((prepared, words))
     }
 
-    /// What is kept of an instruction's text, or is kept now.
+    /// The kept program of an instruction's text; it is built and kept at first use.
     fn prepared(&mut self, text: &str) -> Result<Rc<Prepared>, Failure> {
         if let Some(known) = self.known.get(text) {
             return known.clone();
@@ -279,7 +278,7 @@ impl<'b> Batch<'b> {
         if self.known.len() >= KEPT {
             self.known.clear();
         }
-        let prepared = match values_behind(text) {
+        let prepared = match values_after(text) {
             Some(other) => Err(Failure::malformed(not_by(other))),
             None => parse(text).map(|it| Rc::new(Prepared::new(&it, self.semantics))),
         };
@@ -299,12 +298,12 @@ fn not_by(separator: &str) -> String {
     format!("tabs must stand between columns, not {separator}")
 }
 
-/// What separates values that stand behind the instruction in its own column.
-fn values_behind(text: &str) -> Option<&'static str> {
-    text.split_once(';').and_then(|(_, behind)| separator(behind))
+/// The separator of values that follow the instruction in its own column.
+fn values_after(text: &str) -> Option<&'static str> {
+    text.split_once(';').and_then(|(_, rest)| separator(rest))
 }
 
-/// What separates the values in a text, or stands before one.
+/// The separator between the values in a text, or before the first.
 fn separator(text: &str) -> Option<&'static str> {
     let separates = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"');
     let mut values = text.split(separates).filter(|value| !value.is_empty()).peekable();

@@ -210,8 +210,7 @@ fn example(
     )
 }
 
-/// Says what other semantics than the one that was asked for give on these inputs,
-/// where that is something else.
+/// Prints the results of the other semantics on these inputs where they differ.
 pub(super) fn others(
     text: &mut impl Write,
     instruction: &Instruction,
@@ -225,7 +224,7 @@ pub(super) fn others(
     } else {
         vec![("ptxas 12", 1, old), ("ptxas 13", 1, new)]
     };
-    // Those that give the same are named together.
+    // Semantics with the same result are named together.
     let mut others: Vec<(String, usize, u32)> = Vec::new();
     for (name, count, value) in [vec![("the manual", 1, manual)], ptxas].concat() {
         match others.iter_mut().find(|(.., other)| *other == value) {

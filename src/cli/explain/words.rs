@@ -3,8 +3,8 @@
 use crate::isa::{Destination, Form, LaneWidth, Mask, Modifier, Part, Selector, Sources};
 use crate::video::FORMS;
 
-/// What is known of a modifier, selector or mask, with or without its dot; empty if
-/// nothing is.
+/// The page of a modifier, selector or mask, with or without its dot; empty if the word
+/// is not known.
 pub(super) fn page(word: &str) -> String {
     let mut word = word.to_ascii_lowercase();
     if !word.starts_with('.') {
@@ -29,7 +29,7 @@ fn kind(modifier: Modifier) -> &'static str {
     if modifier.role().is_type() { "type" } else { modifier.role().name() }
 }
 
-/// What a modifier does.
+/// The effect of a modifier.
 pub(super) fn modifier_text(modifier: Modifier) -> &'static str {
     match modifier {
         Modifier::U32 => {
