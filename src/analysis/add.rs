@@ -1,4 +1,4 @@
-//! Writing suppressions for what is found.
+//! Writing suppressions for findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,8 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Before];
 
-/// Writes comments that suppress all that is found about statements. What is about
-/// none is left: nothing can suppress it.
+/// Writes comments that suppress all findings about statements. Other findings stay:
+/// no comment can suppress them.
 ///
 /// A comment stands at the end of the line, or where there is no room alone above
 /// it. Codes go into one that is already there.
@@ -54,7 +54,7 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     done
 }
 
-/// What is written at an offset.
+/// The text to write at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// More codes of a comment.

@@ -23,19 +23,19 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
     let stated;
     let mut options = options;
     if options.ptx_version.is_none() {
-        // What compiles for all of them has at least what the newest of them needs.
+        // Code that compiles for all targets has the PTX version of the newest.
         let version = options.targets.iter().map(|target| target.since()).max();
         stated = options.clone().with_ptx_version(version);
         options = &stated;
     }
     let mut known = Known::default();
-    // Most hold none.
+    // Most sources have none.
     for asm in embed::statements_with(source, b'v') {
         let mut context = Context::default();
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
         }
-        // Nobody asks for the instructions themselves.
+        // The instructions themselves are not needed.
         let mut sink = drop;
         let checker = Checker::new(&asm.text, options, known, &mut sink);
         let mut checker = EmbeddedChecker {
@@ -56,13 +56,13 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
     }
 }
 
-/// Where an operand is declared, as a place behind the text.
+/// Where an operand is declared, as a place after the text.
 fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     let at = (asm.text.len() + operand) as u32;
     Span::new(at, at + 1)
 }
 
-/// What a constraint makes of its operand.
+/// The symbol that a constraint gives its operand.
 fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     let constraint = operand.constraint.as_str();
     let class = constraint.trim_start_matches(['=', '+', '&', '%']);
@@ -89,7 +89,7 @@ struct EmbeddedChecker<'t, 's, 'o, C> {
     asm: &'t Asm<'s>,
     source: &'t str,
     checker: Checker<'t, 'o>,
-    /// What is found on operands, as findings in the source.
+    /// The findings on operands, placed in the source.
     found: Vec<Diagnostic>,
     count: C,
     index: OnceCell<Index<'t>>,
@@ -119,7 +119,7 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
             }
         }
         if self.unknown_operands(span) {
-            // What is no instruction costs nothing.
+            // Other statements cost nothing.
             let found = self.checker.diagnostics.split_off(before);
             let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
             self.checker.diagnostics.extend(found);
@@ -252,12 +252,12 @@ impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
             Diagnostic::new(Code::V703, span, message)
                 .label("the compiler relies on its old value")
                 .related(declared, "declared here")
-                .help("move it to the outputs, as `\"+r\"` if it is read, too")
+                .help("move it to the outputs, as `\"+r\"` if it is also read")
         });
     }
 }
 
-/// What is asked of an `asm` for each of its statements, found once.
+/// Facts about an `asm` that all its statements need, found once.
 struct Index<'t> {
     /// The number of the operand of each placeholder.
     operands: Map<&'t str, usize>,

@@ -1,4 +1,4 @@
-//! Making the fixes of findings.
+//! Applying the fixes of findings.
 
 use std::collections::HashSet;
 
@@ -45,8 +45,8 @@ impl Fixed {
 /// [`Applicability::Safe`] only those that keep the meaning; with
 /// [`Applicability::Unsafe`] then also those of findings that offer a single one. A
 /// fix that would bring its statement, or the text, more errors is not made. Where it
-/// was guessed what a statement should be, its mnemonic or modifiers above all,
-/// nothing goes on from there before somebody has looked at it.
+/// was guessed what a statement should be, above all its mnemonic or modifiers, no
+/// further fix builds on the guess before a person has reviewed it.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
     let mut fixer = Fixer::new(Fixed::unmade(source, options), options);
     fixer.run(Applicability::Safe);
@@ -98,7 +98,7 @@ struct Choice<'d> {
     /// Which of the findings that is.
     at: usize,
     fix: &'d Fix,
-    /// What its edits span.
+    /// The span of its edits.
     hull: Span,
     /// The statement it changes.
     zone: Span,
@@ -114,7 +114,7 @@ struct Guess {
 }
 
 impl Guess {
-    /// What becomes a guess by this fix.
+    /// The guess that this fix makes, if any.
     fn of(choice: &Choice<'_>) -> Option<Guess> {
         let Diagnostic { code, severity, .. } = *choice.diagnostic;
         let guessed = choice.fix.applicability == Applicability::Unsafe
@@ -204,7 +204,7 @@ impl<'o> Fixer<'o> {
                 Some(Choice { diagnostic, at, fix, hull, zone })
             })
             .filter(|choice| {
-                // Those of one statement start where it does.
+                // Fixes of one statement have the same start.
                 let before = self.guesses.partition_point(|it| it.zone.end < choice.zone.start);
                 !self.guesses[before..]
                     .iter()
@@ -412,14 +412,14 @@ mod tests {
             let done = fix(guessed, &options, Applicability::Unsafe);
             assert_eq!((done.text.as_str(), done.codes.len()), (legal, 1));
         }
-        // What is still an error goes on, but not where another instruction was meant.
+        // Remaining errors are fixed, but not where another instruction was meant.
         let done = fixed("vadd.u32.u32.u64 d, a, b.b4;", Applicability::Unsafe);
         assert_eq!(done.text, "vadd.u32.u32.u32 d, a, b.b3;");
         let done = fixed("vaddd.u32.u32.u64 d, a, b;", Applicability::Unsafe);
         assert_eq!(done.text, "vadd.u32.u32.u64 d, a, b;");
     }
 
-    /// Of fixes that are in each other's way only the first is made.
+    /// Of fixes that overlap, only the first is made.
     #[test]
     fn fixes_do_not_overlap() {
         let finding = |start: u32, end: u32| {
@@ -458,7 +458,7 @@ mod tests {
         let text = "vad4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;";
         assert_eq!(fixed(text, Applicability::Safe).text, text);
         let done = fixed(text, Applicability::Unsafe);
-        // `.clamp` or `.wrap`: nobody knows.
+        // `.clamp` or `.wrap`: there is no single choice.
         assert_eq!(done.text, "vadd4.u32.u32.u32 d, a, b, c;\nvshl.u32.u32.u32 d, a, b;");
         assert_eq!(done.codes, [Code::V101]);
         assert_eq!(done.left.len(), 1);

@@ -1,8 +1,8 @@
-//! Texts with more findings than memory should hold: findings are handed over on the
-//! way through the text, in its order, and not kept.
+//! Texts with more findings than memory should hold: findings are handed over during
+//! the pass through the text, in its order, and not kept.
 //!
 //! A statement's findings stand in it, so that all before it is final when it starts.
-//! Two kinds are found out later than they stand: an unclosed brace, and a comment for
+//! Two kinds are detected after their place: an unclosed brace, and a comment for
 //! vptx that suppresses nothing. Those are looked for first, on passes of their own.
 
 use std::iter::Peekable;
@@ -110,7 +110,7 @@ impl<'s> Handler<'s> for Braces {
     }
 }
 
-/// Whether a problem is found out later than it stands.
+/// Whether a problem is detected after its place.
 fn is_late(kind: ProblemKind) -> bool {
     matches!(kind, ProblemKind::UnclosedBrace { .. })
 }

@@ -206,12 +206,12 @@ fn visit_by(
     (!is_full).then_some((diagnostics, version, target))
 }
 
-/// Structural problems come up later than they start.
+/// Structural problems are detected after their start.
 fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
 }
 
-/// What a text is searched for before it is read.
+/// The result of searching a text before it is read.
 struct Preview {
     unreadable: Option<Diagnostic>,
     /// Whether a comment may say what not to report.
@@ -226,7 +226,7 @@ impl Preview {
         let mut is_marked = false;
         for at in memchr::memchr2_iter(0, mark[mark.len() - 1], bytes) {
             if bytes[at] == 0 {
-                // Of what is no text, no comment is one.
+                // Binary data has no comments.
                 return Preview { unreadable: unreadable_at(source, Some(at)), is_marked: false };
             }
             is_marked = is_marked || bytes[..=at].ends_with(mark);
@@ -265,7 +265,7 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     let diagnostic =
         Diagnostic::new(Code::V008, Span::new(at, at + 1), format!("this is {what}, not PTX text"))
             .label("a NUL byte")
-            .help("PTX is text; `cuobjdump --dump-ptx` takes it out of an executable");
+            .help("PTX is text; `cuobjdump --dump-ptx` extracts it from an executable");
     Some(diagnostic)
 }
 
@@ -371,7 +371,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
         for diagnostic in &mut self.diagnostics[before..] {
             diagnostic.statement = Some(span);
-            // What takes the place of the whole statement has its comments.
+            // A replacement of the whole statement keeps its comments.
             for fix in diagnostic.fixes.iter_mut().filter(|_| diagnostic.code != Code::V601) {
                 keep_comments(self.source, &mut fix.edits);
             }
@@ -439,7 +439,7 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     }
 }
 
-/// What is wrong with a token that the text ends in.
+/// The error in a token that the end of the text cuts off.
 fn unclosed(token: Token) -> Option<Problem> {
     let (kind, length) = match token.kind {
         TokenKind::UnclosedComment => (ProblemKind::UnclosedComment, 2),

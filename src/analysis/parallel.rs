@@ -1,6 +1,6 @@
 //! One text on all cores.
 //!
-//! It is cut behind functions, as far as that can be told without reading it.
+//! It is cut after functions, as far as they can be found without reading it.
 //! All parts are read at once as if they were right: between statements, with no
 //! scope open. Only if every part ends so, too, they were, by induction from the
 //! first. Whatever is unusual leaves the text to be read in order, which is the
@@ -43,7 +43,7 @@ pub(super) fn check(source: &str, options: &CheckOptions, room: usize) -> Option
     check_parts(source, &parts, options, room)
 }
 
-/// What [`check`](super::check_counted) gives, if there is room for it.
+/// The result of [`check`](super::check_counted), if there is room for it.
 type Found = Option<(usize, Vec<Diagnostic>)>;
 
 fn check_parts(
@@ -73,7 +73,7 @@ fn check_parts(
             let mut checker = Sound { handler: checker.with_room(room), is_sound: true };
             let context =
                 read_part(&source[..parts[at].end], parts[at].start, context, &mut checker);
-            // What the survey passed over may have declared something.
+            // The text that the survey skipped may have declared something.
             let mut declared = context.declarations(known);
             if at > 0 {
                 (declared.version, declared.target, declared.is_module) = (None, None, false);
@@ -94,7 +94,7 @@ fn check_parts(
     }))
 }
 
-/// Cuts a text behind lines that start with `}`, into parts of about a size.
+/// Cuts a text after lines that start with `}`, into parts of about equal size.
 fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -113,12 +113,12 @@ pub(crate) struct Part<'p> {
     pub(crate) text: &'p str,
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
-    /// What is in force behind the first part and, it is supposed, all others.
+    /// The gates after the first part and, presumably, after all others.
     pub(crate) gates: Gates,
 }
 
-/// What is in force behind the first part of a text, as far as that can be told
-/// without looking at video instructions.
+/// The gates after the first part of a text, as far as they are known without looking
+/// at video instructions.
 pub(crate) fn part_gates(text: &str) -> Option<Gates> {
     Survey::new(text, &(0..text.len())).map(|survey| survey.declarations.gates())
 }
@@ -154,7 +154,7 @@ pub(crate) fn parse_part<'p>(
     (alike && is_clean(&diagnostics, options)).then_some(module)
 }
 
-/// What [`visit`](super::visit) gives of a part. `None` if it has errors or comments
+/// The result of [`visit`](super::visit) for a part. `None` if it has errors or comments
 /// for vptx, does not end between functions, or might give others where it stands.
 pub(crate) fn visit_part(
     part: &Part<'_>,
@@ -182,13 +182,13 @@ pub(crate) fn visit_part(
     alone.then_some((diagnostics, version, target))
 }
 
-/// Length of the parts that a text starts with and that can be told without
-/// reading on.
+/// Length of the parts at the start of a text that can be found without reading
+/// on.
 pub(crate) fn parts_end(text: &[u8]) -> Option<usize> {
     memchr::memmem::rfind(text, END).map(|at| at + END.len())
 }
 
-/// What a part is found to hold without looking at video instructions.
+/// The contents of a part, without its video instructions.
 struct Survey<'s> {
     declarations: Declarations<'s>,
     has_video: bool,
@@ -382,7 +382,7 @@ mod tests {
         (0..count).map(|_| numbers.pick(PIECES)).collect()
     }
 
-    /// What may make a difference behind it.
+    /// Text that may make a difference after it.
     const DOUBTS: &[&str] = &[
         ".version 8.0\n.target sm_90\n",
         ".target sm_20\n",

@@ -1,4 +1,4 @@
-//! Comments that say what not to report.
+//! Comments that suppress findings.
 //!
 //! `// vptx: ignore[V501] reason` holds for the statements of its line, or, alone
 //! on a line, for those that start on the next; inside a statement of PTX it holds
@@ -16,7 +16,7 @@ use crate::lint::documented_only;
 use crate::source::{LineIndex, Span};
 use crate::syntax::lexer;
 
-/// What such comments start with.
+/// The start of such comments.
 pub(crate) const MARK: &str = "vptx:";
 
 /// Whether a text may have such comments.
@@ -24,7 +24,7 @@ pub(crate) fn may_be_marked(source: &str) -> bool {
     memchr::memmem::find(source.as_bytes(), MARK.as_bytes()).is_some()
 }
 
-/// Drops what comments suppress, and says what is wrong with the comments. The
+/// Drops findings that comments suppress, and reports errors in the comments. The
 /// findings are in the order of the text, before and after. A text without
 /// [`MARK`] has no such comments.
 pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
@@ -103,7 +103,7 @@ impl Entry {
     }
 }
 
-/// What suppressions have in common that are asked at once.
+/// The key of suppressions that are searched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     /// All of one scope.
@@ -132,7 +132,7 @@ pub(crate) struct Suppressions {
     pub(super) list: Vec<Suppression>,
     pub(super) index: LineIndex,
     language: Language,
-    /// What is wrong with their writing.
+    /// Errors in their form.
     wrong: Vec<Diagnostic>,
     groups: Map<Place, Group>,
     /// Lines beside which any stand, in order.
@@ -244,7 +244,7 @@ impl Suppressions {
         group.covered.contains(code)
     }
 
-    /// What is wrong with the comments, once all findings were asked for.
+    /// The findings on the comments, after all other findings were looked up.
     pub(crate) fn complaints(&mut self, source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.wrong);
         for suppression in &self.list {
@@ -281,17 +281,17 @@ impl Suppression {
         let all = self.entries.iter().find(|entry| !named(entry))?;
         let verb = if self.file { "ignore-file" } else { "ignore" };
         let span = if all.selector.is_some() { all.span } else { self.verb };
-        let message = "this suppresses every rule, also those that nobody had in mind";
+        let message = "this suppresses every rule, even those you did not think of";
         Some(
             Diagnostic::new(Code::V803, span, message)
-                .label("no rule in particular")
+                .label("names no rule")
                 .help(format!("name the rules: `vptx: {verb}[V501] reason`")),
         )
     }
 
     /// The finding on a comment of which something suppresses nothing.
     fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
-        // A rule that was not asked for cannot tell.
+        // A rule that is off gives no evidence.
         let asked = |code: &Code| {
             options.rules.contains(*code)
                 && (options.dialect == Dialect::Documented || !documented_only(*code))
@@ -301,13 +301,13 @@ impl Suppression {
         let idle = |entry: &&Entry| {
             let named: Vec<Code> =
                 Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
-            // Of many, those that are off anyway do not count.
+            // Of many rules, those that are off do not count.
             let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
             let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
             !entry.used && !judges.is_empty() && judges.iter().all(asked)
         };
         let unused: Vec<&Entry> = self.entries.iter().filter(idle).collect();
-        // What is not written exactly may be about to change.
+        // A comment that is not in exact form may be about to change.
         let first = unused.first().filter(|_| self.is_exact)?;
         let names: Vec<String> = unused
             .iter()
@@ -328,7 +328,7 @@ impl Suppression {
         let mut diagnostic =
             Diagnostic::new(Code::V801, first.span, message).label("suppresses nothing");
         for other in &unused[1..] {
-            diagnostic = diagnostic.related(other.span, "nor does this");
+            diagnostic = diagnostic.related(other.span, "neither does this");
         }
         Some(diagnostic.fix(Applicability::Safe, "remove it", edits))
     }
@@ -408,7 +408,7 @@ mod tests {
     fn useless_and_wrong_comments_are_found() {
         assert_eq!(left("ret; // vptx: ignore[V501]"), ["V801 V501"]);
         assert_eq!(left("ret; // vptx: ignore"), ["V801 ignore"]);
-        // Not asked for, so it cannot be told.
+        // The rule is off, so this is not known.
         assert_eq!(left("ret; // vptx: ignore[V601]"), [""; 0]);
         assert_eq!(left("ret; // vptx: ignore[V999]"), ["V802 V999"]);
         assert_eq!(left("ret; // vptx: ignroe[V501]"), ["V802 ignroe"]);
@@ -489,7 +489,7 @@ mod tests {
                 "V104 V403 V802",
                 "ignore[V501] because V501 is known",
             ),
-            // What no code is suppresses nothing.
+            // An unknown code suppresses nothing.
             ("ignore V999", "V104 V501 V403 V802", ""),
             ("ignore result-difers", "V104 V501 V403 V802", ""),
             ("ignore_file[V501]", "V104 V501 V403 V802", "ignore-file[V501]"),
@@ -556,7 +556,7 @@ mod tests {
         }
     }
 
-    /// What [`place::scopes`] finds, line by line.
+    /// The result of [`place::scopes`], found line by line.
     fn plainly(source: &str, comments: &[Span], comment: Span) -> Scope {
         let index = LineIndex::new(source);
         let mut code = source.to_string();

@@ -21,7 +21,7 @@ pub(super) struct Checked<'a, 's> {
     pub(super) names: Names,
 }
 
-/// What the declarations of an instruction's names are like.
+/// Properties of the declarations of an instruction's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names {
     /// How its registers are declared, at their most particular.
@@ -110,7 +110,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
     }
     let near = meant.map_or_else(|| suggest::mnemonics(opcode), |meant| vec![meant]);
     diagnostic = match near.as_slice() {
-        [] => diagnostic.help("`vptx explain --all` lists the video instructions"),
+        [] => diagnostic.help("`vptx explain` lists the video instructions"),
         [near] => {
             let help = if meant.is_some() {
                 format!("instructions are written in lower case: `{near}`")
@@ -123,7 +123,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
                 vec![Edit::replace(span, near.text())],
             )
         }
-        // Nobody knows which.
+        // There is no single choice.
         _ => {
             let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
             diagnostic.help(format!("did you mean {}?", structure::either(&near)))
@@ -143,7 +143,7 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<G
         (Some(_), _) => Some("is not a predicate"),
     };
     let predicate = Register::new(text);
-    if let Some(what) = what.or(predicate.is_none().then_some("is no register")) {
+    if let Some(what) = what.or(predicate.is_none().then_some("is not a register")) {
         let mut diagnostic =
             Diagnostic::new(Code::V217, guard.name, format!("the guard `{text}` {what}"))
                 .label("expected a predicate register")
@@ -182,7 +182,7 @@ fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
         checked.push(match at {
             Some(at) => diagnostic
                 .related(at, "set here")
-                .help("raise the target, or replace the instruction by ordinary ones"),
+                .help("raise the target, or replace the instruction with ordinary ones"),
             None => diagnostic.help("the target was given as an option"),
         });
     }
@@ -232,8 +232,8 @@ impl Values {
     }
 }
 
-/// Puts together what was found to be right. `None` cannot happen then; the
-/// types leave no other way out.
+/// Builds the operation from checked parts. `None` cannot happen then, but the types
+/// require it.
 fn build(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,

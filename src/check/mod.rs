@@ -24,7 +24,7 @@ pub(crate) fn is_wanted(opcode: &str) -> bool {
         && (Mnemonic::from_text(opcode).is_some() || suggest::is_meant(opcode))
 }
 
-/// A `;` that is not there: it takes no room behind the last token.
+/// A `;` that is not there: it takes no room after the last token.
 pub(crate) fn semicolon_after(tokens: &[Token]) -> Token {
     let end = tokens.last().map_or(0, |last| last.span.end);
     Token { kind: TokenKind::Punct([b';', 0]), span: Span::at(end), on_new_line: false }

@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::{RawInstruction, Shape};
 use crate::video;
 
-/// What the modifiers say, by role.
+/// The modifiers by role.
 #[derive(Debug, Default)]
 pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
@@ -189,7 +189,7 @@ fn not_allowed(
     let why = match modifier.role() {
         Role::Saturate => "its result is 0 or 1, so there is nothing to clamp".to_string(),
         Role::Secondary => "it always adds `c`".to_string(),
-        // Of each other role, three instructions at most have one.
+        // Each other role belongs to three instructions at most.
         _ => format!("it belongs to {}", list(&takers)),
     };
     checked.push(
@@ -203,7 +203,7 @@ fn not_allowed(
     );
 }
 
-/// What to do instead of a SIMD `.min` or `.max`.
+/// The replacement for a SIMD `.min` or `.max`.
 fn secondary_advice(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -283,7 +283,7 @@ fn unknown(
     if let Some(meant) = meant {
         let names: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
         diagnostic = diagnostic.help(format!("did you mean {}?", either(&names)));
-        // Of several nobody knows which.
+        // With several candidates, there is no single choice.
         if near.len() == 1 {
             diagnostic = diagnostic.fix(
                 Applicability::Unsafe,
@@ -334,10 +334,10 @@ fn belongs_to_operand(
     let on_a = format!("`{mnemonic}{opcode} {d}, {a}{text}, …`");
     Some(match (is_mask, is_selector) {
         (true, true) => {
-            format!("a mask stands on the destination: {on_d}; a selector on a source: {on_a}")
+            format!("a mask belongs on the destination: {on_d}; a selector on a source: {on_a}")
         }
-        (true, false) => format!("a mask stands on the destination: {on_d}"),
-        (false, true) => format!("a selector stands on its operand: {on_a}"),
+        (true, false) => format!("a mask belongs on the destination: {on_d}"),
+        (false, true) => format!("a selector belongs on its operand: {on_a}"),
         (false, false) => return None,
     })
 }
@@ -353,8 +353,8 @@ fn assign_types(
     let form = &video::forms(mnemonic)[0];
     let wanted = form.type_slots().count();
     let names = match wanted {
-        2 => "those of a and b",
-        _ => "those of d, a and b",
+        2 => "types for a and b",
+        _ => "types for d, a and b",
     };
     for (&(modifier, span), slot) in types.iter().zip(form.type_slots()) {
         let Some(modifier) = modifier else {
@@ -399,7 +399,7 @@ fn assign_types(
         let why = if form.slot(Role::Dtype).is_none() {
             format!("`{mnemonic}` has no destination type: the result is 0 or 1")
         } else {
-            format!("the types are {names}, `c` has none")
+            format!("write {names}; `c` has no type")
         };
         checked.push(
             Diagnostic::new(

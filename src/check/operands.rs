@@ -243,7 +243,7 @@ pub(super) fn destination(
             let parts =
                 video::forms(mnemonic).iter().any(|form| form.destination == Destination::Part);
             if is_ignored(text) {
-                // Legal, and a rule's business.
+                // This is legal; a rule may report it.
             } else if !parts {
                 checked.push(
                     Diagnostic::new(

@@ -1,4 +1,4 @@
-//! What to check against.
+//! Options for checking.
 
 use std::str::FromStr;
 
@@ -19,7 +19,7 @@ pub enum Dialect {
 
 /// A name that no dialect has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no dialect: `documented` or `ptxas`")]
+#[error("`{0}` is not a dialect: write `documented` or `ptxas`")]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {
@@ -36,7 +36,7 @@ impl FromStr for Dialect {
     }
 }
 
-/// What language a text is in.
+/// The language of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
     /// PTX, whole modules or bare statements.
@@ -50,18 +50,18 @@ pub enum Language {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// What a text is read as; a [`Module`](crate::Module) is always PTX.
+    /// The language that a text is read as; a [`Module`](crate::Module) is always PTX.
     pub language: Language,
     /// The rules.
     pub dialect: Dialect,
     /// A target to check against, instead of the module's own.
     pub target: Option<Target>,
     /// The targets that a text is built for, if these are all; they count instead of
-    /// `target`. What is found holds for some of them, and what a fix writes for each.
+    /// `target`. A finding holds for at least one of them, and a fix is right for all.
     pub targets: Vec<Target>,
     /// A PTX version to check against, instead of the module's own.
     pub ptx_version: Option<PtxVersion>,
-    /// What to report.
+    /// The rules to report.
     pub rules: RuleSet,
 }
 

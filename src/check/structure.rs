@@ -1,4 +1,4 @@
-//! Diagnostics for what does not parse.
+//! Diagnostics for text that does not parse.
 
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
@@ -8,7 +8,7 @@ use crate::syntax::{
     TokenKind,
 };
 
-/// What is wrong with the module's structure.
+/// The finding on a problem in the structure of the module.
 pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
@@ -20,7 +20,7 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
         ProblemKind::UnclosedString => {
             Diagnostic::new(Code::V002, span, "this string has no closing quote")
                 .label("opened here")
-                .help("PTX strings have no escapes: `\\` is a character like others")
+                .help("PTX strings have no escapes: `\\` is an ordinary character")
         }
         ProblemKind::UnclosedBrace { found } => {
             let diagnostic = Diagnostic::new(Code::V003, span, "this `{` is never closed")
@@ -37,13 +37,13 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             .help("remove it, or add the `{` it belongs to"),
         ProblemKind::MissingSemicolon => missing_semicolon(span),
         ProblemKind::NoLineMarker => {
-            Diagnostic::new(Code::V007, span, "a `#` line that is no line marker")
+            Diagnostic::new(Code::V007, span, "this `#` line is not a line marker")
                 .label("not PTX")
-                .help("only `# 1 \"file\"` is left when the C preprocessor is done: run it first")
+                .help("run the C preprocessor first: it leaves only markers such as `# 1 \"file\"`")
         }
         ProblemKind::ByteOrderMark => {
             Diagnostic::new(Code::V007, span, "the file starts with a byte order mark")
-                .label("ptxas refuses it")
+                .label("ptxas rejects it")
                 .help("save the file as UTF-8 without it, or as ASCII")
                 .fix(Applicability::Safe, "remove it", vec![Edit::remove(span)])
         }
@@ -118,7 +118,7 @@ pub(super) fn failure(
     }
     let tokens = statement.tokens;
     let at = tokens.len() - failure.left;
-    // A `;` that nobody wrote is empty.
+    // A `;` that is not in the text is empty.
     let Some(token) = tokens.get(at).filter(|token| !token.span.is_empty()) else {
         let end = tokens.last().map_or(0, |last| last.span.end);
         if failure.expected.contains(Expected::SEMICOLON) {
@@ -130,7 +130,7 @@ pub(super) fn failure(
             return Diagnostic::new(Code::V006, span, "this bracket is never closed")
                 .label("opened here");
         }
-        return Diagnostic::new(Code::V006, Span::at(end), "the instruction breaks off")
+        return Diagnostic::new(Code::V006, Span::at(end), "the instruction is incomplete")
             .label(format!("expected {}", list(failure.expected)));
     };
     let text = token.span.text(source);
@@ -145,7 +145,7 @@ pub(super) fn failure(
             next.is_some_and(|next| matches!(next.kind, TokenKind::Ident | TokenKind::Number));
         return if apart {
             diagnostic("white space after the dot".into())
-                .label("the dot and the word after it are one")
+                .label("the dot and the word after it form one token")
                 .help("write them together, as in `.u32` or `.b0`; white space may stand before the dot")
         } else {
             diagnostic("a dot without a word after it".into())
@@ -216,7 +216,7 @@ fn invalid_character(text: &str, span: Span) -> Diagnostic {
     };
     let diagnostic = Diagnostic::new(Code::V007, span, format!("{what} is not used in PTX")).label(
         if first.is_ascii() && first != UNDECODABLE {
-            "no token starts so"
+            "no token starts with it"
         } else {
             "outside comments and strings, PTX is ASCII"
         },
@@ -257,7 +257,7 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
         ConstantErrorKind::TooLarge => {
             Diagnostic::new(Code::V009, span, format!("`{text}` is too large"))
                 .label("does not fit 64 bits")
-                .help("constants have 64 bits, of which video instructions use the low 32")
+                .help("constants have 64 bits; video instructions use the low 32")
         }
         ConstantErrorKind::DivisionByZero => {
             Diagnostic::new(Code::V011, span, "division by zero in a constant expression")
@@ -276,12 +276,12 @@ pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
         ConstantErrorKind::TooDeep => {
             Diagnostic::new(Code::V010, span, "the constant expression nests too deeply")
                 .label("more than 200 levels")
-                .help("compute the value outside and write the result")
+                .help("compute the value beforehand and write the result")
         }
     }
 }
 
-/// A literal that is none, and what may have been meant.
+/// A malformed literal, with a fix if its meaning is clear.
 fn malformed(text: &str, span: Span) -> Diagnostic {
     let fix = |diagnostic: Diagnostic, meant: String| {
         let title = format!("write `{meant}`");
@@ -295,7 +295,7 @@ fn malformed(text: &str, span: Span) -> Diagnostic {
         return fix(diagnostic, text.trim_start_matches('0').into());
     }
     let diagnostic =
-        Diagnostic::new(Code::V009, span, format!("`{text}` is no number")).label("malformed");
+        Diagnostic::new(Code::V009, span, format!("`{text}` is not a number")).label("malformed");
     if text.starts_with("0f") || text.starts_with("0d") {
         return diagnostic.help(
             "`0f` takes exactly 8 hexadecimal digits, `0d` exactly 16, and both are floating-point",

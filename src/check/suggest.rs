@@ -1,5 +1,5 @@
-//! "Did you mean": the nearest of what is allowed, and what names of other
-//! languages stand for.
+//! "Did you mean": the nearest allowed names, and the meaning of names from other
+//! languages.
 
 use crate::isa::{Mnemonic, Modifier};
 use crate::source::distance;
@@ -89,8 +89,8 @@ fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
 
-/// What to write for an opcode that is known from elsewhere, or that one would expect
-/// to exist.
+/// Advice for an opcode that is known from elsewhere, or that one would expect to
+/// exist.
 pub(super) fn advice(opcode: &str) -> Option<String> {
     let opcode = opcode.to_ascii_lowercase();
     intrinsic(&opcode).or_else(|| expected(&opcode))
@@ -150,13 +150,13 @@ fn intrinsic(name: &str) -> Option<String> {
         let text = find(&format!("vset{comparison}"))?;
         let ones = if lanes == "2" { "0xffff" } else { "0xff" };
         return Some(format!(
-            "`{text}` is 1 in the lanes that the intrinsic of CUDA fills with ones: \
-             `mul.lo.u32 d, d, {ones};` makes the same of it"
+            "`{text}` gives 1 in each lane that the CUDA intrinsic fills with ones; \
+             `mul.lo.u32 d, d, {ones};` afterwards gives the same result"
         ));
     }
     let text = find(stem)?;
     let zero = if uses_zero(&text) { ", with `z` = 0" } else { "" };
-    Some(format!("the instruction for that intrinsic of CUDA is `{text}`{zero}"))
+    Some(format!("the instruction for this CUDA intrinsic is `{text}`{zero}"))
 }
 
 /// Whether `z` counts, rather than standing where any register may.
@@ -164,7 +164,7 @@ fn uses_zero(text: &str) -> bool {
     !text.ends_with(" d, a, b, z;") || text.contains(".add")
 }
 
-/// What there is for a name that one would expect.
+/// Advice for a name that one would expect to exist.
 fn expected(name: &str) -> Option<String> {
     let (stem, number) = split_number(name);
     let simd = matches!(number, "2" | "4");
@@ -174,11 +174,13 @@ fn expected(name: &str) -> Option<String> {
     let tail = if simd { ", c;" } else { ";" };
     Some(match stem {
         "vsad" => format!(
-            "sums of absolute differences are `vabsdiff{number}.u32.u32.u32.add d, a, b, c;`"
+            "for sums of absolute differences, write `vabsdiff{number}.u32.u32.u32.add d, a, b, c;`"
         ),
-        "vcmp" => format!("comparisons are `vset{number}.u32.u32.lt d, a, b{tail}` and the like"),
+        "vcmp" => {
+            format!("for comparisons, write `vset{number}.u32.u32.lt d, a, b{tail}` and the like")
+        }
         "vavg" | "vavrg" if simd => {
-            format!("averages are `vavrg{number}.u32.u32.u32 d, a, b, c;`")
+            format!("for averages, write `vavrg{number}.u32.u32.u32 d, a, b, c;`")
         }
         "vavg" | "vavrg" => "averages are `vavrg2` and `vavrg4`; there is no scalar one".into(),
         "vneg" if simd => {
@@ -186,12 +188,12 @@ fn expected(name: &str) -> Option<String> {
         }
         "vneg" => "subtract from 0: `vsub.s32.s32.s32 d, 0, a;`".into(),
         "vabs" if simd => format!(
-            "take the difference to a register that is 0: \
+            "take the difference from a register that is 0: \
              `vabsdiff{number}.s32.s32.s32 d, a, z, z;`"
         ),
-        "vabs" => "take the difference to 0: `vabsdiff.s32.s32.s32 d, a, 0;`".into(),
+        "vabs" => "take the difference from 0: `vabsdiff.s32.s32.s32 d, a, 0;`".into(),
         "vmul" if simd => "no video instruction multiplies lanes".into(),
-        "vmul" => "a product is `vmad.u32.u32.u32 d, a, b, 0;`".into(),
+        "vmul" => "for a product, write `vmad.u32.u32.u32 d, a, b, 0;`".into(),
         "vmad" => "`vmad` is scalar: no video instruction multiplies lanes".into(),
         "vshl" | "vshr" => format!("`{stem}` is scalar: no video instruction shifts lanes"),
         "vclamp" => format!(
@@ -199,12 +201,14 @@ fn expected(name: &str) -> Option<String> {
              `vmax{number}` and `vmin{number}`"
         ),
         "vand" | "vor" | "vxor" | "vnot" => {
-            format!("bits know no lanes: write `{}.b32`", &stem[1..])
+            format!("bitwise operations do not depend on lanes: write `{}.b32`", &stem[1..])
         }
-        "vmov" => "there is `mov.b32`; a part of a register is taken by `bfe` or `prmt.b32`".into(),
-        "vsel" => "a comparison is `vset`, a choice `selp` or `slct`".into(),
-        "vsrl" | "vlsr" => "a shift that fills with 0 is `vshr` of `.u32`".into(),
-        "vsra" | "vasr" => "a shift that fills with the sign is `vshr` of `.s32`".into(),
+        "vmov" => {
+            "to copy, write `mov.b32`; to take a part of a register, `bfe` or `prmt.b32`".into()
+        }
+        "vsel" => "to compare, write `vset`; to choose, `selp` or `slct`".into(),
+        "vsrl" | "vlsr" => "to fill with 0, write `vshr` with source type `.u32`".into(),
+        "vsra" | "vasr" => "to fill with the sign, write `vshr` with source type `.s32`".into(),
         "vhaddu" if simd => "no video instruction rounds averages down; `vavrg` rounds up".into(),
         _ => return None,
     })
@@ -270,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Values that tell wrong instructions from right ones.
+    /// Values that distinguish wrong instructions from right ones.
     fn words() -> Vec<u32> {
         let mut numbers = crate::testing::Numbers(5);
         let mut words = vec![0, u32::MAX, 0x8080_8080, 0x7f80_ff01, 0x8000_7fff, 0x8000_8000];
@@ -279,7 +283,7 @@ mod tests {
         words
     }
 
-    /// What CUDA says that an intrinsic computes in a lane of some bits; `a` and `b`
+    /// The result that CUDA documents for an intrinsic in a lane of some bits; `a` and `b`
     /// are signed where it is.
     fn of_lane(stem: &str, bits: u32, a: i64, b: i64) -> i64 {
         let (least, most) = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
@@ -375,7 +379,7 @@ mod tests {
         }
         for (name, part) in [
             ("__vsadu4", "`vabsdiff4.u32.u32.u32.add d, a, b, z;`, with `z` = 0"),
-            ("vcmpgtu4", "`vset4.u32.u32.gt d, a, b, z;` is 1 in"),
+            ("vcmpgtu4", "`vset4.u32.u32.gt d, a, b, z;` gives 1 in"),
             ("__vmaxs2", "`vmax2.s32.s32.s32 d, a, b, z;`"),
             ("VSAD4", "`vabsdiff4.u32.u32.u32.add d, a, b, c;`"),
         ] {

@@ -15,11 +15,11 @@ use crate::hash::Map;
 use crate::report::visible_path;
 use crate::source::LineIndex;
 
-/// What identifies a finding: its file, code and the text of its line, so that
+/// The identity of a finding: its file, code and the text of its line, so that
 /// it is known wherever the line moves.
 type Key = (String, String, String);
 
-/// How often each came up.
+/// How often each was found.
 type Known = BTreeMap<Key, usize>;
 
 /// The findings of a file of known ones, each with its number.
@@ -29,7 +29,7 @@ pub(super) struct Baseline {
     /// The folder that paths in it start from.
     folder: PathBuf,
     known: Known,
-    /// Those that were met in this run.
+    /// The findings of this run.
     met: Known,
 }
 
@@ -51,8 +51,8 @@ struct Finding {
 
 const VERSION: u32 = 1;
 
-/// What is known by a file, and what shows later that it is the same; `None` without a
-/// file.
+/// The known findings in a file, and a stamp to detect later changes; `None` if there is
+/// no file.
 fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, String> {
     let name = visible_path(file);
     let (text, stamp) = match read_text(file, access) {
@@ -60,11 +60,11 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, Str
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
     };
-    let anew = "remove it, and write another with `--update-baseline`";
+    let anew = "remove it, and write a new one with `--update-baseline`";
     let Written { version, findings } = serde_json::from_str(&text)
-        .map_err(|_| format!("`{name}` is no baseline of vptx: {anew}"))?;
+        .map_err(|_| format!("`{name}` is not a baseline of vptx: {anew}"))?;
     if version != VERSION {
-        return Err(format!("`{name}` is of version {version}, not {VERSION}: {anew}"));
+        return Err(format!("`{name}` has version {version}, not {VERSION}: {anew}"));
     }
     let mut known = Known::new();
     for Finding { path, code, line, count } in findings {
@@ -100,12 +100,12 @@ impl Baseline {
     /// Reads a file; one that is to be written may be missing.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
         let name = visible_path(file);
-        // What is no file cannot be replaced, and a pipe would be waited for.
+        // A pipe or device cannot be replaced, and reading a pipe would block.
         let access = if update { Access::Regular } else { Access::Named };
         let known = match read_known(file, access)? {
             Some((known, _)) => known,
             None if update => Known::new(),
-            None => return Err(format!("there is no `{name}`: `--update-baseline` makes it")),
+            None => return Err(format!("there is no `{name}`: `--update-baseline` creates it")),
         };
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))
@@ -120,7 +120,7 @@ impl Baseline {
         source: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        // What comes by a pipe has no place to come back to.
+        // Text from a pipe has no path to find it by again.
         let Some(path) = path.filter(|_| !diagnostics.is_empty()) else {
             return;
         };
@@ -146,7 +146,7 @@ impl Baseline {
         path.to_string_lossy().replace('\\', "/")
     }
 
-    /// How many known findings did not come up in the files that were read.
+    /// How many known findings are gone from the files that were read.
     pub(super) fn gone<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> usize {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         self.known
@@ -171,7 +171,7 @@ impl Baseline {
             None => (Known::new(), None),
         };
         let kept = known.iter().filter(|((path, ..), _)| {
-            // What was not looked at stays, unless it is gone.
+            // Findings of files that were not read stay, unless the file is gone.
             !paths.contains(path) && self.folder.join(path).exists()
         });
         let all: BTreeMap<&Key, &usize> = kept.chain(&self.met).collect();
@@ -201,7 +201,7 @@ impl Baseline {
         match fs::canonicalize(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(&self.file).is_ok() {
-                    return Err(io::Error::other("it is a link to a file that is not there"));
+                    return Err(io::Error::other("it is a link to a file that does not exist"));
                 }
                 Ok(self.folder.join(self.file.file_name().unwrap_or_default()))
             }

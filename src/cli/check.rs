@@ -30,30 +30,30 @@ use crate::report::{Format, visible_path};
 // Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
-Of CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
-on) the PTX in `asm` statements is checked, and nothing else. A file that ends
-neither so nor in .ptx is read only if it is named and starts with .version;
---extension and --language tell what else is to be read.
+In CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
+on), only the PTX in `asm` statements is checked. A file with another ending
+than these and .ptx is read only if you name it and it starts with .version. To
+read other files, use --extension or --language.
 
-Without .version and .target in the text or on the command line nothing is
-gated, and undeclared registers are not reported, so that bare statements can
-be checked:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
+Without .version and .target, in the text or on the command line, instructions
+are not checked against them, and undeclared registers are not reported. So you
+can check bare statements:  echo 'vadd.u32.u32.u32 d, a, b;' | vptx check -
 
-Of several targets, a finding holds for one at least, and what a fix writes for
-each. What becomes cheaper in a CUDA source (--costs) is only shown unless its
-targets are listed: it may be built for others, which lack what would be written.
+With several targets, a finding holds for at least one of them, and a fix is
+right for all. In CUDA sources, --costs offers fixes only if all targets are
+listed: the source may be built for others that lack the new instructions.
 
-Rules are named by code (V501), start of code (V5), name, or ALL; `vptx explain
---all` lists them. Where several choices name a rule, the longest wins.
+Name rules by code (V501), start of code (V5), name, or ALL; `vptx explain
+--all` lists them. If several options name a rule, the longest name wins.
 
 A comment `// vptx: ignore[V501, V502] reason` suppresses these rules for its
-line, or alone for the next one, and `// vptx: ignore-file[V501] reason` for a
-file; --add-ignore writes such comments. `// vptx: ignore reason` suppresses all
-rules, which V803 reports if asked for. Codes that are written otherwise, as in
-`ignore V501`, are read as meant and reported (V802).
+line; alone on a line, for the next line. `// vptx: ignore-file[V501] reason`
+does so for the file. --add-ignore writes such comments.
+`// vptx: ignore reason` suppresses all rules; V803 reports that if selected.
+Codes in another form, such as `ignore V501`, are understood; V802 reports them.
 
-Choices are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder); those on the command line count for more:
+Settings are read from the nearest vptx.toml in the folder of each file or above
+it (for -, the current folder). The command line overrides them:
 
   [extension]
   inc = \"cuda\"               # as --extension inc=cuda
@@ -62,30 +62,30 @@ it (for -, the current folder); those on the command line count for more:
   dialect = \"documented\"
   target = \"sm_90\"          # or a list: all that the code is built for
   ptx-version = \"8.0\"
-  select = [\"V1\", \"V2\"]      # in place of the default rules
-  extend-select = [\"V6\"]     # besides them
+  select = [\"V1\", \"V2\"]      # instead of the default rules
+  extend-select = [\"V6\"]     # in addition to them
   ignore = [\"V502\"]
-  deny = [\"warnings\"]       # exit with 1 for these, too
-  exclude = [\"third_party/\"] # as in .gitignore; what is named is read anyway
+  deny = [\"warnings\"]       # exit with 1 for these also
+  exclude = [\"third_party/\"] # as in .gitignore; named files are read anyway
   baseline = \"vptx-baseline.json\"
 
   [[check.per-path]]
   paths = [\"legacy/**\"]      # the same keys, up to deny, for these files
   ignore = [\"V4\"]
 
-docs/vptx.schema.json describes the file for editors; a first line
-`#:schema PATH` says where it is.
+docs/vptx.schema.json describes the file for editors. To use it, start the file
+with the line `#:schema PATH`.
 
-Exit status: 0 nothing at error level and nothing denied (or --exit-zero, or
---fix-only), 1 findings, or --diff shows some, 2 could not run.")]
+Exit status: 0 no errors and nothing denied (or --exit-zero, or --fix-only),
+1 errors, denied findings, or changes shown by --diff, 2 could not run.")]
 pub(super) struct Arguments {
-    /// PTX or CUDA files, directories to walk for them, or - for standard input;
-    /// the current directory without any
+    /// PTX or CUDA files, directories to search for them, or - for standard input
+    /// [default: the current directory]
     #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
 
     /// Check against this target instead of the module's own, such as sm_90; or
-    /// against all that the code is built for: sm_75,sm_90
+    /// list all targets that the code is built for: sm_75,sm_90
     #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
     target: Vec<Target>,
 
@@ -93,7 +93,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "VERSION")]
     ptx_version: Option<PtxVersion>,
 
-    /// The rules that make an error [default: documented]
+    /// Which rules decide what is an error [default: documented]
     #[arg(long, value_enum)]
     dialect: Option<DialectName>,
 
@@ -101,7 +101,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     select: Option<Vec<Selector>>,
 
-    /// Report these rules besides the others
+    /// Report these rules in addition to the others
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     extend_select: Vec<Selector>,
 
@@ -109,30 +109,29 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     ignore: Vec<Selector>,
 
-    /// Report, too, what ptxas emulates with more machine instructions than
-    /// needed on the target: --extend-select V6
+    /// Also report instructions that ptxas emulates with more machine instructions
+    /// than needed on the target; same as --extend-select V6
     #[arg(long)]
     costs: bool,
 
-    /// Make the fixes that keep the meaning
+    /// Apply the fixes that keep the meaning
     #[arg(long)]
     fix: bool,
 
-    /// Make fixes as with --fix, and do not report what is left
+    /// Apply fixes as with --fix, and do not report the remaining findings
     #[arg(long, conflicts_with_all = ["format", "statistics", "update_baseline"])]
     fix_only: bool,
 
-    /// Write comments `vptx: ignore[CODES]` for what is found, so that it is not
+    /// Write comments `vptx: ignore[CODES]` for all findings, so that they are not
     /// reported again
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "unsafe_fixes", "update_baseline"])]
     add_ignore: bool,
 
-    /// With --fix or --diff: make those that may change the meaning, too
+    /// With --fix or --diff: also apply fixes that may change the meaning
     #[arg(long)]
     unsafe_fixes: bool,
 
-    /// Write nothing; print what --fix, or --add-ignore, would change as a unified
-    /// diff
+    /// Write nothing; print the changes of --fix or --add-ignore as a unified diff
     #[arg(long)]
     diff: bool,
 
@@ -140,17 +139,17 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t, visible_alias = "output-format")]
     format: Format,
 
-    /// Write the report to this file, not to standard output; what it had is
-    /// replaced at the end of the run
+    /// Write the report to this file, not to standard output; the file is replaced
+    /// at the end of the run
     #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
     output_file: Option<PathBuf>,
 
-    /// Print how often each rule was broken, not the findings; with --format json
-    /// one object a line: code, name, count, and how many --fix fixes (fixable)
+    /// Print how often each rule was broken, not the findings; with --format json,
+    /// one object a line: code, name, count, and how many --fix can fix (fixable)
     #[arg(long, conflicts_with = "diff")]
     statistics: bool,
 
-    /// Fail on these too, not only on errors: warnings, or rules that are reported
+    /// Fail on these as well as on errors: `warnings`, or rules that are reported
     #[arg(long, value_name = "warnings|RULES", value_delimiter = ',')]
     deny: Option<Vec<Denied>>,
 
@@ -162,19 +161,19 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write what is found in files to the baseline, and do not report it
+    /// Write all findings in files to the baseline, and do not report them
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
     update_baseline: bool,
 
     #[command(flatten)]
     walk: WalkArguments,
 
-    /// List the files that would be read, and check nothing
+    /// List the files that would be read; check nothing
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "watch", "update_baseline"])]
     show_files: bool,
 
-    /// Print the settings in force as vptx.toml has them, for the files that are named
-    /// or else the current directory, and check nothing
+    /// Print the settings in force in the form of vptx.toml, for the named files or
+    /// else the current directory; check nothing
     #[arg(long, conflicts_with_all = ["show_files", "fix", "fix_only", "diff", "watch"])]
     show_settings: bool,
 
@@ -182,21 +181,21 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "update_baseline")]
     watch: bool,
 
-    /// Read choices from this file only
+    /// Read settings from this file only
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Read choices from no file
+    /// Read settings from no file
     #[arg(long, conflicts_with = "config")]
     isolated: bool,
 
-    /// The name that standard input goes by; its ending tells the language, and
-    /// without paths standard input is read
+    /// A name for standard input; its ending selects the language. Without paths,
+    /// standard input is read
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<PathBuf>,
 
-    /// Read what is named as this language, whatever its ending; directories are
-    /// walked for files of this language only
+    /// Read named files as this language, whatever their ending; in directories,
+    /// read only files of this language
     #[arg(long, value_enum)]
     language: Option<LanguageName>,
 
@@ -211,9 +210,9 @@ pub(super) struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DialectName {
-    /// The manual; what ptxas accepts beyond it is reported
+    /// The rules of the manual; report what only ptxas accepts
     Documented,
-    /// What ptxas accepts
+    /// The rules of ptxas
     Ptxas,
 }
 
@@ -237,17 +236,17 @@ impl Arguments {
         })
     }
 
-    /// What endings stand for.
+    /// The languages of endings.
     fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
 
-    /// What to read.
+    /// The paths to read.
     fn inputs(&self) -> Vec<PathBuf> {
         subjects(&self.paths, self.stdin_filename.as_deref())
     }
 
-    /// What is to be read; troubles go to `tell`.
+    /// The inputs to read; messages go to `tell`.
     fn found(&self, finder: &Finder, rules: &WalkRules, tell: impl FnMut(String)) -> Vec<Input> {
         let known = |path: &Path| {
             let settings = finder.of(path).ok();
@@ -286,7 +285,7 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let is_stdin = arguments.inputs().iter().any(|path| path.as_os_str() == "-");
     let possible = match arguments.walk.set_threads() {
-        Ok(()) if arguments.watch && is_stdin => Err("--watch wants files, not -".to_string()),
+        Ok(()) if arguments.watch && is_stdin => Err("--watch needs files, not -".to_string()),
         possible => possible,
     };
     if let Err(message) = possible {
@@ -327,7 +326,7 @@ fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
         // The run has said what is wrong.
         for input in arguments.found(&finder, &rules, drop) {
             if let Some(path) = input.path() {
-                // Those above a file that is named are found so.
+                // This finds the settings above a named file.
                 finder.whole(path);
                 files.push(path.to_path_buf());
             }
@@ -340,7 +339,7 @@ fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
     files
 }
 
-/// What a run needs besides its arguments.
+/// Everything a run needs in addition to its arguments.
 struct Run {
     finder: Finder,
     rules: WalkRules,
@@ -350,10 +349,10 @@ struct Run {
 
 fn prepare(arguments: &Arguments) -> Result<Run, String> {
     if arguments.statistics && !matches!(arguments.format, Format::Human | Format::Json) {
-        return Err("--statistics is printed for people, or with --format json".into());
+        return Err("--statistics works with --format human or json only".into());
     }
     if arguments.unsafe_fixes && arguments.most().is_none() {
-        return Err("--unsafe-fixes belongs to --fix or --diff".into());
+        return Err("--unsafe-fixes needs --fix or --diff".into());
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
     let rules = arguments.walk.rules()?;
@@ -365,7 +364,7 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
         Some(_) if arguments.show_files || arguments.show_settings => None,
         Some(file) => Some(Baseline::read(&file, arguments.update_baseline)?),
         None if arguments.update_baseline => {
-            return Err("--update-baseline wants to know where: --baseline FILE".into());
+            return Err("--update-baseline needs a file: --baseline FILE".into());
         }
         None => None,
     };
@@ -373,7 +372,7 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
 }
 
 impl Run {
-    /// What is to be read, and how often that cannot be told.
+    /// The inputs to read, and the number of errors in finding them.
     fn inputs(&self, arguments: &Arguments) -> (Vec<Input>, usize) {
         let mut troubles = 0;
         let tell = |message: String| {

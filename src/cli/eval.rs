@@ -26,38 +26,38 @@ use crate::video::{Instruction, Semantics};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Inputs are named as the registers in the instruction; values are 32-bit words:
-decimal (-2147483648 to 4294967295), 0x… or 0b…, with _ between digits.
+Name each input like its register in the instruction. Values are 32-bit words:
+decimal (-2147483648 to 4294967295), 0x… or 0b…; _ may separate digits.
   vptx eval 'vadd4.u32.u32.u32.sat d, a, b, c;' a=0xff01f010 b=0x01ff2010
 
---batch reads lines INSTRUCTION<TAB>a<TAB>b<TAB>c, or a<TAB>b<TAB>c beside an
-instruction as argument. The values are those of the first, second and third
-source, whatever their names; one that is not read may be - or missing. Line n
-of the output answers line n of the input, so that `paste` joins the two:
+--batch reads lines INSTRUCTION<TAB>a<TAB>b<TAB>c, or lines a<TAB>b<TAB>c if the
+instruction is an argument. The values belong to the first, second and third
+source, whatever their names; a value that is not read may be - or missing. Line
+n of the output answers line n of the input, so `paste` can join the two:
   0xffffff20                  the new d (three between tabs for --semantics all)
-  error: V104 … (line 2)      what is wrong with the line; the first word is a
-                              finding's code, or malformed
+  error: V104 … (line 2)      the error in the line; the first word is the code
+                              of a finding, or malformed
   (nothing)                   for a blank line, or one that starts with #
-A line of more than 64 KiB, or with a fourth value, is malformed. UTF-8 is read,
-and UTF-16 with a byte order mark.
+A line of more than 64 KiB, or with a fourth value, is malformed. The text is
+UTF-8, or UTF-16 with a byte order mark.
 
---format json prints an object a line, with the fields line (null without
---batch), instruction, results (for each semantics d as hex, unsigned and
+--format json prints one object a line, with the fields line (null without
+--batch), instruction, results (for each semantics, d as hex, unsigned and
 signed; null for an error) and error (null, or code and message). Blank lines
-and comments have none. docs/eval.schema.json is the schema.
+and comments give no object. docs/eval.schema.json is the schema.
 
 Exit status: 0 all computed, 1 an instruction or line is wrong, 2 could not
 run.")]
 pub(super) struct Arguments {
-    /// One instruction; its closing ; may be missing
+    /// One instruction; its final ; may be missing
     #[arg(value_name = "INSTRUCTION", required_unless_present = "batch")]
     instruction: Option<String>,
 
-    /// The values of its source registers, such as a=0x01020304 or %r1=-5
+    /// Values of its source registers, such as a=0x01020304 or %r1=-5
     #[arg(value_name = "NAME=VALUE")]
     values: Vec<String>,
 
-    /// What the instruction is taken to mean
+    /// The semantics to compute with
     #[arg(long, value_enum, default_value_t)]
     semantics: SemanticsName,
 
@@ -77,10 +77,10 @@ pub(super) struct Arguments {
 /// A format of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum EvalFormat {
-    /// For people; with --batch a line each
+    /// Text for people; with --batch, one line for each result
     #[default]
     Text,
-    /// JSON Lines, an object each
+    /// JSON Lines: one object for each result
     Json,
 }
 
@@ -96,7 +96,7 @@ pub(super) enum SemanticsName {
     /// The code of ptxas 13.x
     #[value(name = "ptxas-13")]
     Ptxas13,
-    /// Each of them
+    /// All three
     All,
 }
 
@@ -156,8 +156,8 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     match (module.statements(), only) {
         ([_], Ok(instruction)) => return Ok(Ok(instruction)),
         ([], _) if text.trim().is_empty() => trouble("the instruction is empty"),
-        ([], _) => trouble(&format!("`{}` is no video instruction", visible(text.trim()))),
-        _ => trouble("one instruction is expected, and this is more"),
+        ([], _) => trouble(&format!("`{}` is not a video instruction", visible(text.trim()))),
+        _ => trouble("expected one instruction, found more"),
     }
     Ok(Err(FAILED))
 }
@@ -224,7 +224,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     writeln!(text, "{instruction}")?;
     if let Some(guard) = &instruction.guard {
         let not = if guard.negated { "!" } else { "" };
-        writeln!(text, "guard @{not}{} is taken as true", guard.predicate)?;
+        writeln!(text, "guard @{not}{} is assumed to be true", guard.predicate)?;
     }
     let parts = show::parts(instruction, &registers);
     for Group { names, program, d } in groups {

@@ -19,16 +19,15 @@ use crate::video::{Agreement, Deviation, Instruction, Semantics, Witness};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A whole instruction is explained by what each of its parts does, whether ptxas
-computes what the manual says, and what it costs:
+For a whole instruction, the page says what each part does, whether ptxas
+computes what the manual says, and what the instruction costs:
   vptx explain 'vadd4.u32.u32.u32.sat d.b10, a, b.b4444, c;'
 
-Exit status: 0 all explained, 1 an instruction is wrong, 2 something is not
-known.")]
+Exit status: 0 all explained, 1 an instruction is wrong, 2 a word is not known.")]
 pub(super) struct Arguments {
     /// Codes such as V112, their names or groups such as V1, mnemonics such as
     /// vadd4, modifiers and selectors such as .sat and .h10, deviations of ptxas
-    /// such as C3, or whole instructions; all are listed without one
+    /// such as C3, or whole instructions [default: list all]
     #[arg(value_name = "CODE|WORD|INSTRUCTION")]
     subjects: Vec<String>,
 
@@ -36,7 +35,7 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "subjects")]
     all: bool,
 
-    /// The target to tell an instruction's cost for
+    /// The target for an instruction's cost
     #[arg(long, value_name = "TARGET", default_value = "sm_90")]
     target: Target,
 }
@@ -92,10 +91,10 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     let names = names.chain(Modifier::ALL.iter().map(|modifier| modifier.text()));
     out.stream.flush()?;
     trouble(&match nearest(subject, names) {
-        Some(meant) => format!("nothing is known of `{subject}`; did you mean `{meant}`?"),
-        None => format!(
-            "nothing is known of `{subject}`: `vptx explain` lists all codes and instructions"
-        ),
+        Some(meant) => format!("`{subject}` is not known; did you mean `{meant}`?"),
+        None => {
+            format!("`{subject}` is not known: `vptx explain` lists all codes and instructions")
+        }
     });
     Ok(FAILED)
 }
@@ -118,7 +117,7 @@ fn list(out: &mut Output) -> io::Result<u8> {
     }
     let modifiers: Vec<&str> = Modifier::ALL.iter().map(|modifier| modifier.text()).collect();
     writeln!(out.stream, "\nmodifiers: {}", modifiers.join(" "))?;
-    writeln!(out.stream, "selectors and masks: such as .b0 .h1 .h32 .b7654")?;
+    writeln!(out.stream, "selectors and masks: for example .b0 .h1 .h32 .b7654")?;
     Ok(0)
 }
 
@@ -179,7 +178,7 @@ fn explain_mnemonic(mnemonic: Mnemonic, target: Target, out: &mut Output) -> io:
     if deviations.is_empty() {
         writeln!(stream, "The code of ptxas computes what the manual says.\n")?;
     } else {
-        writeln!(stream, "Some forms give other results (`vptx explain C1` and so on):\n")?;
+        writeln!(stream, "Some forms give other results; see `vptx explain C1` and so on:\n")?;
         for deviation in deviations {
             writeln!(stream, "    {deviation}  {}", deviation.title())?;
         }

@@ -33,7 +33,7 @@ pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
-/// What shows that a file is still the one that was read, and as it was then.
+/// Shows that a file is still the one that was read, with the same contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     is_regular: bool,
@@ -59,7 +59,7 @@ impl Stamp {
         Stamp { is_regular: data.is_file(), len: data.len(), modified, identity }
     }
 
-    /// Fails if a file, which is no link, is not as it was read.
+    /// Fails if a file, which is not a link, has changed since it was read.
     fn holds(&self, path: &Path) -> io::Result<Metadata> {
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::other("the file was removed after it was read"),
@@ -92,7 +92,7 @@ pub(super) fn replace(
     if data.permissions().readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
-    // Who may not write to a file should not replace it either.
+    // Without permission to write to a file, it should not be replaced either.
     let old = Access::Walked.options().write(true).open(path)?;
     let new = Temporary::beside(path, false)?;
     contents.write_to(new.file())?;
@@ -130,7 +130,7 @@ pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Resul
     }
 }
 
-/// What a file is given; it may be written more than once.
+/// New contents of a file; they may be written more than once.
 pub(super) trait Contents {
     /// Writes all of it, and says how many bytes that is.
     fn write_to(&self, file: &File) -> io::Result<u64>;
@@ -249,10 +249,10 @@ mod attributes {
     }
 }
 
-/// What a file may be that is opened to be read.
+/// The kinds of files that may be opened for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Whatever it is: it was named. A pipe is waited for.
+    /// Any kind, because it was named. Reading waits for a pipe.
     Named,
     /// A regular file, by a link or not.
     Regular,
@@ -312,7 +312,7 @@ pub(super) fn read_bounded(
 pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
-        return Err(io::Error::other("it is larger than 4 GiB, the most that is read"));
+        return Err(io::Error::other("it is larger than the limit of 4 GiB"));
     };
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not in UTF-8");
     Ok((String::from_utf8(bytes).map_err(not_text)?, Stamp::of(&data)))
@@ -388,7 +388,7 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// Lines of a hunk as its header tells them: none by the line before.
+/// Lines of a hunk in the form of its header: an empty range by the line before.
 fn patch_range(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -571,7 +571,7 @@ mod tests {
         assert_eq!(&value[..len], b"elsewhere");
         let len = getxattr(&path, ACCESS, &mut value[..]).unwrap();
         assert_eq!(value[..len], list());
-        // What the folder gives to new files is not given to this one.
+        // The defaults of the folder for new files do not apply to this one.
         assert!(set(folder.path(), "system.posix_acl_default", &list()));
         fs::remove_file(&path).unwrap();
         let plain = folder.path().join("plain");

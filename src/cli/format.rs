@@ -30,39 +30,39 @@ use crate::source::{UNDECODABLE, decoded, utf8};
 // Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
-White space and line breaks are settled by one rule, and video instructions are
-written as the manual spells them: modifiers in its order, nothing twice,
-default selectors and masks left out, ignored third sources and minus signs that
-cancel removed. No other token is touched, and the text assembles to the same
-machine code. A file with syntax errors is left alone and reported.
+All white space and line breaks follow one style. Video instructions are written
+as in the manual: modifiers are in its order, and nothing is written twice.
+Default selectors and masks, ignored third sources, and minus signs that cancel
+are removed. No other token changes, and the text assembles to the same machine
+code. A file with syntax errors is reported and not changed.
 
-A comment `// vptx: fmt off` between statements, up to `// vptx: fmt on` or the
-end of the file, keeps what stands there as it is. Statements that share a line
-with a `// vptx: ignore[...]`, or stand together on the line below one, stay on it
-as they are, and so does a spelling whose finding is suppressed.
+From a comment `// vptx: fmt off` between statements to `// vptx: fmt on`, or to
+the end of the file, the text is not changed. Statements on one line with a
+comment `// vptx: ignore[...]`, or together on the line below it, stay on one
+line as they are. A spelling whose finding is suppressed stays, too.
 
 Options are read from the nearest vptx.toml in the folder of each file or above
-it (for -, the current folder). What `exclude` under [check] names is left
-alone, too, unless the command line names it. All options and their defaults:
+it (for -, the current folder). Files under `exclude` in [check] are skipped
+unless the command line names them. All options and their defaults:
 
   [extension]
   txt = \"ptx\"                # as --extension txt=ptx
 
   [format]
   indent-width = 4            # spaces for each level of braces, 0 to 16
-  line-width = 100            # longer statements are broken after commas
+  line-width = 100            # longer statements break after commas
   line-ending = \"lf\"          # or \"crlf\", or \"keep\": as the first line ends
   default-selectors = \"omit\"  # or \"write\": d.b3210, a.b3210, b.b7654
 
 Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
 not run.")]
 pub(super) struct Arguments {
-    /// PTX files (*.ptx, or with .version at their start), directories to walk for
-    /// *.ptx, or - for a filter; the current directory without any
+    /// PTX files (*.ptx, or any that start with .version), directories to search for
+    /// *.ptx, or - to filter standard input [default: the current directory]
     #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
 
-    /// Write nothing; fail if something would change
+    /// Write nothing; fail if a file would change
     #[arg(long)]
     check: bool,
 
@@ -70,15 +70,15 @@ pub(super) struct Arguments {
     #[arg(long)]
     diff: bool,
 
-    /// Write files in place, as is done without it; for those used to clang-format
+    /// Write files in place, which is the default; for users of clang-format
     #[arg(long, short)]
     in_place: bool,
 
     #[command(flatten)]
     walk: WalkArguments,
 
-    /// The name that standard input goes by in settings and messages; without paths
-    /// standard input is read
+    /// A name for standard input in settings and messages; without paths, standard
+    /// input is read
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<PathBuf>,
 
@@ -86,11 +86,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Treat what is named as PTX, whatever its ending
+    /// Read named files as PTX, whatever their ending
     #[arg(long, value_enum)]
     language: Option<OnlyPtx>,
 
-    /// Treat files with this ending as PTX (txt=ptx), or leave them alone (ptx=cuda)
+    /// Read files with this ending as PTX (txt=ptx), or skip them (ptx=cuda)
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
     extension: Vec<Extension>,
 
@@ -109,7 +109,7 @@ impl Arguments {
     }
 }
 
-/// What became of one input.
+/// The outcome for one input.
 enum Outcome {
     Same(Option<Vec<u8>>),
     Changed {
@@ -209,7 +209,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 }
 
 impl Arguments {
-    /// What endings stand for.
+    /// The languages of endings.
     fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
@@ -218,7 +218,7 @@ impl Arguments {
 /// `2 files formatted, 1 unchanged`
 fn summary(only: bool, changed: usize, same: usize, wrong: usize) -> String {
     let verb = if only { "to format" } else { "formatted" };
-    let parts = [(changed, verb), (same, "unchanged"), (wrong, "left alone: syntax errors")];
+    let parts = [(changed, verb), (same, "unchanged"), (wrong, "not changed: syntax errors")];
     let named = parts.into_iter().filter(|(count, _)| *count > 0).enumerate();
     let texts = named.map(|(at, (count, what))| match (at, count) {
         (0, 1) => format!("1 file {what}"),
@@ -246,7 +246,7 @@ fn treat(
     let chosen = arguments.chosen(by_name.as_deref().ok());
     let kind = Kind::told(arguments.language.map(Into::into), named, chosen);
     let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
-    // What cannot be read is told of first.
+    // Read errors are reported first.
     let small = if parts.is_some() { None } else { Some(input.bytes()?) };
     kind.must_be_ptx(&visible_path(arguments.shown(input)), small.as_deref().unwrap_or_default())?;
     // Where a link points to is what is replaced.
@@ -280,7 +280,10 @@ fn treat(
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
-            return Err(format!("`{}` is left alone: {why}", visible_path(arguments.shown(input))));
+            return Err(format!(
+                "`{}` is not changed: {why}",
+                visible_path(arguments.shown(input))
+            ));
         }
         Err(error) => {
             return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
@@ -324,7 +327,7 @@ fn formatted_parts(
     check: bool,
     options: &FormatOptions,
 ) -> Option<(bool, Vec<Vec<u8>>)> {
-    // That is told by the first line.
+    // The first line decides.
     if options.line_ending == LineEnding::Keep {
         return None;
     }

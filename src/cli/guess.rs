@@ -1,4 +1,4 @@
-//! What language a text without a name is in, by what stands in it.
+//! The language of a text without a name, judged by its contents.
 
 use crate::check::Language;
 use crate::check::is_wanted;
@@ -7,7 +7,7 @@ use crate::isa::Mnemonic;
 use crate::source::decoded;
 use crate::syntax::lexer::{skip_trivia, word_end};
 
-/// Whether a text is plainly PTX: `.version` and a number come first, behind white
+/// Whether a text is plainly PTX: `.version` and a number come first, after white
 /// space and comments. The assembly of other machines has `.version "…"`.
 pub(super) fn is_module(text: &[u8]) -> bool {
     let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -44,7 +44,7 @@ pub(super) fn language(text: &[u8]) -> Option<Language> {
         }
     }
     match seen {
-        // What looks like PTX may stand in a string of Python.
+        // Text that looks like PTX may be in a Python string.
         Seen { ptx: true, .. } if has_long_strings(&source) => None,
         Seen { ptx: true, .. } | Seen { something: false, .. } => Some(Language::Ptx),
         Seen { source: true, .. } => Some(Language::Cuda),
@@ -56,7 +56,7 @@ fn has_long_strings(source: &str) -> bool {
     source.contains("\"\"\"") || source.contains("'''")
 }
 
-/// What a text was seen to have.
+/// Signs that were seen in a text.
 #[derive(Default)]
 struct Seen {
     /// A statement of PTX.
@@ -195,7 +195,7 @@ const OPCODES: [&str; 20] = [
     "wgmma",
 ];
 
-/// Whether a directive of PTX starts behind a dot.
+/// Whether a directive of PTX starts after a dot.
 fn is_directive(rest: &[u8]) -> bool {
     let end = word_end(rest, 0);
     let (word, rest) = rest.split_at(end);
@@ -210,7 +210,7 @@ fn is_directive(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether a line of the C preprocessor goes on so behind its `#`. Of other
+/// Whether a line of the C preprocessor goes on so after its `#`. Of other
 /// languages, these are comments.
 fn is_preprocessor(rest: &[u8]) -> bool {
     let end = word_end(rest, 0);
@@ -334,7 +334,7 @@ mod tests {
                 "extern \"C\" void f();",
                 "unsigned d;",
                 "template <typename T>\nT f();",
-                // What looks like PTX is part of a literal.
+                // Text that looks like PTX is part of a literal.
                 "asm(R\"(\nvadd.u32.u32.u32 %0, %1, %2;\n)\");",
                 "void f()\n{\n\tasm(\"\\\nvadd.u32.u32.u32 a, b, c;\\\n\");\n}",
                 "/*\nvadd.u32.u32.u32 a, b, c;\n*/\nvoid f();",

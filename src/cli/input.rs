@@ -72,10 +72,10 @@ impl Input {
 }
 
 fn too_large(name: &str) -> String {
-    format!("`{name}` is larger than 4 GiB, the most that is read")
+    format!("`{name}` is larger than the limit of 4 GiB")
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) struct Bytes {
     held: Held,
@@ -168,7 +168,7 @@ pub(super) fn expand(
     rules: &WalkRules,
     mut trouble: impl FnMut(String),
 ) -> Vec<Input> {
-    // What is wrong with settings is told of with the file.
+    // Errors in settings are reported with the file.
     let excluded =
         |path: &Path| finder.of(path).is_ok_and(|(settings, path)| settings.excludes(&path));
     let mut inputs = Vec::new();
@@ -183,7 +183,7 @@ pub(super) fn expand(
             continue;
         }
         let before = inputs.len();
-        // What is named is read, whatever the settings say.
+        // Named files are read, whatever the settings say.
         let named = excluded(&argument.join("any"));
         let (walk, blocked) = rules.walk(argument);
         for entry in walk.into_iter().flatten() {
@@ -205,7 +205,7 @@ pub(super) fn expand(
         for file in lock(&blocked).drain(..) {
             is_blocked = true;
             let file = visible_path(&file);
-            trouble(format!("`{file}` is not a regular file: its folder is not walked"));
+            trouble(format!("`{file}` is not a regular file: its folder is not searched"));
         }
         if inputs.len() == before && !is_blocked {
             trouble(format!("no files to read in `{}`", visible_path(argument)));
@@ -241,15 +241,17 @@ pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
     });
 }
 
-/// What keeps a folder from being walked.
+/// The reason why a folder cannot be walked.
 fn unwalkable(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithDepth { err, .. } => unwalkable(err),
         ignore::Error::WithPath { path, err } => match err.io_error() {
             Some(error) => format!("cannot read `{}`: {}", visible_path(path), reason(error)),
-            None => format!("cannot walk `{}`: {}", visible_path(path), visible(&err.to_string())),
+            None => {
+                format!("cannot search `{}`: {}", visible_path(path), visible(&err.to_string()))
+            }
         },
-        _ => format!("cannot walk: {}", visible(&error.to_string())),
+        _ => format!("cannot search: {}", visible(&error.to_string())),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::check::Language;
 pub(super) enum LanguageName {
     /// PTX, whole modules or bare statements
     Ptx,
-    /// CUDA, C++, C or OpenCL, of which the PTX in `asm` is read
+    /// CUDA, C++, C or OpenCL; the PTX in `asm` statements is read
     Cuda,
 }
 
@@ -40,12 +40,12 @@ impl FromStr for LanguageName {
         match text {
             "ptx" => Ok(LanguageName::Ptx),
             "cuda" => Ok(LanguageName::Cuda),
-            _ => Err(format!("`{text}` is no language: `ptx` or `cuda`")),
+            _ => Err(format!("`{text}` is not a language: write `ptx` or `cuda`")),
         }
     }
 }
 
-/// What an ending of names stands for, such as `inc=cuda`. It may have several
+/// The language of a name's ending, such as `inc=cuda`. It may have several
 /// dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
@@ -60,7 +60,7 @@ impl Extension {
     pub(super) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
-            return Err(format!("`{ending}` is no ending of a name; one looks like `inc`"));
+            return Err(format!("`{ending}` is not the ending of a name; write one such as `inc`"));
         }
         Ok(Extension { ending: format!(".{}", name.to_ascii_lowercase()), language })
     }
@@ -81,7 +81,7 @@ impl FromStr for Extension {
 /// ones, and the last one for most.
 pub(super) type Chosen<'a> = [&'a [Extension]; 2];
 
-/// What a text holds, as far as is told without looking at it.
+/// The kind of a text, as far as it is known without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Ptx,
@@ -102,7 +102,7 @@ const CUDA: &[&str] = &[
 ];
 
 impl Kind {
-    /// What is told of an input by an option, or by its name if it has one.
+    /// The kind of an input by an option, or by its name if it has one.
     pub(super) fn told(
         language: Option<LanguageName>,
         name: Option<&Path>,
@@ -125,7 +125,7 @@ impl Kind {
         }
     }
 
-    /// What a name says.
+    /// The kind of a file by its name.
     pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> Kind {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
         else {
@@ -146,7 +146,7 @@ impl Kind {
 
     /// The language of a text, or a sentence that says why it is not known.
     pub(super) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
-        let way_out = "say what it is by --language";
+        let way_out = "name its language with --language";
         self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
     }
 
@@ -155,9 +155,9 @@ impl Kind {
         match self.guess(text) {
             Some(Language::Ptx) => Ok(()),
             Some(Language::Cuda) => Err(format!(
-                "`{name}` is source code, and only PTX is read: compile it first (`nvcc -ptx`)"
+                "`{name}` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)"
             )),
-            None => Err(format!("{}; if it is PTX, say so by --language ptx", self.unread(name))),
+            None => Err(format!("{}; if it is PTX, add --language ptx", self.unread(name))),
         }
     }
 
@@ -171,11 +171,11 @@ impl Kind {
         }
     }
 
-    /// What is wrong with a text whose language is not known.
+    /// The message for a text whose language is not known.
     fn unread(self, name: &str) -> String {
         let why = match self {
             Kind::Unnamed => "nothing in it looks like PTX",
-            _ => "it is not named as PTX, and does not start with `.version`",
+            _ => "its name is not that of a PTX file, and it does not start with `.version`",
         };
         format!("`{name}` is not read: {why}")
     }

@@ -24,10 +24,10 @@ const STEP: usize = 1 << 19;
 /// Bytes that a part may have in any case.
 const LONG: usize = 1 << 21;
 
-/// A text that is cut behind functions.
+/// A text that is cut after functions.
 pub(super) struct Parts<R> {
     file: R,
-    /// What is read already of the next part.
+    /// Bytes of the next part that are already read.
     rest: Vec<u8>,
     /// Bytes of the parts before that.
     done: usize,
@@ -67,12 +67,12 @@ fn open(input: &Input) -> Option<File> {
 }
 
 impl Parts<File> {
-    /// Those of a large file, if it can be opened.
+    /// The parts of a large file, if it can be opened.
     pub(super) fn open(input: &Input) -> Option<Parts<File>> {
         open(input).map(Parts::new)
     }
 
-    /// What shows later that the file is the same. It is taken before the file is read.
+    /// A stamp to detect later changes of the file. It is taken before the file is read.
     pub(super) fn stamp(&self) -> io::Result<Stamp> {
         self.file.metadata().map(|data| Stamp::of(&data))
     }
@@ -98,7 +98,7 @@ pub(super) use std::os::fd::AsFd as AsHandle;
 pub(super) use std::os::windows::io::AsHandle;
 
 /// Whether a file stays as it is whatever is written to an output. It may be the file
-/// itself, and who reads a pipe may write to the file.
+/// itself, and the reader of a pipe may write to the file.
 #[cfg(unix)]
 fn is_apart(file: &File, out: &impl AsHandle) -> io::Result<bool> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -114,8 +114,8 @@ fn is_apart(_: &File, _: &impl AsHandle) -> io::Result<bool> {
 }
 
 impl Twice {
-    /// That of a large file, if it can be opened, and what is written to an output
-    /// does not change it.
+    /// Opens a large file, if that is possible and writing to the output does not
+    /// change it.
     pub(super) fn open(input: &Input, out: &impl AsHandle) -> Option<Twice> {
         let file = open(input)?;
         let stamp = stamp(&file).ok()?;

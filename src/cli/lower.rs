@@ -28,40 +28,40 @@ use crate::video::Instruction;
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Args)]
 #[command(after_help = "\
---emit ir prints the program of every video instruction of a file; a comment
-says where it stands.
+--emit ir prints a program for every video instruction of a file; a comment
+gives its place.
   vptx lower 'vmin.s32.s32.s32.add d, a.b0, b.h1, c;' --emit ir
 
---emit ptx prints the file with ordinary PTX in the place of the video
-instructions for which ptxas 13.5 needs more machine instructions on the target
-than for the PTX written here; all else stays, byte for byte. What was done,
-and where the three semantics differ, is told on standard error. Of a single
-instruction, the statements are printed whether or not they are fewer.
+--emit ptx prints the file with ordinary PTX in place of video instructions. It
+replaces those for which ptxas 13.5 needs more machine instructions on the
+target than for the new PTX; all other bytes stay the same. A summary, and notes
+where the three semantics differ, go to standard error. For a single
+instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
-Several files are written into a directory, under their own names (with the
-ending .ir for --emit ir), or each in its place. A file is replaced in one step
-or not at all; --in-place leaves a file with errors alone.
+Several files are written into a directory under their own names (with the
+ending .ir for --emit ir), or each file is replaced. A file is replaced in one
+step or not at all. --in-place does not change a file that has errors.
   vptx lower --emit ptx -o fast/ a.ptx b.ptx
 
-Exit status: 0 all lowered, 1 an instruction is wrong or cannot be written for
+Exit status: 0 all lowered, 1 an instruction is wrong or has no ordinary PTX on
 the target, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX files, - for standard input, or one instruction
     #[arg(value_name = "FILES|-|INSTRUCTION", default_value = "-")]
     subjects: Vec<PathBuf>,
 
-    /// Take the text for PTX, whatever its name
+    /// Read the text as PTX, whatever its name
     #[arg(long, value_enum)]
     language: Option<OnlyPtx>,
 
-    /// What instructions are turned into
+    /// The form to turn instructions into
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// What the instructions are taken to mean [default: manual for ir, ptxas-13
-    /// for ptx: what the program does today]
+    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx, which
+    /// keeps the results of the program]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
@@ -69,30 +69,30 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TARGET")]
     target: Option<Target>,
 
-    /// Rewrite what does not become cheaper, too
+    /// Also rewrite instructions that do not become cheaper
     #[arg(long)]
     all: bool,
 
-    /// Write each original as a comment
+    /// Keep each original instruction as a comment
     #[arg(long)]
     comments: bool,
 
-    /// Write to this file; several inputs need a directory, which is made
+    /// Write to this file; several inputs need a directory, which is created
     #[arg(long, short, value_name = "FILE|DIR", conflicts_with = "in_place")]
     output: Option<PathBuf>,
 
-    /// Put the PTX in the place of each file
+    /// Replace each file with its PTX
     #[arg(long, short)]
     in_place: bool,
 
-    /// Tell nothing of what was rewritten
+    /// Print no summary and no notes
     #[arg(long, short)]
     pub(super) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Emit {
-    /// Programs over exact integers, a step a line, by the manual's stages
+    /// Programs over exact integers, one step a line, in the manual's stages
     Ir,
     /// Ordinary PTX
     Ptx,
@@ -147,13 +147,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     Ok(status)
 }
 
-/// What is wrong with the options together.
+/// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
     let Arguments { emit, target, all, comments, in_place, .. } = arguments;
     let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
     match emit {
         Emit::Ir if belongs_to_ptx => {
-            Some("--target, --all, --comments and --in-place belong to --emit ptx".into())
+            Some("--target, --all, --comments and --in-place need --emit ptx".into())
         }
         Emit::Ptx if arguments.semantics == Some(SemanticsName::All) => {
             Some("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13".into())
@@ -196,14 +196,14 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     }
     let to_stdout = arguments.output.is_none() && !arguments.in_place;
     if arguments.emit == Emit::Ptx && to_stdout && planned.len() > 1 {
-        return Err("several files do not make one module: write each into a directory with \
-                    -o DIR, or in its place with --in-place"
+        return Err("several files cannot be printed as one module: write them into a directory \
+                    with -o DIR, or replace them with --in-place"
             .into());
     }
-    // Not before all is known to be well.
+    // Only after all checks have passed.
     if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
         fs::create_dir_all(folder).map_err(|error| {
-            format!("cannot make `{}`: {}", visible_path(folder), reason(&error))
+            format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
         })?;
     }
     Ok(planned)
@@ -212,7 +212,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
 fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
     if arguments.in_place {
         return match input {
-            Input::Stdin => Err("standard input has no place to write to: use -o".into()),
+            Input::Stdin => Err("standard input is not a file to replace: use -o".into()),
             Input::File(path) | Input::Walked(path) => {
                 input.must_be_replaceable()?;
                 Ok(Destination::InPlace(path.clone()))
@@ -235,7 +235,7 @@ fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, Stri
     }
     let name = input.path().and_then(|path| Some((path, output.join(path.file_name()?))));
     let Some((path, mut name)) = name else {
-        return Err(format!("`{}` has no name to have in a directory", input.name()));
+        return Err(format!("`{}` has no file name to use in the directory", input.name()));
     };
     if arguments.emit == Emit::Ir {
         name.set_extension("ir");
@@ -254,16 +254,16 @@ fn is_itself(path: &Path) -> String {
     format!("`{}` is the input itself: use --in-place", visible_path(path))
 }
 
-/// There is no such file; mostly something else was meant.
+/// The message for a file that does not exist; often something else was meant.
 fn no_file(subject: &Path) -> String {
     let name = visible_path(subject);
     let word = name.split('.').next().unwrap_or_default();
     let about = match Mnemonic::from_text(&word.to_ascii_lowercase()) {
-        Some(mnemonic) => format!("; `vptx explain {mnemonic}` tells about {mnemonic}"),
+        Some(mnemonic) => format!("; `vptx explain {mnemonic}` explains {mnemonic}"),
         None => String::new(),
     };
     format!(
-        "there is no file `{name}`; PTX files, - or one instruction in quotes are read, such as \
+        "there is no file `{name}`; name PTX files, -, or one instruction in quotes, such as \
          'vmin.s32.s32.s32 d, a, b;'{about}"
     )
 }
@@ -323,7 +323,7 @@ impl Text {
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.in_place {
-        trouble("an instruction has no place to write to: use -o");
+        trouble("an instruction is not a file to replace: use -o");
         return Ok(FAILED);
     }
     let text = match arguments.emit {

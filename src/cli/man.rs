@@ -16,11 +16,11 @@ use crate::report::visible_path;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The command whose page to print, such as check; vptx itself without one
+    /// The command to print the page of, such as check [default: vptx itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 
-    /// Write the pages of vptx and all commands as files into this directory
+    /// Write the pages of vptx and of all commands into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> 
     }
     let command = if let Some(name) = &arguments.command {
         let Some(command) = program.find_subcommand(name) else {
-            trouble(&format!("no command `{name}`: `vptx help` lists all"));
+            trouble(&format!("there is no command `{name}`: `vptx help` lists all"));
             return Ok(FAILED);
         };
         command

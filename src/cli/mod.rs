@@ -48,32 +48,32 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
 
-    /// When to use colours; NO_COLOR and CLICOLOR are heeded
+    /// When to use colours; NO_COLOR and CLICOLOR are respected
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     color: Color,
 
-    /// The same as the command's own --quiet: no summaries
+    /// Print no summaries, like the --quiet of each command
     #[arg(long, short)]
     quiet: bool,
 }
 
-// Arguments of the command that is called are made, those of others are not.
+// Only the arguments of the called command are built.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Find wrong and doubtful video instructions in PTX
+    /// Find errors and doubtful code in the video instructions of PTX
     Check(check::Arguments),
     /// Format PTX without changing its meaning
     Fmt(format::Arguments),
-    /// Compute what an instruction gives for some inputs
+    /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),
-    /// Turn video instructions into programs of simple steps
+    /// Turn video instructions into ordinary PTX or programs of simple steps
     Lower(lower::Arguments),
-    /// Tell about a finding's code or an instruction
+    /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// The shell to write the script for
         shell: clap_complete::Shell,
     },
     /// Print a manual page, in roff
@@ -81,7 +81,7 @@ enum Command {
 }
 
 impl Command {
-    /// Makes it say no more than it must.
+    /// Suppresses its summaries.
     fn silence(&mut self) {
         match self {
             Command::Check(arguments) => arguments.quiet = true,
@@ -97,10 +97,10 @@ impl Command {
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Color {
-    /// On a terminal
+    /// Only on a terminal
     #[default]
     Auto,
-    /// Even into a file
+    /// Also in files and pipes
     Always,
     /// Not at all
     Never,
@@ -115,7 +115,7 @@ const FAILED: u8 = 2;
 pub fn main() -> ExitCode {
     let mut arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return told(&without_tip(error)),
+        Err(error) => return answered(&without_tip(error)),
     };
     if arguments.quiet {
         arguments.command.silence();
@@ -161,8 +161,8 @@ fn without_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Ends with what arguments are answered by: usage errors with 2, help and version with 0.
-fn told(answer: &clap::Error) -> ExitCode {
+/// Prints the answer to the arguments: status 2 for usage errors, 0 for help and version.
+fn answered(answer: &clap::Error) -> ExitCode {
     match answer.print().and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => unwritable(&error),
         _ => u8::try_from(answer.exit_code()).unwrap_or(FAILED).into(),
@@ -180,8 +180,8 @@ struct Output {
     style: Style,
 }
 
-/// An output whose reader may go when it has seen enough. Nothing is written from then
-/// on, and that is no error: the exit status tells of the work.
+/// An output whose reader may close it early. From then on nothing is written. That is
+/// not an error: the exit status is that of the work.
 struct Stream<W> {
     inner: W,
     is_closed: bool,
@@ -192,7 +192,7 @@ impl<W: Write> Stream<W> {
         Stream { inner, is_closed: false }
     }
 
-    /// Writes, or gives what stands for having written all.
+    /// Writes, or returns the result of a complete write.
     fn unless_closed<T>(
         &mut self,
         all: T,
@@ -256,22 +256,21 @@ impl Output {
     }
 }
 
-/// For those who need the instructions and the errors, and no advice.
+/// Options to find instructions and errors, without advice.
 fn errors_only() -> CheckOptions {
     CheckOptions::default().with_rules(RuleSet::ERRORS)
 }
 
-/// What is to be said of a target that was asked for and that nobody knows; it may
-/// be yet to come.
+/// The message about a requested target that is not known; it may be a future one.
 fn unknown_target(target: Target) -> Option<String> {
     let nearest = target.nearest_known();
     let text =
-        || format!("there is no target `{target}` that is known; the nearest is `{nearest}`");
+        || format!("target `{target}` is not known; the nearest known target is `{nearest}`");
     (!target.is_known()).then(text)
 }
 
-/// Says what the program could not do. What could control the terminal is escaped;
-/// names of files must be so already (`visible_path`), as messages may have lines.
+/// Reports what the program could not do. Control characters are escaped; file names
+/// must be escaped already (`visible_path`), as messages may have several lines.
 fn trouble(message: &str) {
     // Nothing is left to do if even that fails.
     let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));

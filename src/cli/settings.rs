@@ -153,7 +153,7 @@ impl FromStr for Denied {
             return Ok(Denied::Warnings);
         }
         let rules = text.parse().map(Denied::Rules);
-        rules.map_err(|error| format!("{error}; `warnings` are all of these"))
+        rules.map_err(|error| format!("{error}; `warnings` stands for all warnings"))
     }
 }
 
@@ -167,7 +167,7 @@ pub(super) enum Targets {
 }
 
 impl Targets {
-    /// What a list on the command line says: one target does not say that there are no
+    /// The targets of a list on the command line. A single one does not exclude
     /// others.
     pub(super) fn listed(list: &[Target]) -> Option<Targets> {
         match list {
@@ -189,7 +189,7 @@ fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>
     match Written::deserialize(deserializer)? {
         Written::One(text) => target(&text).map(|one| Some(Targets::One(one))),
         Written::All(texts) if texts.is_empty() => {
-            Err(de::Error::custom("`target` names none: remove it, or name some"))
+            Err(de::Error::custom("`target` is an empty list: remove it, or name a target"))
         }
         Written::All(texts) => {
             texts.iter().map(target).collect::<Result<_, _>>().map(|all| Some(Targets::All(all)))
@@ -230,10 +230,10 @@ impl Choices {
     }
 }
 
-/// What a file says, or the defaults.
+/// The settings in a file, or the defaults.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// What endings of names stand for.
+    /// The languages of endings.
     pub(super) extensions: Vec<Extension>,
     pub(super) format: FormatOptions,
     /// The file of known findings.
@@ -247,7 +247,7 @@ pub(super) struct Settings {
     pub(super) exclude_lines: Vec<String>,
 }
 
-/// What a file says of some files.
+/// The settings for some files.
 #[derive(Debug)]
 pub(super) struct Part {
     paths: Gitignore,
@@ -287,7 +287,7 @@ impl Settings {
         command.apply(options)
     }
 
-    /// What a run fails on besides errors: the last that says so counts.
+    /// Findings that fail a run in addition to errors; the last setting counts.
     pub(super) fn denied<'a>(
         &'a self,
         path: Option<&Path>,
@@ -336,7 +336,7 @@ impl Finder {
     /// defaults if `isolated`.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// A message that says what is wrong with the file.
     pub(super) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, String> {
         let fixed = match config {
             Some(file) => Some(read(file, Access::Named)?),
@@ -381,7 +381,7 @@ impl Finder {
         if let Some(found) = known.get(named) {
             return found.clone();
         }
-        // One that does not exist is told of when a file in it is read.
+        // A missing folder is reported when a file in it is read.
         let folder = fs::canonicalize(named).unwrap_or_else(|_| named.to_path_buf());
         let file = folder.ancestors().map(|above| above.join(FILE)).find(|file| file.is_file());
         let settings = match (&self.fixed, file) {
@@ -420,13 +420,13 @@ fn read(file: &Path, access: Access) -> Found {
     };
     let count = check.exclude.len() + check.per_path.iter().map(|it| it.paths.len()).sum::<usize>();
     if count > MAX_PATTERNS {
-        let most = format!("at most {MAX_PATTERNS} are taken");
+        let most = format!("at most {MAX_PATTERNS} are allowed");
         return Err(wrong(format!("{count} patterns of paths: {most}; name folders, not files")));
     }
     let mut per_path = Vec::with_capacity(check.per_path.len());
     for part in check.per_path {
         if part.paths.is_empty() {
-            return Err(wrong("check.per-path: `paths` says for which files".into()));
+            return Err(wrong("check.per-path: `paths` must name the files".into()));
         }
         let choices = Choices {
             dialect: part.dialect,

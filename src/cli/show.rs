@@ -8,7 +8,7 @@ use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
 use crate::print::{FormatOptions, LineEnding};
 
-/// What the command line says besides.
+/// The choices of the command line.
 pub(super) struct Command<'a> {
     pub(super) choices: &'a Choices,
     /// Patterns that start from the current folder.

@@ -1,4 +1,4 @@
-//! Files that are there for a moment, and vanish with the program.
+//! Temporary files, which are removed when the program ends.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::files::Access;
 
-/// What a signal that ends the program removes first.
+/// Files that are removed before a signal ends the program.
 static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Held while the program must not end by a signal.

@@ -15,16 +15,16 @@ use super::settings::matches;
 
 #[derive(Debug, Args)]
 pub(super) struct WalkArguments {
-    /// Read no such files in directories: as in .gitignore, from the current
-    /// directory on; may be repeated
+    /// Skip such files in directories; the pattern is that of .gitignore, relative
+    /// to the current directory; may be repeated
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
 
-    /// Read in directories what .gitignore, .ignore and the like exclude, too
+    /// In directories, also read files that .gitignore, .ignore and the like exclude
     #[arg(long)]
     no_ignore: bool,
 
-    /// Work with this many threads [default: one for each core]
+    /// Use this many threads [default: one for each core]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -39,7 +39,7 @@ impl WalkArguments {
         pool.build_global().map_err(|error| format!("cannot start {jobs} threads: {error}"))
     }
 
-    /// What the arguments say, ready to be asked.
+    /// The rules that the arguments give.
     pub(super) fn rules(&self) -> Result<WalkRules, String> {
         let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
         let excluded = if lines.is_empty() {
@@ -50,7 +50,7 @@ impl WalkArguments {
             let mut builder = GitignoreBuilder::new(here);
             for line in &lines {
                 if line.starts_with("../") {
-                    let why = "it leads out of the current directory";
+                    let why = "it is outside the current directory";
                     return Err(format!("--exclude: `{line}` excludes nothing: {why}"));
                 }
                 builder.add_line(None, line).map_err(|error| wrong(&error))?;
@@ -70,7 +70,7 @@ fn wrong(error: &ignore::Error) -> String {
     format!("--exclude: {error}")
 }
 
-/// What the command line says of walking directories.
+/// The options of the command line for walking directories.
 #[derive(Debug)]
 pub(super) struct WalkRules {
     /// The patterns, which start from the current folder.
@@ -91,7 +91,7 @@ fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| !data.is_file() && !data.is_dir()))
 }
 
-/// What keeps folders from being walked, found on the way.
+/// Files that prevent folders from being walked, collected during the walk.
 pub(super) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
 
 impl WalkRules {
@@ -136,12 +136,12 @@ impl WalkRules {
     }
 }
 
-/// What is blocked so far.
+/// The files collected so far.
 pub(super) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What to read: the paths, or without any standard input if it has a name, else the
+/// The inputs: the paths; or, without any, standard input if it has a name, else the
 /// current folder.
 pub(super) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {

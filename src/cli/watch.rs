@@ -29,7 +29,7 @@ pub(super) fn watch(
     mut run: impl FnMut() -> io::Result<u8>,
 ) -> io::Result<u8> {
     loop {
-        // What changes while it runs is run again.
+        // A change during the run starts another run.
         let before = stamps(files());
         let start = Instant::now();
         run()?;

@@ -1,6 +1,6 @@
 //! Changes of a text as changes of the source.
 //!
-//! What comes out is read once more, from the word before it to the word after,
+//! The result is read once more, from the word before it to the word after,
 //! so that no case has to be foreseen: digits that continue an escape or the
 //! number of an operand, the delimiter of a raw string, and so on.
 
@@ -58,8 +58,8 @@ fn joined(source: &str, one: &Literal, next: &Literal) -> bool {
         && blanks.is_some_and(|blanks| blanks.trim_matches([' ', '\t']).is_empty())
 }
 
-/// What stands between two literals of which each says one line; None where all
-/// lines had better stay in one.
+/// The text between two literals that each hold one line; None where all lines
+/// should stay in one literal.
 fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option<String> {
     let start = literal.span.start as usize;
     if asm.in_directive || at - literal.span.start > NEAR {

@@ -2,8 +2,8 @@
 //!
 //! [`statements`] finds them and makes PTX of their string literals, operands
 //! written as words such as `%0`. Each byte of that text knows where in the
-//! source it comes from, so that what is found in the text is reported, and
-//! changed, in the source.
+//! source it comes from, so that findings in the text are reported, and
+//! fixed, in the source.
 //!
 //! ```
 //! use vptx::embed;
@@ -15,7 +15,7 @@
 //! assert_eq!(asm.spelled("%r1, %b"), "%%r1, %[b]");
 //! ```
 //!
-//! What a preprocessor would do is not done. A statement whose literals come from
+//! The preprocessor is not run. A statement whose literals come from
 //! macros has no text that is known, and is left out; [`skipped`] lists those.
 
 mod edit;
@@ -58,7 +58,7 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
     scanner.skipped
 }
 
-/// Those of [`statements`] in which an opcode may start with a lower-case letter,
+/// The [`statements`] in which an opcode may start with a lower-case letter,
 /// or with the same in upper case; the others are not made.
 pub(crate) fn statements_with(source: &str, letter: u8) -> Vec<Asm<'_>> {
     select(source, |template| {
@@ -77,7 +77,7 @@ fn select(source: &str, wanted: impl Fn(&[Literal]) -> bool) -> Vec<Asm<'_>> {
 }
 
 /// Whether a word that is no modifier and no register may start with a letter in
-/// a literal, as far as its source tells.
+/// a literal, as far as its source shows.
 fn may_start(body: &[u8], letter: u8) -> bool {
     let at_start = |at: usize| match body[..at] {
         [.., b'\\' | b'%', _] | [] => true,
@@ -233,7 +233,7 @@ impl<'s> Asm<'s> {
         self.unknown_at.iter().map(|&(index, span)| (self.unknown[index].spelling.as_str(), span))
     }
 
-    /// Those of [`Asm::unknown_operands`] in a span of the text.
+    /// The [`Asm::unknown_operands`] in a span of the text.
     pub(crate) fn unknown_operands_in(&self, span: Span) -> impl Iterator<Item = (&str, Span)> {
         let first = self.unknown_at.partition_point(|(_, at)| at.start < span.start);
         let inside = self.unknown_at[first..].iter().take_while(move |(_, at)| at.end <= span.end);

@@ -1,6 +1,6 @@
 //! Finds `asm` statements in C and C++, and reads their parts.
 //!
-//! Knows as much of the language as tells code from comments and strings. An
+//! Knows enough of the language to separate code from comments and strings. An
 //! attempt to read a statement ends at the next `asm` at the latest, and what it
 //! read is scanned once more if it fails: all work is linear.
 
@@ -14,7 +14,7 @@ use crate::syntax::lexer::comment_end;
 pub(super) struct Literal {
     /// Prefix, quotes and all.
     pub(super) span: Span,
-    /// What is between the quotes, or the parentheses of a raw string.
+    /// The text between the quotes, or between the parentheses of a raw string.
     pub(super) body: Span,
     /// Whether nothing in it is an escape.
     pub(super) raw: bool,
@@ -106,15 +106,15 @@ const QUOTED: [bool; 256] = table(b"\"'\\\n");
 const QUALIFIERS: [&str; 7] =
     ["volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"];
 
-/// What [`Cursor::seek`] stops at.
+/// The places where [`Cursor::seek`] stops.
 enum Stop {
-    /// Behind a `#` that starts a line.
+    /// After a `#` that starts a line.
     Directive,
-    /// Behind the keyword that starts here.
+    /// After the keyword that starts here.
     Asm(usize),
-    /// Behind a `(`.
+    /// After a `(`.
     Open,
-    /// Behind a `)`.
+    /// After a `)`.
     Close,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Cursor<'s> {
     source: &'s str,
     bytes: &'s [u8],
     pub(super) pos: usize,
-    /// Where the digits behind the last `'` of a number start.
+    /// Where the digits after the last `'` of a number start.
     separated: usize,
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn comments(source: &str) -> Vec<Span> {
 #[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'s> {
-    /// What is neither of the others; not empty.
+    /// Any other text; not empty.
     Code(&'s str),
     Comment,
     /// A string or a character. A prefix is code before it.
@@ -415,7 +415,7 @@ impl<'s> Cursor<'s> {
         Ok(literal(quote + 1, end - 1, end, false))
     }
 
-    /// What stands between the quote and the parenthesis of a raw string.
+    /// The delimiter between the quote and the parenthesis of a raw string.
     fn delimiter(&self, quote: usize) -> Option<&'s [u8]> {
         let rest = &self.bytes[quote + 1..];
         let len = rest.iter().take(17).position(|&byte| byte == b'(')?;
@@ -449,7 +449,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// From behind the keyword of a statement to behind its `(`.
+    /// From after the keyword of a statement to after its `(`.
     fn opened(mut self) -> Option<Cursor<'s>> {
         loop {
             self.trivia(true);
@@ -462,7 +462,7 @@ impl<'s> Cursor<'s> {
         self.eat(b'(').then_some(self)
     }
 
-    /// What keeps a statement from being read any further than to here.
+    /// The reason why a statement cannot be read further than to here.
     fn obstacle(&self, in_directive: bool) -> SkipReason {
         let is_hash = |at: usize| self.bytes.get(at) == Some(&b'#');
         match self.peek() {
@@ -525,12 +525,12 @@ impl<'s> Cursor<'s> {
     }
 }
 
-/// What is passed over, by its keyword.
+/// A skipped statement, by its keyword.
 fn skipped(start: usize, end: usize, reason: SkipReason) -> Skipped {
     Skipped { span: Span::new(start as u32, end as u32), reason }
 }
 
-/// A name right behind one is a suffix, in C++, and no prefix of what follows.
+/// In C++, a name right after one is a suffix, not a prefix of the next literal.
 const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'')
 }
@@ -553,7 +553,7 @@ pub(super) struct Scanner<'s> {
     cursor: Cursor<'s>,
     /// End of the last line of the preprocessor that was met.
     directive_end: usize,
-    /// What was passed over so far.
+    /// The statements skipped so far.
     pub(super) skipped: Vec<Skipped>,
 }
 
@@ -562,7 +562,7 @@ impl<'s> Scanner<'s> {
         Scanner { cursor: Cursor::new(source), directive_end: 0, skipped: Vec::new() }
     }
 
-    /// Goes on behind the `#` of a directive; an `#if 0` is passed up to where
+    /// Goes on after the `#` of a directive; an `#if 0` is passed up to where
     /// its other branch starts.
     fn directive(&mut self) {
         let cursor = &mut self.cursor;
@@ -596,7 +596,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// The statement whose keyword starts here and ends at the cursor, which goes
-    /// behind it; or to where to go on if it is none, or cannot be read.
+    /// after it; or to where to go on if it is not one, or cannot be read.
     fn statement(&mut self, start: usize) -> Option<Statement<'s>> {
         let open = self.cursor.opened()?;
         let mut cursor = open;
@@ -609,7 +609,7 @@ impl<'s> Scanner<'s> {
         statement
     }
 
-    /// The statement from behind its `(` on.
+    /// The statement from after its `(` on.
     fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<Statement<'s>> {
         let mut statement = Statement {
             span: Span::at(start as u32),

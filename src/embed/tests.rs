@@ -148,7 +148,7 @@ fn what_is_left_out_is_listed() {
     }
 }
 
-/// What is neither read nor listed is no statement.
+/// Text that is neither read nor listed is not a statement.
 #[test]
 fn each_keyword_of_a_statement_is_read_or_listed() {
     let mut random = Random(0x5be0_cd19_137e_2179);
@@ -331,7 +331,7 @@ fn edits_are_written_as_the_source_writes() {
         // Half of something.
         (r#"asm("%[dd]" : [dd] "=r"(d))"#, "dd", "x", None),
         (r#"asm("é")"#, "", "x", Some(r#"asm("xé")"#)),
-        // What would run together.
+        // Edits whose text would run together with its neighbours.
         (r#"asm("%0a" : "=r"(d))"#, "a", "1", None),
         (r#"asm("%0 a" : "=r"(d))"#, " a", "1", None),
         (r#"asm("\x4g" : "=r"(d))"#, "g", "1", None),
@@ -624,7 +624,7 @@ fn work_is_linear() {
     assert_eq!(asm.spelled(&asm.text).len(), numbered.len() - 100_000 + 3 * 50_000);
 }
 
-/// Whoever asks for an opcode misses none.
+/// A search for an opcode misses none.
 #[test]
 fn statements_with_a_letter_are_those_with_such_opcodes() {
     let mut random = Random(0x1f83_d9ab_fb41_bd6b);

@@ -16,7 +16,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let (message, help) = if sources == Sources::Scalar {
         let constant = subject.instruction.sources()[..2].contains(&None);
         let help = if constant {
-            "the types and parts of the sources leave no other outcome"
+            "the types and parts of the sources allow no other result"
         } else {
             "a value is compared with itself"
         };
@@ -28,7 +28,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
             [rest @ .., last] => format!("lanes {} and {last}", rest.join(", ")),
             [] => return None,
         };
-        let help = "there both sources take the same lane of one register".to_string();
+        let help = "in these lanes, both sources are the same lane of one register".to_string();
         (format!("this comparison is {verdict} in {lanes}"), help)
     };
     Some(Diagnostic::new(Code::V505, span, message).label(verdict).help(help))

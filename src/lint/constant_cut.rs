@@ -12,13 +12,13 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let ((first, kept), others) = cut.split_first()?;
     let mut diagnostic = Diagnostic::new(Code::V406, *first, "the constant is wider than 32 bits")
         .label(format!("only its low 32 bits are used: {kept}"))
-        .help(format!("write `{kept}` if that is meant"));
+        .help(format!("write `{kept}` if you mean that"));
     for (other, kept) in others {
         diagnostic = diagnostic.related(*other, format!("and this one: {kept}"));
     }
     let title = match others {
         [] => format!("write `{kept}`"),
-        _ => "write what is used of them".to_string(),
+        _ => "write only the low 32 bits".to_string(),
     };
     let edits = cut.iter().map(|(span, kept)| Edit::replace(*span, kept)).collect();
     Some(diagnostic.fix(Applicability::Safe, title, edits))

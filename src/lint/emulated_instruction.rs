@@ -18,7 +18,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let sequence = cheaper_on_all(instruction, targets, gate)?;
     let program = instruction.lower(Semantics::Ptxas13);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
-    // With constants, ptxas makes no more of it than with registers.
+    // With constants, ptxas emits no more instructions than with registers.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let costs = targets.iter().filter_map(|&target| {
         let written = cost_of(instruction, &sequence, target, Semantics::Ptxas13);
@@ -36,7 +36,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let block = memo.block(place.statement, instruction, &sequence);
     let mut help = format!("an equivalent:\n{}", shown(&block));
     if !same {
-        help += "\nas ptxas 13 computes it; the manual or older ptxas mean something else";
+        help += "\nit computes the result of ptxas 13; the manual or older ptxas differ";
     }
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let edits = vec![Edit::replace(place.statement, block)];
@@ -65,7 +65,7 @@ impl Group {
     }
 }
 
-/// Those that cost the same as one.
+/// The targets with the same costs as one.
 fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for one in each {
@@ -82,7 +82,7 @@ fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
 fn shown(block: &str) -> String {
     let lines = || block.lines();
     let indented = |line: &str| line.len() - line.trim_start().len();
-    // The first one stands behind what its place has.
+    // The first line follows the indentation of its place.
     let common = lines().skip(1).map(indented).min().unwrap_or(0);
     let mut shown: Vec<&str> =
         lines().map(|line| line.get(common.min(indented(line))..).unwrap_or(line)).collect();

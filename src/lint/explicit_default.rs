@@ -1,4 +1,4 @@
-//! V408: selectors and masks that say what goes without saying.
+//! V408: selectors and masks that write out the default.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
@@ -20,12 +20,11 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         return None;
     };
     let text = first.text(subject.source);
-    let mut diagnostic =
-        Diagnostic::new(Code::V408, *first, format!("`{text}` is what holds without it"))
-            .label("the default");
+    let mut diagnostic = Diagnostic::new(Code::V408, *first, format!("`{text}` is the default"))
+        .label("can be left out");
     for other in others {
         diagnostic = diagnostic.related(*other, "and here");
     }
     let edits = written.iter().map(|span| Edit::remove(*span)).collect();
-    Some(diagnostic.fix(Applicability::Safe, "leave defaults out", edits))
+    Some(diagnostic.fix(Applicability::Safe, "remove the defaults", edits))
 }

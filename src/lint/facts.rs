@@ -1,5 +1,5 @@
-//! What ranges and witnesses tell of an instruction, whatever its registers are
-//! called.
+//! Facts about an instruction from ranges and witnesses, independent of register
+//! names.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use crate::video::{
     SimdTail, Source, Tail, Witness,
 };
 
-/// What is known of a form; each fact is found when it is asked for.
+/// Facts about a form; each is computed at first use.
 #[derive(Debug)]
 pub(super) struct Facts {
     form: Instruction,
@@ -20,7 +20,7 @@ pub(super) struct Facts {
     secondary: OnceCell<Option<Ineffective>>,
 }
 
-/// A result of ptxas that is not the manual's.
+/// A result of ptxas that differs from the manual.
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) semantics: Semantics,
@@ -60,7 +60,7 @@ impl Facts {
         self.difference.get_or_init(|| difference(&self.form)).as_ref()
     }
 
-    /// What `.sat` does, if it is there.
+    /// The effect of `.sat`, if it is present.
     pub(super) fn saturation(&self) -> Option<Saturation> {
         *self.saturation.get_or_init(|| saturation(&self.form))
     }
@@ -70,7 +70,7 @@ impl Facts {
         self.settled.get_or_init(|| settled(&self.form.operation))
     }
 
-    /// What is wrong with the secondary operation.
+    /// The flaw of the secondary operation, if there is one.
     pub(super) fn secondary(&self) -> Option<Ineffective> {
         *self.secondary.get_or_init(|| secondary(&self.form))
     }
@@ -156,12 +156,12 @@ fn saturation(instruction: &Instruction) -> Option<Saturation> {
         (true, true) => Some(Saturation::Both),
         (true, false) => Some(Saturation::Below),
         (false, true) => Some(Saturation::Above),
-        // Under the manual never, but what ptxas makes of it differs.
+        // It never clamps under the manual, but the code of ptxas differs.
         (false, false) => None,
     }
 }
 
-/// Whether two instructions compute the same, whoever is asked.
+/// Whether two instructions compute the same under all semantics.
 fn same(one: &Instruction, other: &Instruction) -> bool {
     Semantics::ALL.into_iter().all(|semantics| one.lower(semantics) == other.lower(semantics))
 }
@@ -188,7 +188,7 @@ fn settled_word(set: &Set) -> Option<bool> {
     }
 }
 
-/// What a comparison of a value with itself gives.
+/// The result of comparing a value with itself.
 fn of_equals(compare: Compare) -> bool {
     matches!(compare, Compare::Eq | Compare::Le | Compare::Ge)
 }
@@ -223,7 +223,7 @@ fn secondary(instruction: &Instruction) -> Option<Ineffective> {
     let Some(Tail::Secondary { op, c: Operand::Immediate(constant) }) = instruction.tail() else {
         return None;
     };
-    // Additions are modulo 2^32 for everyone.
+    // Additions are modulo 2^32 under all semantics.
     let nothing_added = *op == SecondaryOp::Add && constant.value() == 0;
     let alone = without_secondary(instruction)?;
     if nothing_added || same(instruction, &alone) {

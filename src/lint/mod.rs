@@ -1,5 +1,5 @@
-//! The rules for legal instructions, a file each. What is not legal is the
-//! checker's.
+//! The rules for legal instructions, one file each. The checker reports illegal
+//! ones.
 
 mod cancelled_negation;
 mod constant_comparison;
@@ -100,16 +100,16 @@ pub(crate) fn documented_only(code: Code) -> bool {
     RULES.iter().any(|rule| rule.documented && rule.codes.contains(&code))
 }
 
-/// What is found once for a text: its instructions are often alike.
+/// Facts that are found once for a text: its instructions are often alike.
 pub(crate) struct Memo<'s> {
     source: &'s str,
     known: Known,
-    /// Those of the instruction at hand, once a rule has asked for them.
+    /// The facts of the current instruction, after a rule has asked for them.
     current: Option<Rc<Facts>>,
     blocks: Option<BlockWriter>,
 }
 
-/// What is known of forms, in any text.
+/// Facts about forms, in any text.
 #[derive(Default)]
 pub(crate) struct Known {
     facts: Map<Operation, Rc<Facts>>,
@@ -124,7 +124,7 @@ impl<'s> Memo<'s> {
         self.known
     }
 
-    /// What an equivalent is written as, for an instruction that stands somewhere.
+    /// The text of an equivalent, at the place of an instruction.
     fn block(&mut self, span: Span, instruction: &Instruction, sequence: &Sequence) -> String {
         let source = self.source;
         let blocks = self.blocks.get_or_insert_with(|| BlockWriter::new(source));
@@ -147,7 +147,7 @@ impl<'s> Memo<'s> {
     }
 }
 
-/// What the rules in force find on an instruction.
+/// The findings of the rules in force on an instruction.
 pub(crate) fn run(
     rules: RuleSet,
     documented: bool,

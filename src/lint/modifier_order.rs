@@ -39,7 +39,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         written.first()?.to(*written.last()?),
         "the modifiers are not in the documented order",
     )
-    .label("ptxas accepts it, the manual does not have it")
+    .label("ptxas accepts this order, the manual does not")
     .help(format!("write `{text}`"))
     // Token by token: comments between them stay.
     .fix(Applicability::Safe, "put them in the documented order", wrong);

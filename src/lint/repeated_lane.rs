@@ -16,10 +16,10 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         let diagnostic = Diagnostic::new(
             Code::V508,
             selector,
-            format!("`{text}` takes lane {twice} more than once, but not the same lane everywhere"),
+            format!("`{text}` takes lane {twice} more than once, and other lanes as well"),
         )
-        .label("a lane twice")
-        .help("the digits name lanes, that of the highest lane first");
+        .label("takes a lane twice")
+        .help("each digit names a lane; the digit for the highest lane comes first");
         Some(diagnostic)
     })
 }

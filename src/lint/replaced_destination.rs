@@ -30,7 +30,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let diagnostic = Diagnostic::new(
         Code::V509,
         selector,
-        format!("outside `{text}`, `{d}` does not stay as it is: it takes the bits of `{c}`"),
+        format!("outside `{text}`, `{d}` does not keep its bits: it takes those of `{c}`"),
     )
     .label("only these are computed")
     .related(third.span, "the others come from here")

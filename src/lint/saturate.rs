@@ -18,7 +18,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
                 .collect();
             Diagnostic::new(Code::V503, span, "`.sat` never clamps here")
                 .label("has no effect")
-                .help("every result that these sources can give is in the range already")
+                .help("every result of these sources is already in the range")
                 .fix(Applicability::Safe, "remove it", edits)
         }
         Saturation::Above => {

@@ -36,7 +36,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         )
         .label("the sources have no effect")
         .related(c.span, "this constant")
-        .help("no result of these sources is on the other side of it"),
+        .help("every result of these sources is on one side of the constant"),
     };
     Some(diagnostic)
 }

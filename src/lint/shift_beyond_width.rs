@@ -21,10 +21,10 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let span = subject.raw.operands.get(2)?.value;
     if shift.mode == ShiftMode::Wrap {
         let used = amount & 31;
-        let message = format!("`.wrap` takes five bits of the amount: the shift is by {used}");
+        let message = format!("`.wrap` uses five bits of the amount: the shift is by {used}");
         let diagnostic = Diagnostic::new(Code::V511, span, message)
             .label(format!("{amount} & 31 = {used}"))
-            .help("write the amount that counts, or `.clamp` to shift everything out")
+            .help("write the amount that is used, or `.clamp` to shift everything out")
             .fix(
                 Applicability::Safe,
                 format!("write `{used}`"),
@@ -40,6 +40,6 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let diagnostic =
         Diagnostic::new(Code::V511, span, "the amount shifts every bit of the value out")
             .label(left)
-            .help("words have 32 bits: `.clamp` makes 32 of every amount above");
+            .help("words have 32 bits: `.clamp` turns every larger amount into 32");
     Some(diagnostic)
 }

@@ -17,8 +17,8 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     )
     .label("has no effect")
     .help(
-        "selectors count the lanes of both sources: in four-way instructions 0 to 3 are those of \
-         `a` and 4 to 7 those of `b`, in two-way ones 0 and 1, 2 and 3",
+        "selectors number the lanes of both sources: in four-way instructions, 0 to 3 are in `a` \
+         and 4 to 7 in `b`; in two-way ones, 0 and 1 are in `a` and 2 and 3 in `b`",
     );
     Some(diagnostic)
 }
@@ -43,7 +43,7 @@ mod tests {
     use crate::testing::Numbers;
     use crate::video::{Instruction, Semantics};
 
-    /// Whether the rule and the semantics tell the same of a sum of lanes.
+    /// Whether the rule and the semantics agree about a sum of lanes.
     fn agrees(text: &str) -> bool {
         let instruction: Instruction = text.parse().unwrap();
         let found = unread(instruction.simd().expect("lanes"));

@@ -35,8 +35,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What stands behind the second `::`. GitHub has escapes for line breaks only; what
-/// else could control who shows the log is made visible.
+/// The text after the second `::`. GitHub has escapes for line breaks only; other
+/// control characters are made visible.
 fn data(text: &str) -> String {
     let lines = text.split('\r').map(visible_lines).collect::<Vec<_>>().join("\r");
     // The sign of the escapes comes first.

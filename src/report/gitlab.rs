@@ -17,7 +17,7 @@ use crate::source::LineIndex;
 #[derive(Debug, Default)]
 pub(super) struct Gitlab {
     begun: bool,
-    /// By paths: a file may come up twice, under two names.
+    /// By path: a file may occur twice, under two names.
     fingerprints: HashMap<String, Fingerprints>,
 }
 

@@ -13,7 +13,7 @@ use super::visible::{is_hidden, visible, visible_lines, visible_path};
 use crate::diagnostic::{Applicability, Diagnostic, Label};
 use crate::source::{LineIndex, Span};
 
-/// What the terminal can show.
+/// The abilities of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Colours, by ANSI escapes.
@@ -220,7 +220,7 @@ impl SourceCode for Excerpts<'_> {
             )));
         }
         let first = self.index.line(start as u32);
-        // Of more, as of a long line, the start is shown.
+        // Of more lines, and of a long line, only the start is shown.
         let last = self.index.line(end as u32).min(first + MANY_LINES - 1);
         let lines = Span::new(self.index.line_span(first).start, self.index.line_span(last).end);
         let mut range = lines.range();

@@ -107,7 +107,7 @@ fn case(
     fails: bool,
 ) -> io::Result<()> {
     let Diagnostic { code, severity, message, .. } = diagnostic;
-    // Tests are told apart by their names.
+    // Tests are identified by their names.
     let name = format!("{code} {} {}:{}", code.name(), at.line, at.column);
     let place = format!("{path}:{}:{}", at.line, at.column);
     let text = with_help(diagnostic, "\n");

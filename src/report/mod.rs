@@ -30,9 +30,9 @@ pub enum Format {
     /// Source excerpts with labels and help
     #[default]
     Human,
-    /// One line each: place, severity, code and message
+    /// One line a finding: place, severity, code and message
     Concise,
-    /// One JSON object a line each
+    /// One JSON object for each finding, on a line of its own
     Json,
     /// One SARIF 2.1.0 document, for code scanning
     Sarif,
@@ -51,7 +51,7 @@ pub struct FileReport<'a> {
     pub path: &'a Path,
     /// Its text.
     pub source: &'a str,
-    /// What was found, in the order of the text.
+    /// The findings, in the order of the text.
     pub diagnostics: &'a [Diagnostic],
 }
 
@@ -145,7 +145,7 @@ impl Reporter {
     /// Reports findings of a file; more of the same may follow.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error in writing.
     pub fn file(&mut self, out: &mut impl Write, file: &FileReport<'_>) -> io::Result<()> {
         let index = LineIndex::new(file.source);
         match &mut self.writer {
@@ -162,7 +162,7 @@ impl Reporter {
     /// Reports a file that has none.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error in writing.
     pub fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
         match &mut self.writer {
             Writer::Junit(junit) => junit.clean(out, path),
@@ -173,7 +173,7 @@ impl Reporter {
     /// Ends the report.
     ///
     /// # Errors
-    /// What writing gives.
+    /// An error in writing.
     pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
         match self.writer {
             Writer::Sarif(sarif) => sarif.finish(out),
@@ -184,7 +184,7 @@ impl Reporter {
     }
 }
 
-/// The message, and the help behind it where there is one.
+/// The message, followed by the help if there is one.
 fn with_help(diagnostic: &Diagnostic, between: &str) -> String {
     match &diagnostic.help {
         Some(help) => format!("{}{between}{help}", diagnostic.message),

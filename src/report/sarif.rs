@@ -20,7 +20,7 @@ const SCHEMA: &str =
 pub(super) struct Sarif {
     begun: bool,
     rules: Vec<Code>,
-    /// Of the file that came last: it may go on.
+    /// The fingerprints of the last file, which may continue.
     fingerprints: Option<(PathBuf, Fingerprints)>,
 }
 

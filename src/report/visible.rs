@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(visible_lines("a\n\u{1b}b\n"), "a\n\\u{1b}b\n");
         assert_eq!(visible_bytes(b"\xe9\t\xc3\xa9\xf0\x9f"), "\\xe9\\u{9}é\\xf0\\x9f");
         assert_eq!(visible_line(b"\xe9\t\r"), "\\xe9\t\\u{d}");
-        // What is shown goes through unchanged.
+        // Visible text does not change.
         let shown = visible_bytes(hidden.as_bytes());
         assert_eq!(visible(&shown), shown);
     }

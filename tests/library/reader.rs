@@ -563,16 +563,16 @@ fn masks_on_mnemonics_are_shown_their_place() {
     for (text, help) in [
         (
             "vmin2.h0.u32.u32.u32 r, s, t, r;",
-            "a mask stands on the destination: `vmin2.u32.u32.u32 r.h0, …`",
+            "a mask belongs on the destination: `vmin2.u32.u32.u32 r.h0, …`",
         ),
         (
             "vmin2.u32.u32.u32.h10 r, s, t, r;",
-            "a mask stands on the destination: `vmin2.u32.u32.u32 r.h10, …`; a selector on a \
+            "a mask belongs on the destination: `vmin2.u32.u32.u32 r.h10, …`; a selector on a \
              source: `vmin2.u32.u32.u32 r, s.h10, …`",
         ),
         (
             "vadd.u32.u32.u32.b0 r, s, t;",
-            "a selector stands on its operand: `vadd.u32.u32.u32 r, s.b0, …`",
+            "a selector belongs on its operand: `vadd.u32.u32.u32 r, s.b0, …`",
         ),
     ] {
         let found = vptx::check(text, &CheckOptions::default());

@@ -222,7 +222,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     assert!(!fixed(&["k.cu"]).0.contains("min.u16x2"));
     folder.write("vptx.toml", "[check]\ntarget = []\n");
     let none = vptx_in(&folder.0, &["check", "k.cu"], b"");
-    assert!(none.status == 2 && none.stderr.contains("names none"), "{}", none.stderr);
+    assert!(none.status == 2 && none.stderr.contains("is an empty list"), "{}", none.stderr);
     folder.write("vptx.toml", "");
     folder.write("k.cu", source);
     let old = concise(&folder, &["--target", "sm_90,sm_20,sm_75"]);
@@ -264,7 +264,7 @@ fn warnings_are_denied() {
     assert_eq!(concise(&folder, &["loose.ptx", "--deny", "warnings", "--fix"]).status, 0);
     let run = concise(&folder, &["--deny", "notes"]);
     assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("`warnings` are all of these"), "{}", run.stderr);
+    assert!(run.stderr.contains("`warnings` stands for all warnings"), "{}", run.stderr);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn findings_and_a_summary() {
        ╭─[a.ptx:1:5]
      1 │ vadd.u32.u32 d, a, b;
        ·     ────┬───
-       ·         ╰── expected those of d, a and b
+       ·         ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -356,7 +356,7 @@ fn findings_and_a_summary() {
        ╭─[k.cu:6:14]
      6 │         "vadd.u32.u32 %0, %1, %2;\n\t"
        ·              ────┬───
-       ·                  ╰── expected those of d, a and b
+       ·                  ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -425,7 +425,7 @@ fn formats_report_the_same_findings() {
     k.cu:6:14: error[V104]: `vadd` needs 3 types, found 2
     k.cu:8:35: error[V701]: the `asm` has no operand `%3`
     loose.ptx:1:27: warning[V403]: the third source is ignored without secondary operation or destination selector
-    plain.ptx:1:20: note[V408]: `.h10` is what holds without it
+    plain.ptx:1:20: note[V408]: `.h10` is the default
     ");
     insta::assert_snapshot!(report("github"), @r"
     ::error file=bad.ptx,line=1,endLine=1,col=5,endColumn=13,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
@@ -434,7 +434,7 @@ fn formats_report_the_same_findings() {
     ::error file=k.cu,line=6,endLine=6,col=14,endColumn=22,title=V104 missing-type::`vadd` needs 3 types, found 2%0Athe syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
     ::error file=k.cu,line=8,endLine=8,col=35,endColumn=37,title=V701 missing-asm-operand::the `asm` has no operand `%253`%0Ait has 3 operands, numbered from 0; outputs come first
     ::warning file=loose.ptx,line=1,endLine=1,col=27,endColumn=28,title=V403 ignored-third-operand::the third source is ignored without secondary operation or destination selector%0Aremove it, or say what to do with it: `.add`, `.min`, `.max`, or a selector on `d`
-    ::notice file=plain.ptx,line=1,endLine=1,col=20,endColumn=24,title=V408 explicit-default::`.h10` is what holds without it
+    ::notice file=plain.ptx,line=1,endLine=1,col=20,endColumn=24,title=V408 explicit-default::`.h10` is the default
     ");
     insta::assert_snapshot!(report("junit"), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
@@ -475,7 +475,7 @@ fn formats_report_the_same_findings() {
     </testsuite>
     <testsuite name="plain.ptx" tests="1" failures="0" errors="0" skipped="0">
       <testcase name="V408 explicit-default 1:20" classname="plain.ptx">
-        <system-out>plain.ptx:1:20: note[V408]: `.h10` is what holds without it</system-out>
+        <system-out>plain.ptx:1:20: note[V408]: `.h10` is the default</system-out>
       </testcase>
     </testsuite>
     </testsuites>
@@ -627,7 +627,7 @@ fn safe_fixes_are_made() {
        ╭─[bad.ptx:1:5]
      1 │ vadd.u32.u32 d, a, b;
        ·     ────┬───
-       ·         ╰── expected those of d, a and b
+       ·         ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -637,7 +637,7 @@ fn safe_fixes_are_made() {
        ╭─[k.cu:6:14]
      6 │         "vadd.u32.u32 %0, %1, %2;\n\t"
        ·              ────┬───
-       ·                  ╰── expected those of d, a and b
+       ·                  ╰── expected types for d, a and b
        ╰────
       help: the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`
 
@@ -673,7 +673,7 @@ fn unsafe_fixes_are_made_if_asked_for() {
     let alone = concise(&folder, &["--unsafe-fixes"]);
     assert_eq!(
         (alone.status, alone.stdout.as_str(), alone.stderr.as_str()),
-        (2, "", "vptx: --unsafe-fixes belongs to --fix or --diff\n")
+        (2, "", "vptx: --unsafe-fixes needs --fix or --diff\n")
     );
     let run = vptx_in(&folder.0, &["check", "--fix", "--unsafe-fixes"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
@@ -984,7 +984,7 @@ fn comments_that_do_nothing_are_found() {
     a.ptx:5:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
     a.ptx:5:47: warning[V802]: `resultdiffers` selects no rule; did you mean `result-differs`?
     a.ptx:6:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
-    a.ptx:6:40: warning[V802]: `vptx: ingore` says nothing to vptx
+    a.ptx:6:40: warning[V802]: vptx does not know `vptx: ingore`
     a.ptx:7:22: warning[V801]: `V701` is not reported here
     -- stderr --
     ");
@@ -1053,7 +1053,7 @@ fn a_baseline_hides_what_is_known() {
     status: 0
     -- stdout --
     -- stderr --
-    1 finding of the baseline did not come up: --update-baseline removes what is gone
+    the baseline has 1 finding not seen in this run; to drop old ones, use --update-baseline
     ");
     concise(&folder, &["--baseline", "known.json", "--update-baseline"]);
     let run = concise(&folder, &known);
@@ -1092,16 +1092,16 @@ fn baselines_that_cannot_be_used() {
     folder.write("broken.json", "{\n");
     folder.write("newer.json", "{\"version\": 7, \"findings\": []}\n");
     for (name, said) in [
-        ("none.json", "vptx: there is no `none.json`: `--update-baseline` makes it\n"),
+        ("none.json", "vptx: there is no `none.json`: `--update-baseline` creates it\n"),
         (
             "broken.json",
-            "vptx: `broken.json` is no baseline of vptx: \
-             remove it, and write another with `--update-baseline`\n",
+            "vptx: `broken.json` is not a baseline of vptx: \
+             remove it, and write a new one with `--update-baseline`\n",
         ),
         (
             "newer.json",
-            "vptx: `newer.json` is of version 7, not 1: \
-             remove it, and write another with `--update-baseline`\n",
+            "vptx: `newer.json` has version 7, not 1: \
+             remove it, and write a new one with `--update-baseline`\n",
         ),
     ] {
         let run = concise(&folder, &["--baseline", name]);
@@ -1113,7 +1113,7 @@ fn baselines_that_cannot_be_used() {
     let run = concise(&folder, &["--update-baseline"]);
     assert_eq!(
         (run.status, run.stdout.as_str(), run.stderr.as_str()),
-        (2, "", "vptx: --update-baseline wants to know where: --baseline FILE\n")
+        (2, "", "vptx: --update-baseline needs a file: --baseline FILE\n")
     );
     assert_eq!(read(&folder, "broken.json"), "{\n");
 }
@@ -1186,7 +1186,7 @@ fn settings_differ_by_path() {
     k.cu:6:14: error[V104]: `vadd` needs 3 types, found 2
     k.cu:8:35: error[V701]: the `asm` has no operand `%3`
     legacy/a.ptx:1:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
-    legacy/old.ptx:3:20: note[V408]: `.h10` is what holds without it
+    legacy/old.ptx:3:20: note[V408]: `.h10` is the default
     -- stderr --
     ");
     // Seen from elsewhere it is the same.
@@ -1263,7 +1263,7 @@ fn wrong_settings_are_said() {
         ("[check]\nptx-version = 8.0\n", "expected a string"),
         ("[check]\nextend_select = [\"V4\"]\n", "did you mean `extend-select`?"),
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
-        ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` says for which files"),
+        ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` must name the files"),
         ("[check]\nexclude = [\"{a\"]\n", "check.exclude: error parsing glob '{a'"),
         // Of the other commands, too.
         ("[format]\nindent = 2\n", "unknown field `indent`"),
@@ -1541,7 +1541,7 @@ fn other_commands_refuse_sources() {
     let folder = Folder::new("check-sources");
     folder.write("k.cu", KERNEL);
     let refused =
-        "vptx: `k.cu` is source code, and only PTX is read: compile it first (`nvcc -ptx`)\n";
+        "vptx: `k.cu` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)\n";
     for arguments in [
         &["fmt", "k.cu"][..],
         &["fmt", "--check", "k.cu"],

@@ -267,7 +267,7 @@ fn explain_takes_several_and_groups() {
     let run = vptx(&["explain", "V112", "V9", "C3"], "");
     assert_eq!(run.status, 2);
     assert!(run.stdout.contains("# V112 ") && run.stdout.contains("# C3: "), "{}", run.stdout);
-    assert!(run.stderr.contains("nothing is known of `V9`"), "{}", run.stderr);
+    assert!(run.stderr.contains("`V9` is not known"), "{}", run.stderr);
 }
 
 /// Who takes a modifier is told by the table of forms.
@@ -293,10 +293,10 @@ fn explain_knows_modifiers_selectors_and_masks() {
     }
     for (word, said) in [
         (".h10", "On `a` or `b`: lane 1 is a.h1, lane 0 is a.h0.\n"),
-        (".h10", "This is what `a` takes where no selector is written."),
+        (".h10", "This is the default selector of `a`."),
         (".h10", "On `d`: all lanes are written"),
         (".b0426", "lane 3 is a.b0, lane 2 is b.b0, lane 1 is a.b2, lane 0 is b.b2.\n"),
-        (".b310", "On `d`: lanes 3, 1, 0. Only what the mask names is written"),
+        (".b310", "On `d`: lanes 3, 1, 0. Only these lanes are written"),
         (".b2", "bits 16 to 23 are taken"),
         (".h1", "the low 16 bits of the result go there"),
         (".sat", "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 (lane merge)"),

@@ -220,18 +220,18 @@ vadd.u32.u32.u32 d, a, b;\t2\t2";
 
 
     0xfffffffe
-    error: malformed line: `extra` is one value too many: a, b and c have one each (line 5)
+    error: malformed line: `extra` is one value too many: only a, b and c have values (line 5)
     0xffffffff
     0x00000011
     0x00000003
     error: V104 `vadd` needs 3 types, found 2 (line 9)
-    error: malformed line: b is read and has no value (line 10)
-    error: malformed line: `2x` for b is no number: write it in decimal, as 0x… or as 0b… (line 11)
+    error: malformed line: b is read but has no value (line 10)
+    error: malformed line: `2x` for b is not a number: write it in decimal, as 0x… or as 0b… (line 11)
     0x00000003
     0x00000003
     error: V101 there is no instruction `add` (line 14)
     error: V006 something follows the instruction (line 15)
-    error: V006 the instruction breaks off (line 16)
+    error: V006 the instruction is incomplete (line 16)
     error: malformed line: not UTF-8 (line 17)
     0x00000004
     -- stderr --
@@ -308,8 +308,8 @@ fn operands_of_a_batch_have_any_names() {
     assert_eq!(
         run.stdout,
         "0x0000000c\n0x0000000c\n0x0000000c\n\
-         error: malformed line: a (`%x`) and c (`%x`) are one register, and have two values (line 4)\n\
-         error: malformed line: a (`%x`) is read and has no value (line 5)\n\
+         error: malformed line: a (`%x`) and c (`%x`) are the same register, but have two values (line 4)\n\
+         error: malformed line: a (`%x`) is read but has no value (line 5)\n\
          0x00000005\n"
     );
 }
@@ -342,8 +342,8 @@ fn an_instruction_with_a_file_of_inputs() {
     assert_eq!(
         run.transcript(),
         "status: 1\n-- stdout --\n0x00000003\n\n0x00000000\n\
-         error: malformed line: b (`%b`) is read and has no value (line 4)\n\
-         error: malformed line: `4` is one value too many: a, b and c have one each (line 5)\n\
+         error: malformed line: b (`%b`) is read but has no value (line 4)\n\
+         error: malformed line: `4` is one value too many: only a, b and c have values (line 5)\n\
          error: malformed line: tabs must stand between columns, not commas (line 6)\n\
          -- stderr --\n"
     );
@@ -405,7 +405,7 @@ fn json_follows_its_schema() {
     assert_eq!((run.status, lines), (1, vec![2, 4, 5, 6, 7, 8]));
     assert_eq!(found[0]["results"], serde_json::json!({ "manual": word("0x00000003", 3, 3) }));
     assert_eq!(found[1]["error"]["code"], "malformed");
-    assert_eq!(found[1]["error"]["message"], "b is read and has no value");
+    assert_eq!(found[1]["error"]["message"], "b is read but has no value");
     let fixed = batch(&[sat, "--format", "json"], b"1\t2\nx\t2\n");
     let found = records(&fixed);
     assert!(found.iter().all(|it| it["instruction"] == sat));

@@ -53,14 +53,14 @@ fn ignore_files_that_are_no_files_are_not_waited_for() {
     folder.write("b/c/c.ptx", UGLY);
     pipe(&folder, "b/.gitignore");
     let run = vptx_in(&folder.0, &["fmt", "--check", "."], b"");
-    let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not walked\n\
+    let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not searched\n\
                 1 file to format\n";
     assert_eq!((run.status, run.stderr.as_str()), (2, said));
     // Those above a folder count as well.
     let run = vptx_in(&folder.0, &["fmt", "--check", "b/c"], b"");
     assert_eq!(run.status, 2);
     assert!(
-        run.stderr.ends_with("b/.gitignore` is not a regular file: its folder is not walked\n")
+        run.stderr.ends_with("b/.gitignore` is not a regular file: its folder is not searched\n")
     );
     let run = vptx_in(&folder.0, &["fmt", "--check", "--no-ignore", "."], b"");
     assert_eq!((run.status, run.stderr.as_str()), (1, "3 files to format\n"));
@@ -136,7 +136,7 @@ fn limits_hold_before_memory_is_used() {
     sparse(&folder, "large.json");
     sparse(&folder, "large.toml");
     sparse(&folder, "vptx.toml");
-    let over = "larger than 4 GiB, the most that is read";
+    let over = "larger than the limit of 4 GiB";
     for arguments in [
         &["check", "--isolated", "large.ptx"][..],
         &["check", "--isolated", "--fix", "large.ptx"],
@@ -279,7 +279,7 @@ fn a_baseline_that_is_a_link_stays_one() {
     let run = vptx_in(&folder.0, &update, b"");
     assert_eq!(
         (run.status, run.stderr.as_str()),
-        (2, "vptx: cannot write `known.json`: it is a link to a file that is not there\n")
+        (2, "vptx: cannot write `known.json`: it is a link to a file that does not exist\n")
     );
     folder.write("real/known.json", "{\"version\": 1, \"findings\": []}");
     assert_eq!(vptx_in(&folder.0, &update, b"").status, 0);
@@ -320,7 +320,7 @@ fn counts_of_a_baseline_do_not_wrap() {
     let run = vptx_in(&folder.0, &["check", "--quiet", "--baseline", "known.json", "a.ptx"], b"");
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     let run = vptx_in(&folder.0, &["check", "--baseline", "known.json", "a.ptx"], b"");
-    let most = format!("{} findings of the baseline did not come up", u64::MAX);
+    let most = format!("the baseline has {} findings not seen in this run", u64::MAX);
     assert!(run.stderr.starts_with(&most), "{}", run.stderr);
     let update = ["check", "--baseline", "known.json", "--update-baseline", "b.ptx"];
     let run = vptx_in(&folder.0, &update, b"");

@@ -299,7 +299,7 @@ fn settings_deny() {
     let run = check(&folder, &["loose.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("`warning` selects no rule"), "{}", run.stderr);
-    assert!(run.stderr.contains("`warnings` are all of these"), "{}", run.stderr);
+    assert!(run.stderr.contains("`warnings` stands for all warnings"), "{}", run.stderr);
 }
 
 #[test]
@@ -610,8 +610,8 @@ fn fixes_are_made_while_watching() {
     assert_eq!(read(&folder, "a.ptx"), TIGHT);
     assert_eq!(watcher.end(), "");
     for (arguments, said) in [
-        (&["--watch", "-"][..], "--watch wants files"),
-        (&["--watch", "--stdin-filename", "a.ptx"], "--watch wants files"),
+        (&["--watch", "-"][..], "--watch needs files"),
+        (&["--watch", "--stdin-filename", "a.ptx"], "--watch needs files"),
         (&["--watch", "--update-baseline"], "cannot be used with"),
         (&["--watch", "--show-files"], "cannot be used with"),
     ] {
@@ -649,7 +649,7 @@ fn memory_of_patterns_is_bounded() {
     settings(100_000);
     let run = check(&folder, &["a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
-    let said = "100000 patterns of paths: at most 4096 are taken; name folders, not files\n";
+    let said = "100000 patterns of paths: at most 4096 are allowed; name folders, not files\n";
     assert!(run.stderr.ends_with(said), "{}", run.stderr);
 }
 
@@ -788,7 +788,7 @@ mod schema {
             assert_eq!(*known, json!(words), "{key}");
         }
         let wrong = said(&folder, "[check]\ndialect = \"zzz\"\n").unwrap();
-        let (_, words) = wrong.split_once("is no dialect: ").unwrap();
+        let (_, words) = wrong.split_once("is not a dialect: ").unwrap();
         let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
         assert_eq!(schema["$defs"]["dialect"]["enum"], json!(words));
         // Rules, by all of their names.

@@ -60,8 +60,8 @@ fn other_files_are_refused() {
                 let run = run(&folder, &[command, &[name]].concat(), "");
                 assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {name}");
                 let start = format!(
-                    "vptx: `{name}` is not read: it is not named as PTX, and does not start with \
-                     `.version`; "
+                    "vptx: `{name}` is not read: its name is not that of a PTX file, and it does \
+                     not start with `.version`; "
                 );
                 assert!(run.stderr.starts_with(&start), "{command:?} {}", run.stderr);
                 assert!(run.stderr.contains("--language"), "{}", run.stderr);
@@ -151,7 +151,7 @@ fn endings_in_any_case_are_known() {
     // No source is formatted.
     for name in sources {
         let run = run(&folder, &["fmt", name], "");
-        assert!(run.stderr.contains("is source code, and only PTX is read"), "{}", run.stderr);
+        assert!(run.stderr.contains("is source code, but only PTX is read here"), "{}", run.stderr);
         assert_eq!((run.status, read(&folder, name).as_str()), (2, SOURCE));
     }
     folder.write("z.PTX", "{ret;}");
@@ -203,15 +203,18 @@ fn endings_are_chosen() {
     for (wrong, said) in [
         ("inc", "write `inc=cuda`"),
         ("inc=c++", "`ptx` or `cuda`"),
-        ("=ptx", "no ending"),
-        ("*.inc=cuda", "no ending"),
+        ("=ptx", "is not the ending"),
+        ("*.inc=cuda", "is not the ending"),
     ] {
         let run = check(&folder, &["--extension", wrong, "."], "");
         assert!(run.status == 2 && run.stderr.contains(said), "{wrong}: {}", run.stderr);
     }
     for (wrong, said) in [
-        ("[extension]\ns = \"rust\"\n", "extension: `rust` is no language: `ptx` or `cuda`"),
-        ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is no ending"),
+        (
+            "[extension]\ns = \"rust\"\n",
+            "extension: `rust` is not a language: write `ptx` or `cuda`",
+        ),
+        ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is not the ending"),
         ("[extensions]\n", "did you mean `extension`?"),
     ] {
         folder.write("vptx.toml", wrong);
@@ -364,8 +367,8 @@ fn unknown_targets_and_versions_are_said() {
     let folder = Folder::new("kinds-unknown");
     folder.write("a.ptx", "vadd.u32.u32.u32 d, a, b;\n");
     folder.write("b.ptx", BAD);
-    let target = "vptx: there is no target `sm_999` that is known; the nearest is `sm_121`\n";
-    let version = "vptx: there is no PTX version `9.99` that is known; the nearest is `9.5`\n";
+    let target = "vptx: target `sm_999` is not known; the nearest known target is `sm_121`\n";
+    let version = "vptx: PTX version `9.99` is not known; the nearest known version is `9.5`\n";
     // It works, and is said once.
     let run = check(&folder, &["--target", "sm_999", "a.ptx", "b.ptx"], "");
     assert_eq!((found(&run), run.stderr.as_str()), (vec!["b.ptx V104".to_string()], target));

@@ -51,7 +51,7 @@ fn troubles() {
     assert_eq!((several.status, several.stdout.as_str()), (2, ""));
     let ir = of(&["lower", "--emit", "ir", "--all", text], "");
     assert_eq!((ir.status, ir.stdout.as_str()), (2, ""));
-    assert!(ir.stderr.contains("belong to --emit ptx"), "{}", ir.stderr);
+    assert!(ir.stderr.contains("need --emit ptx"), "{}", ir.stderr);
     let old =
         of(&[&emit[..], &["--target", "sm_30", "vshl.u32.u32.u32.wrap d, a, b;"]].concat(), "");
     assert_eq!((old.status, old.stdout.as_str()), (1, ""));
@@ -145,23 +145,20 @@ fn only_what_was_measured_has_a_cost() {
     );
     let old = vptx(&emit, &module("6.0", "sm_75", sat));
     assert!(!old.stdout.contains("cvt.pack"), "{}", old.stdout);
-    assert_eq!(
-        old.stderr,
-        "1 of 1 video instruction rewritten; what is written was not measured\n"
-    );
+    assert_eq!(old.stderr, "1 of 1 video instruction rewritten; the new PTX was not measured\n");
     // It counts apart.
     let average = "    vavrg4.u32.u32.u32 d, a, b, c;";
     let both = vptx(&emit, &module("6.0", "sm_75", &format!("{sat}\n{average}")));
     assert_eq!(
         both.stderr,
-        "2 of 2 video instructions rewritten: 31 → 4 machine instructions on sm_90, of 1 that \
-         are measured\n"
+        "2 of 2 video instructions rewritten: 31 → 4 machine instructions on sm_90, for the 1 \
+         that were measured\n"
     );
     // So does one with a constant: registers were measured.
     let constant = format!("{average}\n    vadd.u32.u32.u32.sat d, a, 5;");
     let run = vptx(&[&emit[..], &["--all"]].concat(), &module("8.0", "sm_90", &constant));
     assert!(run.stderr.contains("rewritten: 31 → 4 machine"), "{}", run.stderr);
-    assert!(run.stderr.contains(", of 1 that are measured"), "{}", run.stderr);
+    assert!(run.stderr.contains(", for the 1 that were measured"), "{}", run.stderr);
     // V601 says the same.
     let check = |version: &str| {
         let arguments = ["check", "--costs", "--format", "concise", "--target", "sm_90", "-"];
@@ -180,20 +177,20 @@ fn what_is_better_kept_is_told() {
         vptx(&[&arguments[..], more].concat(), "").stdout
     };
     let one = "vabsdiff4.u32.u32.u32.add d, a, b, c;";
-    let keep = "// keep it: ptxas 13.5 makes 1 machine instruction of it on sm_90; what it makes of \
-                this was not measured\n";
+    let keep = "// keep it: ptxas 13.5 emits 1 machine instruction for it on sm_90; this PTX was \
+                not measured\n";
     assert!(of(one, &[]).contains(keep), "{}", of(one, &[]));
     // With the guard it becomes 5; see tests/rewrite.rs.
     let guarded = of("@p vsub.u32.u32.u32 d, a.h1, b.h1;", &[]);
-    let keep = "// keep it: ptxas 13.5 makes 3 machine instructions of it on sm_90, and at most 5 of \
-                this\n";
+    let keep = "// keep it: ptxas 13.5 emits 3 machine instructions for it on sm_90, and at most 5 for \
+                this PTX\n";
     assert!(guarded.contains(keep), "{guarded}");
     // Where it means something else it cannot be kept.
     let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
-    assert!(manual.contains("// ptxas 13.5 makes 7 machine instructions of it"), "{manual}");
+    assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for it"), "{manual}");
     assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
     let shown = vptx(&["explain", "vabsdiff4.u32.u32.u32.add"], "").stdout;
-    assert!(shown.contains("Keep it: ptxas 13.5 makes 1 machine instruction of it"), "{shown}");
+    assert!(shown.contains("Keep it: ptxas 13.5 emits 1 machine instruction for it"), "{shown}");
 }
 
 fn text(folder: &Folder, name: &str) -> String {
@@ -246,9 +243,9 @@ fn several_files() {
         (&["-o", "a.ptx", "b/a.ptx", "b/b.ptx"], "`a.ptx` is a file"),
         (&["-o", "a.ptx", "./a.ptx"], "is the input itself"),
         (&["-o", ".", "a.ptx"], "is the input itself"),
-        (&["-o", "x", "a.ptx", "-"], "`<stdin>` has no name"),
-        (&["--in-place", "-"], "standard input has no place"),
-        (&["-i", "vadd.u32.u32.u32 d, a, b;", "--target", "sm_90"], "an instruction has no place"),
+        (&["-o", "x", "a.ptx", "-"], "`<stdin>` has no file name"),
+        (&["--in-place", "-"], "standard input is not a file"),
+        (&["-i", "vadd.u32.u32.u32 d, a, b;", "--target", "sm_90"], "an instruction is not a file"),
     ] {
         let run = of(arguments);
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
@@ -303,11 +300,7 @@ fn in_place() {
     // One with errors is left alone, one without anything to do is not touched.
     assert_eq!((text(&folder, "wrong.ptx"), text(&folder, "none.ptx")), (wrong, none));
     assert_eq!(modified(), before);
-    assert!(
-        run.stderr.contains("vptx: `wrong.ptx` is left alone: it has errors"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("vptx: `wrong.ptx` is unchanged: it has errors"), "{}", run.stderr);
     assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
 }
@@ -318,12 +311,12 @@ fn what_is_neither_file_nor_instruction() {
         let run = vptx(&["lower", "--emit", "ptx", argument], "");
         assert_eq!((run.status, run.stdout.as_str()), (2, ""));
         let start = format!(
-            "vptx: there is no file `{argument}`; PTX files, - or one instruction in quotes are read"
+            "vptx: there is no file `{argument}`; name PTX files, -, or one instruction in quotes"
         );
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
-        assert_eq!(run.stderr.contains("`vptx explain vadd` tells"), about, "{}", run.stderr);
+        assert_eq!(run.stderr.contains("`vptx explain vadd` explains"), about, "{}", run.stderr);
     }
     // Without quotes, the shell makes several arguments of an instruction.
     let run = vptx(&["lower", "--emit", "ir", "vadd.u32.u32.u32", "d,", "a,", "b;"], "");
-    assert!(run.stderr.contains("`vptx explain vadd` tells"), "{}", run.stderr);
+    assert!(run.stderr.contains("`vptx explain vadd` explains"), "{}", run.stderr);
 }

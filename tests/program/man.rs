@@ -82,7 +82,7 @@ fn troubles_are_told() {
     status: 2
     -- stdout --
     -- stderr --
-    vptx: no command `chek`: `vptx help` lists all
+    vptx: there is no command `chek`: `vptx help` lists all
     ");
     let folder = Folder::new("man-troubles");
     folder.write("file", "");

@@ -430,7 +430,7 @@ fn junit_report() {
     the syntax is `vadd.dtype.atype.btype{.sat}  d, a{.asel}, b{.bsel};`</failure>
       </testcase>
       <testcase name="V214 operand-kind 2:21" classname="a &amp; b.ptx">
-        <failure type="error" message="a string is no operand here">a &amp; b.ptx:2:21: error[V214]: a string is no operand here
+        <failure type="error" message="a string cannot be an operand here">a &amp; b.ptx:2:21: error[V214]: a string cannot be an operand here
     write a register</failure>
       </testcase>
     </testsuite>

@@ -1,13 +1,13 @@
-//! What a comment for vptx says.
+//! The meaning of a comment for vptx.
 
 use super::{Entry, Scope, Suppression};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Selector};
 use crate::source::{Span, nearest};
 
-/// What may follow the mark; the formatter has words of its own.
+/// Words that may follow the mark; the formatter has its own.
 const VERBS: [&str; 3] = ["ignore", "ignore-file", "fmt"];
 
-/// What other tools call `ignore` and `ignore-file`, in lower case and with `-`.
+/// Names of `ignore` and `ignore-file` in other tools, in lower case and with `-`.
 const FOREIGN: &[(&str, &str)] = &[
     ("allow", "ignore"),
     ("allow-file", "ignore-file"),
@@ -72,15 +72,15 @@ fn at(offset: usize, word: &str) -> Span {
 /// The finding on a verb that vptx does not have.
 fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
     let message = match verb {
-        "" => "`vptx:` says nothing".to_string(),
-        _ => format!("`vptx: {verb}` says nothing to vptx"),
+        "" => "`vptx:` has no keyword after it".to_string(),
+        _ => format!("vptx does not know `vptx: {verb}`"),
     };
     let diagnostic = Diagnostic::new(Code::V802, span, message).label("unknown");
     let spelled = verb.to_ascii_lowercase().replace('_', "-");
     let foreign = FOREIGN.iter().find(|(word, _)| *word == spelled).map(|(_, meant)| *meant);
     let (meant, help) = match (foreign, nearest(&spelled, VERBS.into_iter())) {
         (Some(meant), _) if spelled.ends_with("next-line") || spelled.ends_with("nextline") => {
-            (meant, format!("vptx calls it `{meant}`: alone on a line it holds for the next one"))
+            (meant, format!("vptx calls it `{meant}`; alone on a line, it holds for the next line"))
         }
         (Some(meant), _) => (meant, format!("vptx calls it `{meant}`")),
         (None, Some(meant)) => (meant, format!("did you mean `{meant}`?")),
@@ -95,7 +95,7 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
     diagnostic.help(help).fix(Applicability::Unsafe, format!("write `{meant}`"), edits)
 }
 
-/// The codes behind a verb.
+/// The codes after a verb.
 struct List {
     entries: Vec<Entry>,
     /// Whether anything stands there that is a list of codes, or meant as one.
@@ -109,7 +109,7 @@ struct List {
     taken: usize,
 }
 
-/// What is read off the text behind a verb.
+/// The result of reading the text after a verb.
 struct Words<'t, 'f> {
     text: &'t str,
     offset: usize,
@@ -172,7 +172,7 @@ impl Words<'_, '_> {
 }
 
 impl List {
-    /// Reads the codes at the start of the text behind a verb.
+    /// Reads the codes at the start of the text after a verb.
     fn read(text: &str, offset: usize, found: &mut Vec<Diagnostic>) -> List {
         let mut words = Words { text, offset, entries: Vec::new(), found };
         let mut list =
@@ -234,7 +234,7 @@ impl List {
         }
         let message = match text.as_bytes() {
             [b'[', ..] if !text.contains(']') => "this bracket is never closed".to_string(),
-            _ => format!("this is not how codes are written; it is read as `{meant}`"),
+            _ => format!("this is not the form for codes; it is read as `{meant}`"),
         };
         Diagnostic::new(Code::V802, Span::new(span.start, end), message)
             .label(format!("write `{meant}`"))

@@ -16,7 +16,7 @@ pub(super) fn scopes(
     let before = before(source, language, comments);
     let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
     let mut scopes = vec![Scope::File; comments.len()];
-    // Of the comment behind: whether code follows on its line, and which line it
+    // Of the next comment: whether code follows on its line, and which line it
     // would be about if none came before.
     let mut next: Option<(bool, usize)> = None;
     for (at, &comment) in comments.iter().enumerate().rev() {
@@ -68,6 +68,6 @@ fn before(source: &str, language: Language, comments: &[Span]) -> Vec<bool> {
 /// Whether a part of a line outside comments says anything.
 fn has_code(text: &str, language: Language) -> bool {
     let text = text.trim();
-    // What joins the lines of a macro says nothing itself.
+    // A backslash that joins the lines of a macro is not code.
     !text.is_empty() && (language == Language::Ptx || text != "\\")
 }

@@ -55,7 +55,9 @@ pub(in crate::check) fn negation(
         if cancels {
             checked.documented_only(
                 diagnostic
-                    .help("ptxas accepts two that cancel, the manual has none: remove both")
+                    .help(
+                        "the manual has no minus here; ptxas accepts two that cancel: remove both",
+                    )
                     .fix(Applicability::Safe, "remove both", remove(&spans)),
             );
         } else {

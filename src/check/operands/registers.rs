@@ -66,7 +66,7 @@ pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnos
     };
     Some(match operand.shape {
         Shape::Name => return None,
-        Shape::Discard => kind("`_` is no operand here", "every source must be given"),
+        Shape::Discard => kind("`_` cannot be an operand here", "name every source"),
         Shape::Not => kind(
             "`!` inverts predicates only",
             "for the complement of an integer use `not.b32` first",
@@ -98,7 +98,7 @@ pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnos
                 "their lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`"
             },
         ),
-        Shape::Text => kind("a string is no operand here", "write a register"),
+        Shape::Text => kind("a string cannot be an operand here", "write a register"),
         Shape::Constant(_) => kind("expected a register", "constants cannot stand here"),
     })
 }
@@ -132,8 +132,8 @@ pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Dia
         Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
     let Some((span, count)) = checked.context.outside_range(text) else {
         return diagnostic.label("no register of this name in scope").help(
-            "registers are declared before their use, as in `.reg .b32 r;`, and last to the end \
-             of their `{ }`",
+            "declare registers before they are used, as in `.reg .b32 r;`; a declaration holds to \
+             the end of its `{ }`",
         );
     };
     let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -192,9 +192,9 @@ pub(super) fn wrong_symbol(
             Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))
                 .label("expected a 32-bit register")
                 .help(if written {
-                    "make a predicate of the result afterwards: `setp.ne.u32 p, d, 0;`"
+                    "turn the result into a predicate afterwards: `setp.ne.u32 p, d, 0;`"
                 } else {
-                    "make a number of the predicate first: `selp.u32 r, 1, 0, p;`"
+                    "turn the predicate into a number first: `selp.u32 r, 1, 0, p;`"
                 })
         }
         SymbolKind::Register(ty) => {
@@ -219,7 +219,7 @@ pub(super) fn wrong_symbol(
         SymbolKind::Vector => {
             Diagnostic::new(Code::V215, span, format!("`{text}` is a vector register"))
                 .label("expected a 32-bit register")
-                .help("name one element of it through `mov.b32`")
+                .help("use `mov.b32` to reach one of its elements")
         }
         SymbolKind::Variable(space) => Diagnostic::new(
             Code::V214,
@@ -273,7 +273,7 @@ pub(super) fn register(checked: &mut Checked<'_, '_>, operand: &RawOperand) -> O
     let register = Register::new(text);
     if register.is_none() {
         checked.push(
-            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is no register"))
+            Diagnostic::new(Code::V214, operand.value, format!("`{text}` is not a register"))
                 .label("expected a register"),
         );
     }

@@ -58,7 +58,7 @@ pub(super) fn mask(checked: &mut Checked<'_, '_>, width: LaneWidth, selector: Sp
         );
     } else if digits.len() == width.lanes() {
         diagnostic = diagnostic.help(
-            "a mask says which lanes of the destination are written; lane selectors stand on sources",
+            "a mask says which lanes of the destination are written; lane selectors belong on sources",
         );
     }
     checked.push(diagnostic);
@@ -102,7 +102,7 @@ pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sour
     let mut diagnostic =
         Diagnostic::new(code, selector, message).label("wrong selector").help(help);
     if sources == Sources::Scalar && matches!(text, ".h10" | ".b3210") {
-        diagnostic = diagnostic.help("without a selector the whole word is taken").fix(
+        diagnostic = diagnostic.help("without a selector, the whole word is used").fix(
             Applicability::Unsafe,
             "remove it",
             vec![Edit::remove(selector)],
@@ -118,7 +118,7 @@ pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sour
     checked.push(diagnostic);
 }
 
-/// What a wrong selector may have been meant to be.
+/// The likely meaning of a wrong selector.
 pub(super) fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let valid = |text: &str| sources.accepts(text);

@@ -42,7 +42,7 @@ impl Source {
 /// each is reported as it comes.
 const MANY: usize = 10_000;
 
-/// What became of one input.
+/// The outcome for one input.
 pub(super) struct Checked {
     pub(super) statements: usize,
     /// How it is named to the reader.
@@ -63,9 +63,9 @@ pub(super) struct Checked {
     pub(super) targetless: bool,
     /// The `asm` statements that were not read.
     pub(super) skipped: Vec<Skipped>,
-    /// What is said of a target or version that was asked for and is not known.
+    /// Messages about requested targets or versions that are not known.
     pub(super) unknown: Vec<String>,
-    /// What a run fails on besides errors.
+    /// Findings that fail a run in addition to errors.
     pub(super) denied: Vec<Denied>,
     /// How to check it once more, if it has too many findings to keep.
     pub(super) many: Option<CheckOptions>,
@@ -95,7 +95,7 @@ impl Run {
         let kind = Kind::told(arguments.language, named.map(PathBuf::as_path), chosen);
         let reads = arguments.most().is_none() && kind == Kind::Ptx;
         let parts = if reads { Parts::open(input) } else { None };
-        // What cannot be read is told of first.
+        // Read errors are reported first.
         let small = if parts.is_some() { None } else { Some(input.bytes()?) };
         let (settings, path) = settings?;
         let name = named.map_or_else(|| input.shown(), PathBuf::as_path).to_path_buf();
@@ -164,14 +164,14 @@ impl Run {
     }
 }
 
-/// What is to be said of a target and a version that were asked for, and that
-/// nobody knows: they may be yet to come.
+/// Messages about a requested target and version that are not known; they may be future
+/// ones.
 fn unknown(options: &CheckOptions) -> Vec<String> {
     let targets = options.target.iter().chain(&options.targets);
     let targets = targets.filter_map(|&target| unknown_target(target));
     let version = options.ptx_version.filter(|version| !version.is_known()).map(|version| {
         let nearest = version.nearest_known();
-        format!("there is no PTX version `{version}` that is known; the nearest is `{nearest}`")
+        format!("PTX version `{version}` is not known; the nearest known version is `{nearest}`")
     });
     targets.chain(version).collect()
 }

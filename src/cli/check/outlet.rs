@@ -19,7 +19,7 @@ const HELD: usize = 1 << 20;
 pub(super) enum Outlet {
     /// Standard output.
     Stream,
-    /// Standard error: whoever filters a text would take a report for a part of it.
+    /// Standard error, where standard output has the text: a report would mix with it.
     Errors,
     /// A file, which keeps what it has until the report is complete.
     File { path: PathBuf, report: SpooledTempFile },
@@ -28,9 +28,10 @@ pub(super) enum Outlet {
 impl Outlet {
     pub(super) fn new(arguments: &Arguments, inputs: &[Input]) -> Result<Outlet, String> {
         match &arguments.output_file {
-            Some(path) if is_read(inputs, path) => {
-                Err(format!("`{}` is read, and cannot be written", visible_path(path)))
-            }
+            Some(path) if is_read(inputs, path) => Err(format!(
+                "`{}` is an input: the report cannot be written to it",
+                visible_path(path)
+            )),
             Some(path) => Ok(Outlet::File { path: path.clone(), report: spooled_tempfile(HELD) }),
             None if arguments.writes() && inputs.contains(&Input::Stdin) => Ok(Outlet::Errors),
             None => Ok(Outlet::Stream),

@@ -16,7 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 
-/// What a run keeps from one input to the next.
+/// The state of a run from one input to the next.
 struct Session<'a, E> {
     run: Run,
     arguments: &'a Arguments,
@@ -27,11 +27,11 @@ struct Session<'a, E> {
     /// The fixed text of standard input goes to standard output.
     filters: bool,
     totals: Totals,
-    /// What was said once of a target or version.
+    /// Messages about targets and versions that were already printed.
     said: Set<String>,
     /// The files that were checked.
     paths: Vec<PathBuf>,
-    /// How much could not be done.
+    /// How many errors kept the run from doing something.
     troubles: usize,
 }
 
@@ -211,13 +211,13 @@ impl<E: Write> Session<'_, E> {
         let for_people = arguments.format == Format::Human && !arguments.quiet;
         if arguments.costs && is_unknown && for_people {
             self.out.stream.flush()?;
-            let hint = "vptx: costs are those of a target: --target sm_90, for instance";
+            let hint = "vptx: costs depend on the target; name one, such as --target sm_90";
             writeln!(self.errors, "{hint}")?;
         }
         Ok(())
     }
 
-    /// Writes the baseline, or says what of it is gone.
+    /// Writes the baseline, or reports findings in it that are gone.
     fn conclude_baseline(&mut self) -> io::Result<()> {
         let Some(baseline) = &self.run.baseline else { return Ok(()) };
         let quiet = self.arguments.quiet;
@@ -235,7 +235,7 @@ impl<E: Write> Session<'_, E> {
             self.out.stream.flush()?;
             writeln!(
                 self.errors,
-                "{} of the baseline did not come up: --update-baseline removes what is gone",
+                "the baseline has {} not seen in this run; to drop old ones, use --update-baseline",
                 findings(baseline.gone(paths())),
             )?;
         }

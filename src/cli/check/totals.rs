@@ -11,13 +11,13 @@ use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::embed::SkipReason;
 use crate::report::{self, Counts, Format};
 
-/// What a run found altogether.
+/// The sums of a run.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) counts: Counts,
     pub(super) codes: BTreeMap<Code, usize>,
     /// How many of them have a safe fix.
-    pub(super) fixable: BTreeMap<Code, usize>,
+    pub(super) fixable_by_code: BTreeMap<Code, usize>,
     pub(super) files: usize,
     pub(super) statements: usize,
     pub(super) fixed: usize,
@@ -58,7 +58,7 @@ impl Totals {
             self.denied |= denied.iter().any(|denied| denied.holds_for(diagnostic));
             *self.codes.entry(diagnostic.code).or_default() += 1;
             if choose_fix(&diagnostic.fixes, Applicability::Safe).is_some() {
-                *self.fixable.entry(diagnostic.code).or_default() += 1;
+                *self.fixable_by_code.entry(diagnostic.code).or_default() += 1;
             }
         }
     }
@@ -71,7 +71,7 @@ impl Totals {
         let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
         for (code, count) in counts {
             if format == Format::Json {
-                let fixable = self.fixable.get(&code).copied().unwrap_or(0);
+                let fixable = self.fixable_by_code.get(&code).copied().unwrap_or(0);
                 report::write_count(out, code, count, fixable)?;
                 continue;
             }
@@ -125,7 +125,7 @@ impl Totals {
         }
         if arguments.add_ignore {
             return match self.counts.summary() {
-                Some(_) => writeln!(out, "comments cannot suppress what is left"),
+                Some(_) => writeln!(out, "comments cannot suppress the remaining findings"),
                 None => Ok(()),
             };
         }

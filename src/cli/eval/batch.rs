@@ -24,7 +24,7 @@ const SHORT: usize = 1024;
 
 /// An instruction that is ready to be evaluated.
 struct Prepared {
-    /// Of each semantics.
+    /// One for each semantics.
     programs: Vec<Program>,
     registers: Registers,
 }
@@ -39,8 +39,7 @@ impl Prepared {
         self.programs.iter().any(|program| program.reads(Input::ALL[place]))
     }
 
-    /// What stands in a place: a register that is not called as its place is has both
-    /// names.
+    /// The name of a place: if its register has another name, both are given.
     fn name(&self, place: usize) -> String {
         let letter = Input::ALL[place].text();
         match &self.registers.sources[place] {
@@ -62,7 +61,7 @@ impl Prepared {
                 match (found, given[other]) {
                     (Some((first, value)), Some(second)) if value != second => {
                         return Err(Failure::malformed(format!(
-                            "{} and {} are one register, and have two values",
+                            "{} and {} are the same register, but have two values",
                             self.name(first),
                             self.name(other)
                         )));
@@ -75,7 +74,7 @@ impl Prepared {
                 Some((_, value)) => *word = value,
                 None if self.reads(place) => {
                     let name = self.name(place);
-                    return Err(Failure::malformed(format!("{name} is read and has no value")));
+                    return Err(Failure::malformed(format!("{name} is read but has no value")));
                 }
                 None => {}
             }
@@ -141,11 +140,11 @@ impl<'b> Batch<'b> {
         let mut status = 0;
         let mut line = Vec::new();
         for number in 1.. {
-            // Whoever waits for an answer before going on gets it.
+            // A caller may wait for an answer before it sends the next line.
             if lines.must_read() {
                 writer.flush()?;
             }
-            // Who asks no more needs no more answers.
+            // The reader is gone: no more answers are needed.
             if writer.get_ref().is_closed {
                 break;
             }
@@ -175,7 +174,7 @@ impl<'b> Batch<'b> {
         Ok(status)
     }
 
-    /// Writes what a line gives, and returns the exit status for it.
+    /// Writes the answer to a line, and returns the exit status for it.
     fn answer(&mut self, number: u64, line: &[u8], out: &mut impl Write) -> io::Result<u8> {
         if matches!(line.trim_ascii_start(), [] | [b'#', ..]) {
             // Records have numbers; lines are counted.
@@ -187,7 +186,7 @@ impl<'b> Batch<'b> {
         let text = match std::str::from_utf8(line) {
             Ok(text) if !text.contains('\0') => text,
             Ok(_) => {
-                let why = "it has NUL bytes, as UTF-16 without byte order mark has";
+                let why = "it has NUL bytes; is it UTF-16 without a byte order mark?";
                 return self.fail(number, None, &Failure::malformed(why), out);
             }
             Err(_) => return self.fail(number, None, &Failure::malformed("not UTF-8"), out),
@@ -231,7 +230,7 @@ impl<'b> Batch<'b> {
             Record::of_failure(Some(number), instruction.or(fixed), failure).write(out)?;
         } else {
             let Failure { code, message } = failure;
-            // What a line is called that has no finding's code.
+            // A code that is not that of a finding is followed by `line`.
             let line = if code.starts_with('V') { "" } else { " line:" };
             writeln!(out, "error: {code}{line} {} (line {number})", visible(message))?;
         }
@@ -247,7 +246,7 @@ impl<'b> Batch<'b> {
         let prepared = match (instruction, &self.fixed) {
             (Some(text), _) => self.prepared(text)?,
             (None, Some((_, prepared))) => Rc::clone(prepared),
-            (None, None) => return Err(Failure::malformed("it has no instruction")),
+            (None, None) => return Err(Failure::malformed("no instruction")),
         };
         let mut columns = columns.split('\t').map(str::trim);
         let mut given = [None; 3];
@@ -264,14 +263,14 @@ impl<'b> Batch<'b> {
             };
         }
         if let Some(surplus) = columns.find(|text| !text.is_empty()) {
-            let message = format!("`{surplus}` is one value too many: a, b and c have one each");
+            let message = format!("`{surplus}` is one value too many: only a, b and c have values");
             return Err(Failure::malformed(message));
         }
         let words = prepared.words(given)?;
         Ok((prepared, words))
     }
 
-    /// What is kept of an instruction's text, or is kept now.
+    /// The kept program of an instruction's text; it is built and kept at first use.
     fn prepared(&mut self, text: &str) -> Result<Rc<Prepared>, Failure> {
         if let Some(known) = self.known.get(text) {
             return known.clone();
@@ -279,7 +278,7 @@ impl<'b> Batch<'b> {
         if self.known.len() >= KEPT {
             self.known.clear();
         }
-        let prepared = match values_behind(text) {
+        let prepared = match values_after(text) {
             Some(other) => Err(Failure::malformed(not_by(other))),
             None => parse(text).map(|it| Rc::new(Prepared::new(&it, self.semantics))),
         };
@@ -299,12 +298,12 @@ fn not_by(separator: &str) -> String {
     format!("tabs must stand between columns, not {separator}")
 }
 
-/// What separates values that stand behind the instruction in its own column.
-fn values_behind(text: &str) -> Option<&'static str> {
-    text.split_once(';').and_then(|(_, behind)| separator(behind))
+/// The separator of values that follow the instruction in its own column.
+fn values_after(text: &str) -> Option<&'static str> {
+    text.split_once(';').and_then(|(_, rest)| separator(rest))
 }
 
-/// What separates the values in a text, or stands before one.
+/// The separator between the values in a text, or before the first.
 fn separator(text: &str) -> Option<&'static str> {
     let separates = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"');
     let mut values = text.split(separates).filter(|value| !value.is_empty()).peekable();

@@ -75,7 +75,7 @@ impl<'r> Lines<'r> {
 struct Utf16<R> {
     input: R,
     unit: fn([u8; 2]) -> u16,
-    /// What is read and not decoded.
+    /// Bytes that are read and not yet decoded.
     rest: Vec<u8>,
     decoded: Cursor<String>,
 }

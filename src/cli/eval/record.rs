@@ -11,14 +11,14 @@ use crate::video::Semantics;
 /// Why a line, or an instruction, has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Failure {
-    /// That of a finding, or `malformed`.
+    /// The code of a finding, or `malformed`.
     pub(super) code: &'static str,
     /// In one line.
     pub(super) message: String,
 }
 
 impl Failure {
-    /// Of a line that is not what it should be.
+    /// The failure of a malformed line.
     pub(super) fn malformed(message: impl Into<String>) -> Failure {
         Failure::new("malformed", &message.into())
     }

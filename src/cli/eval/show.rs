@@ -160,8 +160,8 @@ pub(super) fn agreement(
             Agreement::Proven => writeln!(text, "{names} agree{s} with the manual on every input")?,
             Agreement::Unknown => writeln!(
                 text,
-                "{names} agree{s} with the manual on these inputs; none are known on which\n\
-                 the results differ, and it is not proven that there are none"
+                "{names} agree{s} with the manual on these inputs; no inputs are known on\n\
+                 which the results differ, but that is not proven for all inputs"
             )?,
             Agreement::Differs(witness) => {
                 write!(text, "{names} agree{s} with the manual on these inputs")?;
@@ -179,7 +179,7 @@ pub(super) fn agreement(
     for cause in &causes {
         writeln!(text, "  {cause}  {}", cause.title())?;
     }
-    writeln!(text, "`vptx explain {first}` tells more")
+    writeln!(text, "see `vptx explain {first}`")
 }
 
 /// Inputs on which some semantics differ from the manual, and what they are.
@@ -210,8 +210,7 @@ fn example(
     )
 }
 
-/// Says what other semantics than the one that was asked for give on these inputs,
-/// where that is something else.
+/// Prints the results of the other semantics on these inputs where they differ.
 pub(super) fn others(
     text: &mut impl Write,
     instruction: &Instruction,
@@ -225,7 +224,7 @@ pub(super) fn others(
     } else {
         vec![("ptxas 12", 1, old), ("ptxas 13", 1, new)]
     };
-    // Those that give the same are named together.
+    // Semantics with the same result are named together.
     let mut others: Vec<(String, usize, u32)> = Vec::new();
     for (name, count, value) in [vec![("the manual", 1, manual)], ptxas].concat() {
         match others.iter_mut().find(|(.., other)| *other == value) {

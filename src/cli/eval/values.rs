@@ -36,7 +36,7 @@ impl Registers {
 /// Why a text is no 32-bit word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum WordError {
-    #[error("is no number: write it in decimal, as 0x… or as 0b…")]
+    #[error("is not a number: write it in decimal, as 0x… or as 0b…")]
     NoNumber,
     #[error("does not fit 32 bits, which hold -2147483648 to 4294967295")]
     TooLarge,
@@ -87,7 +87,7 @@ pub(super) fn words(
     for argument in given {
         let parts = argument.split_once('=').filter(|(name, _)| !name.is_empty());
         let Some((name, text)) = parts else {
-            troubles.push(format!("`{argument}` is no input: write NAME=VALUE"));
+            troubles.push(format!("`{argument}` is not an input: write NAME=VALUE"));
             continue;
         };
         if !names.contains(&name) {
@@ -111,7 +111,7 @@ pub(super) fn words(
             _ => format!("the sources are {}", names.join(", ")),
         };
         let d = if unknown.contains(&registers.d.as_str()) {
-            format!(", and the old value of {} does not matter", registers.d)
+            format!("; the old value of {} is not used", registers.d)
         } else {
             String::new()
         };

@@ -22,14 +22,14 @@ pub(super) fn meant(text: &str) -> Option<String> {
     let (mnemonic, _) = text.split_once('.')?;
     Mnemonic::from_text(&mnemonic.to_ascii_lowercase())?;
     let filled = ["d, a, b, c;", "d, a, b;"].map(|operands| format!("{text} {operands}"));
-    // Else findings tell what is wrong.
+    // Otherwise, findings say what is wrong.
     let legal = filled.iter().find(|text| {
         text.parse::<Instruction>().is_ok_and(|it| it.to_string().len() == text.len())
     });
     Some(legal.unwrap_or(&filled[0]).clone())
 }
 
-/// What there is to say of an instruction.
+/// The page of an instruction.
 pub(super) fn page(instruction: &Instruction, target: Target, unicode: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -65,7 +65,7 @@ fn write(
     for line in formula(instruction) {
         writeln!(text, "    {line}")?;
     }
-    writeln!(text, "\nAll is computed with exact integers. As steps, with the range of each:\n")?;
+    writeln!(text, "\nAll steps use exact integers. To see them, with the range of each:\n")?;
     writeln!(text, "    vptx lower --emit ir '{instruction}'")?;
     writeln!(text, "\n## Under ptxas\n")?;
     agreement(text, instruction, unicode)?;
@@ -73,12 +73,12 @@ fn write(
     cost(text, instruction, target)
 }
 
-/// What a modifier does in an instruction.
+/// The effect of a modifier in an instruction.
 fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> String {
     let is_simd = instruction.form().sources != Sources::Scalar;
     let signed = if modifier == Modifier::S32 { "signed" } else { "unsigned" };
     match (role, modifier) {
-        (Role::Dtype, _) if instruction.mnemonic() == Mnemonic::Vmad => "without effect".into(),
+        (Role::Dtype, _) if instruction.mnemonic() == Mnemonic::Vmad => "has no effect".into(),
         (Role::Dtype, _) => format!("{signed} result"),
         (Role::Atype | Role::Btype, _) => signed.into(),
         (Role::Saturate, _) => "clamps the exact result, see below".into(),
@@ -100,7 +100,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         let last = lines.len() - 1;
         if last > 0 || !lines[last].is_empty() {
             if lines[last].len() + 1 + word.len() > width {
-                // Those that follow stand deeper.
+                // The next lines are indented further.
                 lines.push(word.into());
                 continue;
             }
@@ -308,7 +308,7 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
 
 fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fmt::Result {
     let Some(single) = Single::new(instruction, Semantics::Ptxas13, target) else {
-        return writeln!(text, "{target} has no ordinary PTX that could take its place.");
+        return writeln!(text, "{target} has no ordinary PTX to replace it.");
     };
     match &single.costs {
         None => writeln!(text, "It was not measured on {target}; as ordinary PTX it is:\n")?,

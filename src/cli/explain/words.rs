@@ -3,8 +3,8 @@
 use crate::isa::{Destination, Form, LaneWidth, Mask, Modifier, Part, Selector, Sources};
 use crate::video::FORMS;
 
-/// What is known of a modifier, selector or mask, with or without its dot; empty if
-/// nothing is.
+/// The page of a modifier, selector or mask, with or without its dot; empty if the word
+/// is not known.
 pub(super) fn page(word: &str) -> String {
     let mut word = word.to_ascii_lowercase();
     if !word.starts_with('.') {
@@ -29,7 +29,7 @@ fn kind(modifier: Modifier) -> &'static str {
     if modifier.role().is_type() { "type" } else { modifier.role().name() }
 }
 
-/// What a modifier does.
+/// The effect of a modifier.
 pub(super) fn modifier_text(modifier: Modifier) -> &'static str {
     match modifier {
         Modifier::U32 => {
@@ -42,14 +42,14 @@ an unsigned number."
 extended with its sign. On the destination: the result is clamped and compared
 as a signed number."
         }
-        Modifier::Po => "Adds one more to the sum. No operand may be negated beside it.",
+        Modifier::Po => "Adds 1 to the sum. It excludes a minus on any operand.",
         Modifier::Sat => {
             "Clamps the exact result to the range of the destination: signed or unsigned as
 the destination type says (in `vmad` as the sources say), and as wide as the
 word, the selected part or the lane that is written."
         }
         Modifier::Clamp => "Amounts above 32 count as 32, which shifts all bits out.",
-        Modifier::Wrap => "Of the amount, only the low 5 bits count: 33 shifts by 1.",
+        Modifier::Wrap => "Only the low 5 bits of the amount are used: 33 shifts by 1.",
         Modifier::Eq => "Gives 1 where the sources are equal, else 0. Values are compared exactly.",
         Modifier::Ne => "Gives 1 where the sources differ, else 0. Values are compared exactly.",
         Modifier::Lt => "Gives 1 where `a` is less than `b`, else 0. Values are compared exactly.",
@@ -113,7 +113,7 @@ fn selector_page(width: LaneWidth, word: &str) -> Option<String> {
     let defaults = [(Selector::default_a(width), "a"), (Selector::default_b(width), "b")];
     let default = defaults.into_iter().find(|(other, _)| *other == selector);
     let default = default.map_or_else(String::new, |(_, name)| {
-        format!("This is what `{name}` takes where no selector is written.\n\n")
+        format!("This is the default selector of `{name}`.\n\n")
     });
     let lanes = selector.lanes().iter().enumerate().rev();
     let lanes: Vec<String> =
@@ -136,16 +136,16 @@ fn mask_page(width: LaneWidth, word: &str) -> Option<String> {
     let mask = Mask::from_text(width, word)?;
     let taken = places(|form| form.destination == Destination::Mask(width));
     let text = if mask.is_full() {
-        "On `d`: all lanes are written, or summed with `.add`. This is so where no mask\n\
-         is written."
+        "On `d`: all lanes are written, or summed with `.add`. This is the default\n\
+         mask."
             .to_string()
     } else {
         let mut lanes: Vec<String> = mask.lanes().map(|at| at.to_string()).collect();
         lanes.reverse();
         let s = if lanes.len() == 1 { "" } else { "s" };
         format!(
-            "On `d`: lane{s} {}. Only what the mask names is written, and all else\n\
-             comes from `c`; with `.add`, nothing else is summed.",
+            "On `d`: lane{s} {}. Only these lanes are written, and the others\n\
+             come from `c`; with `.add`, only these lanes are summed.",
             lanes.join(", ")
         )
     };

@@ -26,18 +26,18 @@ fn semantics(arguments: &Arguments) -> Semantics {
     name.list().first().copied().unwrap_or(Semantics::Ptxas13)
 }
 
-/// A single instruction as ordinary PTX, and what is known of the two.
+/// A single instruction as ordinary PTX, with the costs of both.
 pub(in crate::cli) struct Single {
     /// Declarations of registers, and statements.
     pub(in crate::cli) lines: Vec<String>,
-    /// What ptxas makes of either, where that was measured.
+    /// Machine instructions for both, where they were measured.
     pub(in crate::cli) costs: Option<String>,
     /// Whether the instruction should rather stay.
     pub(in crate::cli) is_better_kept: bool,
 }
 
 impl Single {
-    /// Nothing where the target has no ordinary PTX for it.
+    /// `None` where the target has no ordinary PTX for it.
     pub(in crate::cli) fn new(
         instruction: &Instruction,
         semantics: Semantics,
@@ -56,7 +56,7 @@ impl Single {
     }
 }
 
-/// What ptxas makes of an instruction and of a sequence in its place.
+/// Machine instructions for an instruction and for a sequence in its place.
 fn costs(
     instruction: &Instruction,
     sequence: &Sequence,
@@ -68,14 +68,14 @@ fn costs(
     // It was measured with registers, and constants make it no longer.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let native =
-        format!("ptxas 13.5 makes {most}{ptxas} machine instruction{plural} of it on {target}");
+        format!("ptxas 13.5 emits {most}{ptxas} machine instruction{plural} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
         // The figure is that of the most that any of its class takes.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
-            format!("{native}, and at most {rewritten} of this")
+            format!("{native}, and at most {rewritten} for this PTX")
         }
-        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} of this"),
-        None => format!("{native}; what it makes of this was not measured"),
+        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} for this PTX"),
+        None => format!("{native}; this PTX was not measured"),
     })
 }
 
@@ -85,7 +85,7 @@ pub(super) fn single(
     arguments: &Arguments,
 ) -> io::Result<Result<Vec<u8>, u8>> {
     let Some(target) = arguments.target else {
-        trouble("an instruction needs a target: --target sm_90, for example");
+        trouble("an instruction needs a target: name one, such as --target sm_90");
         return Ok(Err(FAILED));
     };
     let semantics = semantics(arguments);
@@ -115,7 +115,7 @@ pub(super) fn single(
 
 /// Why a file was not written.
 pub(super) enum Trouble {
-    /// What to tell of what is read.
+    /// A message about the input.
     Input(String),
     Output(io::Error),
 }
@@ -132,7 +132,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Rewrites one file; if it is one of several, what is told of it has its name.
+/// Rewrites one file; if it is one of several, messages start with its name.
 pub(super) fn file(
     input: &Input,
     destination: &Destination,
@@ -146,7 +146,7 @@ pub(super) fn file(
         .with_comments(arguments.comments);
     let quiet = arguments.quiet;
     let name = input.name();
-    let telling = Telling { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
+    let notice = Notice { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
     // Not through the stream, which may drop escapes; what is not UTF-8 comes
     // back as it was.
     let mut stdout = plain_output();
@@ -156,7 +156,7 @@ pub(super) fn file(
     {
         let cannot = |error: io::Error| {
             let why = reason(&error);
-            format!("cannot read `{name}` once more, and the output is not complete: {why}")
+            format!("cannot read `{name}` a second time; the output is incomplete: {why}")
         };
         let mut places = NotePlaces::of(&parts);
         let mut bytes = Vec::new();
@@ -167,7 +167,7 @@ pub(super) fn file(
             places.add(&bytes, part);
         }
         stdout.flush()?;
-        return Ok(telling.tell(&parts, &places, None, out)?);
+        return Ok(notice.tell(&parts, &places, None, out)?);
     }
     let bytes = text.bytes(input)?;
     let source = decoded(&bytes);
@@ -175,7 +175,7 @@ pub(super) fn file(
     let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {
         Ok(whole) => whole,
         Err(RewriteError::NoTarget) => {
-            let message = "has no .target: say for which one, --target sm_90, for example";
+            let message = "has no .target: name one, such as --target sm_90";
             return Err(format!("`{name}` {message}").into());
         }
     };
@@ -187,7 +187,7 @@ pub(super) fn file(
         }
         Destination::File(path) => put(path, &whole.pieces(&bytes))?,
         Destination::InPlace(_) if !diagnostics.is_empty() => {
-            trouble(&format!("`{name}` is left alone: it has errors"));
+            trouble(&format!("`{name}` is unchanged: it has errors"));
             errors().write_all(&human(&out.style, &found)?)?;
             return Ok(FOUND);
         }
@@ -199,12 +199,12 @@ pub(super) fn file(
     let texts = [whole];
     let mut places = NotePlaces::of(&texts);
     places.add(&bytes, &texts[0]);
-    Ok(telling.tell(&texts, &places, Some(found), out)?)
+    Ok(notice.tell(&texts, &places, Some(found), out)?)
 }
 
 /// Where notes of several parts of a text stand.
 struct NotePlaces {
-    /// Mostly there is nothing to tell.
+    /// Most texts have no notes.
     is_needed: bool,
     /// Lines of the parts before.
     lines: u32,
@@ -217,7 +217,7 @@ impl NotePlaces {
         NotePlaces { is_needed, lines: 0, found: Vec::new() }
     }
 
-    /// Those of the next part.
+    /// Adds the places of the next part.
     fn add(&mut self, bytes: &[u8], part: &Lowered) {
         if !self.is_needed {
             return;
@@ -256,7 +256,7 @@ struct Lowered {
     after: usize,
     target: Option<Target>,
     unavailable: bool,
-    /// What to tell, and of which places.
+    /// Notes, with their places.
     notes: Vec<(u32, String)>,
 }
 
@@ -315,7 +315,7 @@ impl Lowered {
     }
 }
 
-/// What to tell of an instruction, if anything.
+/// The note on an instruction, if there is one.
 fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> Option<String> {
     match known.outcome {
         Outcome::Rewritten(_) if !known.differs.is_empty() => {
@@ -326,8 +326,8 @@ fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> 
             ))
         }
         Outcome::Unavailable => Some(format!(
-            "`{instruction}` stays: the module's .target and .version have nothing to write it \
-             with"
+            "`{instruction}` stays: there is no ordinary PTX for it under the module's \
+             .target and .version"
         )),
         Outcome::Rewritten(_) | Outcome::Kept => None,
     }
@@ -348,7 +348,7 @@ fn in_parts<'o>(
     are_alike(&parts).then_some((file, parts))
 }
 
-/// What is kept for other parts.
+/// State that is kept for other parts.
 type PartKept<'o> = (lint::Known, Option<Rewriter<'o>>);
 
 fn lower_part<'o>(
@@ -363,7 +363,7 @@ fn lower_part<'o>(
         return None;
     }
     let rewriter = rewriter.get_or_insert_with(|| Rewriter::with_usual_names(options));
-    // Where the first line starts is told in the part before.
+    // The first line may start in the part before.
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
     let alone = part.is_first || part.text[..first].contains('\n');
@@ -379,7 +379,7 @@ fn are_alike(parts: &[Lowered]) -> bool {
 /// How many texts are written at once: systems take no more.
 const MANY: usize = 1024;
 
-/// Writes texts one behind the other, and copies none.
+/// Writes texts one after the other, and copies none.
 fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
     // Leaves empty ones out.
     IoSlice::advance_slices(&mut texts, 0);
@@ -394,16 +394,16 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     Ok(())
 }
 
-/// How to tell of an input.
+/// How to report on an input.
 #[derive(Clone, Copy)]
-struct Telling<'n> {
+struct Notice<'n> {
     name: &'n str,
     is_one_of_many: bool,
     quiet: bool,
 }
 
-impl Telling<'_> {
-    /// Tells what was rewritten, where the semantics differ, and what was found.
+impl Notice<'_> {
+    /// Reports what was rewritten, where the semantics differ, and what was found.
     fn tell(
         self,
         texts: &[Lowered],
@@ -423,34 +423,34 @@ impl Telling<'_> {
         Ok(if unavailable || found.is_some() { FOUND } else { 0 })
     }
 
-    /// What was rewritten, and where the semantics differ.
+    /// The summary, and notes where the semantics differ.
     fn summary(self, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
-        let (mut told, name) = (Vec::new(), self.name);
+        let (mut text, name) = (Vec::new(), self.name);
         let notes = texts.iter().flat_map(|text| &text.notes);
         for ((_, note), Position { line, column }) in notes.zip(&places.found) {
-            writeln!(told, "{name}:{line}:{column}: {note}")?;
+            writeln!(text, "{name}:{line}:{column}: {note}")?;
         }
         let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
         let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
         let measured = sum(|text| text.measured);
         let plural = if total == 1 { "" } else { "s" };
         if self.is_one_of_many {
-            write!(told, "{name}: ")?;
+            write!(text, "{name}: ")?;
         }
-        write!(told, "{rewritten} of {total} video instruction{plural} rewritten")?;
+        write!(text, "{rewritten} of {total} video instruction{plural} rewritten")?;
         if measured > 0 {
             let (before, after) = (sum(|text| text.before), sum(|text| text.after));
             let target = texts.iter().find_map(|text| text.target);
             let target = target.map_or_else(String::new, |target| format!(" on {target}"));
-            write!(told, ": {before} → {after} machine instructions{target}")?;
+            write!(text, ": {before} → {after} machine instructions{target}")?;
             if measured < rewritten {
-                write!(told, ", of {measured} that are measured")?;
+                write!(text, ", for the {measured} that were measured")?;
             }
         } else if rewritten > 0 {
-            write!(told, "; what is written was not measured")?;
+            write!(text, "; the new PTX was not measured")?;
         }
-        writeln!(told)?;
-        Ok(told)
+        writeln!(text)?;
+        Ok(text)
     }
 }
 
@@ -499,7 +499,7 @@ mod tests {
         ".reg .b32 %r<4>;\n",
     ];
 
-    /// What is written of a text, told, and returned.
+    /// The rewritten text, the messages, and whether an instruction is unavailable.
     fn outcome(source: &str, texts: &[Lowered]) -> (String, String, bool) {
         let (mut written, mut places) = (Vec::new(), NotePlaces::of(texts));
         let mut rest = source.as_bytes();
@@ -509,10 +509,10 @@ mod tests {
             places.add(part, text);
         }
         assert!(rest.is_empty());
-        let telling = Telling { name: "a", is_one_of_many: false, quiet: false };
-        let told = telling.summary(texts, &places).unwrap();
+        let notice = Notice { name: "a", is_one_of_many: false, quiet: false };
+        let text = notice.summary(texts, &places).unwrap();
         let unavailable = texts.iter().any(|text| text.unavailable);
-        (String::from_utf8(written).unwrap(), String::from_utf8(told).unwrap(), unavailable)
+        (String::from_utf8(written).unwrap(), String::from_utf8(text).unwrap(), unavailable)
     }
 
     /// What comes of a text in parts of as many functions, one of a whole one being
