@@ -6,9 +6,9 @@ mod embedded;
 mod fix;
 #[cfg(feature = "cli")]
 mod in_order;
-#[cfg(feature = "cli")]
-mod parallel;
 mod parse_instruction;
+#[cfg(feature = "cli")]
+mod parts;
 mod suppress;
 
 pub use add::add_ignores;
@@ -23,8 +23,10 @@ pub(crate) use suppress::{covered_lines, may_be_marked, split};
 
 #[cfg(feature = "cli")]
 pub(crate) use in_order::check_in_order;
+#[cfg(all(test, feature = "cli"))]
+pub(crate) use parts::in_parts_of;
 #[cfg(feature = "cli")]
-pub(crate) use parallel::{Part, check_part, parse_part, part_gates, parts_end, visit_part};
+pub(crate) use parts::{LARGE, Part, in_parts, parse_part, visit_part};
 
 use crate::check::{
     CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
@@ -115,8 +117,8 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
     (count, diagnostics)
 }
 
-/// As [`check_counted`], with the threads of the pool at hand if those may be used and a
-/// text is large enough for it. `None` if there are more findings than there is room for.
+/// As [`check_counted`], with all cores if those may be used and a text is large enough for
+/// it. `None` if there are more findings than there is room for.
 #[cfg(feature = "cli")]
 pub(crate) fn check_up_to(
     source: &str,
@@ -124,18 +126,11 @@ pub(crate) fn check_up_to(
     in_parallel: bool,
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
-    let preview = Preview::of(source);
-    let found = match (&preview.unreadable, options.language) {
-        (None, Language::Ptx) if in_parallel => parallel::check(source, options, room),
-        _ => None,
+    let in_parts = match options.language {
+        Language::Ptx => parts::check(source, options, in_parallel, room),
+        Language::Cuda => None,
     };
-    let Some(found) = found else {
-        return check_previewed(source, preview, options, room);
-    };
-    let (count, mut diagnostics) = found?;
-    sort(&mut diagnostics);
-    select(source, preview.is_marked, options, &mut diagnostics);
-    Some((count, diagnostics))
+    in_parts.or_else(|| check_previewed(source, Preview::of(source), options, room))
 }
 
 /// Reads a module with the `documented` dialect: every video instruction that

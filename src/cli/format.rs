@@ -2,27 +2,22 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
-use std::fs::{self, File};
+use std::borrow::Cow;
+use std::fs;
 use std::io::{self, Write};
-use std::mem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::files::{DiffLook, Stamp, diff, edited, replace};
+use super::files::{DiffLook, diff, edited, replace};
 use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, Kind, OnlyPtx};
-use super::large::Parts;
 use super::progress::for_each;
 use super::settings::{Finder, Settings};
 use super::walk::{WalkArguments, subjects};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::analysis::Part;
 use crate::diagnostic::Diagnostic;
-use crate::lint::Known;
-use crate::print::{
-    FormatError, FormatOptions, LineEnding, format_edits, format_part, format_to_bytes,
-};
+use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
 
@@ -111,11 +106,10 @@ impl Arguments {
 
 /// The outcome for one input.
 enum Outcome {
-    Same(Option<Vec<u8>>),
-    Changed {
-        /// To be printed.
-        text: Vec<u8>,
-    },
+    /// What is to be printed, if something is.
+    Same(Option<Bytes>),
+    /// What is to be printed, in pieces.
+    Changed(Vec<Vec<u8>>),
     Wrong {
         bytes: Bytes,
         diagnostics: Vec<Diagnostic>,
@@ -162,14 +156,16 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             Outcome::Same(text) => {
                 same += 1;
                 // Not through the stream, which may drop escapes.
-                plain_output().write_all(&text.unwrap_or_default())?;
+                plain_output().write_all(text.as_deref().unwrap_or_default())?;
             }
-            Outcome::Changed { text } => {
+            Outcome::Changed(pieces) => {
                 changed += 1;
-                if *input == Input::Stdin && !arguments.diff {
-                    plain_output().write_all(&text)?;
-                } else {
-                    out.write_diff(&text)?;
+                for piece in &pieces {
+                    if arguments.diff {
+                        out.write_diff(piece)?;
+                    } else {
+                        plain_output().write_all(piece)?;
+                    }
                 }
                 if arguments.check && !arguments.diff && !arguments.quiet {
                     writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
@@ -245,10 +241,9 @@ fn treat(
     };
     let chosen = arguments.chosen(by_name.as_deref().ok());
     let kind = Kind::told(arguments.language.map(Into::into), named, chosen);
-    let parts = if arguments.diff || kind != Kind::Ptx { None } else { Parts::open(input) };
     // Read errors are reported first.
-    let small = if parts.is_some() { None } else { Some(input.bytes()?) };
-    kind.must_be_ptx(&visible_path(arguments.shown(input)), small.as_deref().unwrap_or_default())?;
+    let bytes = input.bytes()?;
+    kind.must_be_ptx(&visible_path(arguments.shown(input)), &bytes)?;
     // Where a link points to is what is replaced.
     let path = match input {
         Input::Stdin => None,
@@ -261,22 +256,8 @@ fn treat(
         Some(path) => finder.of(path)?.0,
         None => finder.here()?,
     };
-    if let (Some(parts), Some(path)) = (parts, &path)
-        && let Ok(stamp) = parts.stamp()
-        && let Some((same, texts)) =
-            formatted_parts(parts, alone, arguments.check, &settings.format)
-    {
-        return if same {
-            Ok(Outcome::Same(None))
-        } else {
-            put(input, path, &texts, &stamp, arguments.check)
-        };
-    }
-    let bytes = match small {
-        Some(bytes) => bytes,
-        None => input.bytes()?,
-    };
-    let formatted = match formatted(&bytes, &settings.format) {
+    let only_checks = arguments.check && !arguments.diff;
+    let formatted = match formatted(&bytes, &settings.format, alone, only_checks) {
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
@@ -289,70 +270,46 @@ fn treat(
             return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
         }
     };
-    let prints = path.is_none() && !arguments.check && !arguments.diff;
-    if formatted == *bytes {
-        return Ok(Outcome::Same(prints.then_some(formatted)));
+    if formatted.iter().all(|piece| matches!(piece, Cow::Borrowed(_))) {
+        let prints = path.is_none() && !arguments.check && !arguments.diff;
+        return Ok(Outcome::Same(prints.then_some(bytes)));
     }
     if arguments.diff {
         let name = arguments.shown(input);
-        return Ok(Outcome::Changed { text: diff(name, &bytes, &formatted, look) });
+        return Ok(Outcome::Changed(vec![diff(name, &bytes, &formatted.concat(), look)]));
     }
-    match (path, bytes.stamp()) {
-        (Some(path), Some(stamp)) => put(input, &path, &[formatted], stamp, arguments.check),
-        _ => Ok(Outcome::Changed { text: if prints { formatted } else { Vec::new() } }),
+    if only_checks {
+        return Ok(Outcome::Changed(Vec::new()));
     }
-}
-
-/// Puts a formatted text, whose parts these are, in the place of a file's, unless
-/// it is only checked.
-fn put(
-    input: &Input,
-    path: &Path,
-    texts: &[Vec<u8>],
-    stamp: &Stamp,
-    check: bool,
-) -> Result<Outcome, String> {
-    if !check {
-        replace(path, texts, stamp)
-            .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
-    }
-    Ok(Outcome::Changed { text: Vec::new() })
-}
-
-/// Whether a text stays the same, and, unless it is only checked, the parts that
-/// become of it. `None` where it has to be formatted as a whole.
-fn formatted_parts(
-    parts: Parts<File>,
-    alone: bool,
-    check: bool,
-    options: &FormatOptions,
-) -> Option<(bool, Vec<Vec<u8>>)> {
-    // The first line decides.
-    if options.line_ending == LineEnding::Keep {
-        return None;
-    }
-    let work = |part: &Part<'_>, (known, buffer): &mut (Known, Vec<u8>)| {
-        let text = format_part(part, options, known, mem::take(buffer))?;
-        let same = text == part.text.as_bytes();
-        if check {
-            *buffer = text;
-            return Some((same, Vec::new()));
-        }
-        Some((same, text))
+    let (Some(path), Some(stamp)) = (path, bytes.stamp()) else {
+        return Ok(Outcome::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
     };
-    let formatted = parts.each(alone, work)?;
-    let same = formatted.iter().all(|(same, _)| *same);
-    Some((same, formatted.into_iter().map(|(_, text)| text).collect()))
+    replace(&path, &formatted[..], stamp)
+        .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
+    Ok(Outcome::Changed(Vec::new()))
 }
 
-/// The formatted bytes. Comments in other encodings stay as they are; `None`
-/// where that cannot be.
-fn formatted(bytes: &[u8], options: &FormatOptions) -> Result<Option<Vec<u8>>, FormatError> {
-    if let Some(text) = utf8(bytes) {
-        return format_to_bytes(text, options).map(Some);
-    }
-    // One character stands for each byte that is not UTF-8: offsets hold.
-    let edits = format_edits(&decoded(bytes), options)?;
-    let possible = !edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE));
-    Ok(possible.then(|| edited(bytes, &edits)))
+/// The formatted bytes, in pieces, of which unchanged ones are borrowed; others may be
+/// empty if nothing but the check is asked for. Comments in other encodings stay as they
+/// are; `None` where that cannot be.
+fn formatted<'b>(
+    bytes: &'b [u8],
+    options: &FormatOptions,
+    in_parallel: bool,
+    only_checks: bool,
+) -> Result<Option<Vec<Cow<'b, [u8]>>>, FormatError> {
+    let whole = if let Some(text) = utf8(bytes) {
+        if let Some(pieces) = format_in_parts(text, options, in_parallel, only_checks) {
+            return Ok(Some(pieces));
+        }
+        format_to_bytes(text, options)?
+    } else {
+        // One character stands for each byte that is not UTF-8: offsets hold.
+        let edits = format_edits(&decoded(bytes), options)?;
+        if edits.iter().any(|edit| edit.replacement.contains(UNDECODABLE)) {
+            return Ok(None);
+        }
+        edited(bytes, &edits)
+    };
+    Ok(Some(vec![if whole == bytes { bytes.into() } else { whole.into() }]))
 }

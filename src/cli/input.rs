@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use memmap2::MmapMut;
 
 use super::files::{Access, Stamp, read_bounded};
-use super::large::LARGE;
 use super::settings::Finder;
 use super::walk::{WalkRules, lock};
+use crate::analysis::LARGE;
 use crate::hash::Set;
 use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
@@ -117,11 +117,11 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
     if length > limit as u64 {
         return Err(too_large(&name));
     }
-    let large = if length < LARGE { None } else { read_large(&file, length as usize) };
+    let large = if length < LARGE as u64 { None } else { read_large(&file, length as usize) };
     let held = if let Some(held) = large {
         held
     } else {
-        if length >= LARGE {
+        if length >= LARGE as u64 {
             (&file).rewind().map_err(cannot)?;
         }
         let bytes = read_bounded(&file, length, limit).map_err(cannot)?;

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
-use super::files;
+use super::files::{self, Contents};
 use super::input::{Bytes, Input, reason};
 use super::kind::{Kind, OnlyPtx};
 use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
@@ -268,8 +268,8 @@ fn no_file(subject: &Path) -> String {
     )
 }
 
-/// Puts contents, whose pieces these are, into a file that is there or not.
-fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
+/// Puts contents into a file that is there or not.
+fn put(path: &Path, contents: &impl Contents) -> Result<(), String> {
     // Where a link points to is what is replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let written = match fs::metadata(path) {
@@ -277,14 +277,14 @@ fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
         Ok(data) if !data.is_file() && !data.is_dir() => File::options()
             .write(true)
             .open(path)
-            .and_then(|mut file| contents.iter().try_for_each(|it| file.write_all(it.as_ref()))),
+            .and_then(|file| contents.write_to(&file).map(drop)),
         Ok(_) | Err(_) => files::put(path, contents),
     };
     written.map_err(|error| format!("cannot write `{}`: {}", path.display(), reason(&error)))
 }
 
 /// Puts contents in the place of those of a file that was read, unless it changed since.
-fn put_in_place(path: &Path, contents: &[impl AsRef<[u8]>], before: &Bytes) -> Result<(), String> {
+fn put_in_place(path: &Path, contents: &impl Contents, before: &Bytes) -> Result<(), String> {
     let replaced = fs::canonicalize(path).and_then(|place| match before.stamp() {
         Some(stamp) => files::replace(&place, contents, stamp),
         None => Err(io::Error::other("it is not a regular file")),
@@ -292,33 +292,15 @@ fn put_in_place(path: &Path, contents: &[impl AsRef<[u8]>], before: &Bytes) -> R
     replaced.map_err(|error| format!("cannot write `{}`: {}", visible_path(path), reason(&error)))
 }
 
-/// A text that is PTX.
-enum Text {
-    /// By its name, or an option.
-    Unread,
-    /// By what stands in it.
-    Read(Bytes),
-}
-
-impl Text {
-    /// # Errors
-    /// A sentence that says why it is none.
-    fn of(input: &Input, language: Option<OnlyPtx>) -> Result<Text, String> {
-        let kind = Kind::told(language.map(Into::into), input.path(), [&[], &[]]);
-        if kind == Kind::Ptx {
-            return Ok(Text::Unread);
-        }
-        let bytes = input.bytes()?;
-        kind.must_be_ptx(&input.name(), &bytes)?;
-        Ok(Text::Read(bytes))
-    }
-
-    fn bytes(self, input: &Input) -> Result<Bytes, String> {
-        match self {
-            Text::Unread => input.bytes(),
-            Text::Read(bytes) => Ok(bytes),
-        }
-    }
+/// The bytes of an input that is PTX: by its name, an option, or what stands in it.
+///
+/// # Errors
+/// A sentence that says why it is none.
+fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> {
+    let kind = Kind::told(language.map(Into::into), input.path(), [&[], &[]]);
+    let bytes = input.bytes()?;
+    kind.must_be_ptx(&input.name(), &bytes)?;
+    Ok(bytes)
 }
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -356,7 +338,7 @@ fn ir(
     arguments: &Arguments,
     out: &mut Output,
 ) -> Result<u8, Trouble> {
-    let bytes = Text::of(input, arguments.language)?.bytes(input)?;
+    let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
     let (module, diagnostics) = parse_with(&source, &errors_only());
     let text = listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?;

@@ -11,7 +11,6 @@ mod format;
 mod guess;
 mod input;
 mod kind;
-mod large;
 mod lower;
 mod man;
 mod progress;

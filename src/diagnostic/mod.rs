@@ -93,6 +93,17 @@ impl Diagnostic {
         self
     }
 
+    /// Moves it to a text that has the checked one after so many other bytes.
+    #[cfg(feature = "cli")]
+    pub(crate) fn shift(&mut self, bytes: u32) {
+        let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
+        let labels = self.labels.iter_mut().map(|label| &mut label.span);
+        let own = [&mut self.span].into_iter().chain(&mut self.statement);
+        for span in own.chain(labels).chain(edits) {
+            *span = Span::new(span.start + bytes, span.end + bytes);
+        }
+    }
+
     pub(crate) fn fix(
         mut self,
         applicability: Applicability,

@@ -29,10 +29,13 @@ mod spacing;
 mod usual;
 mod writer;
 
+#[cfg(feature = "cli")]
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 #[cfg(feature = "cli")]
-use crate::analysis::Part;
+use crate::analysis::{Part, in_parts};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 #[cfg(feature = "cli")]
@@ -137,19 +140,48 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// Formats a part of a large text: what would become of it in its place. `None`
-/// where that is in doubt. The buffer is used for the result.
+/// The formatted text of a large one, in pieces; those that stay as they are borrow from
+/// it. The others are empty if nobody wants to read them. `None` where the text has to
+/// be formatted as a whole.
 #[cfg(feature = "cli")]
-pub(crate) fn format_part(
-    part: &Part<'_>,
+pub(crate) fn format_in_parts<'s>(
+    source: &'s str,
     options: &FormatOptions,
-    known: &mut Known,
-    buffer: Vec<u8>,
-) -> Option<Vec<u8>> {
+    in_parallel: bool,
+    only_checks: bool,
+) -> Option<Vec<Cow<'s, [u8]>>> {
+    // The first line of the text decides.
+    if options.line_ending == LineEnding::Keep {
+        return None;
+    }
+    in_parts(source, in_parallel, |part, kept: &mut (Known, Vec<u8>)| {
+        let piece = format_part(part, options, kept)?;
+        let Cow::Owned(text) = piece else { return Some(piece) };
+        if only_checks {
+            kept.1 = text;
+            return Some(Vec::new().into());
+        }
+        Some(text.into())
+    })
+}
+
+/// What comes of a part, in its place. Another one can use the buffer if it stays the same.
+#[cfg(feature = "cli")]
+fn format_part<'s>(
+    part: &Part<'s>,
+    options: &FormatOptions,
+    (known, buffer): &mut (Known, Vec<u8>),
+) -> Option<Cow<'s, [u8]>> {
     let edits = normalize::part_edits(part, options.explicit_defaults, known)?;
-    let writer = Writer::new(part.text, options.newline(part.text), false, buffer);
-    let writer = writer.in_place(part.is_first, part.is_last);
-    Layout::new(part.text, &edits, options, writer).run_part()
+    let buffer_now = std::mem::take(buffer);
+    let writer = Writer::new(part.text, options.newline(part.text), false, buffer_now);
+    let writer = writer.in_place(part.is_first(), part.is_last);
+    let text = Layout::new(part.text, &edits, options, writer).run_part()?;
+    if text == part.text.as_bytes() {
+        *buffer = text;
+        return Some(part.text.as_bytes().into());
+    }
+    Some(text.into())
 }
 
 fn run(
@@ -175,27 +207,13 @@ fn run(
 #[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
-    use crate::analysis::{part_gates, parts_end};
+    use crate::analysis::in_parts_of;
     use crate::testing::Numbers;
 
-    /// Formats a text part by part; `None` where that is in doubt.
+    /// Formats a text in parts; `None` where that is in doubt.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
-        let mut text = Vec::new();
-        let (mut rest, mut gates) = (source, None);
-        let (mut known, mut buffer) = (Known::default(), Vec::new());
-        loop {
-            let cut = parts_end(&rest.as_bytes()[..rest.len().min(size)]);
-            let (part, after) = rest.split_at(cut.unwrap_or(rest.len()));
-            let is_first = gates.is_none();
-            let now = gates.or_else(|| part_gates(part))?;
-            let part = Part { text: part, is_first, is_last: cut.is_none(), gates: now };
-            buffer = format_part(&part, options, &mut known, buffer)?;
-            text.extend_from_slice(&buffer);
-            if part.is_last {
-                return Some(String::from_utf8(text).unwrap());
-            }
-            (rest, gates) = (after, Some(now));
-        }
+        let parts = in_parts_of(size, source, false, |part, kept| format_part(part, options, kept));
+        Some(String::from_utf8(parts?.concat()).unwrap())
     }
 
     #[test]

@@ -20,6 +20,6 @@ pub(crate) use reader::read_part;
 pub use reader::{
     Handler, Problem, ProblemKind, Statement, read, read_in, read_plainly, statement_tokens,
 };
-pub use scope::{Context, OperandClass, Symbol, SymbolKind};
 #[cfg(feature = "cli")]
-pub(crate) use scope::{Declarations, Gates};
+pub(crate) use scope::Gates;
+pub use scope::{Context, OperandClass, Symbol, SymbolKind};

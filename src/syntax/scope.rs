@@ -101,24 +101,6 @@ pub struct Context<'s> {
     scopes: Vec<Scope>,
 }
 
-/// What a part of a text leaves for those after it, once all scopes are closed.
-#[cfg(feature = "cli")]
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Declarations<'s> {
-    pub(crate) version: Option<(PtxVersion, Span)>,
-    pub(crate) target: Option<(Target, Span)>,
-    pub(crate) is_module: bool,
-    names: Vec<(&'s str, Symbol<'s>, Option<u64>)>,
-}
-
-#[cfg(feature = "cli")]
-impl Declarations<'_> {
-    /// What is in force behind the part.
-    pub(crate) fn gates(&self) -> Gates {
-        Gates { version: self.version, target: self.target }
-    }
-}
-
 /// The `.version` and `.target` in force.
 #[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,26 +119,9 @@ impl Gates {
 
 #[cfg(feature = "cli")]
 impl<'s> Context<'s> {
-    /// The context behind these declarations.
-    pub(crate) fn behind<'a>(parts: impl IntoIterator<Item = &'a Declarations<'s>>) -> Context<'s>
-    where
-        's: 'a,
-    {
-        let mut context = Context::default();
-        for part in parts {
-            context.version = part.version.or(context.version);
-            context.target = part.target.or(context.target);
-            context.is_module |= part.is_module;
-            for &(name, symbol, count) in &part.names {
-                context.insert(name, symbol, count);
-            }
-        }
-        context
-    }
-
-    /// The context behind a text with this version and target, with none of the
+    /// The context after a text with this version and target, with none of the
     /// names it declares.
-    pub(crate) fn behind_gates(gates: Gates) -> Context<'s> {
+    pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
         let Gates { version, target } = gates;
         Context { version, target, ..Context::default() }
     }
@@ -164,18 +129,6 @@ impl<'s> Context<'s> {
     /// What is in force here.
     pub(crate) fn gates(&self) -> Gates {
         Gates { version: self.version, target: self.target }
-    }
-
-    /// What was declared since there were this many names.
-    pub(crate) fn declarations(&self, since: usize) -> Declarations<'s> {
-        let Context { version, target, is_module, ref entries, .. } = *self;
-        let names = entries[since..].iter().map(|it| (it.name, it.symbol, it.count)).collect();
-        Declarations { version, target, is_module, names }
-    }
-
-    /// How many names are declared.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
     }
 }
 

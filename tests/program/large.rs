@@ -1,8 +1,12 @@
-//! Large files are read in parts, where they can be: what comes out is what comes
-//! out of a text that is read as a whole, from standard input.
+//! The program reads large files in parts, where it can: the results are those of the
+//! library, which reads each text as a whole.
 
-use std::fs::{self, File};
-use std::process::{Command, Stdio};
+use std::fs;
+
+use serde_json::Value;
+use vptx::analysis::check_counted;
+use vptx::source::decode;
+use vptx::{CheckOptions, FormatOptions, RewriteOptions};
 
 use crate::support::program::{Folder, vptx_in};
 
@@ -28,7 +32,7 @@ fn text(middle: &[u8]) -> Vec<u8> {
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
-/// Large, of one function behind a beginning.
+/// Large, of one function after a beginning.
 fn many(beginning: &str, function: &str) -> Vec<u8> {
     [HEAD, beginning, &function.repeat((5 << 20) / function.len())].concat().into_bytes()
 }
@@ -53,6 +57,8 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
                 .replace('\n', "\r\n")
                 .into_bytes(),
         ),
+        ("warning", text(function("vadd.sat.u32.u32.u32 a, a, 5;").as_bytes())),
+        ("warnings", text(function("vadd.sat.u32.u32.u32 a, a, 5;").repeat(9000).as_bytes())),
         ("note", text(function("vadd.u32.u32.u32.sat a, a, 5;").as_bytes())),
         ("names", text(function(".reg .b32 %vptx_r0;\nvmin.u32.u32.u32 a, a, a.h1;").as_bytes())),
         ("outside", many(".reg .b32 b;\n", &function("vadd.u32.u32.u32 a, b, a;"))),
@@ -79,25 +85,29 @@ fn check_finds_the_same() {
     folder.write("small.ptx", FUNCTION);
     for (name, text) in texts() {
         fs::write(folder.0.join("a.ptx"), &text).unwrap();
-        let whole = vptx_in(&folder.0, &["check", "--stdin-filename", "a.ptx"], &text);
-        let parts = vptx_in(&folder.0, &["check", "a.ptx"], b"");
-        assert_eq!(parts.transcript(), whole.transcript(), "{name}");
-        let both = vptx_in(&folder.0, &["check", "--quiet", "small.ptx", "a.ptx"], b"");
-        let whole = vptx_in(&folder.0, &["check", "--quiet", "--stdin-filename", "a.ptx"], &text);
-        assert_eq!(both.transcript(), whole.transcript(), "{name}");
-        let found = [
-            "finding",
-            "note",
-            "undeclared",
-            "gate",
-            "future",
-            "unclosed",
-            "stray",
-            "binary",
-            "suppression",
-        ]
-        .contains(&name);
-        assert_eq!(!whole.stdout.is_empty(), found, "{name}: {}", whole.stdout);
+        let (_, law) = check_counted(&decode(text.clone()), &CheckOptions::default());
+        let law: Vec<_> = law
+            .iter()
+            .map(|it| (it.code.text().to_string(), u64::from(it.span.start), it.fixes.len()))
+            .collect();
+        for subjects in [&["a.ptx"][..], &["small.ptx", "a.ptx"]] {
+            let arguments = [&["check", "--quiet", "--format", "json"], subjects].concat();
+            let run = vptx_in(&folder.0, &arguments, b"");
+            let found = run.stdout.lines().map(|line| {
+                let line: Value = serde_json::from_str(line).expect(line);
+                let start = line["span"]["start"].as_u64().unwrap();
+                let fixes = line["fixes"].as_array().unwrap().len();
+                (line["code"].as_str().unwrap().to_string(), start, fixes)
+            });
+            assert!(found.eq(law.iter().cloned()), "{name}");
+        }
+        let of_stdin = vptx_in(&folder.0, &["check", "--stdin-filename", "a.ptx"], &text);
+        let of_file = vptx_in(&folder.0, &["check", "a.ptx"], b"");
+        assert_eq!(of_file.transcript(), of_stdin.transcript(), "{name}");
+        let clean = ["plain", "crlf", "video", "videos", "crlf videos", "names", "outside"];
+        let clean = clean.contains(&name) || name.contains("function") || name == "twice";
+        let clean = clean || ["off", "foreign", "latin"].contains(&name);
+        assert_eq!(law.is_empty(), clean, "{name}: {law:?}");
     }
 }
 
@@ -106,55 +116,52 @@ fn fmt_writes_the_same() {
     let folder = Folder::new("large-fmt");
     let path = folder.0.join("a.ptx");
     for (name, text) in texts() {
-        // What is read here must be UTF-8.
-        if name == "latin" {
-            continue;
-        }
+        // The library formats text.
+        let Ok(source) = String::from_utf8(text.clone()) else { continue };
         fs::write(&path, &text).unwrap();
-        let whole = vptx_in(&folder.0, &["fmt", "-"], &text);
+        let law = vptx::format(&source, &FormatOptions::default());
+        let filter = vptx_in(&folder.0, &["fmt", "-"], &text);
         let checked = vptx_in(&folder.0, &["fmt", "--check", "a.ptx"], b"");
-        assert_eq!(fs::read(&path).unwrap(), text, "{name}: --check writes nothing");
-        let parts = vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
-        assert_eq!((parts.status, checked.status), (whole.status, 1), "{name}: {}", parts.stderr);
+        assert!(fs::read(&path).unwrap() == text, "{name}: --check writes nothing");
+        let in_place = vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
         let written = fs::read(&path).unwrap();
-        if whole.status != 0 {
+        let status = i32::from(law.is_err());
+        assert_eq!((in_place.status, filter.status, checked.status), (status, status, 1), "{name}");
+        let Ok(law) = law else {
             assert!(written == text, "{name}: left alone");
             continue;
-        }
-        assert!(String::from_utf8_lossy(&written) == whole.stdout, "{name}");
+        };
+        assert!(written == law.as_bytes() && filter.stdout == law, "{name}");
         let again = vptx_in(&folder.0, &["fmt", "--check", "--quiet", "a.ptx"], b"");
         assert_eq!((again.status, again.stdout.as_str()), (0, ""), "{name}: formatted");
     }
-}
-
-/// Rewrites a file to another one, as is only done in parts to what is no pipe.
-fn lowered(folder: &Folder, from: &str, to: File) -> (i32, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vptx"));
-    command.args(["lower", "--emit", "ptx", from]).current_dir(&folder.0).env("COLUMNS", "80");
-    let output = command.stdin(Stdio::null()).stdout(to).output().unwrap();
-    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
 #[test]
 fn lower_writes_the_same() {
     let folder = Folder::new("large-lower");
     for (name, text) in texts() {
-        // What is read here must be UTF-8.
-        if name == "latin" {
-            continue;
-        }
+        // The library rewrites text.
+        let Ok(source) = String::from_utf8(text.clone()) else { continue };
         fs::write(folder.0.join("a.ptx"), &text).unwrap();
-        let whole = vptx_in(&folder.0, &["lower", "--emit", "ptx", "-"], &text);
-        let told = whole.stderr.replace("<stdin>", "a.ptx");
-        let to = File::create(folder.0.join("b.ptx")).unwrap();
-        assert_eq!(lowered(&folder, "a.ptx", to), (whole.status, told.clone()), "{name}");
-        assert!(fs::read(folder.0.join("b.ptx")).unwrap() == whole.stdout.as_bytes(), "{name}");
-        let rewritten = ["videos", "crlf videos", "note", "names", "outside"].contains(&name);
-        assert_eq!(whole.stdout.as_bytes() != text, rewritten, "{name}");
-        // All is read before it is written, if it comes to the file itself.
-        let to = File::options().append(true).open(folder.0.join("a.ptx")).unwrap();
-        assert_eq!(lowered(&folder, "a.ptx", to), (whole.status, told), "{name}");
-        let both = [&text, whole.stdout.as_bytes()].concat();
-        assert!(fs::read(folder.0.join("a.ptx")).unwrap() == both, "{name}");
+        let (module, _) = vptx::parse(&source);
+        let law = vptx::rewrite(&module, &RewriteOptions::default()).unwrap();
+        let run = |arguments: &[&str], stdin: &[u8]| {
+            let arguments = [&["lower", "--emit", "ptx"], arguments].concat();
+            vptx_in(&folder.0, &arguments, stdin)
+        };
+        let printed = run(&["a.ptx"], b"");
+        assert!(printed.stdout == law.text(), "{name}");
+        let summary = format!("{} of {} video", law.edits().len(), law.changes.len());
+        assert!(printed.stderr.contains(&summary), "{name}: {}", printed.stderr);
+        let filter = run(&["-"], &text);
+        assert!(filter.stdout == printed.stdout, "{name}");
+        assert_eq!(filter.stderr.replace("<stdin>", "a.ptx"), printed.stderr, "{name}");
+        assert_eq!(run(&["a.ptx", "-o", "b.ptx"], b"").stderr, printed.stderr, "{name}");
+        assert!(fs::read(folder.0.join("b.ptx")).unwrap() == law.text().as_bytes(), "{name}");
+        let has_errors = run(&["a.ptx", "--in-place"], b"").stderr.contains("is unchanged");
+        let in_place = fs::read(folder.0.join("a.ptx")).unwrap();
+        let expected = if has_errors { text } else { law.text().into_bytes() };
+        assert!(in_place == expected, "{name}");
     }
 }

@@ -6,17 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Arguments, Run};
-use crate::analysis::{Fixed, Part, add_ignores, check_part, check_up_to, fix, offers};
+use crate::analysis::{Fixed, add_ignores, check_up_to, fix, offers};
 use crate::check::{CheckOptions, Language};
 use crate::cli::files::{DiffLook, diff, edited, replace};
 use crate::cli::input::{Bytes, Input, reason};
 use crate::cli::kind::Kind;
-use crate::cli::large::Parts;
 use crate::cli::settings::{Denied, Settings};
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::embed::{self, Skipped};
-use crate::lint::Known;
 use crate::report::{Format, visible_path};
 use crate::source::decoded;
 
@@ -93,25 +91,15 @@ impl Run {
         };
         let chosen = arguments.chosen(settings.as_ref().ok().map(|(settings, _)| &**settings));
         let kind = Kind::told(arguments.language, named.map(PathBuf::as_path), chosen);
-        let reads = arguments.most().is_none() && kind == Kind::Ptx;
-        let parts = if reads { Parts::open(input) } else { None };
         // Read errors are reported first.
-        let small = if parts.is_some() { None } else { Some(input.bytes()?) };
+        let bytes = input.bytes()?;
         let (settings, path) = settings?;
         let name = named.map_or_else(|| input.shown(), PathBuf::as_path).to_path_buf();
-        let language = kind.language(&visible_path(&name), small.as_deref().unwrap_or_default())?;
+        let language = kind.language(&visible_path(&name), &bytes)?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
-        let clean = parts.and_then(|parts| {
-            let work = |part: &Part<'_>, known: &mut Known| check_part(part, &options, known);
-            parts.each(alone, work)
-        });
-        let bytes = match small {
-            None if clean.is_none() => Some(input.bytes()?),
-            small => small,
-        };
         let mut checked = Checked {
-            statements: clean.into_iter().flatten().sum(),
+            statements: 0,
             name,
             source: Source::Gone,
             diagnostics: Vec::new(),
@@ -128,37 +116,27 @@ impl Run {
             denied,
             many: None,
         };
-        if let Some(bytes) = &bytes
-            && language == Language::Cuda
-            && arguments.format == Format::Human
-            && !arguments.quiet
-        {
-            checked.skipped = embed::skipped(&decoded(bytes));
+        if language == Language::Cuda && arguments.format == Format::Human && !arguments.quiet {
+            checked.skipped = embed::skipped(&decoded(&bytes));
         }
-        match (bytes, arguments.most()) {
-            // Nothing is found in it.
-            (None, _) => {}
-            (Some(bytes), None) => {
-                let source = decoded(&bytes);
-                let found = check_up_to(&source, &options, alone, MANY);
-                if let (Some((_, diagnostics)), true) = (&found, arguments.summarizes()) {
-                    checked.fixable = offers(&source, &options, diagnostics);
+        if let Some(most) = arguments.most() {
+            make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
+            return Ok(checked);
+        }
+        let source = decoded(&bytes);
+        match check_up_to(&source, &options, alone, MANY) {
+            Some((statements, diagnostics)) => {
+                if arguments.summarizes() {
+                    checked.fixable = offers(&source, &options, &diagnostics);
                 }
-                drop(source);
-                match found {
-                    Some((statements, diagnostics)) => {
-                        checked.statements = statements;
-                        checked.diagnostics = diagnostics;
-                    }
-                    None => checked.many = Some(options),
-                }
-                if checked.many.is_some() || !checked.diagnostics.is_empty() {
-                    checked.source = Source::Read(bytes);
-                }
+                checked.statements = statements;
+                checked.diagnostics = diagnostics;
             }
-            (Some(bytes), Some(most)) => {
-                make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
-            }
+            None => checked.many = Some(options),
+        }
+        drop(source);
+        if checked.many.is_some() || !checked.diagnostics.is_empty() {
+            checked.source = Source::Read(bytes);
         }
         Ok(checked)
     }

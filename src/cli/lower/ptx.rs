@@ -1,18 +1,22 @@
 //! `vptx lower --emit ptx`
 
+use std::fs::File;
 use std::io::{self, IoSlice, Write};
+use std::iter;
+use std::ops::Range;
 
 use super::super::eval::{SemanticsName, human};
-use super::super::input::{Input, reason};
-use super::super::large::{AsHandle, Twice};
+use super::super::files::Contents;
+use super::super::input::Input;
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
-use super::{Arguments, Destination, Text, put, put_in_place};
-use crate::analysis::{Part, parse_part, parse_with};
+use super::{Arguments, Destination, ptx_bytes, put, put_in_place};
+use crate::analysis::{Part, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
     self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
     Sequence,
 };
 use crate::check::CheckOptions;
+use crate::diagnostic::Diagnostic;
 use crate::isa::Target;
 use crate::lint;
 use crate::module::Module;
@@ -147,105 +151,45 @@ pub(super) fn file(
     let quiet = arguments.quiet;
     let name = input.name();
     let notice = Notice { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
-    // Not through the stream, which may drop escapes; what is not UTF-8 comes
-    // back as it was.
-    let mut stdout = plain_output();
-    let text = Text::of(input, arguments.language)?;
-    if let (Destination::Stdout, Text::Unread) = (destination, &text)
-        && let Some((file, parts)) = in_parts(input, &io::stdout(), &options, quiet)
-    {
-        let cannot = |error: io::Error| {
-            let why = reason(&error);
-            format!("cannot read `{name}` a second time; the output is incomplete: {why}")
-        };
-        let mut places = NotePlaces::of(&parts);
-        let mut bytes = Vec::new();
-        file.rewind().map_err(cannot)?;
-        for part in &parts {
-            file.read(part.len, &mut bytes).map_err(cannot)?;
-            part.write(&bytes, &mut stdout)?;
-            places.add(&bytes, part);
-        }
-        stdout.flush()?;
-        return Ok(notice.tell(&parts, &places, None, out)?);
-    }
-    let bytes = text.bytes(input)?;
+    let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
-    let (module, diagnostics) = parse_with(&source, &errors_only());
-    let whole = match Lowered::new(&module, &mut Rewriter::new(&options), quiet) {
-        Ok(whole) => whole,
-        Err(RewriteError::NoTarget) => {
-            let message = "has no .target: name one, such as --target sm_90";
-            return Err(format!("`{name}` {message}").into());
-        }
+    let (lowered, diagnostics) = match lower_in_parts(&source, &options, quiet) {
+        Some(lowered) => (lowered, Vec::new()),
+        None => lower_whole(&source, &options, quiet).map_err(|RewriteError::NoTarget| {
+            format!("`{name}` has no .target: name one, such as --target sm_90")
+        })?,
     };
     let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
+    let new = NewText { old: &bytes, lowered: &lowered };
     match destination {
         Destination::Stdout => {
-            whole.write(&bytes, &mut stdout)?;
+            // Not through the stream, which may drop escapes; what is not UTF-8 comes
+            // back as it was.
+            let mut stdout = plain_output();
+            new.write(&mut stdout)?;
             stdout.flush()?;
         }
-        Destination::File(path) => put(path, &whole.pieces(&bytes))?,
+        Destination::File(path) => put(path, &new)?,
         Destination::InPlace(_) if !diagnostics.is_empty() => {
             trouble(&format!("`{name}` is unchanged: it has errors"));
             errors().write_all(&human(&out.style, &found)?)?;
             return Ok(FOUND);
         }
-        Destination::InPlace(path) if !whole.edits.is_empty() => {
-            put_in_place(path, &whole.pieces(&bytes), &bytes)?;
+        Destination::InPlace(path) if !lowered.replaced.is_empty() => {
+            put_in_place(path, &new, &bytes)?;
         }
         Destination::InPlace(_) => {}
     }
-    let texts = [whole];
-    let mut places = NotePlaces::of(&texts);
-    places.add(&bytes, &texts[0]);
-    Ok(notice.tell(&texts, &places, Some(found), out)?)
-}
-
-/// Where notes of several parts of a text stand.
-struct NotePlaces {
-    /// Most texts have no notes.
-    is_needed: bool,
-    /// Lines of the parts before.
-    lines: u32,
-    found: Vec<Position>,
-}
-
-impl NotePlaces {
-    fn of(texts: &[Lowered]) -> NotePlaces {
-        let is_needed = texts.iter().any(|text| !text.notes.is_empty());
-        NotePlaces { is_needed, lines: 0, found: Vec::new() }
-    }
-
-    /// Adds the places of the next part.
-    fn add(&mut self, bytes: &[u8], part: &Lowered) {
-        if !self.is_needed {
-            return;
-        }
-        if part.notes.is_empty() {
-            self.lines += memchr::memchr_iter(b'\n', bytes).count() as u32;
-            return;
-        }
-        let text = decoded(bytes);
-        let index = LineIndex::new(&text);
-        for (at, _) in &part.notes {
-            let Position { line, column } = index.position(&text, *at);
-            self.found.push(Position { line: self.lines + line, column });
-        }
-        self.lines += index.lines() as u32 - 1;
-    }
+    Ok(notice.tell(&lowered, found, out)?)
 }
 
 /// A text, or a part of one, and what takes the place of its video instructions.
 #[derive(Default)]
 struct Lowered {
-    /// In bytes.
-    len: usize,
+    /// Line breaks that replacements are written with.
     line_end: &'static str,
-    /// Spans of the text, and how much of `replacements` takes the place of this and
-    /// of those before it.
-    edits: Vec<(Span, usize)>,
-    replacements: String,
+    /// Part by part.
+    replaced: Vec<Replaced>,
     /// How many instructions there are, and are rewritten, and were measured as what
     /// they became.
     total: usize,
@@ -260,6 +204,26 @@ struct Lowered {
     notes: Vec<(u32, String)>,
 }
 
+/// Replacements in a part of a text that starts at an offset.
+struct Replaced {
+    start: usize,
+    /// Spans of the part; and where in `text` the replacement of each ends, which starts
+    /// where the one before ends.
+    edits: Vec<(Span, usize)>,
+    text: String,
+}
+
+impl Replaced {
+    /// The replacements with their places in the whole text.
+    fn edits(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
+        let starts = iter::once(0).chain(self.edits.iter().map(|&(_, end)| end));
+        self.edits.iter().zip(starts).map(|(&(span, end), start)| {
+            let place = span.range();
+            (self.start + place.start..self.start + place.end, &self.text[start..end])
+        })
+    }
+}
+
 impl Lowered {
     fn new(
         module: &Module<'_>,
@@ -267,16 +231,15 @@ impl Lowered {
         quiet: bool,
     ) -> Result<Lowered, RewriteError> {
         let (source, semantics) = (module.source(), rewriter.options().semantics);
-        let mut new =
-            Lowered { len: source.len(), line_end: line_end(source), ..Lowered::default() };
-        let mut replacements = String::new();
-        rewriter.each(module, &mut replacements, |found, replacements| {
+        let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
+        let (mut edits, mut text) = (Vec::new(), String::new());
+        rewriter.each(module, &mut text, |found, text| {
             let Found { span, instruction, target, known } = found;
             new.total += 1;
             new.target = Some(target);
             match known.outcome {
                 Outcome::Rewritten(_) => {
-                    new.edits.push((span, replacements.len()));
+                    edits.push((span, text.len()));
                     new.rewritten += 1;
                     if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
                         new.measured += 1;
@@ -291,28 +254,96 @@ impl Lowered {
                 new.notes.push((span.start, note));
             }
         })?;
-        new.replacements = replacements;
+        if !edits.is_empty() {
+            new.replaced.push(Replaced { start: 0, edits, text });
+        }
         Ok(new)
     }
 
-    /// The text, which it was made of, with what takes the place of some.
-    fn pieces<'t>(&'t self, text: &'t [u8]) -> Vec<&'t [u8]> {
-        let mut pieces = Vec::with_capacity(2 * self.edits.len() + 1);
-        let (mut at, mut written) = (0, 0);
-        for &(span, end) in &self.edits {
-            pieces.push(&text[at..span.start as usize]);
-            pieces.push(&self.replacements.as_bytes()[written..end]);
-            (at, written) = (span.end as usize, end);
-        }
-        pieces.push(&text[at..]);
-        pieces
+    /// Adds a part that starts at an offset of the text, after all before.
+    fn append(&mut self, start: usize, part: Lowered) {
+        let here = |it: Replaced| Replaced { start, ..it };
+        self.replaced.extend(part.replaced.into_iter().map(here));
+        self.notes.extend(part.notes.into_iter().map(|(at, note)| (start as u32 + at, note)));
+        self.total += part.total;
+        self.rewritten += part.rewritten;
+        self.measured += part.measured;
+        self.before += part.before;
+        self.after += part.after;
+        self.target = self.target.or(part.target);
+        self.unavailable |= part.unavailable;
+    }
+}
+
+/// A text with the replacements of its video instructions.
+struct NewText<'t> {
+    old: &'t [u8],
+    lowered: &'t Lowered,
+}
+
+impl<'t> NewText<'t> {
+    fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
+        let old = self.old;
+        let mut kept_to = 0;
+        let edits = self.lowered.replaced.iter().flat_map(Replaced::edits);
+        let edited = edits.flat_map(move |(Range { start, end }, new)| {
+            let kept = &old[kept_to..start];
+            kept_to = end;
+            [kept, new.as_bytes()]
+        });
+        let last = self.lowered.replaced.last().and_then(|part| part.edits().last());
+        edited.chain([&old[last.map_or(0, |(place, _)| place.end)..]])
     }
 
-    /// Writes them.
-    fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
-        let pieces = self.pieces(text);
-        write_all(out, &mut pieces.into_iter().map(IoSlice::new).collect::<Vec<_>>())
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut pieces = self.pieces().map(IoSlice::new);
+        loop {
+            let mut some: Vec<IoSlice<'_>> = pieces.by_ref().take(MANY).collect();
+            if some.is_empty() {
+                return Ok(());
+            }
+            write_all(out, &mut some)?;
+        }
     }
+}
+
+impl Contents for NewText<'_> {
+    fn write_to(&self, mut file: &File) -> io::Result<u64> {
+        self.write(&mut file)?;
+        Ok(self.pieces().map(|piece| piece.len() as u64).sum())
+    }
+}
+
+/// Lowers a text as a whole; errors in it are found as well.
+fn lower_whole(
+    source: &str,
+    options: &RewriteOptions,
+    quiet: bool,
+) -> Result<(Lowered, Vec<Diagnostic>), RewriteError> {
+    let (module, diagnostics) = parse_with(source, &errors_only());
+    Ok((Lowered::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
+}
+
+/// Lowers a large text in parts, where parts make no difference.
+fn lower_in_parts<'o>(source: &str, options: &'o RewriteOptions, quiet: bool) -> Option<Lowered> {
+    let check = errors_only();
+    let work = |part: &Part<'_>, kept: &mut PartKept<'o>| {
+        Some((part.start, lower_part(part, &check, options, quiet, kept)?))
+    };
+    joined(in_parts(source, true, work)?)
+}
+
+/// Joins parts, if line breaks that were written are those of the first line.
+fn joined(parts: Vec<(usize, Lowered)>) -> Option<Lowered> {
+    let mut parts = parts.into_iter();
+    let (_, mut all) = parts.next()?;
+    for (start, part) in parts {
+        if !part.replaced.is_empty() && part.line_end != all.line_end {
+            return None;
+        }
+        all.append(start, part);
+    }
+    Some(all)
 }
 
 /// The note on an instruction, if there is one.
@@ -333,21 +364,6 @@ fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> 
     }
 }
 
-/// The parts of a large file, where parts make no difference.
-fn in_parts<'o>(
-    input: &Input,
-    out: &impl AsHandle,
-    options: &'o RewriteOptions,
-    quiet: bool,
-) -> Option<(Twice, Vec<Lowered>)> {
-    let check = errors_only();
-    let work =
-        |part: &Part<'_>, kept: &mut PartKept<'o>| lower_part(part, &check, options, quiet, kept);
-    let file = Twice::open(input, out)?;
-    let parts = file.parts().each(true, work)?;
-    are_alike(&parts).then_some((file, parts))
-}
-
 /// State that is kept for other parts.
 type PartKept<'o> = (lint::Known, Option<Rewriter<'o>>);
 
@@ -366,14 +382,8 @@ fn lower_part<'o>(
     // The first line may start in the part before.
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
-    let alone = part.is_first || part.text[..first].contains('\n');
+    let alone = part.is_first() || part.text[..first].contains('\n');
     if alone { Lowered::new(&module, rewriter, quiet).ok() } else { None }
-}
-
-/// Whether line breaks that were written are those of the first line.
-fn are_alike(parts: &[Lowered]) -> bool {
-    let mut written = parts.iter().filter(|part| !part.edits.is_empty());
-    written.all(|part| part.line_end == parts[0].line_end)
 }
 
 /// How many texts are written at once: systems take no more.
@@ -384,7 +394,7 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     // Leaves empty ones out.
     IoSlice::advance_slices(&mut texts, 0);
     while !texts.is_empty() {
-        match out.write_vectored(&texts[..texts.len().min(MANY)]) {
+        match out.write_vectored(texts) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => IoSlice::advance_slices(&mut texts, written),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -404,43 +414,35 @@ struct Notice<'n> {
 
 impl Notice<'_> {
     /// Reports what was rewritten, where the semantics differ, and what was found.
-    fn tell(
-        self,
-        texts: &[Lowered],
-        places: &NotePlaces,
-        found: Option<FileReport<'_>>,
-        out: &Output,
-    ) -> io::Result<u8> {
+    fn tell(self, lowered: &Lowered, found: FileReport<'_>, out: &Output) -> io::Result<u8> {
         let mut errors = errors();
         if !self.quiet {
-            errors.write_all(&self.summary(texts, places)?)?;
+            errors.write_all(&self.summary(lowered, found.source)?)?;
         }
-        let found = found.filter(|file| !file.diagnostics.is_empty());
-        if let Some(file) = &found {
-            errors.write_all(&human(&out.style, file)?)?;
+        let is_clean = found.diagnostics.is_empty();
+        if !is_clean {
+            errors.write_all(&human(&out.style, &found)?)?;
         }
-        let unavailable = texts.iter().any(|text| text.unavailable);
-        Ok(if unavailable || found.is_some() { FOUND } else { 0 })
+        Ok(if lowered.unavailable || !is_clean { FOUND } else { 0 })
     }
 
     /// The summary, and notes where the semantics differ.
-    fn summary(self, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
+    fn summary(self, lowered: &Lowered, source: &str) -> io::Result<Vec<u8>> {
         let (mut text, name) = (Vec::new(), self.name);
-        let notes = texts.iter().flat_map(|text| &text.notes);
-        for ((_, note), Position { line, column }) in notes.zip(&places.found) {
-            writeln!(text, "{name}:{line}:{column}: {note}")?;
+        if !lowered.notes.is_empty() {
+            let index = LineIndex::new(source);
+            for (at, note) in &lowered.notes {
+                let Position { line, column } = index.position(source, *at);
+                writeln!(text, "{name}:{line}:{column}: {note}")?;
+            }
         }
-        let sum = |of: fn(&Lowered) -> usize| texts.iter().map(of).sum::<usize>();
-        let (total, rewritten) = (sum(|text| text.total), sum(|text| text.rewritten));
-        let measured = sum(|text| text.measured);
+        let &Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
         let plural = if total == 1 { "" } else { "s" };
         if self.is_one_of_many {
             write!(text, "{name}: ")?;
         }
         write!(text, "{rewritten} of {total} video instruction{plural} rewritten")?;
         if measured > 0 {
-            let (before, after) = (sum(|text| text.before), sum(|text| text.after));
-            let target = texts.iter().find_map(|text| text.target);
             let target = target.map_or_else(String::new, |target| format!(" on {target}"));
             write!(text, ": {before} → {after} machine instructions{target}")?;
             if measured < rewritten {
@@ -457,7 +459,7 @@ impl Notice<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::part_gates;
+    use crate::analysis::in_parts_of;
     use crate::testing::Numbers;
 
     const STARTS: &[&str] = &[
@@ -500,43 +502,33 @@ mod tests {
     ];
 
     /// The rewritten text, the messages, and whether an instruction is unavailable.
-    fn outcome(source: &str, texts: &[Lowered]) -> (String, String, bool) {
-        let (mut written, mut places) = (Vec::new(), NotePlaces::of(texts));
-        let mut rest = source.as_bytes();
-        for text in texts {
-            let part = rest.split_off(..text.len).unwrap();
-            text.write(part, &mut written).unwrap();
-            places.add(part, text);
-        }
-        assert!(rest.is_empty());
+    fn outcome(source: &str, lowered: &Lowered) -> (String, String, bool) {
+        let mut written = Vec::new();
+        NewText { old: source.as_bytes(), lowered }.write(&mut written).unwrap();
         let notice = Notice { name: "a", is_one_of_many: false, quiet: false };
-        let text = notice.summary(texts, &places).unwrap();
-        let unavailable = texts.iter().any(|text| text.unavailable);
-        (String::from_utf8(written).unwrap(), String::from_utf8(text).unwrap(), unavailable)
+        let text = notice.summary(lowered, source).unwrap();
+        let texts = [written, text].map(|text| String::from_utf8(text).unwrap());
+        let [written, text] = texts;
+        (written, text, lowered.unavailable)
     }
 
-    /// What comes of a text in parts of as many functions, one of a whole one being
-    /// the law; says whether there is something.
-    fn agrees(text: &str, functions: usize, options: &RewriteOptions) -> bool {
+    /// Compares a text that is lowered in parts with one that is lowered as a whole, which
+    /// is the law; says whether several parts were rewritten.
+    fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> bool {
         let check = errors_only();
-        let ends: Vec<&str> = text.split_inclusive("\n}").collect();
-        let parts: Vec<String> = ends.chunks(functions).map(<[&str]>::concat).collect();
-        let Some(gates) = part_gates(&parts[0]) else {
+        let work = |part: &Part<'_>, kept: &mut PartKept<'o>| {
+            Some((part.start, lower_part(part, &check, options, false, kept)?))
+        };
+        let Some(parts) = in_parts_of(size, text, false, work) else {
             return false;
         };
-        let mut kept = PartKept::default();
-        let parts = parts.iter().enumerate().map(|(at, text)| {
-            let (is_first, is_last) = (at == 0, at + 1 == parts.len());
-            let part = Part { text, is_first, is_last, gates };
-            lower_part(&part, &check, options, false, &mut kept)
-        });
-        let Some(parts) = parts.collect::<Option<Vec<_>>>().filter(|parts| are_alike(parts)) else {
+        let several = parts.iter().filter(|(_, part)| part.rewritten > 0).count() > 1;
+        let Some(joined) = joined(parts) else {
             return false;
         };
-        let (module, diagnostics) = parse_with(text, &check);
-        let whole = Lowered::new(&module, &mut Rewriter::new(options), false).unwrap();
-        assert_eq!((outcome(text, &parts), Vec::new()), (outcome(text, &[whole]), diagnostics));
-        parts.iter().filter(|part| part.rewritten > 0).count() > 1
+        let (whole, diagnostics) = lower_whole(text, options, false).unwrap();
+        assert_eq!((outcome(text, &joined), Vec::new()), (outcome(text, &whole), diagnostics));
+        several
     }
 
     #[test]
@@ -568,7 +560,7 @@ mod tests {
                 text += &around.concat();
             }
             let options = &options[numbers.below(options.len())];
-            several += usize::from(agrees(&text, 1 + numbers.below(3), options));
+            several += usize::from(agrees(&text, 1 + numbers.below(200), options));
         }
         assert!(several > 500, "{several}");
     }
@@ -615,30 +607,5 @@ mod tests {
         let mut at_once = Vec::new();
         write_all(&mut at_once, &mut texts(5000)).unwrap();
         assert_eq!(at_once, words.concat().into_bytes());
-    }
-
-    #[test]
-    fn large_files_are_read_in_parts() {
-        let folder = tempfile::tempdir().unwrap();
-        let input = Input::File(folder.path().join("a.ptx"));
-        let Input::File(path) = &input else { unreachable!() };
-        let options = RewriteOptions::default();
-        let function = ".func f()\n{\n.reg .b32 a;\nvadd.u32.u32.u32.sat a, a, 5;\n}\n";
-        let head = ".version 8.0\n.target sm_90\n";
-        let text = head.to_owned() + &function.repeat((5 << 20) / function.len());
-        std::fs::write(path, &text).unwrap();
-        let other = tempfile::tempfile().unwrap();
-        let (_, parts) = in_parts(&input, &other, &options, false).unwrap();
-        assert!(parts.len() > 5);
-        let (module, _) = parse_with(&text, &errors_only());
-        let whole = Lowered::new(&module, &mut Rewriter::new(&options), false).unwrap();
-        assert!(whole.notes.len() > 10_000 && outcome(&text, &parts) == outcome(&text, &[whole]));
-        // What is written may come to the file.
-        let itself = std::fs::File::options().append(true).open(path).unwrap();
-        assert!(in_parts(&input, &itself, &options, false).is_none());
-        let (_reader, pipe) = io::pipe().unwrap();
-        assert!(in_parts(&input, &pipe, &options, false).is_none());
-        std::fs::write(path, text + "// vptx: ignore\n").unwrap();
-        assert!(in_parts(&input, &other, &options, false).is_none());
     }
 }

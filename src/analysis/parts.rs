@@ -1,100 +1,81 @@
-//! One text on all cores.
+//! Large texts, read in parts.
 //!
-//! It is cut after functions, as far as they can be found without reading it.
-//! All parts are read at once as if they were right: between statements, with no
-//! scope open. Only if every part ends so, too, they were, by induction from the
-//! first. Whatever is unusual leaves the text to be read in order, which is the
-//! law.
+//! A text is cut after functions, and each part is read by itself: of the others it
+//! knows only version and target. A part that fits the processor's cache takes less
+//! time than a pass over the whole text does, and all cores can take parts.
 //!
-//! Parts of a text that is not kept, for `cli/large.rs`, are read by themselves:
-//! of the others only what they say of version and target is known.
+//! A part may mean something else in its place. Where that is in doubt, the text is
+//! read as a whole, which is the law.
 
-use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, Preview, Run, Sink, is_wanted, sort};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::{CheckOptions, Checker, Preview, Run, Sink, select, sort};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::Known;
 use crate::module::Module;
-use crate::syntax::{Context, Declarations, Gates, Handler, Problem, Statement, read_part};
+use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
 
-/// Bytes that a part has at least.
-const PART: usize = 1 << 20;
+/// Texts of at least this many bytes are large.
+pub(crate) const LARGE: usize = 4 << 20;
 
-/// How a function ends, mostly: where a text is cut.
+/// Bytes that a part has at least: it and its result fit the second cache of a core.
+const SIZE: usize = 1 << 19;
+
+/// The usual end of a function, where a text is cut.
 const END: &[u8] = b"\n}";
 
-/// The number of statements of a readable text that are meant to be video
-/// instructions, and the findings part by part; `None` where the text has to be
-/// read in order. `Some(None)` if a part has more findings than there is room for.
-pub(super) fn check(source: &str, options: &CheckOptions, room: usize) -> Option<Found> {
-    // Asking for the threads starts them, which takes a while.
-    if source.len() < 2 * PART {
-        return None;
-    }
-    let threads = rayon::current_num_threads();
-    if threads < 2 {
-        return None;
-    }
-    // More parts than threads, as some take longer.
-    let parts = cut(source, (source.len() / (4 * threads)).max(PART));
-    check_parts(source, &parts, options, room)
+/// A part of a large text, to be read by itself.
+pub(crate) struct Part<'p> {
+    pub(crate) text: &'p str,
+    /// Where it starts in the whole text, in bytes.
+    pub(crate) start: usize,
+    pub(crate) is_last: bool,
+    /// The gates after the first part and, presumably, after all others.
+    pub(crate) gates: Gates,
 }
 
-/// The result of [`check`](super::check_counted), if there is room for it.
-type Found = Option<(usize, Vec<Diagnostic>)>;
-
-fn check_parts(
-    source: &str,
-    parts: &[Range<usize>],
-    options: &CheckOptions,
-    room: usize,
-) -> Option<Found> {
-    let surveyed: Vec<Survey<'_>> =
-        parts.par_iter().map(|part| Survey::new(source, part)).collect::<Option<_>>()?;
-    // Else it would be several modules.
-    if surveyed.iter().skip(1).any(|part| part.declarations.is_module) {
-        return None;
+impl Part<'_> {
+    pub(crate) fn is_first(&self) -> bool {
+        self.start == 0
     }
-    let found: Vec<Found> = (0..parts.len())
-        .into_par_iter()
-        .map(|at| {
-            if !surveyed[at].has_video {
-                return Some(Some((0, Vec::new())));
-            }
-            let before = surveyed[..at].iter().map(|part| &part.declarations);
-            let context = Context::behind(before);
-            let known = context.len();
-            let mut count = 0;
-            let sink = &mut |_| count += 1;
-            let checker = Checker::new(source, options, Known::default(), sink);
-            let mut checker = Sound { handler: checker.with_room(room), is_sound: true };
-            let context =
-                read_part(&source[..parts[at].end], parts[at].start, context, &mut checker);
-            // The text that the survey skipped may have declared something.
-            let mut declared = context.declarations(known);
-            if at > 0 {
-                (declared.version, declared.target, declared.is_module) = (None, None, false);
-            }
-            let sound = checker.is_sound && declared == surveyed[at].declarations;
-            let Checker { diagnostics, is_full, .. } = checker.handler;
-            if is_full {
-                // Then the text is read in order, whatever else is found out here.
-                return Some(None);
-            }
-            sound.then_some(Some((count, diagnostics)))
-        })
-        .collect::<Option<_>>()?;
-    let all = found.into_iter().collect::<Option<Vec<_>>>();
-    Some(all.map(|all| {
-        let count = all.iter().map(|(count, _)| count).sum();
-        (count, all.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
-    }))
 }
 
-/// Cuts a text after lines that start with `}`, into parts of about equal size.
+/// Does a piece of work for each part of a text, with all cores if those may be used;
+/// the results are in order. Work on one core shares a `K`. `None` if the text is not
+/// large, or the work cannot be done for a part: nothing is known of the text then.
+pub(crate) fn in_parts<'s, K: Default, T: Send>(
+    source: &'s str,
+    in_parallel: bool,
+    work: impl Fn(&Part<'s>, &mut K) -> Option<T> + Sync,
+) -> Option<Vec<T>> {
+    if source.len() < LARGE { None } else { in_parts_of(SIZE, source, in_parallel, work) }
+}
+
+/// As [`in_parts`], of a text of any length; parts have so many bytes at least.
+pub(crate) fn in_parts_of<'s, K: Default, T: Send>(
+    size: usize,
+    source: &'s str,
+    in_parallel: bool,
+    work: impl Fn(&Part<'s>, &mut K) -> Option<T> + Sync,
+) -> Option<Vec<T>> {
+    let parts = cut(source, size);
+    let gates = first_gates(&source[parts.first()?.clone()])?;
+    let part = |range: Range<usize>| {
+        let Range { start, end } = range;
+        Part { text: &source[start..end], start, is_last: end == source.len(), gates }
+    };
+    if in_parallel {
+        let work = |kept: &mut K, range| work(&part(range), kept);
+        return parts.into_par_iter().map_init(K::default, work).collect();
+    }
+    let mut kept = K::default();
+    parts.into_iter().map(|range| work(&part(range), &mut kept)).collect()
+}
+
+/// Cuts a text after lines that start with `}`.
 fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -108,35 +89,58 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// A part of a large text, to be read by itself.
-pub(crate) struct Part<'p> {
-    pub(crate) text: &'p str,
-    pub(crate) is_first: bool,
-    pub(crate) is_last: bool,
-    /// The gates after the first part and, presumably, after all others.
-    pub(crate) gates: Gates,
-}
-
 /// The gates after the first part of a text, as far as they are known without looking
-/// at video instructions.
-pub(crate) fn part_gates(text: &str) -> Option<Gates> {
-    Survey::new(text, &(0..text.len())).map(|survey| survey.declarations.gates())
+/// at video instructions. `None` if it does not end between statements, or has problems.
+fn first_gates(text: &str) -> Option<Gates> {
+    // A byte order mark is a problem, too.
+    if text.starts_with('\u{feff}') {
+        return None;
+    }
+    let mut surveyor = Sound { handler: Surveyor, is_sound: true };
+    let context = read_part(text, 0, Context::default(), &mut surveyor);
+    surveyor.is_sound.then_some(context.gates())
 }
 
-/// The number of statements of a part that are meant to be video instructions, if
-/// nothing is found in it.
-pub(crate) fn check_part(
+/// The number of statements of a large text that are meant to be video instructions, and
+/// its findings. `None` where it has to be read as a whole: among others, if there are
+/// errors, or more findings than there is room for.
+pub(super) fn check(
+    source: &str,
+    options: &CheckOptions,
+    in_parallel: bool,
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
+    let kept = AtomicUsize::new(0);
+    let parts = in_parts(source, in_parallel, |part, known| {
+        let (count, found) = check_part(part, options, known)?;
+        let before = kept.fetch_add(found.len(), Ordering::Relaxed);
+        (before + found.len() <= room).then_some((count, found))
+    });
+    Some(joined(parts?))
+}
+
+fn joined(parts: Vec<(usize, Vec<Diagnostic>)>) -> (usize, Vec<Diagnostic>) {
+    let count = parts.iter().map(|(count, _)| count).sum();
+    (count, parts.into_iter().flat_map(|(_, found)| found).collect())
+}
+
+/// The statements of a part that are meant to be video instructions, and its findings.
+fn check_part(
     part: &Part<'_>,
     options: &CheckOptions,
     known: &mut Known,
-) -> Option<usize> {
+) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
-    let (diagnostics, ..) = visit_part(part, options, known, &mut |_| count += 1)?;
-    is_clean(&diagnostics, options).then_some(count)
-}
-
-fn is_clean(diagnostics: &[Diagnostic], options: &CheckOptions) -> bool {
-    !diagnostics.iter().any(|found| options.rules.contains(found.code))
+    let (mut diagnostics, ..) = visit_part(part, options, known, &mut |_| count += 1)?;
+    select(part.text, false, options, &mut diagnostics);
+    // An equivalent is written with names and line ends that suit the whole text.
+    if diagnostics.iter().any(|found| found.code == Code::V601) {
+        return None;
+    }
+    for found in &mut diagnostics {
+        found.shift(part.start as u32);
+    }
+    Some((count, diagnostics))
 }
 
 /// A part as a module, if nothing is found in it and its video instructions are
@@ -150,8 +154,9 @@ pub(crate) fn parse_part<'p>(
     let sink = &mut |statement| statements.push(statement);
     let (diagnostics, version, target) = visit_part(part, options, known, sink)?;
     let alike = statements.is_empty() || (version, target) == part.gates.values();
+    let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     let module = Module { source: part.text, version, target, statements };
-    (alike && is_clean(&diagnostics, options)).then_some(module)
+    (alike && is_clean).then_some(module)
 }
 
 /// The result of [`visit`](super::visit) for a part. `None` if it has errors or comments
@@ -162,12 +167,13 @@ pub(crate) fn visit_part(
     known: &mut Known,
     sink: Sink<'_>,
 ) -> Option<Run> {
-    let &Part { text, is_first, gates, .. } = part;
+    let &Part { text, gates, .. } = part;
+    let is_first = part.is_first();
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
         return None;
     }
-    let start = if is_first { Context::default() } else { Context::behind_gates(gates) };
+    let start = if is_first { Context::default() } else { Context::after_gates(gates) };
     let checker = Checker::new(text, options, std::mem::take(known), sink);
     let mut checker = Sound { handler: checker, is_sound: true };
     let context = read_part(text, 0, start, &mut checker);
@@ -182,45 +188,13 @@ pub(crate) fn visit_part(
     alone.then_some((diagnostics, version, target))
 }
 
-/// Length of the parts at the start of a text that can be found without reading
-/// on.
-pub(crate) fn parts_end(text: &[u8]) -> Option<usize> {
-    memchr::memmem::rfind(text, END).map(|at| at + END.len())
-}
+/// Takes no statement.
+struct Surveyor;
 
-/// The contents of a part, without its video instructions.
-struct Survey<'s> {
-    declarations: Declarations<'s>,
-    has_video: bool,
-}
-
-impl<'s> Survey<'s> {
-    /// `None` if the part does not end between statements, or has problems.
-    fn new(source: &'s str, part: &Range<usize>) -> Option<Survey<'s>> {
-        // The first part may start with a byte order mark: a problem, too.
-        if source.starts_with('\u{feff}') {
-            return None;
-        }
-        let has_video = Cell::new(false);
-        let mut surveyor = Sound { handler: Surveyor { has_video: &has_video }, is_sound: true };
-        let context = read_part(&source[..part.end], part.start, Context::default(), &mut surveyor);
-        let declarations = context.declarations(0);
-        surveyor.is_sound.then_some(Survey { declarations, has_video: has_video.get() })
-    }
-}
-
-/// Wants nothing, and notes what others would.
-struct Surveyor<'a> {
-    has_video: &'a Cell<bool>,
-}
-
-impl<'s> Handler<'s> for Surveyor<'_> {
+impl<'s> Handler<'s> for Surveyor {
     const INITIAL: u8 = b'v';
 
-    fn wants(&self, opcode: &str) -> bool {
-        if is_wanted(opcode) {
-            self.has_video.set(true);
-        }
+    fn wants(&self, _: &str) -> bool {
         false
     }
 
@@ -266,7 +240,7 @@ mod tests {
     use crate::isa::Target;
     use crate::testing::Numbers;
 
-    /// Functions, globals between them that others use, and what is in doubt.
+    /// Functions with findings, and something odd between them.
     fn module(functions: usize, odd: &str) -> String {
         let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
         for at in 0..functions {
@@ -274,37 +248,34 @@ mod tests {
                 text,
                 ".global .b32 g{at};\n.visible .entry k{at}(.param .u64 p)\n{{\n\t.reg .b32 \t%r<{}>;\n\
                  $L{at}:\n\tadd.s32 \t%r1, %r2, %r3;\n\t{{\n\tmov.u32 %r1, g{at};\n\t}}\n\
-                 \tvadd4.u32.u32.u32.sat \t%r1, %r2, %r{}, %r1;\n\tvadd.s32.s32.s32 %r0, g{}, %r1;\n\
+                 \tvadd4.u32.u32.u32.sat \t%r1, %r2, %r{}, %r1;\n\tvadd.s32.sat.s32.s32 %r0, %r1, {at};\n\
                  \tret;\n}}\n{}",
-                1 + at % 7,
-                at % 5,
-                at / 2,
+                4 + at % 7,
+                at % 4,
                 if at == functions / 2 { odd } else { "" }
             );
         }
         text
     }
 
-    /// Checks in parts of some size; says whether that was possible.
-    fn agrees(text: &str, size: usize) -> bool {
-        let options = CheckOptions::default();
+    /// Checks in parts of some size; gives the number of statements if that was possible.
+    fn count_in_parts(text: &str, size: usize, options: &CheckOptions) -> Option<usize> {
         let parts = cut(text, size);
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
-        let Some((count, mut diagnostics)) =
-            check_parts(text, &parts, &options, usize::MAX).flatten()
-        else {
-            return false;
-        };
-        super::super::sort(&mut diagnostics);
-        super::super::select(text, true, &options, &mut diagnostics);
-        assert_eq!((count, diagnostics), check_counted(text, &options), "{text}");
-        true
+        let check = |part: &Part<'_>, known: &mut Known| check_part(part, options, known);
+        let found = joined(in_parts_of(size, text, false, check)?);
+        assert_eq!(found, check_counted(text, options), "{text}");
+        Some(found.0)
+    }
+
+    fn agrees(text: &str, size: usize) -> bool {
+        count_in_parts(text, size, &CheckOptions::default()).is_some()
     }
 
     #[test]
-    fn parts_find_what_the_whole_does() {
+    fn parts_have_the_findings_of_the_whole() {
         for size in [1, 100, 1000, 100_000] {
             assert!(agrees(&module(20, ""), size));
             assert!(agrees(
@@ -312,7 +283,8 @@ mod tests {
                 size
             ));
         }
-        assert!(agrees("", 10));
+        let text = module(20, "");
+        assert_eq!(check_counted(&text, &CheckOptions::default()).1.len(), 20);
     }
 
     #[test]
@@ -366,17 +338,6 @@ mod tests {
         ";\n",
     ];
 
-    #[test]
-    fn made_heaps_are_never_read_otherwise() {
-        let mut numbers = Numbers(7);
-        let mut parallel = 0;
-        for _ in 0..20_000 {
-            let text = heap(&mut numbers);
-            parallel += usize::from(agrees(&text, 1 + numbers.below(60)));
-        }
-        assert!(parallel > 500, "{parallel}");
-    }
-
     fn heap(numbers: &mut Numbers) -> String {
         let count = 1 + numbers.below(25);
         (0..count).map(|_| numbers.pick(PIECES)).collect()
@@ -398,31 +359,17 @@ mod tests {
         "\"\n",
     ];
 
-    /// Checks part by part, each by itself; the number of statements if that was
-    /// possible.
-    fn count_alone(text: &str, size: usize, options: &CheckOptions) -> Option<usize> {
-        let parts = cut(text, size);
-        let gates = part_gates(&text[parts.first()?.clone()])?;
-        let mut known = Known::default();
-        let counts = parts.iter().map(|part| {
-            let (is_first, is_last) = (part.start == 0, part.end == text.len());
-            let part = Part { text: &text[part.clone()], is_first, is_last, gates };
-            check_part(&part, options, &mut known)
-        });
-        counts.sum()
-    }
-
     #[test]
-    fn parts_alone_are_clean_only_where_the_whole_is() {
+    fn parts_stand_alone_only_where_that_makes_no_difference() {
         let options = CheckOptions::default();
         let head = ".version 8.0\n.target sm_90\n";
         let function = |body: &str| format!(".func f()\n{{\n.reg .b32 a;\n{body}\n}}\n");
         let clean = function("vadd.s32.s32.s32 a, a, a;");
         for size in [1, 100, 1000] {
             let text = [head, &clean, &clean, ".global .b32 a;\n", &clean].concat();
-            assert_eq!(count_alone(&text, size, &options), Some(3));
+            assert_eq!(count_in_parts(&text, size, &options), Some(3));
         }
-        // A name of the module, a gate, a second module, findings, comments for vptx.
+        // A name of the module, a gate, a second module, errors, comments for vptx.
         let outside = [
             (".reg .b32 b;\n", function("vadd.s32.s32.s32 a, b, a;")),
             (".reg .b32 r<9>;\n", function(".reg .b32 r<2>;\nvadd.s32.s32.s32 a, r7, a;")),
@@ -437,19 +384,19 @@ mod tests {
         ];
         for (before, behind) in outside {
             let text = [head, before, &clean, &behind].concat();
-            assert_eq!(count_alone(&text, 1, &options), None, "{text}");
+            assert_eq!(count_in_parts(&text, 1, &options), None, "{text}");
         }
         // A survey takes what the marker quotes for a directive.
         let marker = "# 1 \"x\n;\n.target sm_20\nret \"\n";
         let quoting = function(&format!("vadd.s32.s32.s32 a, a,\n{marker}a;// \"\nret;"));
-        assert_eq!(count_alone(&[head, &quoting, &clean].concat(), 1, &options), None);
-        assert_eq!(count_alone(&[head, &clean, &quoting].concat(), 1, &options), Some(2));
+        assert_eq!(count_in_parts(&[head, &quoting, &clean].concat(), 1, &options), None);
+        assert_eq!(count_in_parts(&[head, &clean, &quoting].concat(), 1, &options), Some(2));
         let old = format!(".version 1.4\n.target sm_13\n{}{clean}", function(""));
-        assert_eq!(count_alone(&old, 1, &options), None);
+        assert_eq!(count_in_parts(&old, 1, &options), None);
     }
 
     #[test]
-    fn made_heaps_are_clean_alone_only_where_the_whole_is() {
+    fn made_heaps_are_read_in_parts_as_the_whole_is() {
         let with = |rules| CheckOptions::default().with_rules(rules);
         let options = [
             CheckOptions::default(),
@@ -460,7 +407,7 @@ mod tests {
             with(RuleSet::NONE.with(Code::V401).with(Code::V501).with(Code::V505)),
         ];
         let mut numbers = Numbers(11);
-        let mut clean = 0;
+        let mut read = 0;
         for _ in 0..60_000 {
             let mut text = heap(&mut numbers);
             if numbers.below(2) > 0 {
@@ -468,11 +415,10 @@ mod tests {
             }
             let size = 1 + numbers.below(60);
             let options = &options[numbers.below(options.len())];
-            if let Some(count) = count_alone(&text, size, options) {
-                assert_eq!((count, Vec::new()), check_counted(&text, options), "{text}");
-                clean += usize::from(count > 0 && cut(&text, size).len() > 1);
+            if let Some(count) = count_in_parts(&text, size, options) {
+                read += usize::from(count > 0 && cut(&text, size).len() > 1);
             }
         }
-        assert!(clean > 50, "{clean}");
+        assert!(read > 50, "{read}");
     }
 }
