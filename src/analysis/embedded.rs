@@ -1,21 +1,14 @@
 //! The PTX in the `asm` statements of another language.
 
-use std::cell::OnceCell;
-
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand};
-use crate::hash::{Map, Set};
-use crate::ir::Input;
 use crate::isa::Mnemonic;
-use crate::lint::Known;
+use crate::lint::{AsmOperands, AsmSubject, Known, run_asm};
 use crate::source::Span;
-use crate::syntax::lexer::word_end;
 use crate::syntax::{
-    Context, Handler, OperandClass, Problem, RawInstruction, Statement, SymbolKind, Token,
-    TokenKind, read_in,
+    Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
 };
-use crate::video::{Instruction, Semantics};
 
 /// Checks the video instructions in a source that is text; `count` is called for
 /// each, and `take` with what is found in each `asm`, in the order of the text.
@@ -40,11 +33,11 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
         let checker = Checker::new(&asm.text, options, known, &mut sink);
         let mut checker = EmbeddedChecker {
             asm: &asm,
+            operands: AsmOperands::new(&asm),
             source,
             checker,
             found: Vec::new(),
             count: &mut count,
-            index: OnceCell::new(),
         };
         read_in(&asm.text, context, &mut checker);
         let mut diagnostics = checker.found;
@@ -85,17 +78,17 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     }
 }
 
-struct EmbeddedChecker<'t, 's, 'o, C> {
-    asm: &'t Asm<'s>,
+struct EmbeddedChecker<'t, 'o, C> {
+    asm: &'t Asm<'t>,
+    operands: AsmOperands<'t>,
     source: &'t str,
     checker: Checker<'t, 'o>,
     /// The findings on operands, placed in the source.
     found: Vec<Diagnostic>,
     count: C,
-    index: OnceCell<Index<'t>>,
 }
 
-impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
+impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
     const INITIAL: u8 = b'v';
 
     fn wants(&self, opcode: &str) -> bool {
@@ -118,16 +111,19 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
                 }
             }
         }
-        if self.unknown_operands(span) {
+        if self.asm.unknown_operands_in(span).next().is_some() {
             // Other statements cost nothing.
             let found = self.checker.diagnostics.split_off(before);
             let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
             self.checker.diagnostics.extend(found);
         }
-        if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
-            self.reads_output(raw, span, instruction);
-            self.writes_input(raw, instruction);
-        }
+        let subject = AsmSubject {
+            source: self.source,
+            operands: &self.operands,
+            statement: span,
+            legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
+        };
+        run_asm(&subject, &mut self.found);
     }
 
     // Blocks may be opened in one `asm` and closed in another, and what is no
@@ -135,7 +131,7 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, '_, C> {
     fn problem(&mut self, _: Problem) {}
 }
 
-impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
+impl<C> EmbeddedChecker<'_, '_, C> {
     /// Whether a statement is PTX, and not that of another machine that has
     /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
@@ -159,128 +155,10 @@ impl<'t, C> EmbeddedChecker<'t, '_, '_, C> {
         // One that names operands of the `asm`, and ends as PTX does.
         let complete = tokens.last().is_some_and(|last| last.is(b';'));
         let is_operand = |token: &Token| {
-            self.operand(text(token)).is_some()
+            self.operands.get(text(token)).is_some()
                 || self.asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
         };
         complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
-    }
-
-    /// The operand of a placeholder, and its number.
-    fn operand(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'_>)> {
-        let number = *self.index().operands.get(placeholder)?;
-        Some((number, &self.asm.operands[number]))
-    }
-
-    fn index(&self) -> &Index<'t> {
-        self.index.get_or_init(|| Index::new(self.asm))
-    }
-
-    /// A finding at a place of the text.
-    fn push(&mut self, span: Span, finding: impl FnOnce(Span) -> Diagnostic) {
-        let mut diagnostic = finding(self.asm.source_span(span));
-        diagnostic.statement = Some(self.asm.span);
-        self.found.push(diagnostic);
-    }
-
-    /// V701: references to operands that are not there. Says whether there are any.
-    fn unknown_operands(&mut self, statement: Span) -> bool {
-        let before = self.found.len();
-        let count = self.asm.operands.len();
-        let asm = self.asm;
-        for (name, span) in asm.unknown_operands_in(statement) {
-            let help = match count {
-                0 => "it has no operands".to_string(),
-                1 => "it has one operand, number 0".to_string(),
-                _ => format!("it has {count} operands, numbered from 0; outputs come first"),
-            };
-            self.push(span, |span| {
-                Diagnostic::new(Code::V701, span, format!("the `asm` has no operand `{name}`"))
-                    .label("no such operand")
-                    .help(help)
-            });
-        }
-        self.found.len() > before
-    }
-
-    /// V702: outputs that are read before anything is written to them.
-    fn reads_output(&mut self, raw: &RawInstruction, span: Span, instruction: &Instruction) {
-        let program = instruction.lower(Semantics::Manual);
-        let sources = instruction.sources().into_iter().zip(Input::ALL).zip(&raw.operands[1..]);
-        for ((register, input), operand) in sources {
-            let Some(register) = register.filter(|_| program.reads(input)) else {
-                continue;
-            };
-            let Some((number, output)) = self.operand(register.name()) else {
-                continue;
-            };
-            let Index { constraints, mentioned, .. } = self.index();
-            let tied = constraints.contains(&*number.to_string());
-            let before = mentioned.get(register.name()).is_some_and(|&at| at < span.start);
-            if !output.constraint.starts_with('=') || tied || before {
-                continue;
-            }
-            let name = self.asm.spelled(register.name());
-            let message = format!("`{name}` is read, but declared as output only");
-            let declared = output.span;
-            let plain = declared.text(self.source).starts_with("\"=");
-            self.push(operand.value, |span| {
-                let diagnostic = Diagnostic::new(Code::V702, span, message)
-                    .label("its value is arbitrary")
-                    .related(declared, "declared here")
-                    .help("`\"+r\"` declares an operand that is read and written");
-                if !plain {
-                    return diagnostic;
-                }
-                let at = declared.start + 1;
-                let edit = Edit::replace(Span::new(at, at + 1), "+");
-                let title = "declare it as read and written";
-                diagnostic.fix(Applicability::Unsafe, title, vec![edit])
-            });
-            return;
-        }
-    }
-
-    /// V703: inputs that are written.
-    fn writes_input(&mut self, raw: &RawInstruction, instruction: &Instruction) {
-        let d = instruction.destination();
-        let Some((_, operand)) = self.operand(d.name()).filter(|(_, it)| !it.output) else {
-            return;
-        };
-        let declared = operand.span;
-        let message = format!("`{}` is written, but declared as input", self.asm.spelled(d.name()));
-        self.push(raw.operands[0].value, |span| {
-            Diagnostic::new(Code::V703, span, message)
-                .label("the compiler relies on its old value")
-                .related(declared, "declared here")
-                .help("move it to the outputs, as `\"+r\"` if it is also read")
-        });
-    }
-}
-
-/// Facts about an `asm` that all its statements need, found once.
-struct Index<'t> {
-    /// The number of the operand of each placeholder.
-    operands: Map<&'t str, usize>,
-    /// The constraints, among them numbers of outputs whose place is that of an input
-    /// as well.
-    constraints: Set<&'t str>,
-    /// Where each word that starts with a `%` stands first.
-    mentioned: Map<&'t str, u32>,
-}
-
-impl<'t> Index<'t> {
-    fn new(asm: &'t Asm<'_>) -> Index<'t> {
-        let mut operands = Map::default();
-        for (at, operand) in asm.operands.iter().enumerate() {
-            operands.entry(operand.placeholder.as_str()).or_insert(at);
-        }
-        let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
-        let mut mentioned = Map::default();
-        for at in memchr::memchr_iter(b'%', asm.text.as_bytes()) {
-            let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
-            mentioned.entry(word).or_insert(at as u32);
-        }
-        Index { operands, constraints, mentioned }
     }
 }
 

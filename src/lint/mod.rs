@@ -1,6 +1,9 @@
-//! The rules for legal instructions, one file each. The checker reports illegal
-//! ones.
+//! The rules for legal instructions and for their use in `asm`, one file each. The checker
+//! reports illegal instructions.
 
+mod asm;
+mod asm_input_written;
+mod asm_output_read;
 mod cancelled_negation;
 mod constant_comparison;
 mod constant_cut;
@@ -9,6 +12,7 @@ mod explicit_default;
 mod facts;
 mod ignored_selector;
 mod ignored_third_operand;
+mod missing_asm_operand;
 mod modifier_order;
 mod repeated_lane;
 mod repeated_saturate;
@@ -31,6 +35,8 @@ use crate::source::Span;
 use crate::syntax::RawInstruction;
 use crate::video::{Instruction, Operation};
 use facts::Facts;
+
+pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
 
 /// A legal instruction and how it is written.
 pub(crate) struct Subject<'a> {

@@ -1,0 +1,115 @@
+//! The rules for `asm` statements: how instructions use the operands.
+
+use std::cell::OnceCell;
+
+use super::{asm_input_written, asm_output_read, missing_asm_operand};
+use crate::diagnostic::Diagnostic;
+use crate::embed::{Asm, AsmOperand};
+use crate::hash::{Map, Set};
+use crate::source::Span;
+use crate::syntax::RawInstruction;
+use crate::syntax::lexer::word_end;
+use crate::video::Instruction;
+
+/// A video instruction in an `asm` statement.
+pub(crate) struct AsmSubject<'a, 't> {
+    /// The source around the `asm`.
+    pub(crate) source: &'a str,
+    pub(crate) operands: &'a AsmOperands<'t>,
+    /// The place of the instruction in the text of the `asm`.
+    pub(crate) statement: Span,
+    /// The instruction and how it is written, if it is legal.
+    pub(crate) legal: Option<(&'a RawInstruction, &'a Instruction)>,
+}
+
+impl<'t> AsmSubject<'_, 't> {
+    pub(super) fn asm(&self) -> &'t Asm<'t> {
+        self.operands.asm
+    }
+
+    /// The name of an operand as the template spells it.
+    pub(super) fn spelled(&self, name: &str) -> String {
+        self.asm().spelled(name)
+    }
+
+    /// The place in the source for a place in the text of the `asm`.
+    pub(super) fn place(&self, span: Span) -> Span {
+        self.asm().source_span(span)
+    }
+}
+
+/// Finds what breaks a rule; findings are placed in the source.
+type Rule = fn(&AsmSubject<'_, '_>, &mut Vec<Diagnostic>);
+
+const RULES: [Rule; 3] =
+    [missing_asm_operand::find, asm_output_read::find, asm_input_written::find];
+
+/// The findings on an instruction in an `asm`, placed in the source.
+pub(crate) fn run_asm(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let before = found.len();
+    for rule in RULES {
+        rule(subject, found);
+    }
+    for found in &mut found[before..] {
+        found.statement = Some(subject.asm().span);
+    }
+}
+
+/// The operands of an `asm`, found by name.
+pub(crate) struct AsmOperands<'t> {
+    asm: &'t Asm<'t>,
+    index: OnceCell<Index<'t>>,
+}
+
+/// Facts that all instructions of an `asm` need, found once.
+struct Index<'t> {
+    /// The number of the operand of each placeholder.
+    operands: Map<&'t str, usize>,
+    /// The constraints, among them numbers of outputs whose place is that of an input
+    /// as well.
+    constraints: Set<&'t str>,
+    /// Where each word that starts with a `%` stands first.
+    mentioned: Map<&'t str, u32>,
+}
+
+impl<'t> AsmOperands<'t> {
+    pub(crate) fn new(asm: &'t Asm<'t>) -> AsmOperands<'t> {
+        AsmOperands { asm, index: OnceCell::new() }
+    }
+
+    /// The operand of a placeholder, and its number.
+    pub(crate) fn get(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'t>)> {
+        let number = *self.index().operands.get(placeholder)?;
+        Some((number, &self.asm.operands[number]))
+    }
+
+    /// Whether an input has the place of an output.
+    pub(super) fn is_tied(&self, output: usize) -> bool {
+        self.index().constraints.contains(&*output.to_string())
+    }
+
+    /// Whether a placeholder stands in the text before an offset.
+    pub(super) fn is_mentioned_before(&self, placeholder: &str, offset: u32) -> bool {
+        self.index().mentioned.get(placeholder).is_some_and(|&at| at < offset)
+    }
+
+    fn index(&self) -> &Index<'t> {
+        self.index.get_or_init(|| Index::new(self.asm))
+    }
+}
+
+impl<'t> Index<'t> {
+    fn new(asm: &'t Asm<'t>) -> Index<'t> {
+        let mut operands = Map::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            operands.entry(operand.placeholder.as_str()).or_insert(at);
+        }
+        let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
+        let mut mentioned = Map::default();
+        for at in memchr::memchr_iter(b'%', asm.text.as_bytes()) {
+            let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
+            mentioned.entry(word).or_insert(at as u32);
+        }
+        Index { operands, constraints, mentioned }
+    }
+}

@@ -1,0 +1,18 @@
+//! V703: inputs that are written.
+
+use super::asm::AsmSubject;
+use crate::diagnostic::{Code, Diagnostic};
+
+pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let Some((raw, instruction)) = subject.legal else { return };
+    let d = instruction.destination();
+    let Some((_, input)) = subject.operands.get(d.name()).filter(|(_, it)| !it.output) else {
+        return;
+    };
+    let message = format!("`{}` is written, but declared as input", subject.spelled(d.name()));
+    let diagnostic = Diagnostic::new(Code::V703, subject.place(raw.operands[0].value), message)
+        .label("the compiler relies on its old value")
+        .related(input.span, "declared here")
+        .help("move it to the outputs, as `\"+r\"` if it is also read");
+    found.push(diagnostic);
+}
