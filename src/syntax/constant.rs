@@ -54,8 +54,8 @@ pub enum ConstantErrorKind {
 /// How deep parentheses, unary operators and `?:` may nest.
 const MAX_DEPTH: usize = 200;
 
-type Value = Result<Constant, ConstantError>;
-type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Value, Failure>;
+type Evaluated = Result<Constant, ConstantError>;
+type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Evaluated, Failure>;
 
 /// A constant expression.
 pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
@@ -64,7 +64,7 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
         Some(token) if is_hexadecimal_float(input, token) => {
             Ok((input.skip(1), literal(input.text(token), token.span)))
         }
-        _ => conditional(input, 0),
+        _ => Expression { input, open: Vec::new(), depth: 0 }.read(),
     }
 }
 
@@ -72,23 +72,6 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
 fn is_hexadecimal_float(input: Tokens<'_, '_>, token: Token) -> bool {
     let text = input.text(token).as_bytes();
     token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F', ..])
-}
-
-fn conditional<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
-    let (rest, condition) = binary(input, depth, 0)?;
-    let Ok((rest, question)) = punct(b'?').parse(rest) else {
-        return Ok((rest, condition));
-    };
-    let (rest, yes) = conditional(rest, depth + 1)?;
-    let (rest, _) = expect(punct(b':'), Expected::COLON).parse(rest)?;
-    let (rest, no) = conditional(rest, depth + 1)?;
-    let value = condition.and_then(|condition| {
-        let integers = (integer(condition, question.span)?.0, yes?, no?);
-        integer(integers.1, question.span)?;
-        integer(integers.2, question.span)?;
-        Ok(if integers.0 != 0 { integers.1 } else { integers.2 })
-    });
-    Ok((rest, value))
 }
 
 /// Binary operators by rising precedence, as in C.
@@ -105,20 +88,6 @@ const LEVELS: &[&[[u8; 2]]] = &[
     &[[b'*', 0], [b'/', 0], [b'%', 0]],
 ];
 
-fn binary<'t, 's>(input: Tokens<'t, 's>, depth: usize, lowest: usize) -> Parsed<'t, 's> {
-    let (mut rest, mut left) = unary(input, depth)?;
-    while let Some((operator, level)) = rest.first().and_then(binary_operator) {
-        if level < lowest {
-            break;
-        }
-        // One level higher on the right: all are left-associative.
-        let (after, right) = binary(rest.skip(1), depth, level + 1)?;
-        rest = after;
-        left = left.and_then(|left| apply(operator, left, right?));
-    }
-    Ok((rest, left))
-}
-
 fn binary_operator(token: Token) -> Option<(Token, usize)> {
     let TokenKind::Punct(text) = token.kind else {
         return None;
@@ -127,43 +96,164 @@ fn binary_operator(token: Token) -> Option<(Token, usize)> {
     Some((token, level))
 }
 
-fn unary<'t, 's>(input: Tokens<'t, 's>, depth: usize) -> Parsed<'t, 's> {
-    let Some(token) = input.first() else {
-        return Err(input.expected(Expected::CONSTANT));
-    };
-    if depth > MAX_DEPTH {
-        // The rest of the statement is not worth a stack frame each.
-        let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span };
-        return Err(nom::Err::Failure(Failure::constant(error)));
-    }
-    let rest = input.skip(1);
-    match token.kind {
-        TokenKind::Punct([operator @ (b'+' | b'-' | b'~' | b'!'), 0]) => {
-            let (rest, value) = unary(rest, depth + 1)?;
-            Ok((rest, value.and_then(|value| apply_unary(operator, value, token.span))))
-        }
-        TokenKind::Punct([b'(', 0]) => {
-            if let Some(signed) = rest.cast() {
-                let (rest, _) = expect(punct(b')'), Expected::CLOSE).parse(rest.skip(1))?;
-                let (rest, value) = unary(rest, depth + 1)?;
-                let value = value.and_then(|value| {
-                    let (bits, _) = integer(value, token.span)?;
-                    Ok(Constant::Integer { bits, signed })
-                });
-                return Ok((rest, value));
+/// An expression being read. What is open stands in memory of its own, as threads may have
+/// little stack.
+struct Expression<'t, 's> {
+    /// The tokens to come.
+    input: Tokens<'t, 's>,
+    open: Vec<Open>,
+    /// How many of the open constructs nest, which all but binary operators do.
+    depth: usize,
+}
+
+/// A construct whose last operand is still to be read.
+enum Open {
+    Unary(u8, Span),
+    Cast {
+        signed: bool,
+        span: Span,
+    },
+    Parenthesis,
+    Binary {
+        left: Evaluated,
+        operator: Token,
+        level: usize,
+    },
+    /// `condition ?`
+    Yes {
+        condition: Evaluated,
+        question: Span,
+    },
+    /// `condition ? yes :`
+    No {
+        condition: Evaluated,
+        question: Span,
+        yes: Evaluated,
+    },
+}
+
+impl<'t, 's> Expression<'t, 's> {
+    fn read(mut self) -> Parsed<'t, 's> {
+        loop {
+            let operand = self.operand()?;
+            if let Some(value) = self.after(operand)? {
+                return Ok((self.input, value));
             }
-            let (rest, value) = conditional(rest, depth + 1)?;
-            let (rest, _) = expect(punct(b')'), Expected::CLOSE).parse(rest)?;
-            Ok((rest, value))
         }
-        TokenKind::Number if !is_hexadecimal_float(input, token) => {
-            Ok((rest, literal(input.text(token), token.span)))
-        }
-        TokenKind::Ident if input.text(token) == "WARP_SZ" => {
-            Ok((rest, Ok(Constant::Integer { bits: 32, signed: true })))
-        }
-        _ => Err(input.expected(Expected::CONSTANT)),
     }
+
+    /// Reads prefixes and the literal after them.
+    fn operand(&mut self) -> Result<Evaluated, nom::Err<Failure>> {
+        loop {
+            let Some(token) = self.input.first() else {
+                return Err(self.input.expected(Expected::CONSTANT));
+            };
+            if self.depth > MAX_DEPTH {
+                // The rest of the statement is not worth more.
+                let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span };
+                return Err(nom::Err::Failure(Failure::constant(error)));
+            }
+            let rest = self.input.skip(1);
+            let open = match token.kind {
+                TokenKind::Punct([operator @ (b'+' | b'-' | b'~' | b'!'), 0]) => {
+                    self.input = rest;
+                    Open::Unary(operator, token.span)
+                }
+                TokenKind::Punct([b'(', 0]) => {
+                    self.input = rest;
+                    match rest.cast() {
+                        Some(signed) => {
+                            self.input = rest.skip(1);
+                            self.expect(b')', Expected::CLOSE)?;
+                            Open::Cast { signed, span: token.span }
+                        }
+                        None => Open::Parenthesis,
+                    }
+                }
+                TokenKind::Number if !is_hexadecimal_float(self.input, token) => {
+                    let value = literal(self.input.text(token), token.span);
+                    self.input = rest;
+                    return Ok(value);
+                }
+                TokenKind::Ident if self.input.text(token) == "WARP_SZ" => {
+                    self.input = rest;
+                    return Ok(Ok(Constant::Integer { bits: 32, signed: true }));
+                }
+                _ => return Err(self.input.expected(Expected::CONSTANT)),
+            };
+            self.open.push(open);
+            self.depth += 1;
+        }
+    }
+
+    /// Closes the constructs that end after an operand. Gives the value of the whole
+    /// expression if that ends too, and else opens the construct that goes on.
+    fn after(&mut self, mut value: Evaluated) -> Result<Option<Evaluated>, nom::Err<Failure>> {
+        loop {
+            let next = self.input.first().and_then(binary_operator);
+            match (self.open.pop(), next) {
+                (Some(Open::Unary(operator, span)), _) => {
+                    self.depth -= 1;
+                    value = value.and_then(|value| apply_unary(operator, value, span));
+                }
+                (Some(Open::Cast { signed, span }), _) => {
+                    self.depth -= 1;
+                    value = value.and_then(|value| {
+                        let (bits, _) = integer(value, span)?;
+                        Ok(Constant::Integer { bits, signed })
+                    });
+                }
+                // All are left-associative.
+                (Some(Open::Binary { left, operator, level }), next)
+                    if next.is_none_or(|(_, next)| next <= level) =>
+                {
+                    value = left.and_then(|left| apply(operator, left, value?));
+                }
+                (open, Some((operator, level))) => {
+                    self.open.extend(open);
+                    self.open.push(Open::Binary { left: value, operator, level });
+                    self.input = self.input.skip(1);
+                    return Ok(None);
+                }
+                (open, None) => {
+                    if let Ok((rest, question)) = punct(b'?').parse(self.input) {
+                        self.input = rest;
+                        self.open.extend(open);
+                        self.open.push(Open::Yes { condition: value, question: question.span });
+                        self.depth += 1;
+                        return Ok(None);
+                    }
+                    match open {
+                        Some(Open::Yes { condition, question }) => {
+                            self.expect(b':', Expected::COLON)?;
+                            self.open.push(Open::No { condition, question, yes: value });
+                            return Ok(None);
+                        }
+                        Some(Open::No { condition, question, yes }) => {
+                            value = choose(condition, question, yes, value);
+                        }
+                        Some(_) => self.expect(b')', Expected::CLOSE)?,
+                        None => return Ok(Some(value)),
+                    }
+                    self.depth -= 1;
+                }
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8, what: Expected) -> Result<(), nom::Err<Failure>> {
+        (self.input, _) = expect(punct(byte), what).parse(self.input)?;
+        Ok(())
+    }
+}
+
+/// The value of `condition ? yes : no`; the types of both must be integers.
+fn choose(condition: Evaluated, question: Span, yes: Evaluated, no: Evaluated) -> Evaluated {
+    let (condition, _) = integer(condition?, question)?;
+    let (yes, no) = (yes?, no?);
+    integer(yes, question)?;
+    integer(no, question)?;
+    Ok(if condition != 0 { yes } else { no })
 }
 
 fn integer(value: Constant, span: Span) -> Result<(u64, bool), ConstantError> {
@@ -173,7 +263,7 @@ fn integer(value: Constant, span: Span) -> Result<(u64, bool), ConstantError> {
     }
 }
 
-fn apply_unary(operator: u8, value: Constant, span: Span) -> Value {
+fn apply_unary(operator: u8, value: Constant, span: Span) -> Evaluated {
     if let (b'-' | b'+', Constant::Float(value)) = (operator, value) {
         return Ok(Constant::Float(if operator == b'-' { -value } else { value }));
     }
@@ -186,7 +276,7 @@ fn apply_unary(operator: u8, value: Constant, span: Span) -> Value {
     })
 }
 
-fn apply(operator: Token, left: Constant, right: Constant) -> Value {
+fn apply(operator: Token, left: Constant, right: Constant) -> Evaluated {
     let TokenKind::Punct(text) = operator.kind else {
         unreachable!("binary_operator yields punctuation only");
     };
@@ -240,7 +330,7 @@ fn apply(operator: Token, left: Constant, right: Constant) -> Value {
     Ok(Constant::Integer { bits, signed })
 }
 
-fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Value {
+fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Evaluated {
     let truth = |value: bool| Ok(Constant::Integer { bits: u64::from(value), signed: true });
     // Exact comparison is what the language defines.
     #[allow(clippy::float_cmp)]
@@ -263,7 +353,7 @@ fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Value {
 }
 
 /// The value of a literal token.
-fn literal(text: &str, span: Span) -> Value {
+fn literal(text: &str, span: Span) -> Evaluated {
     let fail = |kind| Err(ConstantError { kind, span });
     let lower = text.as_bytes().get(1).map(u8::to_ascii_lowercase);
     let (digits, radix) = match lower {

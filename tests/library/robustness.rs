@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::forms::{Random, rows, texts};
 use vptx::diagnostic::Severity;
 use vptx::source::{LineIndex, Span, UNDECODABLE, decode};
-use vptx::{CheckOptions, Code, Diagnostic, Dialect, Instruction, check, parse_with};
+use vptx::{CheckOptions, Code, Diagnostic, Dialect, Instruction, check, parse, parse_with};
 
 fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     check(text, &CheckOptions::default().with_dialect(dialect))
@@ -261,6 +261,35 @@ fn deep_and_long_operands() {
         format!("vadd.u32.u32.u32 d, a, {sum};").parse().expect("a sum may be long");
     assert_eq!(instruction.to_string().parse().as_ref(), Ok(&instruction));
     assert_eq!(codes(&with(&format!("0{}", "0".repeat(MANY)))), [Code::V201]);
+}
+
+/// Constants nested as deep as is accepted, on a thread with little stack.
+#[test]
+fn deep_constants_need_little_stack() {
+    let nested = |open: &str, close: &str, levels: usize| {
+        format!("vadd.u32.u32.u32 d, a, {}1{};", open.repeat(levels), close.repeat(levels))
+    };
+    let shapes = [
+        ("(", ")", 200),
+        ("-~", "", 100),
+        ("1 ? ", " : 1", 200),
+        ("(.u64)", "", 200),
+        ("(1 ? ", " : 1)", 100),
+        ("1 || 1 && 1 | 1 ^ 1 & 1 == 1 < 1 << 1 + 1 * (", ")", 200),
+    ];
+    for (open, close, levels) in shapes {
+        let text = nested(open, close, levels);
+        let deeper = nested(open, close, levels + 1);
+        let small = std::thread::Builder::new().stack_size(128 << 10);
+        let read = small.spawn(move || {
+            let (module, diagnostics) = parse(&text);
+            assert_eq!(diagnostics, [], "{text}");
+            let (_, instruction) = module.instructions().next().expect("one");
+            assert_eq!(instruction.to_string().parse().as_ref(), Ok(instruction));
+            assert_eq!(codes(&deeper), [Code::V010], "{deeper}");
+        });
+        read.expect("a thread starts").join().expect("no overflow");
+    }
 }
 
 #[test]
