@@ -108,7 +108,7 @@ pub use analysis::{Fixed, ParseInstructionError, check, fix, parse, parse_with};
 pub use backend::ptx::{RewriteOptions, rewrite};
 pub use check::{CheckOptions, Dialect};
 pub use diagnostic::{Code, Diagnostic};
-pub use module::{Module, OperandSpans, StatementSpans, VideoStatement};
+pub use module::{DeclaredTypes, Module, OperandSpans, StatementSpans, VideoStatement};
 pub use print::{FormatError, FormatOptions, format, format_edits};
 pub use video::{Instruction, Semantics};
 

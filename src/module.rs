@@ -1,9 +1,9 @@
 //! A module that was read: its video instructions and the gates it sets.
 
-use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters};
+use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
 use crate::syntax::{parse_instruction, statement_tokens};
-use crate::video::Instruction;
+use crate::video::{Instruction, OperandName};
 
 /// A module, or a bare list of statements, that was read.
 #[derive(Clone, Debug)]
@@ -24,8 +24,46 @@ pub struct VideoStatement {
     pub function: Option<Span>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
-    /// How its registers are declared.
-    pub registers: WordRegisters,
+    /// The types that its registers are declared with.
+    pub declared: DeclaredTypes,
+}
+
+/// The types that the registers of a statement are declared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct DeclaredTypes {
+    d: Option<WordType>,
+    a: Option<WordType>,
+    b: Option<WordType>,
+    c: Option<WordType>,
+}
+
+impl DeclaredTypes {
+    /// The type of one operand. `None` if it is a constant, is not there, or names a
+    /// register that the text does not declare.
+    pub fn get(&self, operand: OperandName) -> Option<WordType> {
+        match operand {
+            OperandName::D => self.d,
+            OperandName::A => self.a,
+            OperandName::B => self.b,
+            OperandName::C => self.c,
+        }
+    }
+
+    pub(crate) fn set(&mut self, operand: OperandName, ty: Option<WordType>) {
+        match operand {
+            OperandName::D => self.d = ty,
+            OperandName::A => self.a = ty,
+            OperandName::B => self.b = ty,
+            OperandName::C => self.c = ty,
+        }
+    }
+
+    /// The most particular of them, which decides about instructions in place of this one.
+    pub fn registers(&self) -> WordRegisters {
+        let all = [self.d, self.a, self.b, self.c];
+        all.into_iter().flatten().map(WordRegisters::from).max().unwrap_or_default()
+    }
 }
 
 /// Where the parts of a legal video instruction stand.

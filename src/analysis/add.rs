@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::suppress::{Scope, Suppressions, comments};
+use super::suppress::{SuppressionScope, Suppressions, comments};
 use super::{Code, Fixed};
 use crate::analysis::check_counted;
 use crate::check::{CheckOptions, Language};
@@ -56,7 +56,7 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
 
 /// The text to write at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum Insertion {
     /// More codes of a comment.
     More,
     /// `// …` at the end of a line.
@@ -83,10 +83,10 @@ struct Writing<'s> {
 impl<'s> Writing<'s> {
     fn new(source: &'s str, language: Language) -> Writing<'s> {
         let suppressions = Suppressions::read(source, language);
-        let place = |scope: Scope| match scope {
-            Scope::Beside(line) => Some((false, line)),
-            Scope::Below(line) => Some((true, line)),
-            Scope::File => None,
+        let place = |scope: SuppressionScope| match scope {
+            SuppressionScope::Beside(line) => Some((false, line)),
+            SuppressionScope::Below(line) => Some((true, line)),
+            SuppressionScope::File => None,
         };
         let lists = suppressions.list.iter().filter_map(|it| Some((place(it.scope)?, it.end?)));
         Writing {
@@ -105,7 +105,7 @@ impl<'s> Writing<'s> {
 
     /// The edits that suppress findings in a way, where that is possible.
     fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
-        let mut wanted: BTreeMap<(u32, Kind), BTreeSet<Code>> = BTreeMap::new();
+        let mut wanted: BTreeMap<(u32, Insertion), BTreeSet<Code>> = BTreeMap::new();
         for diagnostic in found {
             let Some(statement) = diagnostic.statement else {
                 continue;
@@ -116,25 +116,25 @@ impl<'s> Writing<'s> {
                 wanted.entry(place).or_default().insert(diagnostic.code);
             }
         }
-        let edits: Vec<(Kind, Edit)> =
+        let edits: Vec<(Insertion, Edit)> =
             wanted.iter().map(|(&(at, kind), codes)| (kind, self.edit(at, kind, codes))).collect();
         self.effective(edits)
     }
 
-    fn place(&self, way: Way, own: Span, statement: Span) -> Option<(u32, Kind)> {
+    fn place(&self, way: Way, own: Span, statement: Span) -> Option<(u32, Insertion)> {
         let (first, last) = self.lines(own);
         let (start, _) = self.lines(statement);
         match way {
             Way::Beside => {
                 let lists = [(false, last), (false, first), (true, first), (true, start)];
                 if let Some(at) = lists.into_iter().find_map(|place| self.lists.get(&place)) {
-                    return Some((*at, Kind::More));
+                    return Some((*at, Insertion::More));
                 }
                 self.end(last)
             }
             Way::Above => Some(self.above(first)),
             Way::AboveStatement => Some(self.above(start)),
-            Way::Before => Some((statement.start, Kind::Before)),
+            Way::Before => Some((statement.start, Insertion::Before)),
         }
     }
 
@@ -145,7 +145,7 @@ impl<'s> Writing<'s> {
     }
 
     /// The end of a line that has no comment.
-    fn end(&self, line: usize) -> Option<(u32, Kind)> {
+    fn end(&self, line: usize) -> Option<(u32, Insertion)> {
         let (start, text) = self.line(line);
         let end = start + text.len() as u32;
         let next = self.comments.partition_point(|comment| comment.end <= start);
@@ -153,20 +153,20 @@ impl<'s> Writing<'s> {
             return None;
         }
         let (words, kind) = match text.strip_suffix('\\') {
-            Some(words) if self.language == Language::Cuda => (words, Kind::Block),
-            _ => (text, Kind::Line),
+            Some(words) if self.language == Language::Cuda => (words, Insertion::Block),
+            _ => (text, Insertion::Line),
         };
         Some((start + words.trim_end().len() as u32, kind))
     }
 
     /// The start of a line.
-    fn above(&self, line: usize) -> (u32, Kind) {
+    fn above(&self, line: usize) -> (u32, Insertion) {
         let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
         let is_macro = joined && self.language == Language::Cuda;
-        (self.line(line).0, if is_macro { Kind::BlockAbove } else { Kind::Above })
+        (self.line(line).0, if is_macro { Insertion::BlockAbove } else { Insertion::Above })
     }
 
-    fn edit(&self, at: u32, kind: Kind, codes: &BTreeSet<Code>) -> Edit {
+    fn edit(&self, at: u32, kind: Insertion, codes: &BTreeSet<Code>) -> Edit {
         let names: Vec<&str> = codes.iter().map(|code| code.text()).collect();
         let names = names.join(", ");
         let words = format!("vptx: ignore[{names}]");
@@ -174,34 +174,34 @@ impl<'s> Writing<'s> {
         let indent = || &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()];
         let end = line_end(self.source);
         let text = match kind {
-            Kind::More => format!(", {names}"),
-            Kind::Line => {
+            Insertion::More => format!(", {names}"),
+            Insertion::Line => {
                 // No blanks at the end of a line.
                 let blanks = indent().len() as u32;
                 return Edit::replace(Span::new(at, at + blanks), format!(" // {words}"));
             }
-            Kind::Block => format!(" /* {words} */"),
-            Kind::Above => format!("{}// {words}{end}", indent()),
-            Kind::BlockAbove => format!("{}/* {words} */ \\{end}", indent()),
-            Kind::Before => format!("/* {words} */ "),
+            Insertion::Block => format!(" /* {words} */"),
+            Insertion::Above => format!("{}// {words}{end}", indent()),
+            Insertion::BlockAbove => format!("{}/* {words} */ \\{end}", indent()),
+            Insertion::Before => format!("/* {words} */ "),
         };
         Edit::insert(at, text)
     }
 
     /// The edits that write a comment, and not into a string or another comment.
-    fn effective(&self, edits: Vec<(Kind, Edit)>) -> Vec<Edit> {
+    fn effective(&self, edits: Vec<(Insertion, Edit)>) -> Vec<Edit> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
         let text = apply(self.source, &all);
         let written = comments(&text, self.language);
         let mut shift = 0;
-        let is_comment = |(kind, edit): (Kind, Edit)| {
+        let is_comment = |(kind, edit): (Insertion, Edit)| {
             let replaced = &edit.replacement;
             let blanks = replaced.len() - replaced.trim_start().len();
             let at = edit.span.start as usize + shift + blanks;
             shift += replaced.len();
             shift -= edit.span.len() as usize;
             let found = written.binary_search_by_key(&(at as u32), |comment| comment.start).is_ok();
-            (found || kind == Kind::More).then_some(edit)
+            (found || kind == Insertion::More).then_some(edit)
         };
         edits.into_iter().filter_map(is_comment).collect()
     }

@@ -4,7 +4,7 @@ use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand};
 use crate::isa::Mnemonic;
-use crate::lint::{AsmOperands, AsmSubject, Known, run_asm};
+use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
 use crate::source::Span;
 use crate::syntax::{
     Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
@@ -21,7 +21,7 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
         stated = options.clone().with_ptx_version(version);
         options = &stated;
     }
-    let mut known = Known::default();
+    let mut known = KnownFacts::default();
     // Most sources have none.
     for asm in embed::statements_with(source, b'v') {
         let mut context = Context::default();

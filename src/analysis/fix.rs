@@ -164,7 +164,7 @@ impl<'o> Fixer<'o> {
                 batch.iter().flat_map(|choice| choice.fix.edits.clone()).collect();
             let text = apply(&self.fixed.text, &edits);
             let (statements, left) = check_counted(&text, self.options);
-            let shift = Shift::new(&edits);
+            let shift = Moves::new(&edits);
             let worse = self.worse(&batch, &left, &shift);
             if !worse.is_empty() {
                 rejected.extend(worse);
@@ -233,7 +233,7 @@ impl<'o> Fixer<'o> {
 
     /// The fixes of a batch whose statements have more errors with them; if it is
     /// none of these, but the text that has, then half of them.
-    fn worse(&self, batch: &[Choice<'_>], left: &[Diagnostic], shift: &Shift) -> Vec<usize> {
+    fn worse(&self, batch: &[Choice<'_>], left: &[Diagnostic], shift: &Moves) -> Vec<usize> {
         let before = self.errors(&self.fixed.left);
         let after = self.errors(left);
         let is_worse = |choice: &&Choice<'_>| {
@@ -304,20 +304,20 @@ impl<'s> Zones<'s> {
 }
 
 /// Where places come to lie when edits are made.
-struct Shift {
+struct Moves {
     /// Of each edit, in order: its span, and by how much all that follows it moves,
     /// modulo 2^32 as it may be backwards.
     moves: Vec<(Span, u32)>,
 }
 
-impl Shift {
-    fn new(edits: &[Edit]) -> Shift {
+impl Moves {
+    fn new(edits: &[Edit]) -> Moves {
         let mut by = 0u32;
         let moves = edits.iter().map(|edit| {
             by = by.wrapping_add(edit.replacement.len() as u32).wrapping_sub(edit.span.len());
             (edit.span, by)
         });
-        Shift { moves: moves.collect() }
+        Moves { moves: moves.collect() }
     }
 
     /// A span that no edit crosses the ends of; what is inserted at its end is in it.
@@ -441,7 +441,7 @@ mod tests {
     fn spans_move_with_edits() {
         let edits =
             [Edit::insert(3, "xx"), Edit::replace(Span::new(5, 8), ""), Edit::insert(10, ";")];
-        let shift = Shift::new(&edits);
+        let shift = Moves::new(&edits);
         for (before, after) in [
             (Span::new(0, 2), Span::new(0, 2)),
             (Span::new(3, 9), Span::new(3, 8)),

@@ -11,7 +11,7 @@ use std::vec::IntoIter;
 use super::{Checker, Preview, Suppressions, Take, embedded, sort};
 use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::lint::Known;
+use crate::lint::KnownFacts;
 use crate::source::Span;
 use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
 
@@ -83,7 +83,7 @@ fn all_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     let mut braces = braces.0;
     braces.sort_by_key(|brace| brace.span);
     let sink = &mut |_| count += 1;
-    let checker = Checker::new(source, options, Known::default(), sink);
+    let checker = Checker::new(source, options, KnownFacts::default(), sink);
     let mut stream = Stream { checker, braces: braces.into_iter().peekable(), take: &mut take };
     read(source, &mut stream);
     stream.hand_over(u32::MAX);

@@ -26,16 +26,16 @@ pub(crate) use in_order::check_in_order;
 #[cfg(all(test, feature = "cli"))]
 pub(crate) use parts::in_parts_of;
 #[cfg(feature = "cli")]
-pub(crate) use parts::{LARGE, Part, in_parts, parse_part, visit_part};
+pub(crate) use parts::{LARGE, TextPart, in_parts, parse_part, visit_part};
 
 use crate::check::{
     CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
     semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
-use crate::isa::{PtxVersion, Target, WordRegisters};
-use crate::lint::{self, Known, Memo, Place, Subject};
-use crate::module::{Module, VideoStatement};
+use crate::isa::{PtxVersion, Target};
+use crate::lint::{self, KnownFacts, Memo, StatementContext, Subject};
+use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::{MAX_LEN, Span, UNDECODABLE};
 use crate::syntax::{
     Context, Handler, Problem, ProblemKind, Statement, Token, TokenKind, lexer, parse_instruction,
@@ -170,11 +170,11 @@ pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
 /// Takes statements; one reader serves all that do.
 pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
 
-pub(crate) type Run = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
+pub(crate) type ReadResult = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
 
 /// Reads a text and hands over each statement that is, or was meant to be, a
 /// video instruction.
-pub(crate) fn visit(source: &str, options: &CheckOptions, sink: Sink<'_>) -> Run {
+pub(crate) fn visit(source: &str, options: &CheckOptions, sink: Sink<'_>) -> ReadResult {
     visit_by(false, source, unreadable(source), options, usize::MAX, sink).unwrap_or_default()
 }
 
@@ -186,11 +186,11 @@ fn visit_by(
     options: &CheckOptions,
     room: usize,
     sink: Sink<'_>,
-) -> Option<Run> {
+) -> Option<ReadResult> {
     if let Some(diagnostic) = unreadable {
         return Some((vec![diagnostic], None, None));
     }
-    let mut checker = Checker::new(source, options, Known::default(), sink).with_room(room);
+    let mut checker = Checker::new(source, options, KnownFacts::default(), sink).with_room(room);
     if plainly {
         read_plainly(source, &mut checker);
     } else {
@@ -303,7 +303,7 @@ struct Checker<'s, 'o> {
 }
 
 impl<'s, 'o> Checker<'s, 'o> {
-    fn new(source: &'s str, options: &'o CheckOptions, known: Known, sink: Sink<'o>) -> Self {
+    fn new(source: &'s str, options: &'o CheckOptions, known: KnownFacts, sink: Sink<'o>) -> Self {
         Checker {
             source,
             options,
@@ -335,7 +335,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         &mut self,
         statement: &Statement<'_>,
         context: &Context<'s>,
-    ) -> (Span, Option<Instruction>, WordRegisters) {
+    ) -> (Span, Option<Instruction>, DeclaredTypes) {
         self.version = context.version.map(|(version, _)| version);
         self.target = context.target.map(|(target, _)| target);
         let first = statement.tokens[0].span;
@@ -345,14 +345,14 @@ impl<'s, 'o> Checker<'s, 'o> {
         let (instruction, names) =
             check_instruction(self.source, statement, context, self.options, &mut self.diagnostics)
                 .unzip();
-        let Names { registers, outside } = names.unwrap_or_default();
+        let Names { declared, outside } = names.unwrap_or_default();
         self.outside |= outside;
         if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
-            let place = Place {
+            let place = StatementContext {
                 statement: span,
                 own: self.target,
                 version: self.options.ptx_version.or(self.version),
-                registers,
+                registers: declared.registers(),
             };
             let one = self.options.target.or(self.target);
             let targets = match self.options.targets.as_slice() {
@@ -371,7 +371,7 @@ impl<'s, 'o> Checker<'s, 'o> {
                 keep_comments(self.source, &mut fix.edits);
             }
         }
-        (span, instruction, registers)
+        (span, instruction, declared)
     }
 }
 
@@ -420,9 +420,9 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
-        let (span, instruction, registers) = self.check(&statement, context);
+        let (span, instruction, declared) = self.check(&statement, context);
         let function = context.function;
-        (self.sink)(VideoStatement { span, function, instruction, registers });
+        (self.sink)(VideoStatement { span, function, instruction, declared });
         self.bound();
     }
 

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{CheckOptions, Checker, Preview, Run, Sink, select, sort};
+use super::{CheckOptions, Checker, Preview, ReadResult, Sink, select, sort};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::lint::Known;
+use crate::lint::KnownFacts;
 use crate::module::Module;
 use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
 
@@ -28,7 +28,7 @@ const SIZE: usize = 1 << 19;
 const END: &[u8] = b"\n}";
 
 /// A part of a large text, to be read by itself.
-pub(crate) struct Part<'p> {
+pub(crate) struct TextPart<'p> {
     pub(crate) text: &'p str,
     /// Where it starts in the whole text, in bytes.
     pub(crate) start: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Part<'p> {
     pub(crate) gates: Gates,
 }
 
-impl Part<'_> {
+impl TextPart<'_> {
     pub(crate) fn is_first(&self) -> bool {
         self.start == 0
     }
@@ -49,7 +49,7 @@ impl Part<'_> {
 pub(crate) fn in_parts<'s, K: Default, T: Send>(
     source: &'s str,
     in_parallel: bool,
-    work: impl Fn(&Part<'s>, &mut K) -> Option<T> + Sync,
+    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
 ) -> Option<Vec<T>> {
     if source.len() < LARGE { None } else { in_parts_of(SIZE, source, in_parallel, work) }
 }
@@ -59,13 +59,13 @@ pub(crate) fn in_parts_of<'s, K: Default, T: Send>(
     size: usize,
     source: &'s str,
     in_parallel: bool,
-    work: impl Fn(&Part<'s>, &mut K) -> Option<T> + Sync,
+    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
 ) -> Option<Vec<T>> {
     let parts = cut(source, size);
     let gates = first_gates(&source[parts.first()?.clone()])?;
     let part = |range: Range<usize>| {
         let Range { start, end } = range;
-        Part { text: &source[start..end], start, is_last: end == source.len(), gates }
+        TextPart { text: &source[start..end], start, is_last: end == source.len(), gates }
     };
     if in_parallel {
         let work = |kept: &mut K, range| work(&part(range), kept);
@@ -126,9 +126,9 @@ fn joined(parts: Vec<(usize, Vec<Diagnostic>)>) -> (usize, Vec<Diagnostic>) {
 
 /// The statements of a part that are meant to be video instructions, and its findings.
 fn check_part(
-    part: &Part<'_>,
+    part: &TextPart<'_>,
     options: &CheckOptions,
-    known: &mut Known,
+    known: &mut KnownFacts,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
     let (mut diagnostics, ..) = visit_part(part, options, known, &mut |_| count += 1)?;
@@ -146,9 +146,9 @@ fn check_part(
 /// A part as a module, if nothing is found in it and its video instructions are
 /// under the gates of the others.
 pub(crate) fn parse_part<'p>(
-    part: &Part<'p>,
+    part: &TextPart<'p>,
     options: &CheckOptions,
-    known: &mut Known,
+    known: &mut KnownFacts,
 ) -> Option<Module<'p>> {
     let mut statements = Vec::new();
     let sink = &mut |statement| statements.push(statement);
@@ -162,12 +162,12 @@ pub(crate) fn parse_part<'p>(
 /// The result of [`visit`](super::visit) for a part. `None` if it has errors or comments
 /// for vptx, does not end between functions, or might give others where it stands.
 pub(crate) fn visit_part(
-    part: &Part<'_>,
+    part: &TextPart<'_>,
     options: &CheckOptions,
-    known: &mut Known,
+    known: &mut KnownFacts,
     sink: Sink<'_>,
-) -> Option<Run> {
-    let &Part { text, gates, .. } = part;
+) -> Option<ReadResult> {
+    let &TextPart { text, gates, .. } = part;
     let is_first = part.is_first();
     let Preview { unreadable, is_marked } = Preview::of(text);
     if unreadable.is_some() || is_marked {
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
-        let check = |part: &Part<'_>, known: &mut Known| check_part(part, options, known);
+        let check = |part: &TextPart<'_>, known: &mut KnownFacts| check_part(part, options, known);
         let found = joined(in_parts_of(size, text, false, check)?);
         assert_eq!(found, check_counted(text, options), "{text}");
         Some(found.0)

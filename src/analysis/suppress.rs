@@ -9,7 +9,7 @@ mod comment;
 mod place;
 
 use crate::check::{CheckOptions, Dialect, Language};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Selector};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSelector, RuleSet};
 use crate::embed;
 use crate::hash::Map;
 use crate::lint::documented_only;
@@ -56,8 +56,8 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
         let first = index.line(suppression.span.start);
         let last = index.line(suppression.span.end.saturating_sub(1));
         let line = match suppression.scope {
-            Scope::File => return None,
-            Scope::Beside(line) | Scope::Below(line) => line.max(last),
+            SuppressionScope::File => return None,
+            SuppressionScope::Beside(line) | SuppressionScope::Below(line) => line.max(last),
         };
         Some(index.line_span(first).to(index.line_span(line)))
     };
@@ -66,7 +66,7 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
 
 /// Where a suppression holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Scope {
+pub(super) enum SuppressionScope {
     File,
     /// A line, from 0, beside the comment.
     Beside(usize),
@@ -81,7 +81,7 @@ pub(super) struct Suppression {
     verb: Span,
     /// Whether that is the one for files.
     file: bool,
-    pub(super) scope: Scope,
+    pub(super) scope: SuppressionScope,
     /// The codes, each with its place and whether it suppressed anything; one
     /// without a selector stands for all.
     entries: Vec<Entry>,
@@ -92,7 +92,7 @@ pub(super) struct Suppression {
 }
 
 struct Entry {
-    selector: Option<Selector>,
+    selector: Option<RuleSelector>,
     span: Span,
     used: bool,
 }
@@ -105,24 +105,24 @@ impl Entry {
 
 /// The key of suppressions that are searched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum PlaceKey {
     /// All of one scope.
-    Of(Scope),
+    Of(SuppressionScope),
     /// All inside the statement that starts here.
     Inside(u32),
 }
 
 /// Suppressions of one place. Each is asked once for a code, however many findings
 /// there are.
-struct Group {
+struct SuppressionGroup {
     members: Vec<usize>,
     asked: RuleSet,
     covered: RuleSet,
 }
 
-impl Group {
-    fn of(members: Vec<usize>) -> Group {
-        Group { members, asked: RuleSet::NONE, covered: RuleSet::NONE }
+impl SuppressionGroup {
+    fn of(members: Vec<usize>) -> SuppressionGroup {
+        SuppressionGroup { members, asked: RuleSet::NONE, covered: RuleSet::NONE }
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Suppressions {
     language: Language,
     /// Errors in their form.
     wrong: Vec<Diagnostic>,
-    groups: Map<Place, Group>,
+    groups: Map<PlaceKey, SuppressionGroup>,
     /// Lines beside which any stand, in order.
     beside: Vec<usize>,
     /// How many comparisons were made.
@@ -149,19 +149,19 @@ impl Suppressions {
         let (mut list, mut wrong) = (Vec::new(), Vec::new());
         for (span, scope) in comments.into_iter().zip(scopes) {
             if let Some(suppression) = read(source, span, &mut wrong) {
-                let scope = if suppression.file { Scope::File } else { scope };
+                let scope = if suppression.file { SuppressionScope::File } else { scope };
                 list.push(Suppression { scope, ..suppression });
             }
         }
-        let mut groups: Map<Place, Group> = Map::default();
+        let mut groups: Map<PlaceKey, SuppressionGroup> = Map::default();
         let mut beside = Vec::new();
         for (at, suppression) in list.iter().enumerate() {
             groups
-                .entry(Place::Of(suppression.scope))
-                .or_insert_with(|| Group::of(Vec::new()))
+                .entry(PlaceKey::Of(suppression.scope))
+                .or_insert_with(|| SuppressionGroup::of(Vec::new()))
                 .members
                 .push(at);
-            if let Scope::Beside(line) = suppression.scope {
+            if let SuppressionScope::Beside(line) = suppression.scope {
                 beside.push(line);
             }
         }
@@ -181,12 +181,12 @@ impl Suppressions {
         let own = lines(diagnostic.span);
         let around = diagnostic.statement.map_or(own, lines);
         let mut places = vec![
-            Place::Of(Scope::File),
-            Place::Of(Scope::Beside(around.0)),
-            Place::Of(Scope::Below(around.0)),
+            PlaceKey::Of(SuppressionScope::File),
+            PlaceKey::Of(SuppressionScope::Beside(around.0)),
+            PlaceKey::Of(SuppressionScope::Below(around.0)),
         ];
         if around.1 != around.0 {
-            places.push(Place::Of(Scope::Beside(around.1)));
+            places.push(PlaceKey::Of(SuppressionScope::Beside(around.1)));
         }
         match diagnostic.statement {
             // A formatter moves what is inside of it to other lines.
@@ -195,10 +195,10 @@ impl Suppressions {
             }
             // An `asm` has many instructions.
             _ => {
-                places.push(Place::Of(Scope::Below(own.0)));
+                places.push(PlaceKey::Of(SuppressionScope::Below(own.0)));
                 let from = self.beside.partition_point(|line| *line < own.0);
                 let lines = self.beside[from..].iter().take_while(|line| **line <= own.1);
-                places.extend(lines.map(|line| Place::Of(Scope::Beside(*line))));
+                places.extend(lines.map(|line| PlaceKey::Of(SuppressionScope::Beside(*line))));
             }
         }
         // Each is to be marked as used.
@@ -210,8 +210,8 @@ impl Suppressions {
     }
 
     /// The place of the comments inside a statement, if there are any.
-    fn inside(&mut self, statement: Span) -> Option<Place> {
-        let place = Place::Inside(statement.start);
+    fn inside(&mut self, statement: Span) -> Option<PlaceKey> {
+        let place = PlaceKey::Inside(statement.start);
         if !self.groups.contains_key(&place) {
             let start = self.list.partition_point(|it| it.span.start < statement.start);
             let end = self.list.partition_point(|it| it.span.start < statement.end);
@@ -219,12 +219,12 @@ impl Suppressions {
             if members.is_empty() {
                 return None;
             }
-            self.groups.insert(place, Group::of(members));
+            self.groups.insert(place, SuppressionGroup::of(members));
         }
         Some(place)
     }
 
-    fn ask(&mut self, place: Place, code: Code) -> bool {
+    fn ask(&mut self, place: PlaceKey, code: Code) -> bool {
         self.steps += 1;
         let Some(group) = self.groups.get_mut(&place) else {
             return false;
@@ -557,7 +557,7 @@ mod tests {
     }
 
     /// The result of [`place::scopes`], found line by line.
-    fn plainly(source: &str, comments: &[Span], comment: Span) -> Scope {
+    fn plainly(source: &str, comments: &[Span], comment: Span) -> SuppressionScope {
         let index = LineIndex::new(source);
         let mut code = source.to_string();
         for comment in comments {
@@ -569,11 +569,11 @@ mod tests {
         let last = index.line(comment.end - 1);
         let start = index.line_span(first).start as usize;
         if !code[start..comment.start as usize].trim().is_empty() {
-            return Scope::Beside(first);
+            return SuppressionScope::Beside(first);
         }
         let end = index.line_span(last).end as usize;
         if !code[comment.end as usize..end].trim().is_empty() {
-            return Scope::Beside(last);
+            return SuppressionScope::Beside(last);
         }
         let mut below = last + 1;
         // A line that has a comment and nothing else.
@@ -583,7 +583,7 @@ mod tests {
         {
             below += 1;
         }
-        Scope::Below(below)
+        SuppressionScope::Below(below)
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::modifiers::{self, Modifiers};
 use super::operands::{self, Operands};
 use super::{CheckOptions, Dialect, semicolon_after, structure, suggest};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
-use crate::isa::{Mnemonic, RegisterType, WordRegisters};
+use crate::isa::{Mnemonic, RegisterType, WordType};
+use crate::module::DeclaredTypes;
 use crate::source::Span;
 use crate::syntax::{Context, RawOperand, Statement, Symbol, parse_instruction};
 use crate::video::{
@@ -19,13 +20,15 @@ pub(super) struct Checked<'a, 's> {
     diagnostics: &'a mut Vec<Diagnostic>,
     errors: bool,
     pub(super) names: Names,
+    /// The declared type of the operand that was read last, if it is a register.
+    pub(super) declared: Option<WordType>,
 }
 
 /// Properties of the declarations of an instruction's names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names {
-    /// How its registers are declared, at their most particular.
-    pub(crate) registers: WordRegisters,
+    /// The types that its registers are declared with.
+    pub(crate) declared: DeclaredTypes,
     /// Whether a name is not declared inside a function.
     pub(crate) outside: bool,
 }
@@ -36,6 +39,11 @@ impl<'s> Checked<'_, 's> {
         let found = self.context.resolve_at(name);
         self.names.outside |= found.is_none_or(|(_, depth)| depth == 0);
         found.map(|(symbol, _)| symbol)
+    }
+
+    /// Keeps the declared type of the operand that was read last.
+    fn note_type(&mut self, operand: OperandName) {
+        self.names.declared.set(operand, self.declared.take());
     }
 
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
@@ -61,7 +69,8 @@ pub(crate) fn check(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<(Instruction, Names)> {
     let names = Names::default();
-    let mut checked = Checked { source, context, options, diagnostics, errors: false, names };
+    let mut checked =
+        Checked { source, context, options, diagnostics, errors: false, names, declared: None };
     let completed;
     let raw = match &statement.parsed {
         Ok(raw) => raw,
@@ -132,7 +141,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
     checked.push(diagnostic);
 }
 
-fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::Guard) -> Option<Guard> {
+fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Option<Guard> {
     let text = guard.name.text(checked.source);
     let symbol = checked.resolve(text);
     let register = symbol.and_then(|symbol| symbol.kind.register_type());
@@ -224,10 +233,17 @@ impl Values {
         mnemonic: Mnemonic,
         operands: &Operands<'_>,
     ) -> Option<Values> {
-        let d = operands::destination(checked, operands.form, mnemonic, operands.d);
-        let a = operands::source(checked, operands.form, operands.a);
-        let b = operands::source(checked, operands.form, operands.b);
-        let c = operands.c.map(|c| operands::third_source(checked, operands.form, c));
+        let form = operands.form;
+        // One that is no part of the instruction may have been read.
+        checked.declared = None;
+        let d = operands::destination(checked, form, mnemonic, operands.d);
+        checked.note_type(OperandName::D);
+        let a = operands::source(checked, form, operands.a);
+        checked.note_type(OperandName::A);
+        let b = operands::source(checked, form, operands.b);
+        checked.note_type(OperandName::B);
+        let c = operands.c.map(|c| operands::third_source(checked, form, c));
+        checked.note_type(OperandName::C);
         Some(Values { d: d?, a: a?, b: b?, c: c.flatten() })
     }
 }

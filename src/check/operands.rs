@@ -13,7 +13,7 @@ use crate::source::Span;
 use crate::syntax::{RawInstruction, RawOperand, Shape};
 use crate::video::{self, Operand, Register};
 use constants::{constant, selector_on_constant};
-use registers::{Place, word_register};
+use registers::{OperandUse, word_register};
 use selectors::{mask, takes_selector, wrong_selector};
 
 pub(in crate::check) use negation::negation;
@@ -146,9 +146,7 @@ fn named<'r>(
     if let Some(third) = c.filter(|_| !form.third) {
         // Checked like a source that counts, as ptxas does; but it is no part of the
         // instruction.
-        let registers = checked.names.registers;
         third_source(checked, form, third);
-        checked.names.registers = registers;
         c = None;
     }
     Some(Operands { d, a, b, c, form })
@@ -231,7 +229,7 @@ pub(super) fn destination(
             );
             None
         }
-        _ => word_register(checked, form, d, Place::Destination),
+        _ => word_register(checked, form, d, OperandUse::Destination),
     };
     let Some(selector) = d.selector.filter(|_| takes_selector(checked, d)) else {
         return register;
@@ -338,6 +336,6 @@ fn value(checked: &mut Checked<'_, '_>, form: &Form, operand: &RawOperand) -> Op
             }
             constant(checked, operand, value).map(Operand::Immediate)
         }
-        _ => word_register(checked, form, operand, Place::Source).map(Operand::Register),
+        _ => word_register(checked, form, operand, OperandUse::Source).map(Operand::Register),
     }
 }

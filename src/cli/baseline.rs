@@ -20,7 +20,7 @@ use crate::source::LineIndex;
 type Key = (String, String, String);
 
 /// How often each was found.
-type Known = BTreeMap<Key, usize>;
+type Counts = BTreeMap<Key, usize>;
 
 /// The findings of a file of known ones, each with its number.
 #[derive(Debug)]
@@ -28,14 +28,14 @@ pub(super) struct Baseline {
     file: PathBuf,
     /// The folder that paths in it start from.
     folder: PathBuf,
-    known: Known,
+    known: Counts,
     /// The findings of this run.
-    met: Known,
+    met: Counts,
 }
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct BaselineFile {
     version: u32,
     findings: Vec<Finding>,
 }
@@ -53,7 +53,7 @@ const VERSION: u32 = 1;
 
 /// The known findings in a file, and a stamp to detect later changes; `None` if there is
 /// no file.
-fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, String> {
+fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, String> {
     let name = visible_path(file);
     let (text, stamp) = match read_text(file, access) {
         Ok(read) => read,
@@ -61,12 +61,12 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Known, Stamp)>, Str
         Err(error) => return Err(format!("cannot read `{name}`: {}", reason(&error))),
     };
     let anew = "remove it, and write a new one with `--update-baseline`";
-    let Written { version, findings } = serde_json::from_str(&text)
+    let BaselineFile { version, findings } = serde_json::from_str(&text)
         .map_err(|_| format!("`{name}` is not a baseline of vptx: {anew}"))?;
     if version != VERSION {
         return Err(format!("`{name}` has version {version}, not {VERSION}: {anew}"));
     }
-    let mut known = Known::new();
+    let mut known = Counts::new();
     for Finding { path, code, line, count } in findings {
         let sum = known.entry((path, code, line)).or_default();
         *sum = count.saturating_add(*sum);
@@ -104,13 +104,13 @@ impl Baseline {
         let access = if update { Access::Regular } else { Access::Named };
         let known = match read_known(file, access)? {
             Some((known, _)) => known,
-            None if update => Known::new(),
+            None if update => Counts::new(),
             None => return Err(format!("there is no `{name}`: `--update-baseline` creates it")),
         };
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = fs::canonicalize(parent.unwrap_or(Path::new(".")))
             .map_err(|error| format!("cannot find the folder of `{name}`: {}", reason(&error)))?;
-        Ok(Baseline { file: file.to_path_buf(), folder, known, met: Known::new() })
+        Ok(Baseline { file: file.to_path_buf(), folder, known, met: Counts::new() })
     }
 
     /// Removes the findings that are known, and remembers all.
@@ -128,7 +128,7 @@ impl Baseline {
         let (keys, of_each) = keys(source, diagnostics);
         let key = |(code, line): (Code, &str)| (path.clone(), code.text().into(), line.into());
         let keys: Vec<Key> = keys.into_iter().map(key).collect();
-        let count = |counts: &Known, key| counts.get(key).copied().unwrap_or(0);
+        let count = |counts: &Counts, key| counts.get(key).copied().unwrap_or(0);
         let known: Vec<usize> = keys.iter().map(|key| count(&self.known, key)).collect();
         let mut met: Vec<usize> = keys.iter().map(|key| count(&self.met, key)).collect();
         let mut of_each = of_each.into_iter();
@@ -168,7 +168,7 @@ impl Baseline {
         let _lock = Lock::of(&target).map_err(cannot)?;
         let (known, stamp) = match read_known(&target, Access::Regular)? {
             Some((known, stamp)) => (known, Some(stamp)),
-            None => (Known::new(), None),
+            None => (Counts::new(), None),
         };
         let kept = known.iter().filter(|((path, ..), _)| {
             // Findings of files that were not read stay, unless the file is gone.
@@ -185,7 +185,7 @@ impl Baseline {
             })
             .collect();
         let total = findings.iter().map(|finding| finding.count).fold(0, usize::saturating_add);
-        let mut text = serde_json::to_string_pretty(&Written { version: VERSION, findings })
+        let mut text = serde_json::to_string_pretty(&BaselineFile { version: VERSION, findings })
             .map_err(|error| cannot(error.into()))?;
         text.push('\n');
         match stamp {
@@ -261,6 +261,6 @@ mod tests {
         baseline.take(Some(&path), text, &mut left);
         // The first of each is known: lines that read the same are one.
         assert_eq!(left, [found[1].clone(), found[3].clone()]);
-        assert_eq!(baseline.met, Known::from([(first, 2), (second, 2)]));
+        assert_eq!(baseline.met, Counts::from([(first, 2), (second, 2)]));
     }
 }

@@ -15,14 +15,14 @@ use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
 use super::input::{self, Input, reason};
-use super::kind::{Chosen, Extension, Kind, LanguageName};
+use super::kind::{Chosen, Extension, FileKind, LanguageName};
 use super::settings::{Choices, Denied, Finder, Settings, Targets};
 use super::show;
 use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
-use crate::diagnostic::{Applicability, InvalidSelector, Selector};
+use crate::diagnostic::{Applicability, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
 
@@ -99,15 +99,15 @@ pub(super) struct Arguments {
 
     /// Report these rules only
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
-    select: Option<Vec<Selector>>,
+    select: Option<Vec<RuleSelector>>,
 
     /// Report these rules in addition to the others
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
-    extend_select: Vec<Selector>,
+    extend_select: Vec<RuleSelector>,
 
     /// Do not report these rules
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
-    ignore: Vec<Selector>,
+    ignore: Vec<RuleSelector>,
 
     /// Also report instructions that ptxas emulates with more machine instructions
     /// than needed on the target; same as --extend-select V6
@@ -220,7 +220,7 @@ impl Arguments {
     fn choices(&self) -> Result<Choices, String> {
         let mut extend = self.extend_select.clone();
         if self.costs {
-            extend.push("V6".parse().map_err(|error: InvalidSelector| error.to_string())?);
+            extend.push("V6".parse().map_err(|error: InvalidRuleSelector| error.to_string())?);
         }
         Ok(Choices {
             dialect: self.dialect.map(|dialect| match dialect {
@@ -251,7 +251,7 @@ impl Arguments {
         let known = |path: &Path| {
             let settings = finder.of(path).ok();
             let chosen = self.chosen(settings.as_ref().map(|(settings, _)| &**settings));
-            Kind::of(path, chosen).is_walked(self.language)
+            FileKind::of(path, chosen).is_walked(self.language)
         };
         input::expand(&self.inputs(), known, finder, rules, tell)
     }

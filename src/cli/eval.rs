@@ -181,7 +181,7 @@ pub(super) fn human(style: &Style, file: &FileReport<'_>) -> io::Result<Vec<u8>>
 }
 
 /// Semantics that are shown as one.
-struct Group {
+struct SemanticsGroup {
     names: Vec<&'static str>,
     program: Program,
     d: u32,
@@ -207,7 +207,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         record.write(&mut out.stream)?;
         return Ok(0);
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<SemanticsGroup> = Vec::new();
     for (semantics, program) in list.iter().zip(programs) {
         let d = program.eval(a, b, c);
         let same = groups
@@ -215,7 +215,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
             .find(|group| group.d == d && (!arguments.trace || group.program == program));
         match same {
             Some(group) => group.names.push(semantics.text()),
-            None => groups.push(Group { names: vec![semantics.text()], program, d }),
+            None => groups.push(SemanticsGroup { names: vec![semantics.text()], program, d }),
         }
     }
 
@@ -227,7 +227,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         writeln!(text, "guard @{not}{} is assumed to be true", guard.predicate)?;
     }
     let parts = show::parts(instruction, &registers);
-    for Group { names, program, d } in groups {
+    for SemanticsGroup { names, program, d } in groups {
         writeln!(text, "\n{}:", names.join(", "))?;
         if arguments.trace {
             show::trace(&mut text, &program, [a, b, c], out.style.unicode)?;

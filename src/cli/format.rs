@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::files::{DiffLook, diff, edited, replace};
 use super::input::{self, Bytes, Input, reason};
-use super::kind::{Chosen, Extension, Kind, OnlyPtx};
+use super::kind::{Chosen, Extension, FileKind, OnlyPtx};
 use super::progress::for_each;
 use super::settings::{Finder, Settings};
 use super::walk::{WalkArguments, subjects};
@@ -105,7 +105,7 @@ impl Arguments {
 }
 
 /// The outcome for one input.
-enum Outcome {
+enum FormattedFile {
     /// What is to be printed, if something is.
     Same(Option<Bytes>),
     /// What is to be printed, in pieces.
@@ -132,7 +132,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let known = |path: &Path| {
         let settings = finder.of(path).ok();
         let chosen = arguments.chosen(settings.as_ref().map(|(settings, _)| &**settings));
-        Kind::of(path, chosen) == Kind::Ptx
+        FileKind::of(path, chosen) == FileKind::Ptx
     };
     let subjects = subjects(&arguments.paths, arguments.stdin_filename.as_deref());
     let mut inputs = input::expand(&subjects, known, &finder, &rules, |message| {
@@ -146,19 +146,19 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let alone = inputs.len() == 1;
     let look = out.diff_look();
     let outcomes = for_each("formatted", &inputs, |input| {
-        treat(input, alone, arguments, &finder, look).unwrap_or_else(Outcome::Failed)
+        treat(input, alone, arguments, &finder, look).unwrap_or_else(FormattedFile::Failed)
     });
 
     let mut errors = errors();
     let (mut changed, mut same, mut wrong) = (0usize, 0usize, 0usize);
     for (input, outcome) in inputs.iter().zip(outcomes) {
         match outcome {
-            Outcome::Same(text) => {
+            FormattedFile::Same(text) => {
                 same += 1;
                 // Not through the stream, which may drop escapes.
                 plain_output().write_all(text.as_deref().unwrap_or_default())?;
             }
-            Outcome::Changed(pieces) => {
+            FormattedFile::Changed(pieces) => {
                 changed += 1;
                 for piece in &pieces {
                     if arguments.diff {
@@ -171,7 +171,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     writeln!(out.stream, "would format {}", visible_path(arguments.shown(input)))?;
                 }
             }
-            Outcome::Wrong { bytes, diagnostics } => {
+            FormattedFile::Wrong { bytes, diagnostics } => {
                 wrong += 1;
                 let (path, source) = (arguments.shown(input), &decoded(&bytes));
                 let report = FileReport { path, source, diagnostics: &diagnostics };
@@ -184,7 +184,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                     out.stream.write_all(&text)?;
                 }
             }
-            Outcome::Failed(message) => {
+            FormattedFile::Failed(message) => {
                 troubles += 1;
                 out.stream.flush()?;
                 trouble(&message);
@@ -230,7 +230,7 @@ fn treat(
     arguments: &Arguments,
     finder: &Finder,
     look: DiffLook,
-) -> Result<Outcome, String> {
+) -> Result<FormattedFile, String> {
     if !arguments.check && !arguments.diff {
         input.must_be_replaceable()?;
     }
@@ -240,7 +240,7 @@ fn treat(
         None => finder.here(),
     };
     let chosen = arguments.chosen(by_name.as_deref().ok());
-    let kind = Kind::told(arguments.language.map(Into::into), named, chosen);
+    let kind = FileKind::told(arguments.language.map(Into::into), named, chosen);
     // Read errors are reported first.
     let bytes = input.bytes()?;
     kind.must_be_ptx(&visible_path(arguments.shown(input)), &bytes)?;
@@ -267,26 +267,26 @@ fn treat(
             ));
         }
         Err(error) => {
-            return Ok(Outcome::Wrong { bytes, diagnostics: error.into_diagnostics() });
+            return Ok(FormattedFile::Wrong { bytes, diagnostics: error.into_diagnostics() });
         }
     };
     if formatted.iter().all(|piece| matches!(piece, Cow::Borrowed(_))) {
         let prints = path.is_none() && !arguments.check && !arguments.diff;
-        return Ok(Outcome::Same(prints.then_some(bytes)));
+        return Ok(FormattedFile::Same(prints.then_some(bytes)));
     }
     if arguments.diff {
         let name = arguments.shown(input);
-        return Ok(Outcome::Changed(vec![diff(name, &bytes, &formatted.concat(), look)]));
+        return Ok(FormattedFile::Changed(vec![diff(name, &bytes, &formatted.concat(), look)]));
     }
     if only_checks {
-        return Ok(Outcome::Changed(Vec::new()));
+        return Ok(FormattedFile::Changed(Vec::new()));
     }
     let (Some(path), Some(stamp)) = (path, bytes.stamp()) else {
-        return Ok(Outcome::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
+        return Ok(FormattedFile::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
     };
     replace(&path, &formatted[..], stamp)
         .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
-    Ok(Outcome::Changed(Vec::new()))
+    Ok(FormattedFile::Changed(Vec::new()))
 }
 
 /// The formatted bytes, in pieces, of which unchanged ones are borrowed; others may be

@@ -83,7 +83,7 @@ pub(super) type Chosen<'a> = [&'a [Extension]; 2];
 
 /// The kind of a text, as far as it is known without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Ptx,
     /// PTX inside another language.
     Cuda,
@@ -101,17 +101,17 @@ const CUDA: &[&str] = &[
     "ipp", "tcc", "tpp",
 ];
 
-impl Kind {
+impl FileKind {
     /// The kind of an input by an option, or by its name if it has one.
     pub(super) fn told(
         language: Option<LanguageName>,
         name: Option<&Path>,
         chosen: Chosen<'_>,
-    ) -> Kind {
+    ) -> FileKind {
         match (language, name) {
             (Some(language), _) => language.into(),
-            (None, Some(path)) => Kind::of(path, chosen),
-            (None, None) => Kind::Unnamed,
+            (None, Some(path)) => FileKind::of(path, chosen),
+            (None, None) => FileKind::Unnamed,
         }
     }
 
@@ -119,17 +119,17 @@ impl Kind {
     /// whatever was asked for, its name has to say so.
     pub(super) fn is_walked(self, language: Option<LanguageName>) -> bool {
         match self {
-            Kind::Ptx => language != Some(LanguageName::Cuda),
-            Kind::Cuda | Kind::Include => language != Some(LanguageName::Ptx),
-            Kind::Other | Kind::Unnamed => false,
+            FileKind::Ptx => language != Some(LanguageName::Cuda),
+            FileKind::Cuda | FileKind::Include => language != Some(LanguageName::Ptx),
+            FileKind::Other | FileKind::Unnamed => false,
         }
     }
 
     /// The kind of a file by its name.
-    pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> Kind {
+    pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> FileKind {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
         else {
-            return Kind::Other;
+            return FileKind::Other;
         };
         let mut chosen = chosen.iter().rev().flat_map(|some| some.iter().rev());
         let chosen = chosen.find(|extension| name.ends_with(&extension.ending));
@@ -137,10 +137,10 @@ impl Kind {
             return extension.language.into();
         }
         match name.rsplit_once('.') {
-            Some((_, "ptx")) => Kind::Ptx,
-            Some((_, "inc")) => Kind::Include,
-            Some((_, ending)) if CUDA.contains(&ending) => Kind::Cuda,
-            _ => Kind::Other,
+            Some((_, "ptx")) => FileKind::Ptx,
+            Some((_, "inc")) => FileKind::Include,
+            Some((_, ending)) if CUDA.contains(&ending) => FileKind::Cuda,
+            _ => FileKind::Other,
         }
     }
 
@@ -163,29 +163,29 @@ impl Kind {
 
     fn guess(self, text: &[u8]) -> Option<Language> {
         match self {
-            Kind::Ptx => Some(Language::Ptx),
-            Kind::Include | Kind::Other if guess::is_module(text) => Some(Language::Ptx),
-            Kind::Cuda | Kind::Include => Some(Language::Cuda),
-            Kind::Other => None,
-            Kind::Unnamed => guess::language(text),
+            FileKind::Ptx => Some(Language::Ptx),
+            FileKind::Include | FileKind::Other if guess::is_module(text) => Some(Language::Ptx),
+            FileKind::Cuda | FileKind::Include => Some(Language::Cuda),
+            FileKind::Other => None,
+            FileKind::Unnamed => guess::language(text),
         }
     }
 
     /// The message for a text whose language is not known.
     fn unread(self, name: &str) -> String {
         let why = match self {
-            Kind::Unnamed => "nothing in it looks like PTX",
+            FileKind::Unnamed => "nothing in it looks like PTX",
             _ => "its name is not that of a PTX file, and it does not start with `.version`",
         };
         format!("`{name}` is not read: {why}")
     }
 }
 
-impl From<LanguageName> for Kind {
-    fn from(name: LanguageName) -> Kind {
+impl From<LanguageName> for FileKind {
+    fn from(name: LanguageName) -> FileKind {
         match name {
-            LanguageName::Ptx => Kind::Ptx,
-            LanguageName::Cuda => Kind::Cuda,
+            LanguageName::Ptx => FileKind::Ptx,
+            LanguageName::Cuda => FileKind::Cuda,
         }
     }
 }

@@ -14,7 +14,7 @@ use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::files::{self, Contents};
 use super::input::{Bytes, Input, reason};
-use super::kind::{Kind, OnlyPtx};
+use super::kind::{FileKind, OnlyPtx};
 use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
 use crate::analysis::parse_with;
 use crate::ir::Program;
@@ -297,7 +297,7 @@ fn put_in_place(path: &Path, contents: &impl Contents, before: &Bytes) -> Result
 /// # Errors
 /// A sentence that says why it is none.
 fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> {
-    let kind = Kind::told(language.map(Into::into), input.path(), [&[], &[]]);
+    let kind = FileKind::told(language.map(Into::into), input.path(), [&[], &[]]);
     let bytes = input.bytes()?;
     kind.must_be_ptx(&input.name(), &bytes)?;
     Ok(bytes)

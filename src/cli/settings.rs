@@ -15,7 +15,7 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Diagnostic, Selector, Severity};
+use crate::diagnostic::{Diagnostic, RuleSelector, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::print::{FormatOptions, LineEnding};
@@ -30,13 +30,13 @@ pub(super) const FILE: &str = "vptx.toml";
 #[serde(default, deny_unknown_fields)]
 struct Written {
     extension: BTreeMap<String, String>,
-    format: Format,
-    check: Check,
+    format: FormatSection,
+    check: CheckSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct Format {
+struct FormatSection {
     indent_width: Option<usize>,
     line_width: Option<usize>,
     line_ending: Ending,
@@ -62,7 +62,7 @@ enum Selectors {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct Check {
+struct CheckSection {
     #[serde(deserialize_with = "word")]
     dialect: Option<Dialect>,
     #[serde(deserialize_with = "targets")]
@@ -70,11 +70,11 @@ struct Check {
     #[serde(deserialize_with = "word")]
     ptx_version: Option<PtxVersion>,
     #[serde(deserialize_with = "words")]
-    select: Option<Vec<Selector>>,
+    select: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
-    extend_select: Option<Vec<Selector>>,
+    extend_select: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
-    ignore: Option<Vec<Selector>>,
+    ignore: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
     deny: Option<Vec<Denied>>,
     exclude: Vec<String>,
@@ -93,11 +93,11 @@ struct PerPath {
     #[serde(deserialize_with = "word")]
     ptx_version: Option<PtxVersion>,
     #[serde(deserialize_with = "words")]
-    select: Option<Vec<Selector>>,
+    select: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
-    extend_select: Option<Vec<Selector>>,
+    extend_select: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
-    ignore: Option<Vec<Selector>>,
+    ignore: Option<Vec<RuleSelector>>,
     #[serde(deserialize_with = "words")]
     deny: Option<Vec<Denied>>,
 }
@@ -124,7 +124,7 @@ fn words<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Denied {
     Warnings,
-    Rules(Selector),
+    Rules(RuleSelector),
 }
 
 impl Denied {
@@ -203,9 +203,9 @@ pub(super) struct Choices {
     pub(super) dialect: Option<Dialect>,
     pub(super) target: Option<Targets>,
     pub(super) ptx_version: Option<PtxVersion>,
-    pub(super) select: Option<Vec<Selector>>,
-    pub(super) extend: Vec<Selector>,
-    pub(super) ignore: Vec<Selector>,
+    pub(super) select: Option<Vec<RuleSelector>>,
+    pub(super) extend: Vec<RuleSelector>,
+    pub(super) ignore: Vec<RuleSelector>,
     pub(super) deny: Option<Vec<Denied>>,
 }
 
@@ -241,7 +241,7 @@ pub(super) struct Settings {
     /// The folder of the file, from which patterns start.
     pub(super) folder: Option<PathBuf>,
     check: Choices,
-    pub(super) per_path: Vec<Part>,
+    pub(super) per_path: Vec<PathSettings>,
     exclude: Gitignore,
     /// Its patterns as written.
     pub(super) exclude_lines: Vec<String>,
@@ -249,7 +249,7 @@ pub(super) struct Settings {
 
 /// The settings for some files.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct PathSettings {
     paths: Gitignore,
     /// Its patterns as written.
     pub(super) lines: Vec<String>,
@@ -318,7 +318,7 @@ pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
 }
 
 /// Settings, or a sentence that says what is wrong with them.
-pub(super) type Found = Result<Arc<Settings>, String>;
+pub(super) type SettingsResult = Result<Arc<Settings>, String>;
 
 /// Finds the settings that hold for files, each `vptx.toml` read once.
 #[derive(Debug, Default)]
@@ -328,7 +328,7 @@ pub(super) struct Finder {
     /// The files that were read.
     files: Mutex<Vec<PathBuf>>,
     /// By folder as named: the folder itself, and its settings.
-    known: Mutex<Map<PathBuf, (PathBuf, Found)>>,
+    known: Mutex<Map<PathBuf, (PathBuf, SettingsResult)>>,
 }
 
 impl Finder {
@@ -366,17 +366,17 @@ impl Finder {
     }
 
     /// The folder of a file, and its settings.
-    fn folder_of(&self, path: &Path) -> (PathBuf, Found) {
+    fn folder_of(&self, path: &Path) -> (PathBuf, SettingsResult) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         self.folder(folder.unwrap_or(Path::new(".")))
     }
 
     /// The settings for the folder in which the program was started.
-    pub(super) fn here(&self) -> Found {
+    pub(super) fn here(&self) -> SettingsResult {
         self.folder(Path::new(".")).1
     }
 
-    fn folder(&self, named: &Path) -> (PathBuf, Found) {
+    fn folder(&self, named: &Path) -> (PathBuf, SettingsResult) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(named) {
             return found.clone();
@@ -400,7 +400,7 @@ impl Finder {
 }
 
 /// The settings in a file.
-fn read(file: &Path, access: Access) -> Found {
+fn read(file: &Path, access: Access) -> SettingsResult {
     let name = visible_path(file);
     let (text, _) = read_text(file, access)
         .map_err(|error: io::Error| format!("cannot read `{name}`: {}", reason(&error)))?;
@@ -438,7 +438,7 @@ fn read(file: &Path, access: Access) -> Found {
             deny: part.deny,
         };
         let paths = patterns("per-path.paths", &part.paths)?;
-        per_path.push(Part { paths, lines: part.paths, choices });
+        per_path.push(PathSettings { paths, lines: part.paths, choices });
     }
     let extensions = extension.iter().map(|(ending, language)| {
         let language = language.parse();
@@ -465,7 +465,7 @@ fn read(file: &Path, access: Access) -> Found {
     }))
 }
 
-fn format_options(format: &Format) -> Result<FormatOptions, String> {
+fn format_options(format: &FormatSection) -> Result<FormatOptions, String> {
     let within = |key: &str, value: Option<usize>, default: usize, min: usize, max: usize| {
         let value = value.unwrap_or(default);
         if (min..=max).contains(&value) {

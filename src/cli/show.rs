@@ -171,7 +171,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Selector;
+    use crate::diagnostic::RuleSelector;
 
     #[test]
     fn words_select_the_same_rules() {
@@ -184,7 +184,7 @@ mod tests {
         let sets = [RuleSet::NONE, RuleSet::DEFAULT, RuleSet::ERRORS, RuleSet::ALL];
         for set in sets.into_iter().chain(singles) {
             let words = selectors(set);
-            let read: Vec<Selector> = words.iter().map(|word| word.parse().unwrap()).collect();
+            let read: Vec<RuleSelector> = words.iter().map(|word| word.parse().unwrap()).collect();
             assert_eq!(RuleSet::DEFAULT.choose(Some(&read), &[], &[]), set, "{words:?}");
         }
         assert!(selectors(RuleSet::DEFAULT).contains(&"V1"));

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::source::Span;
 
 pub use code::Code;
-pub use rule_set::{InvalidSelector, RuleSet, Selector};
+pub use rule_set::{InvalidRuleSelector, RuleSelector, RuleSet};
 pub use table::table;
 
 /// How bad a finding is.

@@ -70,13 +70,13 @@ impl RuleSet {
     #[must_use]
     pub fn choose(
         self,
-        select: Option<&[Selector]>,
-        extend: &[Selector],
-        ignore: &[Selector],
+        select: Option<&[RuleSelector]>,
+        extend: &[RuleSelector],
+        ignore: &[RuleSelector],
     ) -> RuleSet {
         let mut set = RuleSet::NONE;
         for &code in Code::ALL {
-            let length = |selectors: &[Selector]| {
+            let length = |selectors: &[RuleSelector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
             };
             // What holds already is less than any word of it.
@@ -110,9 +110,9 @@ impl fmt::Debug for RuleSet {
 
 /// A code, the start of some codes, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector(String);
+pub struct RuleSelector(String);
 
-impl Selector {
+impl RuleSelector {
     /// Whether it names every rule.
     pub(crate) fn is_all(&self) -> bool {
         self.0.is_empty()
@@ -124,7 +124,7 @@ impl Selector {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for RuleSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_empty() { "ALL" } else { &self.0 })
     }
@@ -133,7 +133,7 @@ impl fmt::Display for Selector {
 /// A text that selects no rule.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum InvalidSelector {
+pub enum InvalidRuleSelector {
     /// Nothing is written.
     #[error("a rule is missing")]
     Empty,
@@ -153,32 +153,32 @@ pub enum InvalidSelector {
     Unknown(String),
 }
 
-impl FromStr for Selector {
-    type Err = InvalidSelector;
+impl FromStr for RuleSelector {
+    type Err = InvalidRuleSelector;
 
     /// # Errors
     /// When the text selects no rule.
-    fn from_str(text: &str) -> Result<Selector, InvalidSelector> {
+    fn from_str(text: &str) -> Result<RuleSelector, InvalidRuleSelector> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(InvalidSelector::Empty);
+            return Err(InvalidRuleSelector::Empty);
         }
         let upper = text.to_ascii_uppercase();
         if upper == "ALL" {
-            return Ok(Selector(String::new()));
+            return Ok(RuleSelector(String::new()));
         }
         if let Some(code) = Code::find(text) {
-            return Ok(Selector(code.text().into()));
+            return Ok(RuleSelector(code.text().into()));
         }
-        let selector = Selector(upper);
+        let selector = RuleSelector(upper);
         if Code::ALL.iter().any(|code| selector.matches(*code)) {
             return Ok(selector);
         }
         let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
         let text = text.to_string();
         Err(match crate::source::nearest(&text, names) {
-            Some(meant) => InvalidSelector::Misspelled { text, meant },
-            None => InvalidSelector::Unknown(text),
+            Some(meant) => InvalidRuleSelector::Misspelled { text, meant },
+            None => InvalidRuleSelector::Unknown(text),
         })
     }
 }
@@ -187,7 +187,7 @@ impl FromStr for Selector {
 mod tests {
     use super::*;
 
-    fn selectors(text: &str) -> Vec<Selector> {
+    fn selectors(text: &str) -> Vec<RuleSelector> {
         text.split_whitespace().map(|one| one.parse().expect("a selector")).collect()
     }
 
@@ -217,14 +217,14 @@ mod tests {
     fn words_that_select_nothing_are_refused() {
         assert!(
             "V50l"
-                .parse::<Selector>()
+                .parse::<RuleSelector>()
                 .is_err_and(|error| error.to_string().contains("did you mean"))
         );
-        assert!("V9".parse::<Selector>().is_err());
-        assert!("".parse::<Selector>().is_err());
+        assert!("V9".parse::<RuleSelector>().is_err());
+        assert!("".parse::<RuleSelector>().is_err());
         assert!(
             "result-difers"
-                .parse::<Selector>()
+                .parse::<RuleSelector>()
                 .is_err_and(|it| it.to_string().contains("result-differs"))
         );
     }

@@ -23,11 +23,11 @@ mod scan;
 mod template;
 
 pub(crate) use scan::comments;
-use scan::{Literal, Operand, Scanner, Statement};
+use scan::{AsmStatement, Literal, ScannedOperand, Scanner};
 #[cfg(feature = "cli")]
 pub(crate) use scan::{Piece, pieces};
 pub use scan::{SkipReason, Skipped};
-use template::{Expanded, Map, Mode, Names, Spelling, Unknown, decode, expand};
+use template::{Expanded, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand};
 
 use crate::source::Span;
 
@@ -49,8 +49,9 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
     }
     let mut scanner = Scanner::new(source);
     while let Some(statement) = scanner.next() {
-        let constraint =
-            |it: &Operand<'_>| decode(source, &statement.constraints[it.constraint.clone()]).text;
+        let constraint = |it: &ScannedOperand<'_>| {
+            decode(source, &statement.constraints[it.constraint.clone()]).text
+        };
         if statement.operands.iter().any(|it| pastes(&constraint(it))) {
             scanner.skipped.push(Skipped { span: statement.span, reason: SkipReason::Pasted });
         }
@@ -109,12 +110,12 @@ pub struct Asm<'s> {
     pub extended: bool,
     /// Outputs, then inputs, in the order in which they are numbered.
     pub operands: Vec<AsmOperand<'s>>,
-    map: Map,
+    map: SourceMap,
     literals: Vec<Literal>,
     /// Whether it belongs to a line of the preprocessor.
     in_directive: bool,
     spelling: Spelling,
-    names: Names<'s>,
+    names: OperandNames<'s>,
     unknown: Vec<Unknown>,
     unknown_at: Vec<(usize, Span)>,
 }
@@ -149,7 +150,7 @@ fn mode(extended: bool, has_operands: bool) -> Mode {
 }
 
 impl<'s> Asm<'s> {
-    fn new(source: &str, statement: Statement<'s>) -> Option<Asm<'s>> {
+    fn new(source: &str, statement: AsmStatement<'s>) -> Option<Asm<'s>> {
         let mut operands = Vec::with_capacity(statement.operands.len());
         for operand in &statement.operands {
             let literals = &statement.constraints[operand.constraint.clone()];

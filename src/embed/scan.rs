@@ -22,7 +22,7 @@ pub(super) struct Literal {
 
 /// An operand as it is written.
 #[derive(Debug)]
-pub(super) struct Operand<'s> {
+pub(super) struct ScannedOperand<'s> {
     pub(super) name: Option<&'s str>,
     /// Which of the statement's constraints are its own; at least one.
     pub(super) constraint: Range<usize>,
@@ -31,10 +31,10 @@ pub(super) struct Operand<'s> {
 
 /// An `asm` statement as it is written.
 #[derive(Debug)]
-pub(super) struct Statement<'s> {
+pub(super) struct AsmStatement<'s> {
     pub(super) span: Span,
     pub(super) template: Vec<Literal>,
-    pub(super) operands: Vec<Operand<'s>>,
+    pub(super) operands: Vec<ScannedOperand<'s>>,
     /// The literals of all constraints.
     pub(super) constraints: Vec<Literal>,
     /// Whether a `:` follows the template.
@@ -493,7 +493,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// The operands up to the next `:` or `)`.
-    fn operands(&mut self, output: bool, statement: &mut Statement<'s>) -> Option<()> {
+    fn operands(&mut self, output: bool, statement: &mut AsmStatement<'s>) -> Option<()> {
         self.trivia(true);
         if matches!(self.peek(), Some(b':' | b')')) {
             return Some(());
@@ -516,7 +516,7 @@ impl<'s> Cursor<'s> {
                 return None;
             }
             self.close()?;
-            statement.operands.push(Operand { name, constraint, output });
+            statement.operands.push(ScannedOperand { name, constraint, output });
             self.trivia(true);
             if !self.eat(b',') {
                 return matches!(self.peek(), Some(b':' | b')')).then_some(());
@@ -597,7 +597,7 @@ impl<'s> Scanner<'s> {
 
     /// The statement whose keyword starts here and ends at the cursor, which goes
     /// after it; or to where to go on if it is not one, or cannot be read.
-    fn statement(&mut self, start: usize) -> Option<Statement<'s>> {
+    fn statement(&mut self, start: usize) -> Option<AsmStatement<'s>> {
         let open = self.cursor.opened()?;
         let mut cursor = open;
         let statement = self.inside(start, &mut cursor);
@@ -610,8 +610,8 @@ impl<'s> Scanner<'s> {
     }
 
     /// The statement from after its `(` on.
-    fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<Statement<'s>> {
-        let mut statement = Statement {
+    fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<AsmStatement<'s>> {
+        let mut statement = AsmStatement {
             span: Span::at(start as u32),
             template: Vec::new(),
             operands: Vec::new(),
@@ -641,9 +641,9 @@ impl<'s> Scanner<'s> {
 }
 
 impl<'s> Iterator for Scanner<'s> {
-    type Item = Statement<'s>;
+    type Item = AsmStatement<'s>;
 
-    fn next(&mut self) -> Option<Statement<'s>> {
+    fn next(&mut self) -> Option<AsmStatement<'s>> {
         loop {
             match self.cursor.seek(&CODE)? {
                 Stop::Asm(start) => {

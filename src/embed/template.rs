@@ -22,7 +22,7 @@ use crate::syntax::lexer::word_end;
 
 /// Some bytes of a text and their source.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct Stretch {
     /// Where they start in the text.
     at: u32,
     source: Span,
@@ -32,12 +32,12 @@ struct Run {
 
 /// Where the bytes of a text come from.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Map {
-    runs: Vec<Run>,
+pub(super) struct SourceMap {
+    runs: Vec<Stretch>,
     len: u32,
 }
 
-impl Map {
+impl SourceMap {
     /// Adds bytes that are those of the source.
     fn copy(&mut self, source: Span) {
         if source.is_empty() {
@@ -47,7 +47,7 @@ impl Map {
             Some(run) if run.verbatim && run.source.end == source.start => {
                 run.source.end = source.end;
             }
-            _ => self.runs.push(Run { at: self.len, source, verbatim: true }),
+            _ => self.runs.push(Stretch { at: self.len, source, verbatim: true }),
         }
         self.len += source.len();
     }
@@ -55,7 +55,7 @@ impl Map {
     /// Adds bytes that stand for what is in the source.
     fn replace(&mut self, len: u32, source: Span) {
         if len > 0 {
-            self.runs.push(Run { at: self.len, source, verbatim: false });
+            self.runs.push(Stretch { at: self.len, source, verbatim: false });
             self.len += len;
         }
     }
@@ -93,7 +93,7 @@ impl Map {
 
     /// Adds what a span of another text comes from; `from` is a run at or before
     /// it, and is moved on.
-    fn extend(&mut self, of: &Map, from: &mut usize, span: Span) {
+    fn extend(&mut self, of: &SourceMap, from: &mut usize, span: Span) {
         let mut at = span.start;
         while at < span.end {
             let next = |index: usize| of.runs.get(index + 1).map_or(of.len, |run| run.at);
@@ -117,12 +117,12 @@ impl Map {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mapped {
     pub(super) text: String,
-    pub(super) map: Map,
+    pub(super) map: SourceMap,
 }
 
 /// The joined text of string literals.
 pub(super) fn decode(source: &str, literals: &[Literal]) -> Mapped {
-    let mut map = Map::default();
+    let mut map = SourceMap::default();
     let mut bytes = Vec::new();
     for literal in literals {
         if literal.raw {
@@ -136,7 +136,7 @@ pub(super) fn decode(source: &str, literals: &[Literal]) -> Mapped {
 }
 
 /// Decodes the body of an ordinary literal.
-fn unescape(source: &[u8], body: Span, out: &mut Vec<u8>, map: &mut Map) {
+fn unescape(source: &[u8], body: Span, out: &mut Vec<u8>, map: &mut SourceMap) {
     let body = body.range();
     let bytes = &source[..body.end];
     let mut at = body.start;
@@ -226,7 +226,7 @@ pub(super) enum Mode {
 
 /// The replacement of a `%` and the characters that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ReplacementKind {
     /// A `%`, which is written once or twice.
     Percent { twice: bool },
     /// The placeholder of this number.
@@ -239,23 +239,23 @@ enum Kind {
 
 /// A place of the template that is not taken as it stands.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Replacement {
     span: Span,
-    kind: Kind,
+    kind: ReplacementKind,
 }
 
 /// The meaning of references: operands first, then references without one.
 #[derive(Clone, Debug)]
-pub(super) struct Names<'a> {
+pub(super) struct OperandNames<'a> {
     by_name: HashMap<&'a str, usize>,
     operands: usize,
     /// How references without an operand are spelled.
     unknown: HashMap<String, usize>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> OperandNames<'a> {
     /// Operands have a name or not. Of two of the same name, the first counts.
-    fn new(operands: impl Iterator<Item = Option<&'a str>>) -> Names<'a> {
+    fn new(operands: impl Iterator<Item = Option<&'a str>>) -> OperandNames<'a> {
         let mut by_name = HashMap::new();
         let mut count = 0;
         for name in operands {
@@ -264,7 +264,7 @@ impl<'a> Names<'a> {
             }
             count += 1;
         }
-        Names { by_name, operands: count, unknown: HashMap::new() }
+        OperandNames { by_name, operands: count, unknown: HashMap::new() }
     }
 
     /// Makes a reference known that has no operand.
@@ -301,7 +301,7 @@ fn name_of(spelling: &str) -> Option<&str> {
 }
 
 /// Finds what is to be replaced in a template.
-fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Part> {
+fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
     let bytes = template.as_bytes();
     let mut parts = Vec::new();
     let mut at = 0;
@@ -313,19 +313,21 @@ fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Ve
         let digits = digits_end(bytes, start + 1);
         let word = word_end(bytes, start + 2);
         let (kind, end) = match bytes.get(start + 1) {
-            Some(b'%') => (Kind::Percent { twice: true }, start + 2),
-            Some(b'=') => (Kind::Unique, start + 2),
-            _ if digits > start + 1 => (Kind::Reference(index(&template[start..digits])), digits),
+            Some(b'%') => (ReplacementKind::Percent { twice: true }, start + 2),
+            Some(b'=') => (ReplacementKind::Unique, start + 2),
+            _ if digits > start + 1 => {
+                (ReplacementKind::Reference(index(&template[start..digits])), digits)
+            }
             Some(b'[') if word > start + 2 && bytes.get(word) == Some(&b']') => {
-                (Kind::Reference(index(&template[start..=word])), word + 1)
+                (ReplacementKind::Reference(index(&template[start..=word])), word + 1)
             }
             Some(&byte) if mode == Mode::Full && !byte.is_ascii_alphabetic() && byte != b'[' => {
                 let dropped = template[start + 1..].chars().next().map_or(0, char::len_utf8);
-                (Kind::Nothing, start + 1 + dropped)
+                (ReplacementKind::Nothing, start + 1 + dropped)
             }
-            _ => (Kind::Percent { twice: false }, start + 1),
+            _ => (ReplacementKind::Percent { twice: false }, start + 1),
         };
-        parts.push(Part { span: Span::new(start as u32, end as u32), kind });
+        parts.push(Replacement { span: Span::new(start as u32, end as u32), kind });
         at = end;
     }
     parts
@@ -340,7 +342,7 @@ fn digits_end(bytes: &[u8], at: usize) -> usize {
 /// in the text. None if a placeholder is missing.
 fn fill<'a>(
     template: &Mapped,
-    parts: &[Part],
+    parts: &[Replacement],
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<(Mapped, Vec<u32>)> {
     let mut filled = Mapped::default();
@@ -359,15 +361,15 @@ fn fill<'a>(
         let start = filled.map.len;
         starts.push(start);
         match kind {
-            Kind::Percent { twice: false } => {
+            ReplacementKind::Percent { twice: false } => {
                 filled.map.extend(&template.map, &mut run, span);
                 filled.text.push('%');
                 continue;
             }
-            Kind::Percent { twice: true } => filled.text.push('%'),
-            Kind::Reference(index) => filled.text.push_str(placeholder(index)?),
-            Kind::Unique => filled.text.push('0'),
-            Kind::Nothing => {}
+            ReplacementKind::Percent { twice: true } => filled.text.push('%'),
+            ReplacementKind::Reference(index) => filled.text.push_str(placeholder(index)?),
+            ReplacementKind::Unique => filled.text.push('0'),
+            ReplacementKind::Nothing => {}
         }
         filled.map.replace(filled.text.len() as u32 - start, template.map.source(span));
     }
@@ -425,7 +427,7 @@ pub(super) struct Unknown {
 
 /// A template that was read.
 pub(super) struct Expanded<'a> {
-    pub(super) names: Names<'a>,
+    pub(super) names: OperandNames<'a>,
     pub(super) mapped: Mapped,
     /// One for each operand.
     pub(super) placeholders: Vec<String>,
@@ -444,7 +446,7 @@ pub(super) fn expand<'a>(
     let positional = || (0..operands.len()).map(|n| format!("%{n}"));
     if operands.is_empty() && !template.text.contains('%') {
         return Expanded {
-            names: Names::new(std::iter::empty()),
+            names: OperandNames::new(std::iter::empty()),
             mapped: template,
             placeholders: Vec::new(),
             unknown: Vec::new(),
@@ -452,14 +454,14 @@ pub(super) fn expand<'a>(
             spelling: Spelling::default(),
         };
     }
-    let mut names = Names::new(operands.iter().copied());
+    let mut names = OperandNames::new(operands.iter().copied());
     let parts = parts(&template.text, mode, |spelling| names.index(spelling));
 
     // How each reference is written: by its name if it is anywhere.
     let mut spellings: Vec<String> = positional().collect();
     spellings.resize(operands.len() + names.unknown.len(), String::new());
     for part in &parts {
-        if let Kind::Reference(index) = part.kind {
+        if let ReplacementKind::Reference(index) = part.kind {
             let spelling = part.span.text(&template.text);
             if index >= operands.len() || name_of(spelling).is_some() {
                 spelling.clone_into(&mut spellings[index]);
@@ -483,17 +485,17 @@ pub(super) fn expand<'a>(
     }
 
     let mut unknown_at = Vec::new();
-    let twice =
-        mode == Mode::Full || parts.iter().any(|part| part.kind == Kind::Percent { twice: true });
+    let twice = mode == Mode::Full
+        || parts.iter().any(|part| part.kind == ReplacementKind::Percent { twice: true });
     let mut words = HashMap::new();
     for (part, &start) in parts.iter().zip(&starts) {
         let end = word_end(mapped.text.as_bytes(), start as usize + 1);
         match part.kind {
-            Kind::Percent { twice: false } => {
+            ReplacementKind::Percent { twice: false } => {
                 let word = &mapped.text[start as usize..end];
                 words.insert(word.to_owned(), word.to_owned());
             }
-            Kind::Reference(index) => {
+            ReplacementKind::Reference(index) => {
                 let span = Span::new(start, start + placeholders[index].len() as u32);
                 if index >= operands.len() {
                     unknown_at.push((index - operands.len(), span));
@@ -529,10 +531,10 @@ pub(super) fn expand<'a>(
 }
 
 /// Words of the text that start with a `%` of its own.
-fn taken<'t>(text: &'t str, parts: &[Part], starts: &[u32]) -> HashSet<&'t str> {
+fn taken<'t>(text: &'t str, parts: &[Replacement], starts: &[u32]) -> HashSet<&'t str> {
     let percents = parts.iter().zip(starts).filter_map(|(part, &start)| {
         let end = word_end(text.as_bytes(), start as usize + 1);
-        matches!(part.kind, Kind::Percent { .. }).then(|| &text[start as usize..end])
+        matches!(part.kind, ReplacementKind::Percent { .. }).then(|| &text[start as usize..end])
     });
     percents.collect()
 }
@@ -560,7 +562,7 @@ fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
 pub(super) fn refill<'a>(
     template: &Mapped,
     mode: Mode,
-    names: &Names<'_>,
+    names: &OperandNames<'_>,
     placeholder: impl Fn(usize) -> Option<&'a str>,
 ) -> Option<String> {
     let nothing = usize::MAX;

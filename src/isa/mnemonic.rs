@@ -1,6 +1,7 @@
 use std::fmt;
+use std::str::FromStr;
 
-use super::LaneWidth;
+use super::{InvalidName, LaneWidth};
 
 /// The instruction families, one per subsection of the manual's chapter 9.7.18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +54,7 @@ macro_rules! mnemonics {
             }
 
             /// The mnemonic spelled exactly so, if there is one.
-            pub fn from_text(text: &str) -> Option<Mnemonic> {
+            pub(crate) fn from_text(text: &str) -> Option<Mnemonic> {
                 match text { $($text => Some(Mnemonic::$variant),)* _ => None }
             }
 
@@ -65,6 +66,17 @@ macro_rules! mnemonics {
             }
         }
     };
+}
+
+impl FromStr for Mnemonic {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not the mnemonic of a video instruction, spelled as PTX spells it.
+    fn from_str(text: &str) -> Result<Mnemonic, InvalidName> {
+        Mnemonic::from_text(text)
+            .ok_or_else(|| InvalidName::new(text, "the mnemonic of a video instruction"))
+    }
 }
 
 mnemonics! {

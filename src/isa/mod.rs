@@ -7,6 +7,7 @@
 mod form;
 mod mnemonic;
 mod modifier;
+mod name;
 mod registers;
 mod selector;
 mod version;
@@ -14,6 +15,7 @@ mod version;
 pub use form::{Destination, Form, Negation, Requirement, Slot, Sources};
 pub use mnemonic::{Family, Mnemonic};
 pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type};
-pub use registers::{RegisterType, WordRegisters, is_special_register};
+pub use name::InvalidName;
+pub use registers::{RegisterType, WordRegisters, WordType, is_special_register};
 pub use selector::{LaneWidth, Lanes, Mask, Part, Selector};
 pub use version::{InvalidTarget, InvalidVersion, PtxVersion, Target};

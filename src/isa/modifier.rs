@@ -1,4 +1,7 @@
 use std::fmt;
+use std::str::FromStr;
+
+use super::InvalidName;
 
 macro_rules! modifiers {
     ($($variant:ident $text:literal $role:ident,)*) => {
@@ -19,7 +22,7 @@ macro_rules! modifiers {
             }
 
             /// The modifier spelled exactly so (dot included), if there is one.
-            pub fn from_text(text: &str) -> Option<Modifier> {
+            pub(crate) fn from_text(text: &str) -> Option<Modifier> {
                 match text { $($text => Some(Modifier::$variant),)* _ => None }
             }
 
@@ -30,6 +33,17 @@ macro_rules! modifiers {
             }
         }
     };
+}
+
+impl FromStr for Modifier {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not a modifier of a video instruction, spelled as PTX spells it.
+    fn from_str(text: &str) -> Result<Modifier, InvalidName> {
+        Modifier::from_text(text)
+            .ok_or_else(|| InvalidName::new(text, "a modifier of a video instruction"))
+    }
 }
 
 modifiers! {

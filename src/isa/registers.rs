@@ -1,24 +1,62 @@
 use std::fmt;
 
+/// The declared type of a register that a 32-bit operand can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum WordType {
+    /// `.b32`
+    B32,
+    /// `.u32`
+    U32,
+    /// `.s32`
+    S32,
+    /// `.f16x2`, which ptxas treats as untyped bits here.
+    F16x2,
+}
+
+impl WordType {
+    const ALL: [WordType; 4] = [WordType::B32, WordType::U32, WordType::S32, WordType::F16x2];
+
+    /// The spelling in PTX, with its dot.
+    pub const fn text(self) -> &'static str {
+        match self {
+            WordType::B32 => ".b32",
+            WordType::U32 => ".u32",
+            WordType::S32 => ".s32",
+            WordType::F16x2 => ".f16x2",
+        }
+    }
+
+    /// The type that is spelled so, if it is one of these.
+    pub(crate) fn from_text(text: &str) -> Option<WordType> {
+        WordType::ALL.into_iter().find(|it| it.text() == text)
+    }
+}
+
+impl fmt::Display for WordType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
 /// The type of a declared register, as far as video instructions care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterType {
-    /// A class a 32-bit operand may have: `.b32`, `.u32`, `.s32`, and
-    /// `.f16x2`, which ptxas treats as untyped bits.
-    Word,
+    /// A type that a 32-bit operand may have.
+    Word(WordType),
     /// `.pred`.
     Predicate,
-    /// Any other class, or a vector register.
+    /// Any other type, or a vector register.
     Other,
 }
 
 impl RegisterType {
     /// The class of registers declared with this type (dot included).
-    pub fn from_text(text: &str) -> RegisterType {
-        match text {
-            ".b32" | ".u32" | ".s32" | ".f16x2" => RegisterType::Word,
-            ".pred" => RegisterType::Predicate,
-            _ => RegisterType::Other,
+    pub fn of(declared: &str) -> RegisterType {
+        match (WordType::from_text(declared), declared) {
+            (Some(word), _) => RegisterType::Word(word),
+            (None, ".pred") => RegisterType::Predicate,
+            (None, _) => RegisterType::Other,
         }
     }
 }
@@ -36,13 +74,12 @@ pub enum WordRegisters {
     Packed,
 }
 
-impl WordRegisters {
-    /// Of a register declared with this type (dot included).
-    pub fn from_text(text: &str) -> WordRegisters {
-        match text {
-            ".u32" | ".s32" => WordRegisters::Integer,
-            ".f16x2" => WordRegisters::Packed,
-            _ => WordRegisters::Untyped,
+impl From<WordType> for WordRegisters {
+    fn from(ty: WordType) -> WordRegisters {
+        match ty {
+            WordType::B32 => WordRegisters::Untyped,
+            WordType::U32 | WordType::S32 => WordRegisters::Integer,
+            WordType::F16x2 => WordRegisters::Packed,
         }
     }
 }
@@ -50,7 +87,7 @@ impl WordRegisters {
 impl fmt::Display for RegisterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            RegisterType::Word => "a 32-bit register",
+            RegisterType::Word(_) => "a 32-bit register",
             RegisterType::Predicate => "a predicate",
             RegisterType::Other => "another class of register",
         })

@@ -1,4 +1,7 @@
 use std::fmt;
+use std::str::FromStr;
+
+use super::InvalidName;
 
 /// A byte or half-word of a 32-bit register (scalar selector, 9.7.18.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +37,7 @@ impl Part {
     }
 
     /// The part spelled exactly so, if there is one.
-    pub fn from_text(text: &str) -> Option<Part> {
+    pub(crate) fn from_text(text: &str) -> Option<Part> {
         Part::ALL.into_iter().find(|part| part.text() == text)
     }
 
@@ -152,7 +155,7 @@ impl Selector {
     }
 
     /// The selector spelled so (with its dot), if it is one of this width.
-    pub fn from_text(width: LaneWidth, text: &str) -> Option<Selector> {
+    pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Selector> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         if digits.len() != width.lanes() {
             return None;
@@ -204,7 +207,7 @@ impl Mask {
     }
 
     /// The mask spelled so: digits strictly descending.
-    pub fn from_text(width: LaneWidth, text: &str) -> Option<Mask> {
+    pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Mask> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         let mut bits = 0u8;
         for digit in digits {
@@ -300,6 +303,42 @@ impl Lanes {
     /// it.
     pub fn written(self) -> impl Iterator<Item = (usize, u8, u8)> {
         self.mask.lanes().map(move |at| (at, self.a.lanes[at], self.b.lanes[at]))
+    }
+}
+
+impl FromStr for Part {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not a byte or half of a register, spelled as PTX spells it.
+    fn from_str(text: &str) -> Result<Part, InvalidName> {
+        Part::from_text(text).ok_or_else(|| InvalidName::new(text, "a byte or half of a register"))
+    }
+}
+
+impl FromStr for Selector {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not a selector of lanes, spelled as PTX spells it.
+    fn from_str(text: &str) -> Result<Selector, InvalidName> {
+        [LaneWidth::Halves, LaneWidth::Bytes]
+            .into_iter()
+            .find_map(|width| Selector::from_text(width, text))
+            .ok_or_else(|| InvalidName::new(text, "a selector of lanes"))
+    }
+}
+
+impl FromStr for Mask {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not a mask of lanes, spelled as PTX spells it.
+    fn from_str(text: &str) -> Result<Mask, InvalidName> {
+        [LaneWidth::Halves, LaneWidth::Bytes]
+            .into_iter()
+            .find_map(|width| Mask::from_text(width, text))
+            .ok_or_else(|| InvalidName::new(text, "a mask of lanes"))
     }
 }
 

@@ -23,7 +23,11 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let costs = targets.iter().filter_map(|&target| {
         let written = cost_of(instruction, &sequence, target, Semantics::Ptxas13);
         let ptxas = instruction.cost(target)?.ptxas;
-        Some(Group { targets: vec![target], ptxas, written: written.map(|cost| cost.rewritten) })
+        Some(TargetGroup {
+            targets: vec![target],
+            ptxas,
+            written: written.map(|cost| cost.rewritten),
+        })
     });
     let groups = grouped(costs);
     let label = match groups.as_slice() {
@@ -45,7 +49,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
 }
 
 /// Targets on which an instruction and its equivalent cost the same.
-struct Group {
+struct TargetGroup {
     targets: Vec<Target>,
     ptxas: u32,
     /// `None` where that was not measured: the module's version lacks what is best, or
@@ -53,7 +57,7 @@ struct Group {
     written: Option<u32>,
 }
 
-impl Group {
+impl TargetGroup {
     fn text(&self, most: &str) -> String {
         let targets: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
         let (ptxas, targets) = (self.ptxas, targets.join(", "));
@@ -66,10 +70,11 @@ impl Group {
 }
 
 /// The targets with the same costs as one.
-fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGroup> {
+    let mut groups: Vec<TargetGroup> = Vec::new();
     for one in each {
-        let same = |group: &&mut Group| (group.ptxas, group.written) == (one.ptxas, one.written);
+        let same =
+            |group: &&mut TargetGroup| (group.ptxas, group.written) == (one.ptxas, one.written);
         match groups.iter_mut().find(same) {
             Some(group) => group.targets.extend(one.targets),
             None => groups.push(one),

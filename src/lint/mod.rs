@@ -45,11 +45,11 @@ pub(crate) struct Subject<'a> {
     pub(crate) instruction: &'a Instruction,
     /// The targets that are meant.
     pub(crate) targets: &'a [Target],
-    pub(crate) place: Place,
+    pub(crate) place: StatementContext,
 }
 
 /// Where an instruction stands.
-pub(crate) struct Place {
+pub(crate) struct StatementContext {
     /// From guard or mnemonic to `;`.
     pub(crate) statement: Span,
     /// The module's `.target`.
@@ -109,7 +109,7 @@ pub(crate) fn documented_only(code: Code) -> bool {
 /// Facts that are found once for a text: its instructions are often alike.
 pub(crate) struct Memo<'s> {
     source: &'s str,
-    known: Known,
+    known: KnownFacts,
     /// The facts of the current instruction, after a rule has asked for them.
     current: Option<Rc<Facts>>,
     blocks: Option<BlockWriter>,
@@ -117,16 +117,16 @@ pub(crate) struct Memo<'s> {
 
 /// Facts about forms, in any text.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownFacts {
     facts: Map<Operation, Rc<Facts>>,
 }
 
 impl<'s> Memo<'s> {
-    pub(crate) fn new(source: &'s str, known: Known) -> Memo<'s> {
+    pub(crate) fn new(source: &'s str, known: KnownFacts) -> Memo<'s> {
         Memo { source, known, current: None, blocks: None }
     }
 
-    pub(crate) fn into_known(self) -> Known {
+    pub(crate) fn into_known(self) -> KnownFacts {
         self.known
     }
 

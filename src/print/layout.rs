@@ -2,9 +2,9 @@
 
 use super::FormatOptions;
 use super::hold::Item;
-use super::pieces::{Kind, Piece, Pieces};
+use super::pieces::{Piece, PieceKind, Pieces};
 use super::shapes::Shapes;
-use super::spacing::{Spacing, Statement};
+use super::spacing::{Spacing, StatementKind};
 use super::usual;
 use super::writer::Writer;
 use crate::diagnostic::Edit;
@@ -14,10 +14,10 @@ use crate::source::Span;
 /// quadratic.
 const MAX_LEVEL: usize = 32;
 
-const OPEN: Kind = Kind::punct(b'{');
-const CLOSE: Kind = Kind::punct(b'}');
-const END: Kind = Kind::punct(b';');
-const GUARD: Kind = Kind::punct(b'@');
+const OPEN: PieceKind = PieceKind::punct(b'{');
+const CLOSE: PieceKind = PieceKind::punct(b'}');
+const END: PieceKind = PieceKind::punct(b';');
+const GUARD: PieceKind = PieceKind::punct(b'@');
 
 /// What ended a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +134,8 @@ impl<'s> Layout<'s> {
                 break;
             };
             match piece.kind {
-                Kind::LINE_COMMENT | Kind::BLOCK_COMMENT => self.comment(&piece),
-                Kind::LINE => self.own_line(&piece),
+                PieceKind::LINE_COMMENT | PieceKind::BLOCK_COMMENT => self.comment(&piece),
+                PieceKind::LINE => self.own_line(&piece),
                 _ => self.token(piece),
             }
             let end = (self.pieces.pos as u32).max(piece.span.end);
@@ -164,7 +164,7 @@ impl<'s> Layout<'s> {
             let piece = self.pieces.next()?;
             if piece.span.end <= edit {
                 self.end = piece.span.end;
-                if piece.kind == Kind::FOREIGN {
+                if piece.kind == PieceKind::FOREIGN {
                     self.foreign.get_or_insert(piece.span);
                 }
                 return Some(piece);
@@ -186,7 +186,7 @@ impl<'s> Layout<'s> {
                 && edit.span == Span::at(self.end)
             {
                 self.edits = rest;
-                let kind = Kind::DOT;
+                let kind = PieceKind::DOT;
                 let (text, span) = (edit.replacement.as_str(), edit.span);
                 let (breaks, glued, is_source) = (0, true, false);
                 return Some(Piece { text, span, kind, breaks, glued, is_source });
@@ -204,7 +204,7 @@ impl<'s> Layout<'s> {
                     (true, text) => (piece.text, piece.is_source) = (text, false),
                 }
             }
-            if piece.kind == Kind::FOREIGN {
+            if piece.kind == PieceKind::FOREIGN {
                 self.foreign.get_or_insert(piece.span);
             }
             return Some(piece);
@@ -243,10 +243,10 @@ impl<'s> Layout<'s> {
     /// A comment between statements.
     fn comment(&mut self, piece: &Piece<'s>) {
         let next = self.pieces.clone().next();
-        let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == Kind::LINE);
+        let ends_line = next.is_none_or(|next| next.breaks > 0 || next.kind == PieceKind::LINE);
         let trailing = piece.breaks == 0
             && !self.writer.is_empty()
-            && (piece.kind == Kind::LINE_COMMENT || ends_line || self.line_ends());
+            && (piece.kind == PieceKind::LINE_COMMENT || ends_line || self.line_ends());
         if trailing {
             self.inline = false;
             // What stands on its last line stands above what follows.
@@ -256,7 +256,7 @@ impl<'s> Layout<'s> {
             self.start_line(piece.breaks, self.level);
         }
         self.writer.piece(piece);
-        self.inline = !trailing && piece.kind == Kind::BLOCK_COMMENT && !ends_line;
+        self.inline = !trailing && piece.kind == PieceKind::BLOCK_COMMENT && !ends_line;
         if marks(piece.text, "vptx: fmt off") {
             self.verbatim();
         }
@@ -274,9 +274,9 @@ impl<'s> Layout<'s> {
         let (end, ends) = loop {
             let end = ahead.pos;
             match ahead.next() {
-                Some(next) if next.breaks > 0 || next.kind == Kind::LINE => break (end, true),
+                Some(next) if next.breaks > 0 || next.kind == PieceKind::LINE => break (end, true),
                 // The line ends inside of it.
-                Some(next) if next.kind == Kind::BLOCK_COMMENT && next.text.contains('\n') => {
+                Some(next) if next.kind == PieceKind::BLOCK_COMMENT && next.text.contains('\n') => {
                     break (end, true);
                 }
                 Some(next) if next.is_token() => break (end, false),
@@ -369,7 +369,7 @@ impl<'s> Layout<'s> {
             match piece.kind {
                 OPEN => self.level += 1,
                 CLOSE => self.level = self.level.saturating_sub(1),
-                Kind::FOREIGN => _ = self.foreign.get_or_insert(piece.span),
+                PieceKind::FOREIGN => _ = self.foreign.get_or_insert(piece.span),
                 _ if marks(piece.text, "vptx: fmt off") && !piece.is_token() => self.verbatim(),
                 _ => {}
             }
@@ -402,9 +402,9 @@ impl<'s> Layout<'s> {
                 let line = self.pieces.rest_of_line(first);
                 self.own_line(&line);
             }
-            Kind::IDENT if self.is_label(&first) => self.label(first),
-            Kind::DOT => self.directive(first),
-            Kind::IDENT | GUARD => self.instruction(first),
+            PieceKind::IDENT if self.is_label(&first) => self.label(first),
+            PieceKind::DOT => self.directive(first),
+            PieceKind::IDENT | GUARD => self.instruction(first),
             _ => {
                 self.foreign.get_or_insert(first.span);
             }
@@ -453,7 +453,7 @@ impl<'s> Layout<'s> {
                 break;
             }
         }
-        let mut spacing = Spacing::new(Statement::Instruction);
+        let mut spacing = Spacing::new(StatementKind::Instruction);
         self.write_statement(&mut spacing);
     }
 
@@ -502,7 +502,7 @@ impl<'s> Layout<'s> {
     fn instruction_on_a_line(&mut self, first: Piece<'s>) -> bool {
         let before = (self.pieces.pos, self.end, self.edits);
         let mark = self.writer.mark();
-        let mut spacing = Spacing::new(Statement::Instruction);
+        let mut spacing = Spacing::new(StatementKind::Instruction);
         let mut braces = 0usize;
         let mut next = Some(first);
         while let Some(piece) = next
@@ -556,7 +556,7 @@ impl<'s> Layout<'s> {
             ".section" => return self.section(),
             _ => return self.declaration(),
         }
-        self.write_statement(&mut Spacing::new(Statement::Directive));
+        self.write_statement(&mut Spacing::new(StatementKind::Directive));
     }
 
     /// Takes the next token, and comments before it, if it is such a one.
@@ -589,7 +589,7 @@ impl<'s> Layout<'s> {
 
     fn file(&mut self) {
         self.eat(Piece::is_number);
-        self.eat(|piece| piece.kind == Kind::STRING);
+        self.eat(|piece| piece.kind == PieceKind::STRING);
         while self.eat(|piece| piece.is(b',')) {
             self.eat(Piece::is_number);
         }
@@ -598,7 +598,7 @@ impl<'s> Layout<'s> {
     /// Everything else that starts with a dot: to its `;`, or to the body of a
     /// function.
     fn declaration(&mut self) {
-        let mut spacing = Spacing::new(Statement::Directive);
+        let mut spacing = Spacing::new(StatementKind::Directive);
         loop {
             let end = self.collect_declaration();
             let header = self.statement.iter().any(is_header);
@@ -757,7 +757,7 @@ impl<'s> Layout<'s> {
                 }
             }
         };
-        self.write_statement(&mut Spacing::new(Statement::Directive));
+        self.write_statement(&mut Spacing::new(StatementKind::Directive));
         if end != End::Body {
             return;
         }
@@ -783,7 +783,7 @@ impl<'s> Layout<'s> {
             }
             if comment && self.statement.is_empty() {
                 match piece.kind {
-                    Kind::LINE => self.own_line(&piece),
+                    PieceKind::LINE => self.own_line(&piece),
                     _ => self.comment(&piece),
                 }
                 continue;
@@ -800,7 +800,7 @@ impl<'s> Layout<'s> {
         if let Some(first) = self.statement.first() {
             let label = self.statement.iter().any(|piece| piece.is(b':'));
             self.start_line(first.breaks, self.level - usize::from(label && self.level > 0));
-            self.write_statement(&mut Spacing::new(Statement::Directive));
+            self.write_statement(&mut Spacing::new(StatementKind::Directive));
             self.statement.clear();
         }
     }
@@ -836,8 +836,8 @@ impl<'s> Layout<'s> {
         let mut at = close.unwrap_or_else(|| name.min(pieces.len() - 1)) + 1;
         match group {
             Some((open, close)) if !self.header_fits(&pieces[..=close], open, spacing) => {
-                let comment =
-                    pieces[open + 1].kind == Kind::LINE_COMMENT && pieces[open + 1].breaks == 0;
+                let comment = pieces[open + 1].kind == PieceKind::LINE_COMMENT
+                    && pieces[open + 1].breaks == 0;
                 let first = open + 1 + usize::from(comment);
                 self.write_pieces(&pieces[..first], spacing, level + 1, false);
                 let mut rest = &pieces[first..close];
@@ -892,11 +892,11 @@ impl<'s> Layout<'s> {
                 self.break_line(level);
                 starts_line = true;
             }
-            if piece.kind == Kind::LINE {
+            if piece.kind == PieceKind::LINE {
                 self.writer.start_at_edge();
             } else if starts_line {
                 // Where it stands is settled.
-            } else if piece.kind == Kind::LINE_COMMENT && piece.breaks > 0 {
+            } else if piece.kind == PieceKind::LINE_COMMENT && piece.breaks > 0 {
                 self.break_line(level);
             } else if space {
                 self.writer.space();
@@ -944,7 +944,7 @@ fn chunk_len(pieces: &[Piece<'_>]) -> usize {
         }
         let comment = pieces
             .get(at + 1)
-            .is_some_and(|next| next.kind == Kind::LINE_COMMENT && next.breaks == 0);
+            .is_some_and(|next| next.kind == PieceKind::LINE_COMMENT && next.breaks == 0);
         if (piece.is(b',') && brackets == 0 && !comment) || piece.ends_line() {
             return at + 1;
         }

@@ -35,11 +35,11 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 #[cfg(feature = "cli")]
-use crate::analysis::{Part, in_parts};
+use crate::analysis::{TextPart, in_parts};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 #[cfg(feature = "cli")]
-use crate::lint::Known;
+use crate::lint::KnownFacts;
 use crate::source::{decode, line_end};
 
 use layout::Layout;
@@ -154,7 +154,7 @@ pub(crate) fn format_in_parts<'s>(
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    in_parts(source, in_parallel, |part, kept: &mut (Known, Vec<u8>)| {
+    in_parts(source, in_parallel, |part, kept: &mut (KnownFacts, Vec<u8>)| {
         let piece = format_part(part, options, kept)?;
         let Cow::Owned(text) = piece else { return Some(piece) };
         if only_checks {
@@ -168,9 +168,9 @@ pub(crate) fn format_in_parts<'s>(
 /// What comes of a part, in its place. Another one can use the buffer if it stays the same.
 #[cfg(feature = "cli")]
 fn format_part<'s>(
-    part: &Part<'s>,
+    part: &TextPart<'s>,
     options: &FormatOptions,
-    (known, buffer): &mut (Known, Vec<u8>),
+    (known, buffer): &mut (KnownFacts, Vec<u8>),
 ) -> Option<Cow<'s, [u8]>> {
     let edits = normalize::part_edits(part, options.explicit_defaults, known)?;
     let buffer_now = std::mem::take(buffer);

@@ -2,12 +2,12 @@
 
 use crate::analysis::{self, visit};
 #[cfg(feature = "cli")]
-use crate::analysis::{Part, visit_part};
+use crate::analysis::{TextPart, visit_part};
 use crate::check::CheckOptions;
 use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet, Severity};
 use crate::isa::Lanes;
 #[cfg(feature = "cli")]
-use crate::lint::Known;
+use crate::lint::KnownFacts;
 use crate::module::VideoStatement;
 use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
@@ -23,7 +23,7 @@ pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
 /// where all video instructions stand, if the text may have suppressions; or the
 /// errors that leave the structure of the text in doubt.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
-    let mut found = Found::default();
+    let mut found = Spellings::default();
     let is_marked = analysis::may_be_marked(source);
     let options = if is_marked { options().with_rules(RuleSet::ALL) } else { options() };
     let mut statements = Vec::new();
@@ -60,8 +60,12 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
 
 /// As [`edits`], of a part of a text; `None` where the whole text has to be asked.
 #[cfg(feature = "cli")]
-pub(super) fn part_edits(part: &Part<'_>, explicit: bool, known: &mut Known) -> Option<Vec<Edit>> {
-    let mut found = Found::default();
+pub(super) fn part_edits(
+    part: &TextPart<'_>,
+    explicit: bool,
+    known: &mut KnownFacts,
+) -> Option<Vec<Edit>> {
+    let mut found = Spellings::default();
     let sink = &mut |statement| found.add(part.text, &statement, explicit);
     let (diagnostics, ..) = visit_part(part, &options(), known, sink)?;
     found.edits(diagnostics).ok()
@@ -74,12 +78,12 @@ fn options() -> CheckOptions {
 
 /// What is found on the way through a text.
 #[derive(Default)]
-struct Found {
+struct Spellings {
     edits: Vec<Edit>,
     legal: Vec<Span>,
 }
 
-impl Found {
+impl Spellings {
     fn add(&mut self, source: &str, statement: &VideoStatement, explicit: bool) {
         if let Some(instruction) = &statement.instruction {
             self.legal.push(statement.span);
@@ -88,7 +92,7 @@ impl Found {
     }
 
     fn edits(self, diagnostics: Vec<Diagnostic>) -> Result<Vec<Edit>, Vec<Diagnostic>> {
-        let Found { mut edits, legal } = self;
+        let Spellings { mut edits, legal } = self;
         let mut errors = Vec::new();
         for mut diagnostic in diagnostics {
             let syntax = diagnostic.code.text().starts_with("V0");

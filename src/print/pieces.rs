@@ -8,51 +8,51 @@ use crate::syntax::lexer::{
 /// What a piece is: one number, since it is asked for often. Punctuation is its
 /// own byte or, with two bytes, both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind(u16);
+pub(super) struct PieceKind(u16);
 
-impl Kind {
+impl PieceKind {
     /// No piece at all.
-    pub(super) const NONE: Kind = Kind(0);
-    pub(super) const IDENT: Kind = Kind(1);
-    pub(super) const DOT: Kind = Kind(2);
-    pub(super) const NUMBER: Kind = Kind(3);
-    pub(super) const STRING: Kind = Kind(4);
+    pub(super) const NONE: PieceKind = PieceKind(0);
+    pub(super) const IDENT: PieceKind = PieceKind(1);
+    pub(super) const DOT: PieceKind = PieceKind(2);
+    pub(super) const NUMBER: PieceKind = PieceKind(3);
+    pub(super) const STRING: PieceKind = PieceKind(4);
     /// What PTX does not have.
-    pub(super) const FOREIGN: Kind = Kind(5);
+    pub(super) const FOREIGN: PieceKind = PieceKind(5);
     /// `// …`, without blanks at its end.
-    pub(super) const LINE_COMMENT: Kind = Kind(6);
+    pub(super) const LINE_COMMENT: PieceKind = PieceKind(6);
     /// `/* … */`
-    pub(super) const BLOCK_COMMENT: Kind = Kind(7);
+    pub(super) const BLOCK_COMMENT: PieceKind = PieceKind(7);
     /// A line marker of the C preprocessor, or debug information of PTX 1.x:
     /// it has its line for itself.
-    pub(super) const LINE: Kind = Kind(8);
+    pub(super) const LINE: PieceKind = PieceKind(8);
 
     /// Punctuation of one byte.
-    pub(super) const fn punct(byte: u8) -> Kind {
-        Kind(byte as u16)
+    pub(super) const fn punct(byte: u8) -> PieceKind {
+        PieceKind(byte as u16)
     }
 
     /// Punctuation of two bytes.
-    pub(super) const fn pair(bytes: [u8; 2]) -> Kind {
-        Kind(u16::from_be_bytes(bytes))
+    pub(super) const fn pair(bytes: [u8; 2]) -> PieceKind {
+        PieceKind(u16::from_be_bytes(bytes))
     }
 
-    fn of(token: TokenKind) -> Kind {
+    fn of(token: TokenKind) -> PieceKind {
         match token {
-            TokenKind::Ident => Kind::IDENT,
-            TokenKind::Dot => Kind::DOT,
-            TokenKind::Number => Kind::NUMBER,
-            TokenKind::Str => Kind::STRING,
-            TokenKind::Punct([byte, 0]) => Kind::punct(byte),
-            TokenKind::Punct(bytes) => Kind::pair(bytes),
+            TokenKind::Ident => PieceKind::IDENT,
+            TokenKind::Dot => PieceKind::DOT,
+            TokenKind::Number => PieceKind::NUMBER,
+            TokenKind::Str => PieceKind::STRING,
+            TokenKind::Punct([byte, 0]) => PieceKind::punct(byte),
+            TokenKind::Punct(bytes) => PieceKind::pair(bytes),
             TokenKind::Unknown | TokenKind::UnclosedComment | TokenKind::UnclosedString => {
-                Kind::FOREIGN
+                PieceKind::FOREIGN
             }
         }
     }
 
     pub(super) const fn is_token(self) -> bool {
-        !matches!(self, Kind::LINE_COMMENT | Kind::BLOCK_COMMENT | Kind::LINE)
+        !matches!(self, PieceKind::LINE_COMMENT | PieceKind::BLOCK_COMMENT | PieceKind::LINE)
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
     /// Where it stands; empty for a piece that is not in the text.
     pub(super) span: Span,
-    pub(super) kind: Kind,
+    pub(super) kind: PieceKind,
     /// Line breaks before it: none, one, or two for more.
     pub(super) breaks: u8,
     /// Nothing stands between it and the piece before.
@@ -73,7 +73,7 @@ pub(super) struct Piece<'a> {
 
 impl Piece<'_> {
     pub(super) fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::punct(punct)
+        self.kind == PieceKind::punct(punct)
     }
 
     pub(super) fn is_token(&self) -> bool {
@@ -81,20 +81,20 @@ impl Piece<'_> {
     }
 
     pub(super) fn is_ident(&self) -> bool {
-        self.kind == Kind::IDENT
+        self.kind == PieceKind::IDENT
     }
 
     pub(super) fn is_number(&self) -> bool {
-        self.kind == Kind::NUMBER
+        self.kind == PieceKind::NUMBER
     }
 
     pub(super) fn is_dot(&self) -> bool {
-        self.kind == Kind::DOT
+        self.kind == PieceKind::DOT
     }
 
     /// Whether nothing may follow it on its line.
     pub(super) fn ends_line(&self) -> bool {
-        matches!(self.kind, Kind::LINE_COMMENT | Kind::LINE)
+        matches!(self.kind, PieceKind::LINE_COMMENT | PieceKind::LINE)
     }
 }
 
@@ -136,7 +136,14 @@ impl<'s> Pieces<'s> {
     }
 
     #[inline]
-    fn piece(&mut self, kind: Kind, end: usize, next: usize, breaks: u8, glued: bool) -> Piece<'s> {
+    fn piece(
+        &mut self,
+        kind: PieceKind,
+        end: usize,
+        next: usize,
+        breaks: u8,
+        glued: bool,
+    ) -> Piece<'s> {
         let span = Span::new(self.pos as u32, end as u32);
         let text = &self.source[self.pos..end];
         self.pos = next;
@@ -150,7 +157,7 @@ impl<'s> Pieces<'s> {
         self.pos = end;
         let text = self.source[start..end].trim_ascii_end();
         let span = Span::new(first.span.start, (start + text.len()) as u32);
-        Piece { kind: Kind::LINE, text, span, ..first }
+        Piece { kind: PieceKind::LINE, text, span, ..first }
     }
 }
 
@@ -194,10 +201,10 @@ impl<'s> Iterator for Pieces<'s> {
         let glued = start == before && start > 0;
         // The same as the lexer finds, sooner.
         let (kind, end) = match starts {
-            Start::Word => (Kind::IDENT, self.word_end(start + 1)),
-            Start::Single => (Kind::punct(first), start + 1),
+            Start::Word => (PieceKind::IDENT, self.word_end(start + 1)),
+            Start::Single => (PieceKind::punct(first), start + 1),
             _ if first == b'%' && self.is_word(start + 1) => {
-                (Kind::IDENT, self.word_end(start + 2))
+                (PieceKind::IDENT, self.word_end(start + 2))
             }
             _ if first == b'.'
                 && self.bytes.get(start + 1).is_some_and(|&byte| is_word_start(byte)) =>
@@ -207,7 +214,7 @@ impl<'s> Iterator for Pieces<'s> {
                     end if self.bytes.get(end) == Some(&b':') => {
                         return Some(self.other(first, breaks, glued));
                     }
-                    end => (Kind::DOT, end),
+                    end => (PieceKind::DOT, end),
                 }
             }
             _ => return Some(self.other(first, breaks, glued)),
@@ -245,23 +252,23 @@ impl<'s> Pieces<'s> {
             (b'/', Some(b'/')) => {
                 let next = line_end(self.bytes, start);
                 let end = start + self.source[start..next].trim_ascii_end().len();
-                return self.piece(Kind::LINE_COMMENT, end, next, breaks, glued);
+                return self.piece(PieceKind::LINE_COMMENT, end, next, breaks, glued);
             }
             (b'/', Some(b'*')) => {
                 // Where it never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
-                return self.piece(Kind::BLOCK_COMMENT, end, end, breaks, glued);
+                return self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks, glued);
             }
             (b'#', _) => {
                 if let Some(next) = marker_end(self.bytes, start) {
                     let end = start + self.source[start..next].trim_ascii_end().len();
                     // Its line break belongs to what follows.
-                    return self.piece(Kind::LINE, end, next - 1, breaks, glued);
+                    return self.piece(PieceKind::LINE, end, next - 1, breaks, glued);
                 }
             }
             _ => {}
         }
         let (kind, end) = Lexer::new(self.source, start).scan(first, start);
-        self.piece(Kind::of(kind), end, end, breaks, glued)
+        self.piece(PieceKind::of(kind), end, end, breaks, glued)
     }
 }

@@ -3,18 +3,18 @@
 //! Where two tokens could become another one when they meet, or a rule is not
 //! known to keep the meaning, what the text has stays: a space, or none.
 
-use super::pieces::{Kind, Piece};
+use super::pieces::{Piece, PieceKind};
 
 /// What kind of statement the pieces belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Statement {
+pub(super) enum StatementKind {
     Instruction,
     Directive,
 }
 
 /// Part of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum InstructionPart {
     /// `@p`
     Guard,
     /// The opcode with its modifiers.
@@ -37,83 +37,83 @@ const OPENING: &[&str] = &[
     ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
 ];
 
-const COMMA: Kind = Kind::punct(b',');
-const END: Kind = Kind::punct(b';');
-const BAR: Kind = Kind::punct(b'|');
-const LESS: Kind = Kind::punct(b'<');
-const MORE: Kind = Kind::punct(b'>');
+const COMMA: PieceKind = PieceKind::punct(b',');
+const END: PieceKind = PieceKind::punct(b';');
+const BAR: PieceKind = PieceKind::punct(b'|');
+const LESS: PieceKind = PieceKind::punct(b'<');
+const MORE: PieceKind = PieceKind::punct(b'>');
 
 /// Operators with two sides; signs apart.
-const OPERATORS: &[Kind] = &[
+const OPERATORS: &[PieceKind] = &[
     BAR,
     LESS,
     MORE,
-    Kind::punct(b'*'),
-    Kind::punct(b'/'),
-    Kind::punct(b'%'),
-    Kind::punct(b'&'),
-    Kind::punct(b'^'),
-    Kind::punct(b'?'),
-    Kind::punct(b'='),
-    Kind::pair(*b"<<"),
-    Kind::pair(*b">>"),
-    Kind::pair(*b"<="),
-    Kind::pair(*b">="),
-    Kind::pair(*b"=="),
-    Kind::pair(*b"!="),
-    Kind::pair(*b"&&"),
-    Kind::pair(*b"||"),
+    PieceKind::punct(b'*'),
+    PieceKind::punct(b'/'),
+    PieceKind::punct(b'%'),
+    PieceKind::punct(b'&'),
+    PieceKind::punct(b'^'),
+    PieceKind::punct(b'?'),
+    PieceKind::punct(b'='),
+    PieceKind::pair(*b"<<"),
+    PieceKind::pair(*b">>"),
+    PieceKind::pair(*b"<="),
+    PieceKind::pair(*b">="),
+    PieceKind::pair(*b"=="),
+    PieceKind::pair(*b"!="),
+    PieceKind::pair(*b"&&"),
+    PieceKind::pair(*b"||"),
 ];
 
 /// What a rule may ask of the piece before.
 #[derive(Clone, Copy, Debug)]
 struct Previous<'a> {
-    kind: Kind,
+    kind: PieceKind,
     text: &'a str,
 }
 
 impl Previous<'_> {
-    const NONE: Previous<'static> = Previous { kind: Kind::NONE, text: "" };
+    const NONE: Previous<'static> = Previous { kind: PieceKind::NONE, text: "" };
 
     fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::punct(punct)
+        self.kind == PieceKind::punct(punct)
     }
 
     fn is_ident(&self) -> bool {
-        self.kind == Kind::IDENT
+        self.kind == PieceKind::IDENT
     }
 
     fn is_dot(&self) -> bool {
-        self.kind == Kind::DOT
+        self.kind == PieceKind::DOT
     }
 
     fn is_number(&self) -> bool {
-        self.kind == Kind::NUMBER
+        self.kind == PieceKind::NUMBER
     }
 }
 
 /// Goes along a statement and tells whether a space stands before each piece.
 #[derive(Clone, Debug)]
 pub(super) struct Spacing<'a> {
-    statement: Statement,
-    part: Part,
+    statement: StatementKind,
+    part: InstructionPart,
     previous: Previous<'a>,
     /// What the previous piece is, if it is an operator.
     operator: Option<Operator>,
 }
 
 impl<'a> Spacing<'a> {
-    pub(super) fn new(statement: Statement) -> Spacing<'a> {
+    pub(super) fn new(statement: StatementKind) -> Spacing<'a> {
         let part = match statement {
-            Statement::Instruction => Part::Opcode,
-            Statement::Directive => Part::Operands,
+            StatementKind::Instruction => InstructionPart::Opcode,
+            StatementKind::Directive => InstructionPart::Operands,
         };
         Spacing { statement, part, previous: Previous::NONE, operator: None }
     }
 
     /// Whether a piece came already.
     pub(super) fn is_started(&self) -> bool {
-        self.previous.kind != Kind::NONE
+        self.previous.kind != PieceKind::NONE
     }
 
     /// Whether a space stands before this piece, the next one.
@@ -122,10 +122,10 @@ impl<'a> Spacing<'a> {
         let now = Previous { kind: piece.kind, text: piece.text };
         let previous = std::mem::replace(&mut self.previous, now);
         // What is met most.
-        if self.part == Part::Operands && self.operator.is_none() {
+        if self.part == InstructionPart::Operands && self.operator.is_none() {
             match (previous.kind, piece.kind) {
-                (COMMA, Kind::IDENT) => return true,
-                (Kind::IDENT, COMMA | END) => return false,
+                (COMMA, PieceKind::IDENT) => return true,
+                (PieceKind::IDENT, COMMA | END) => return false,
                 _ => {}
             }
         }
@@ -133,15 +133,15 @@ impl<'a> Spacing<'a> {
     }
 
     fn decide(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
-        if previous.kind == Kind::NONE {
-            if self.statement == Statement::Instruction && piece.is(b'@') {
-                self.part = Part::Guard;
+        if previous.kind == PieceKind::NONE {
+            if self.statement == StatementKind::Instruction && piece.is(b'@') {
+                self.part = InstructionPart::Guard;
             }
             return false;
         }
         let after = self.operator.take();
         if piece.is(b',') || piece.is(b';') {
-            self.part = Part::Operands;
+            self.part = InstructionPart::Operands;
             return false;
         }
         if !piece.is_token() || !previous.kind.is_token() {
@@ -151,11 +151,11 @@ impl<'a> Spacing<'a> {
             }
             return true;
         }
-        if self.part != Part::Operands {
+        if self.part != InstructionPart::Operands {
             if let Some(space) = self.in_opcode(previous, piece) {
                 return space;
             }
-            self.part = Part::Operands;
+            self.part = InstructionPart::Operands;
             self.operator = sign(piece).then_some(Operator::Tight);
             return true;
         }
@@ -164,9 +164,9 @@ impl<'a> Spacing<'a> {
 
     /// The rule before the operands; `None` when this is the first of them.
     fn in_opcode(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<bool> {
-        if self.part == Part::Guard {
+        if self.part == InstructionPart::Guard {
             if previous.is_ident() && piece.is_ident() {
-                self.part = Part::Opcode;
+                self.part = InstructionPart::Opcode;
                 return Some(true);
             }
             let binds = (previous.is(b'@') || previous.is(b'!')) && piece.is_ident()
@@ -222,7 +222,7 @@ impl<'a> Spacing<'a> {
             return operator == Operator::Loose;
         }
         // `%r<5>`
-        if self.statement == Statement::Directive
+        if self.statement == StatementKind::Directive
             && (piece.is(b'<') && previous.is_ident()
                 || piece.is(b'>') && (previous.is_number() || previous.is_ident())
                 || previous.is(b'<') && word)
@@ -239,7 +239,7 @@ impl<'a> Spacing<'a> {
     fn operator_at(&self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),
-            LESS | MORE if self.statement == Statement::Directive => None,
+            LESS | MORE if self.statement == StatementKind::Directive => None,
             kind if OPERATORS.contains(&kind) => Some(Operator::Loose),
             _ => None,
         }
@@ -247,14 +247,14 @@ impl<'a> Spacing<'a> {
 
     /// The rule between operands, brackets and words.
     fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
-        let directive = self.statement == Statement::Directive;
+        let directive = self.statement == StatementKind::Directive;
         match piece.kind {
-            Kind::DOT if directive => {
+            PieceKind::DOT if directive => {
                 let opening = previous.is_dot() && OPENING.contains(&previous.text);
                 opening || previous.is(b')') || !piece.glued
             }
-            Kind::DOT => !previous.is_ident() && !piece.glued,
-            Kind::IDENT | Kind::NUMBER | Kind::STRING => {
+            PieceKind::DOT => !previous.is_ident() && !piece.glued,
+            PieceKind::IDENT | PieceKind::NUMBER | PieceKind::STRING => {
                 let number = previous.is(b')') && !piece.is_ident();
                 if number || previous.is(b':') { !piece.glued } else { true }
             }

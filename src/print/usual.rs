@@ -65,7 +65,7 @@ fn is_alone(bytes: &[u8], at: usize) -> bool {
 
 /// `.loc`, with one space between its numbers, and what follows apart from it.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
-    let ordinary::Location { numbers, end, .. } = ordinary::location(bytes, start)?;
+    let ordinary::LocDirective { numbers, end, .. } = ordinary::location(bytes, start)?;
     let is_spaced = !bytes[numbers..end].windows(2).any(|pair| pair == b"  " || pair[1] == b'\t');
     let is_apart = matches!(bytes[end], b' ' | b'\t' | b'\n' | b'/');
     (is_spaced && is_apart).then(|| Usual {

@@ -1,6 +1,6 @@
 //! Where formatted text goes.
 
-use super::pieces::{Kind, Piece};
+use super::pieces::{Piece, PieceKind};
 use super::usual::Usual;
 use crate::diagnostic::Edit;
 use crate::source::Span;
@@ -212,7 +212,9 @@ impl<'s> Writer<'s> {
     /// Writes a piece.
     #[inline]
     pub(super) fn piece(&mut self, piece: &Piece<'_>) {
-        if matches!(piece.kind, Kind::BLOCK_COMMENT | Kind::STRING) && piece.text.contains('\n') {
+        if matches!(piece.kind, PieceKind::BLOCK_COMMENT | PieceKind::STRING)
+            && piece.text.contains('\n')
+        {
             return self.lines(piece);
         }
         if piece.is_source {
@@ -228,7 +230,10 @@ impl<'s> Writer<'s> {
     fn lines(&mut self, piece: &Piece<'_>) {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
-        if piece.kind == Kind::BLOCK_COMMENT && self.newline == "\n" && piece.text.contains('\r') {
+        if piece.kind == PieceKind::BLOCK_COMMENT
+            && self.newline == "\n"
+            && piece.text.contains('\r')
+        {
             self.text(&piece.text.replace("\r\n", "\n"));
         } else {
             self.extend(piece.span);

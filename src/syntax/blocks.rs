@@ -32,12 +32,12 @@ pub(super) struct Stops<'s> {
     initial: u8,
     /// Where the group at hand starts.
     start: usize,
-    group: Group,
+    group: BlockGroup,
 }
 
 /// Where a search for a stop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundStop {
     /// Offset of the stop, or of the text's end.
     pub(super) stop: usize,
     /// Offset of the last line break that was passed over with the `;` before it.
@@ -46,7 +46,7 @@ pub(super) struct Found {
 
 /// For each block of a group some bits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Group {
+struct BlockGroup {
     /// Stops, but for those that are no matter: a `;` at the end of its line and that
     /// line break, where a tab follows and a word that is not wanted, lower case.
     stops: [u64; BLOCKS],
@@ -56,14 +56,14 @@ struct Group {
 
 impl<'s> Stops<'s> {
     pub(super) fn new(bytes: &'s [u8], initial: u8) -> Stops<'s> {
-        let mut stops = Stops { bytes, initial, start: 0, group: Group::default() };
+        let mut stops = Stops { bytes, initial, start: 0, group: BlockGroup::default() };
         stops.load(0);
         stops
     }
 
     /// The first stop at or after an offset.
     #[inline]
-    pub(super) fn next(&mut self, at: usize) -> Found {
+    pub(super) fn next(&mut self, at: usize) -> FoundStop {
         let start = at - at % GROUP;
         if start != self.start {
             self.load(start);
@@ -81,13 +81,13 @@ impl<'s> Stops<'s> {
                 last = Some(base + BLOCK - 1 - begun.leading_zeros() as usize);
             }
             if stops != 0 {
-                return Found { stop: base + stop as usize, begun: last };
+                return FoundStop { stop: base + stop as usize, begun: last };
             }
             block += 1;
             if block == BLOCKS {
                 let start = self.start + GROUP;
                 if start >= self.bytes.len() {
-                    return Found { stop: self.bytes.len(), begun: last };
+                    return FoundStop { stop: self.bytes.len(), begun: last };
                 }
                 self.load(start);
                 block = 0;
@@ -103,7 +103,7 @@ impl<'s> Stops<'s> {
             self.group = group(self.bytes, start, self.initial);
             return;
         }
-        self.group = Group::default();
+        self.group = BlockGroup::default();
         for (to, bytes) in self.group.stops.iter_mut().zip(rest.chunks(BLOCK)) {
             let mut block = [0; BLOCK];
             block[..bytes.len()].copy_from_slice(bytes);
@@ -113,14 +113,14 @@ impl<'s> Stops<'s> {
 }
 
 #[cfg(feature = "simd")]
-fn group(bytes: &[u8], start: usize, initial: u8) -> Group {
+fn group(bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
     use fearless_simd::prelude::*;
     use fearless_simd::{Level, Simd, dispatch, u8x64};
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
-    fn group<S: Simd>(simd: S, bytes: &[u8], start: usize, initial: u8) -> Group {
-        let mut group = Group::default();
+    fn group<S: Simd>(simd: S, bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
+        let mut group = BlockGroup::default();
         for (at, start) in (start..start + GROUP).step_by(BLOCK).enumerate() {
             let now = u8x64::from_slice(simd, &bytes[start..start + BLOCK]);
             let newline = now.simd_eq(b'\n');
@@ -154,10 +154,10 @@ fn group(bytes: &[u8], start: usize, initial: u8) -> Group {
 
 /// Without wide vectors it costs more to tell line breaks than to stop at them.
 #[cfg(not(feature = "simd"))]
-fn group(bytes: &[u8], start: usize, _initial: u8) -> Group {
+fn group(bytes: &[u8], start: usize, _initial: u8) -> BlockGroup {
     let blocks = bytes[start..start + GROUP].as_chunks().0;
     let stops = std::array::from_fn(|at| mask(&blocks[at], is_stop));
-    Group { stops, begun: [0; BLOCKS] }
+    BlockGroup { stops, begun: [0; BLOCKS] }
 }
 
 /// The lowest bits, as many as are asked for, or all.
@@ -222,7 +222,7 @@ mod tests {
                     }
                     stop = plainly(&bytes, stop + 1);
                 }
-                assert_eq!(found, Found { stop, begun }, "{at} of {length}");
+                assert_eq!(found, FoundStop { stop, begun }, "{at} of {length}");
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct RawInstruction {
     /// From the guard or mnemonic to the `;`, or to the last token without it.
     pub span: Span,
     /// `@p` or `@!p`.
-    pub guard: Option<Guard>,
+    pub guard: Option<RawGuard>,
     /// The opcode up to its first dot.
     pub mnemonic: Span,
     /// Each modifier with its dot.
@@ -30,7 +30,7 @@ pub struct RawInstruction {
 
 /// A guard predicate.
 #[derive(Clone, Copy, Debug)]
-pub struct Guard {
+pub struct RawGuard {
     /// From `@` to the name.
     pub span: Span,
     /// Whether it has a `!`.
@@ -283,9 +283,9 @@ pub(super) fn expect<'t, 's, O>(
     }
 }
 
-fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = Guard, Error = Failure> {
+fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawGuard, Error = Failure> {
     (punct(b'@'), opt(punct(b'!')), kind(TokenKind::Ident, Expected::PREDICATE)).map(
-        |(at, not, name)| Guard {
+        |(at, not, name)| RawGuard {
             span: at.span.to(name.span),
             negated: not.is_some(),
             name: name.span,
@@ -296,7 +296,7 @@ fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = Guard, Error = Failur
 /// A guard where one starts: if it is malformed, that is the error to report.
 fn optional_guard<'t, 's>(
     input: Tokens<'t, 's>,
-) -> IResult<Tokens<'t, 's>, Option<Guard>, Failure> {
+) -> IResult<Tokens<'t, 's>, Option<RawGuard>, Failure> {
     if input.first().is_some_and(|token| token.is(b'@')) {
         guard().map(Some).parse(input)
     } else {

@@ -13,7 +13,9 @@ mod reader;
 mod scope;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
-pub use grammar::{Expected, Failure, Guard, RawInstruction, RawOperand, Shape, parse_instruction};
+pub use grammar::{
+    Expected, Failure, RawGuard, RawInstruction, RawOperand, Shape, parse_instruction,
+};
 pub use lexer::{Token, TokenKind};
 #[cfg(feature = "cli")]
 pub(crate) use reader::read_part;

@@ -4,7 +4,7 @@
 //! Those whose shape leaves no doubt are passed over here; whatever else comes
 //! is left to the reader, which reads the same without this, only slower.
 
-use super::blocks::{Found, Stops};
+use super::blocks::{FoundStop, Stops};
 use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 
 /// What a statement's first byte says.
@@ -106,7 +106,7 @@ impl<'s> Ordinary<'s> {
         let mut start = None;
         let mut braces = 0usize;
         loop {
-            let Found { stop, begun } = self.stops.next(at);
+            let FoundStop { stop, begun } = self.stops.next(at);
             if begun.is_some() {
                 start = begun;
                 braces = 0;
@@ -154,7 +154,7 @@ impl<'s> Ordinary<'s> {
     pub(super) fn block(&mut self, mut at: usize) -> Option<usize> {
         let mut braces = 1usize;
         loop {
-            let Found { stop, begun } = self.stops.next(at);
+            let FoundStop { stop, begun } = self.stops.next(at);
             // It has passed over a `;`.
             if begun.is_some() {
                 return None;
@@ -175,7 +175,7 @@ impl<'s> Ordinary<'s> {
 }
 
 /// A `.loc`, and nothing behind it that might belong to it.
-pub(crate) struct Location {
+pub(crate) struct LocDirective {
     /// Where its first number starts.
     pub(crate) numbers: usize,
     /// Where its last token ends.
@@ -186,7 +186,7 @@ pub(crate) struct Location {
 
 /// `.loc 1 2 3` at an offset, perhaps with
 /// `, function_name name, inlined_at 1 2 3`.
-pub(crate) fn location(bytes: &[u8], at: usize) -> Option<Location> {
+pub(crate) fn location(bytes: &[u8], at: usize) -> Option<LocDirective> {
     let start = after(bytes, at, b".loc")?;
     let numbers = blank_end(bytes, start);
     let mut end = numbers_end(bytes, numbers).filter(|_| numbers > start)?;
@@ -202,7 +202,7 @@ pub(crate) fn location(bytes: &[u8], at: usize) -> Option<Location> {
         b'.' => next > end && bytes.get(next + 1).is_some_and(|&byte| is_word_start(byte)),
         byte => matches!(byte, b'@' | b'}'),
     };
-    is_apart.then_some(Location { numbers, end, next })
+    is_apart.then_some(LocDirective { numbers, end, next })
 }
 
 /// Offset after a text, if that stands here.

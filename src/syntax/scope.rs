@@ -46,7 +46,7 @@ impl SymbolKind<'_> {
     pub fn register_type(self) -> Option<RegisterType> {
         match self {
             SymbolKind::Register(ty) | SymbolKind::Operand(OperandClass::Register(ty, _)) => {
-                Some(RegisterType::from_text(ty))
+                Some(RegisterType::of(ty))
             }
             SymbolKind::Vector => Some(RegisterType::Other),
             _ => None,

@@ -17,6 +17,10 @@ pub struct Guard {
 }
 
 /// The name of a register: an identifier other than `_` and `WARP_SZ`.
+///
+/// Equality compares names. `%r07` and `%r7` are one register where `%r<10>` declares
+/// them, which [`Register::names_same`] heeds, and two where each has its own declaration,
+/// as in `.reg .b32 %r07, %r7;` (ptxas 13.5).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Register(Name);
 

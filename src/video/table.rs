@@ -1,6 +1,8 @@
 //! The table of instruction forms: how rows are found, and what they say in words.
 
 use super::body::{Described, Page};
+use super::instruction::{Instruction, Operation};
+use super::operand::{Operand, Parts, Register, Selected};
 use super::{Deviation, Example, arithmetic, multiply_add, set, shift, simd_arithmetic, simd_set};
 use crate::isa::{
     Destination, Family, Form, LaneWidth, Mnemonic, Modifier, Negation, Role, Sources,
@@ -104,6 +106,55 @@ pub fn syntax(mnemonic: Mnemonic, form: &Form) -> String {
     }
     line.push(';');
     line
+}
+
+impl Form {
+    /// The instruction of this form with these modifiers, in any order of roles: its
+    /// registers are called `d`, `a`, `b` and `c`, and selectors are left out, but that of
+    /// a merging destination, `.b0`. [`Instruction::map_registers`] gives it other names.
+    ///
+    /// `None` if the form has no such mnemonic, or the modifiers do not fill its slots:
+    /// the first type is the destination's, the second that of `a`, the third that of `b`.
+    ///
+    /// ```
+    /// use vptx::isa::{Mnemonic, Modifier};
+    /// use vptx::video::forms;
+    ///
+    /// let form = &forms(Mnemonic::Vavrg4)[0];
+    /// let modifiers = [Modifier::U32, Modifier::S32, Modifier::S32, Modifier::Sat];
+    /// let instruction = form.instantiate(Mnemonic::Vavrg4, &modifiers).unwrap();
+    /// assert_eq!(instruction.to_string(), "vavrg4.u32.s32.s32.sat d, a, b, c;");
+    /// assert!(form.instantiate(Mnemonic::Vavrg4, &[Modifier::U32]).is_none());
+    /// ```
+    pub fn instantiate(&self, mnemonic: Mnemonic, modifiers: &[Modifier]) -> Option<Instruction> {
+        if !self.mnemonics.contains(&mnemonic) {
+            return None;
+        }
+        let mut rest = modifiers.to_vec();
+        let mut filled = Vec::new();
+        for slot in self.slots {
+            match rest.iter().position(|modifier| slot.choices.contains(modifier)) {
+                Some(at) => filled.push((slot.role, rest.remove(at))),
+                None if slot.optional => {}
+                None => return None,
+            }
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        let operand = |name| Some(Operand::Register(Register::new(name)?));
+        let merged = self.destination == Destination::Part;
+        let operation = Operation::build(&Parts {
+            mnemonic,
+            modifiers: &|role| filled.iter().find(|(of, _)| *of == role).map(|(_, it)| *it),
+            d: Selected { value: Register::new("d")?, selector: merged.then_some(".b0") },
+            a: Selected { value: operand("a")?, selector: None },
+            b: Selected { value: operand("b")?, selector: None },
+            c: if self.third { operand("c") } else { None },
+            negated: None,
+        })?;
+        Some(Instruction { guard: None, operation })
+    }
 }
 
 /// What a source selector may be in words, with the spellings.

@@ -7,6 +7,7 @@ mod format;
 mod grammar;
 mod laws;
 mod manual;
+mod names;
 mod reader;
 mod rewrite;
 mod robustness;

@@ -131,11 +131,11 @@ fn mnemonics_and_gates() {
                 vabsdiff4 vmin vmin2 vmin4 vmax vmax2 vmax4 vshl vshr vset vset2 vset4";
     let list: Vec<&str> = list.split_whitespace().collect();
     assert_eq!(list.len(), Mnemonic::ALL.len());
-    assert!(list.iter().all(|name| Mnemonic::from_text(name).is_some()));
+    assert!(list.iter().all(|name| name.parse::<Mnemonic>().is_ok()));
     assert!(
         ["vavrg", "vmad2", "vmad4", "vshl2", "vshr4", "vote", "VADD"]
             .iter()
-            .all(|name| Mnemonic::from_text(name).is_none())
+            .all(|name| name.parse::<Mnemonic>().is_err())
     );
 
     for example in EXAMPLES {

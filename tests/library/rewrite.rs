@@ -429,7 +429,7 @@ fn registers_are_those_of_the_most_particular_declaration() {
     for (text, expected) in cases {
         let source = format!("{head}.reg .f16x2 h;\n.reg .pred p;\n{text}\n}}\n");
         let (module, _) = parse(&source);
-        let found: Vec<_> = module.statements().iter().map(|it| it.registers).collect();
+        let found: Vec<_> = module.statements().iter().map(|it| it.declared.registers()).collect();
         assert_eq!(found, [expected], "{text}");
     }
 }

@@ -506,7 +506,7 @@ fn types() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
 
 /// A part of a word, as a word.
 fn part_of(word: u32, part: &str, ty: Option<Modifier>) -> u32 {
-    let part = Part::from_text(part).unwrap();
+    let part = part.parse::<Part>().unwrap();
     let high = word << (32 - part.width() - part.shift());
     if ty == Some(Modifier::S32) {
         (high.cast_signed() >> (32 - part.width())).cast_unsigned()
@@ -517,7 +517,7 @@ fn part_of(word: u32, part: &str, ty: Option<Modifier>) -> u32 {
 
 /// The bits of a part.
 fn part_bits(part: &str) -> u32 {
-    let part = Part::from_text(part).unwrap();
+    let part = part.parse::<Part>().unwrap();
     ((1 << part.width()) - 1) << part.shift()
 }
 
@@ -730,7 +730,7 @@ fn saturation_clamps_the_exact_result() {
                     (eval(&word, words), clamp(eval(&exact, words), dtype, 32))
                 });
                 for d in PARTS.into_iter().filter(|_| semantics == Semantics::Manual) {
-                    let part = Part::from_text(d).unwrap();
+                    let part = d.parse::<Part>().unwrap();
                     let merged = lower(&text(".sat", d, ", c"), semantics);
                     law(&text(".sat", d, ", c"), |words| {
                         let clamped = clamp(eval(&exact, words), dtype, part.width());

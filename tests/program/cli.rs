@@ -285,7 +285,7 @@ fn explain_knows_modifiers_selectors_and_masks() {
         assert!(page.stdout.starts_with(&format!("# {word}: ")), "{}", page.stdout);
         assert_eq!(vptx(&["explain", &word[1..]], "").stdout, page.stdout);
         assert!(page.stdout.lines().all(|line| line.chars().count() <= 80), "{}", page.stdout);
-        let Some(modifier) = Modifier::from_text(word) else { continue };
+        let Ok(modifier) = word.parse::<Modifier>() else { continue };
         for mnemonic in Mnemonic::ALL {
             let named = page.stdout.split_whitespace().any(|it| it == mnemonic.text());
             assert_eq!(named, vptx::video::takes(*mnemonic, modifier), "{word} {mnemonic}");

@@ -1,7 +1,7 @@
 //! The meaning of a comment for vptx.
 
-use super::{Entry, Scope, Suppression};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Selector};
+use super::{Entry, Suppression, SuppressionScope};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSelector};
 use crate::source::{Span, nearest};
 
 /// Words that may follow the mark; the formatter has its own.
@@ -57,7 +57,7 @@ pub(super) fn read(
         span,
         verb: at(offset, verb),
         file: verb == "ignore-file",
-        scope: Scope::File,
+        scope: SuppressionScope::File,
         entries,
         is_exact: list.is_exact,
         end: list.is_exact.then_some(list.end).flatten(),
@@ -121,7 +121,7 @@ impl Words<'_, '_> {
     /// Takes a word as a selector, or says that it is none.
     fn take(&mut self, start: usize, word: &str) -> bool {
         let span = at(self.offset + start, word);
-        match word.parse::<Selector>() {
+        match word.parse::<RuleSelector>() {
             Ok(selector) => {
                 self.entries.push(Entry { selector: Some(selector), span, used: false });
                 true
@@ -159,8 +159,8 @@ impl Words<'_, '_> {
             let at = start + (part.len() - part.trim_start().len());
             start += part.len() + 1;
             let several = || words(name, 0).skip(1).count() > 0;
-            let readable = || words(name, 0).all(|(_, word)| word.parse::<Selector>().is_ok());
-            if name.parse::<Selector>().is_err() && several() && readable() {
+            let readable = || words(name, 0).all(|(_, word)| word.parse::<RuleSelector>().is_ok());
+            if name.parse::<RuleSelector>().is_err() && several() && readable() {
                 is_exact = false;
                 words(name, 0).for_each(|(inside, word)| _ = self.take(at + inside, word));
             } else {

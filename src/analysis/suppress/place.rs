@@ -1,6 +1,6 @@
 //! Which lines a comment stands beside or above.
 
-use super::Scope;
+use super::SuppressionScope;
 use crate::check::Language;
 use crate::source::{LineIndex, Span};
 
@@ -12,10 +12,10 @@ pub(super) fn scopes(
     language: Language,
     comments: &[Span],
     index: &LineIndex,
-) -> Vec<Scope> {
+) -> Vec<SuppressionScope> {
     let before = before(source, language, comments);
     let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
-    let mut scopes = vec![Scope::File; comments.len()];
+    let mut scopes = vec![SuppressionScope::File; comments.len()];
     // Of the next comment: whether code follows on its line, and which line it
     // would be about if none came before.
     let mut next: Option<(bool, usize)> = None;
@@ -38,9 +38,9 @@ pub(super) fn scopes(
             _ => last + 1,
         };
         scopes[at] = match (before[at], after) {
-            (true, _) => Scope::Beside(index.line(comment.start)),
-            (false, true) => Scope::Beside(last),
-            (false, false) => Scope::Below(below),
+            (true, _) => SuppressionScope::Beside(index.line(comment.start)),
+            (false, true) => SuppressionScope::Beside(last),
+            (false, false) => SuppressionScope::Below(below),
         };
         next = Some((after, below));
     }

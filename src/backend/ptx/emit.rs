@@ -159,7 +159,7 @@ impl Sequence {
             let mut template = Template::default();
             template.push_statement(self, at, &numbers, registers);
             let mut text = String::new();
-            template.fill(instruction, &Place::default(), &mut text);
+            template.fill(instruction, &Surroundings::default(), &mut text);
             text
         };
         (0..self.lines().len()).map(statement).collect()
@@ -198,7 +198,7 @@ enum Hole {
 
 /// What stands around an instruction.
 #[derive(Debug, Default)]
-pub(super) struct Place<'s> {
+pub(super) struct Surroundings<'s> {
     /// The start of a line at the level of the instruction, line break included.
     line: &'s str,
     /// The same, one level deeper.
@@ -227,7 +227,12 @@ impl Places {
     }
 
     /// That of an instruction that starts at an offset of the text.
-    pub(super) fn find<'p>(&'p mut self, source: &str, start: u32, comment: &'p str) -> Place<'p> {
+    pub(super) fn find<'p>(
+        &'p mut self,
+        source: &str,
+        start: u32,
+        comment: &'p str,
+    ) -> Surroundings<'p> {
         let (bytes, start) = (source.as_bytes(), start as usize);
         // Many may stand on a long line.
         let (seen, line) = if self.last.0 <= start { self.last } else { (0, 0) };
@@ -243,11 +248,11 @@ impl Places {
             self.inner.clone_from(&self.line);
             self.inner.push_str(level);
         }
-        Place { line: &self.line, inner: &self.inner, comment }
+        Surroundings { line: &self.line, inner: &self.inner, comment }
     }
 }
 
-impl Place<'_> {
+impl Surroundings<'_> {
     /// Appends the comments inside a statement, to stand before what takes its place.
     pub(super) fn push_comments(&self, statement: &str, text: &mut String) {
         if !statement.contains('/') {
@@ -288,7 +293,12 @@ impl Template {
     }
 
     /// Appends the text for an instruction.
-    pub(super) fn fill(&self, instruction: &Instruction, place: &Place<'_>, text: &mut String) {
+    pub(super) fn fill(
+        &self,
+        instruction: &Instruction,
+        place: &Surroundings<'_>,
+        text: &mut String,
+    ) {
         text.reserve(self.text.len() + ROOM);
         let sources = instruction.sources();
         let mut done = 0;

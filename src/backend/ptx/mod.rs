@@ -33,7 +33,7 @@ pub(crate) use module::choose;
 pub(crate) use module::{BlockWriter, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
-pub(crate) use module::{Found, Known, Rewriter};
+pub(crate) use module::{Decision, FormOutcome, Rewriter};
 pub use sequence::Sequence;
 #[doc(hidden)]
 pub use sequence::{Arg, Class, Line, Opcode};

@@ -142,8 +142,8 @@ pub fn rewrite<'m>(
 ) -> Result<Rewritten<'m>, RewriteError> {
     let (mut edits, mut changes, mut text) = (Vec::new(), Vec::new(), String::new());
     Rewriter::new(options).each(module, &mut text, |found, text| {
-        let Found { span, instruction, target, known } = found;
-        let Known { outcome, cost, differs } = known.clone();
+        let Decision { span, instruction, target, known } = found;
+        let FormOutcome { outcome, cost, differs } = known.clone();
         if let Outcome::Rewritten(_) = outcome {
             edits.push(Edit::replace(span, text.as_str()));
             text.clear();
@@ -157,16 +157,16 @@ pub fn rewrite<'m>(
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, with a guard or without, for registers that are declared so.
-    forms: Map<(Operation, bool, WordRegisters), (Known, Option<Template>)>,
+    forms: Map<(Operation, bool, WordRegisters), (FormOutcome, Option<Template>)>,
     registers: Option<FreshRegisters>,
 }
 
 /// What becomes of an instruction.
-pub(crate) struct Found<'r, 'm> {
+pub(crate) struct Decision<'r, 'm> {
     pub(crate) span: Span,
     pub(crate) instruction: &'m Instruction,
     pub(crate) target: Target,
-    pub(crate) known: &'r Known,
+    pub(crate) known: &'r FormOutcome,
 }
 
 impl<'o> Rewriter<'o> {
@@ -192,22 +192,23 @@ impl<'o> Rewriter<'o> {
         &mut self,
         module: &'m Module<'_>,
         text: &mut String,
-        mut work: impl FnMut(Found<'_, 'm>, &mut String),
+        mut work: impl FnMut(Decision<'_, 'm>, &mut String),
     ) -> Result<(), RewriteError> {
         let Rewriter { options, forms, registers: fresh } = self;
         let (source, own) = (module.source(), module.target());
         let mut places = Places::new(source);
         for statement in module.statements() {
-            let &VideoStatement { span, instruction: Some(ref instruction), registers, .. } =
+            let &VideoStatement { span, instruction: Some(ref instruction), declared, .. } =
                 statement
             else {
                 continue;
             };
+            let registers = declared.registers();
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
             let gate = gate(target, own, module.version());
             let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
             let (known, template) = forms.entry(form).or_insert_with(|| {
-                let known = Known::new(instruction, registers, target, gate, options);
+                let known = FormOutcome::new(instruction, registers, target, gate, options);
                 let Outcome::Rewritten(sequence) = &known.outcome else {
                     return (known, None);
                 };
@@ -223,7 +224,7 @@ impl<'o> Rewriter<'o> {
                 place.push_comments(span.text(source), text);
                 template.fill(instruction, &place, text);
             }
-            work(Found { span, instruction, target, known }, text);
+            work(Decision { span, instruction, target, known }, text);
         }
         Ok(())
     }
@@ -231,20 +232,20 @@ impl<'o> Rewriter<'o> {
 
 /// What holds for an instruction whatever its registers are called.
 #[derive(Clone)]
-pub(crate) struct Known {
+pub(crate) struct FormOutcome {
     pub(crate) outcome: Outcome,
     pub(crate) cost: Option<Cost>,
     pub(crate) differs: Vec<Semantics>,
 }
 
-impl Known {
+impl FormOutcome {
     fn new(
         instruction: &Instruction,
         registers: WordRegisters,
         target: Target,
         gate: Gate,
         options: &RewriteOptions,
-    ) -> Known {
+    ) -> FormOutcome {
         let program = instruction.lower(options.semantics);
         let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
         let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
@@ -256,7 +257,7 @@ impl Known {
             }
             Outcome::Kept | Outcome::Unavailable => instruction.cost(target),
         };
-        Known {
+        FormOutcome {
             outcome,
             cost,
             differs: others.filter(|other| instruction.lower(*other) != program).collect(),

@@ -19,7 +19,7 @@ pub(super) struct Means {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LaneOperation {
     Arithmetic(SimdOp),
     Set(Compare),
 }
@@ -33,7 +33,7 @@ enum Finish {
 
 /// A SIMD instruction without the names and the width of its types.
 struct Simd {
-    kind: Kind,
+    kind: LaneOperation,
     finish: Finish,
     atype: Type,
     btype: Type,
@@ -77,15 +77,15 @@ fn arithmetic(it: &SimdArithmetic) -> Simd {
         SimdTail::Merge { saturate: true } => Finish::Saturate(it.dtype),
         SimdTail::Accumulate => Finish::Accumulate,
     };
-    simd(Kind::Arithmetic(it.op), finish, &it.operands)
+    simd(LaneOperation::Arithmetic(it.op), finish, &it.operands)
 }
 
 fn set(it: &SimdSet) -> Simd {
     let finish = if it.accumulate { Finish::Accumulate } else { Finish::Wrap };
-    simd(Kind::Set(it.compare), finish, &it.operands)
+    simd(LaneOperation::Set(it.compare), finish, &it.operands)
 }
 
-fn simd(kind: Kind, finish: Finish, operands: &SimdOperands) -> Simd {
+fn simd(kind: LaneOperation, finish: Finish, operands: &SimdOperands) -> Simd {
     Simd {
         kind,
         finish,
@@ -173,7 +173,9 @@ impl Parallel {
         let y = self.gather(&b_lanes, Input::B);
         let same = self.simd.atype == self.simd.btype;
         let arg = match (self.simd.kind, self.simd.finish) {
-            (Kind::Set(compare), finish) if self.means.halves && self.simd.bits == 16 && same => {
+            (LaneOperation::Set(compare), finish)
+                if self.means.halves && self.simd.bits == 16 && same =>
+            {
                 let (differ, flip) = self.differ(compare, x, y);
                 if finish == Finish::Accumulate {
                     let counted = self.builder.and(differ, word(self.each(1) & self.masked()));
@@ -188,7 +190,7 @@ impl Parallel {
                 let ones = word(self.each(1));
                 if flip { self.builder.xor(differ, ones) } else { differ }
             }
-            (Kind::Set(compare), finish) => {
+            (LaneOperation::Set(compare), finish) => {
                 let holds = self.compare(compare, x, y);
                 if finish == Finish::Accumulate {
                     let counted = word(self.top() & self.masked());
@@ -201,12 +203,12 @@ impl Parallel {
                 let ones = word(self.each(1));
                 self.builder.and(last, ones)
             }
-            (Kind::Arithmetic(op @ (SimdOp::Add | SimdOp::Sub)), finish) => match finish {
+            (LaneOperation::Arithmetic(op @ (SimdOp::Add | SimdOp::Sub)), finish) => match finish {
                 Finish::Wrap => self.wrapped(op, x, y),
                 Finish::Saturate(dtype) => self.saturated(op, x, y, dtype),
                 Finish::Accumulate => return Some(self.sums(op, x, y)),
             },
-            (Kind::Arithmetic(op), finish) => {
+            (LaneOperation::Arithmetic(op), finish) => {
                 let lanes = match op {
                     SimdOp::Min | SimdOp::Max => self.extreme(op, x, y),
                     SimdOp::AbsDiff if same => {

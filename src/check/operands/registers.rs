@@ -2,14 +2,14 @@
 
 use super::super::instruction::Checked;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
-use crate::isa::{Form, RegisterType, Sources, WordRegisters, is_special_register};
+use crate::isa::{Form, RegisterType, Sources, is_special_register};
 use crate::source::Span;
 use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
 use crate::video::Register;
 
 /// Whether an operand is read or written, which decides what to do instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum OperandUse {
     Destination,
     Source,
 }
@@ -19,9 +19,9 @@ pub(super) fn word_register(
     checked: &mut Checked<'_, '_>,
     form: &Form,
     operand: &RawOperand,
-    place: Place,
+    place: OperandUse,
 ) -> Option<Register> {
-    let written = place == Place::Destination;
+    let written = place == OperandUse::Destination;
     if let Some(diagnostic) = wrong_shape(operand, written) {
         if matches!(operand.shape, Shape::Pair { discards: true }) && written {
             checked.documented_only(diagnostic);
@@ -32,11 +32,8 @@ pub(super) fn word_register(
     }
     let text = operand.value.text(checked.source);
     if let Some(symbol) = checked.resolve(text) {
-        if symbol.kind.register_type() == Some(RegisterType::Word) {
-            if let SymbolKind::Register(ty) = symbol.kind {
-                let registers = &mut checked.names.registers;
-                *registers = (*registers).max(WordRegisters::from_text(ty));
-            }
+        if let Some(RegisterType::Word(ty)) = symbol.kind.register_type() {
+            checked.declared = Some(ty);
             return register(checked, operand);
         }
         if let (SymbolKind::Operand(OperandClass::Constant(_)), false) = (symbol.kind, written) {
@@ -184,9 +181,9 @@ pub(super) fn wrong_symbol(
     span: Span,
     text: &str,
     kind: SymbolKind<'_>,
-    place: Place,
+    place: OperandUse,
 ) -> Diagnostic {
-    let written = place == Place::Destination;
+    let written = place == OperandUse::Destination;
     match kind {
         SymbolKind::Register(".pred") => {
             Diagnostic::new(Code::V215, span, format!("`{text}` is a predicate"))

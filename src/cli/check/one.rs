@@ -10,7 +10,7 @@ use crate::analysis::{Fixed, add_ignores, check_up_to, fix, offers};
 use crate::check::{CheckOptions, Language};
 use crate::cli::files::{DiffLook, diff, edited, replace};
 use crate::cli::input::{Bytes, Input, reason};
-use crate::cli::kind::Kind;
+use crate::cli::kind::FileKind;
 use crate::cli::settings::{Denied, Settings};
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
@@ -19,19 +19,19 @@ use crate::report::{Format, visible_path};
 use crate::source::decoded;
 
 /// The text that findings are about.
-pub(super) enum Source {
+pub(super) enum ReportText {
     /// The text of a clean file is not needed again.
     Gone,
     Read(Bytes),
     Fixed(String),
 }
 
-impl Source {
+impl ReportText {
     pub(super) fn text(&self) -> Cow<'_, str> {
         match self {
-            Source::Gone => Cow::default(),
-            Source::Read(bytes) => decoded(bytes),
-            Source::Fixed(text) => text.into(),
+            ReportText::Gone => Cow::default(),
+            ReportText::Read(bytes) => decoded(bytes),
+            ReportText::Fixed(text) => text.into(),
         }
     }
 }
@@ -41,11 +41,11 @@ impl Source {
 const MANY: usize = 10_000;
 
 /// The outcome for one input.
-pub(super) struct Checked {
+pub(super) struct CheckedFile {
     pub(super) statements: usize,
     /// How it is named to the reader.
     pub(super) name: PathBuf,
-    pub(super) source: Source,
+    pub(super) source: ReportText,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
     pub(super) path: Option<PathBuf>,
@@ -77,7 +77,7 @@ impl Run {
         alone: bool,
         arguments: &Arguments,
         look: DiffLook,
-    ) -> Result<Checked, String> {
+    ) -> Result<CheckedFile, String> {
         let named = match input {
             Input::File(path) | Input::Walked(path) => Some(path),
             Input::Stdin => arguments.stdin_filename.as_ref(),
@@ -90,7 +90,7 @@ impl Run {
             None => self.finder.here().map(|settings| (settings, None)),
         };
         let chosen = arguments.chosen(settings.as_ref().ok().map(|(settings, _)| &**settings));
-        let kind = Kind::told(arguments.language, named.map(PathBuf::as_path), chosen);
+        let kind = FileKind::told(arguments.language, named.map(PathBuf::as_path), chosen);
         // Read errors are reported first.
         let bytes = input.bytes()?;
         let (settings, path) = settings?;
@@ -98,10 +98,10 @@ impl Run {
         let language = kind.language(&visible_path(&name), &bytes)?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
-        let mut checked = Checked {
+        let mut checked = CheckedFile {
             statements: 0,
             name,
-            source: Source::Gone,
+            source: ReportText::Gone,
             diagnostics: Vec::new(),
             path,
             fixed: 0,
@@ -136,7 +136,7 @@ impl Run {
         }
         drop(source);
         if checked.many.is_some() || !checked.diagnostics.is_empty() {
-            checked.source = Source::Read(bytes);
+            checked.source = ReportText::Read(bytes);
         }
         Ok(checked)
     }
@@ -162,7 +162,7 @@ fn make_fixes(
     most: Applicability,
     arguments: &Arguments,
     look: DiffLook,
-    checked: &mut Checked,
+    checked: &mut CheckedFile,
 ) {
     let source = decoded(bytes);
     let mut fixed = if arguments.add_ignore {
@@ -195,5 +195,5 @@ fn make_fixes(
     checked.statements = fixed.statements;
     checked.fixed = fixed.codes.len();
     checked.diagnostics = fixed.left;
-    checked.source = Source::Fixed(fixed.text);
+    checked.source = ReportText::Fixed(fixed.text);
 }

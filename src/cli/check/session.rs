@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
 
-use super::one::Checked;
+use super::one::CheckedFile;
 use super::outlet::Outlet;
 use super::totals::{Totals, findings};
 use super::{Arguments, Run};
@@ -90,7 +90,7 @@ impl<E: Write> Session<'_, E> {
     }
 
     /// Reports one input.
-    fn report(&mut self, mut checked: Checked) -> io::Result<()> {
+    fn report(&mut self, mut checked: CheckedFile) -> io::Result<()> {
         self.totals.add(&checked);
         for message in checked.unknown.drain(..) {
             if self.said.insert(message.clone()) {
@@ -140,7 +140,7 @@ impl<E: Write> Session<'_, E> {
     /// Reports findings of one input, and whether any are new to the baseline.
     fn report_found(
         &mut self,
-        checked: &Checked,
+        checked: &CheckedFile,
         source: &str,
         mut found: Vec<Diagnostic>,
     ) -> io::Result<bool> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::Arguments;
-use super::one::Checked;
+use super::one::CheckedFile;
 use crate::analysis::choose_fix;
 use crate::cli::settings::Denied;
 use crate::diagnostic::{Applicability, Code, Diagnostic};
@@ -36,7 +36,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, checked: &Checked) {
+    pub(super) fn add(&mut self, checked: &CheckedFile) {
         self.files += 1;
         self.statements += checked.statements;
         self.fixed += checked.fixed;

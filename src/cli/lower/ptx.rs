@@ -10,9 +10,9 @@ use super::super::files::Contents;
 use super::super::input::Input;
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
 use super::{Arguments, Destination, ptx_bytes, put, put_in_place};
-use crate::analysis::{Part, in_parts, parse_part, parse_with};
+use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
-    self, Cost, Found, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
+    self, Cost, Decision, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, Rewriter,
     Sequence,
 };
 use crate::check::CheckOptions;
@@ -234,7 +234,7 @@ impl Lowered {
         let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
         let (mut edits, mut text) = (Vec::new(), String::new());
         rewriter.each(module, &mut text, |found, text| {
-            let Found { span, instruction, target, known } = found;
+            let Decision { span, instruction, target, known } = found;
             new.total += 1;
             new.target = Some(target);
             match known.outcome {
@@ -327,7 +327,7 @@ fn lower_whole(
 /// Lowers a large text in parts, where parts make no difference.
 fn lower_in_parts<'o>(source: &str, options: &'o RewriteOptions, quiet: bool) -> Option<Lowered> {
     let check = errors_only();
-    let work = |part: &Part<'_>, kept: &mut PartKept<'o>| {
+    let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
         Some((part.start, lower_part(part, &check, options, quiet, kept)?))
     };
     joined(in_parts(source, true, work)?)
@@ -347,7 +347,11 @@ fn joined(parts: Vec<(usize, Lowered)>) -> Option<Lowered> {
 }
 
 /// The note on an instruction, if there is one.
-fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> Option<String> {
+fn note(
+    instruction: &Instruction,
+    known: &ptx::FormOutcome,
+    semantics: Semantics,
+) -> Option<String> {
     match known.outcome {
         Outcome::Rewritten(_) if !known.differs.is_empty() => {
             let others: Vec<&str> = known.differs.iter().map(|other| other.text()).collect();
@@ -365,10 +369,10 @@ fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> 
 }
 
 /// State that is kept for other parts.
-type PartKept<'o> = (lint::Known, Option<Rewriter<'o>>);
+type PartKept<'o> = (lint::KnownFacts, Option<Rewriter<'o>>);
 
 fn lower_part<'o>(
-    part: &Part<'_>,
+    part: &TextPart<'_>,
     check: &CheckOptions,
     options: &'o RewriteOptions,
     quiet: bool,
@@ -516,7 +520,7 @@ mod tests {
     /// is the law; says whether several parts were rewritten.
     fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> bool {
         let check = errors_only();
-        let work = |part: &Part<'_>, kept: &mut PartKept<'o>| {
+        let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
             Some((part.start, lower_part(part, &check, options, false, kept)?))
         };
         let Some(parts) = in_parts_of(size, text, false, work) else {

@@ -100,7 +100,7 @@ int! { i8 u8 i16 u16 i32 u32 i64 }
 
 /// Where a kernel finds a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ColumnSource {
     Input(Input),
     /// One that was computed, or is constant.
     Column(usize),

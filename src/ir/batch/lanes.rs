@@ -67,7 +67,7 @@ pub(super) enum LaneOp {
 
 /// A kernel: an operation on lanes and a clamp.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
+pub(super) struct LanesKernel {
     pub(super) op: LaneOp,
     /// Bits in a lane, 8 or 16.
     pub(super) bits: u8,
@@ -85,7 +85,7 @@ pub(super) struct Lanes {
     pub(super) turned: bool,
 }
 
-impl Lanes {
+impl LanesKernel {
     pub(super) fn can_turn(&self) -> bool {
         // The compiler would take halves apart.
         self.bits == 8 && self.element != Element::Wide && self.post != LanePost::Sum
@@ -328,7 +328,7 @@ impl Lanes {
         split: impl Fn(u32) -> [T; UNITS] + Copy,
         join: impl Fn([T; UNITS]) -> u32 + Copy,
     ) {
-        let go = Wide { lanes: self, columns, split, join };
+        let go = WideLanes { lanes: self, columns, split, join };
         match self.op {
             LaneOp::Plain(Binary::AbsDiff) => go.run(out, T::distance),
             LaneOp::Plain(Binary::Average) => go.run(out, T::average),
@@ -566,14 +566,14 @@ fn blocks<T: Copy, const COUNT: usize>(
     );
 }
 
-struct Wide<'a, S, J> {
-    lanes: &'a Lanes,
+struct WideLanes<'a, S, J> {
+    lanes: &'a LanesKernel,
     columns: [&'a Words; 3],
     split: S,
     join: J,
 }
 
-impl<S, J> Wide<'_, S, J> {
+impl<S, J> WideLanes<'_, S, J> {
     fn run<T: Pair, const UNITS: usize>(&self, out: &mut Words, f: impl Fn(T, T) -> T + Copy)
     where
         S: Fn(u32) -> [T; UNITS] + Copy,
@@ -595,7 +595,7 @@ impl<S, J> Wide<'_, S, J> {
         S: Fn(u32) -> [T; UNITS] + Copy,
         J: Fn([T; UNITS]) -> u32 + Copy,
     {
-        let &Wide { lanes, columns, split, join } = self;
+        let &WideLanes { lanes, columns, split, join } = self;
         let mask = lanes.mask;
         let both = move |x: T, y: T| {
             let [[x_low, x_high], [y_low, y_high]] = extend(x, y);

@@ -5,9 +5,9 @@
 //! they can be computed from words; where more is, ranges tell what it takes.
 
 use super::Words;
-use super::kernel::{Binary, Source};
-use super::lanes::{Element, Gather, LaneOp, LanePost, Lanes, Move, Sums};
-use super::scalar::{Bounds, Extract, Field, Load, MultiplyAdd, Post, Scalar, Scaled, Width};
+use super::kernel::{Binary, ColumnSource};
+use super::lanes::{Element, Gather, LaneOp, LanePost, LanesKernel, Move, Sums};
+use super::scalar::{Bounds, Extract, Field, Load, MultiplyAddKernel, Post, Scalar, Scaled, Width};
 use super::vectors::Wide;
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
@@ -27,18 +27,18 @@ pub(super) struct Plan {
 }
 
 struct Kernel {
-    code: Code,
-    sources: [Source; 3],
+    code: KernelCode,
+    sources: [ColumnSource; 3],
     /// The column written, which comes after those read.
     to: usize,
 }
 
-enum Code {
+enum KernelCode {
     Extract(Extract),
     Scalar(Scalar),
     Scaled(Scaled),
-    MultiplyAdd(MultiplyAdd),
-    Lanes(Lanes),
+    MultiplyAdd(MultiplyAddKernel),
+    Lanes(LanesKernel),
     Sums(Sums),
     Gather(Gather),
 }
@@ -46,17 +46,17 @@ enum Code {
 impl Kernel {
     fn run(&self, inputs: [&Words; 3], done: &[Vec<u32>], out: &mut Words) {
         let columns = self.sources.map(|source| match source {
-            Source::Input(input) => inputs[input as usize],
-            Source::Column(at) => &done[at][..out.len()],
+            ColumnSource::Input(input) => inputs[input as usize],
+            ColumnSource::Column(at) => &done[at][..out.len()],
         });
         match &self.code {
-            Code::Extract(it) => it.run(columns, out),
-            Code::Scalar(it) => it.run(columns, out),
-            Code::Scaled(it) => it.run(columns, out),
-            Code::MultiplyAdd(it) => it.run(columns, out),
-            Code::Lanes(it) => it.run(columns, out),
-            Code::Sums(it) => it.run(columns, out),
-            Code::Gather(it) => it.run(columns, out),
+            KernelCode::Extract(it) => it.run(columns, out),
+            KernelCode::Scalar(it) => it.run(columns, out),
+            KernelCode::Scaled(it) => it.run(columns, out),
+            KernelCode::MultiplyAdd(it) => it.run(columns, out),
+            KernelCode::Lanes(it) => it.run(columns, out),
+            KernelCode::Sums(it) => it.run(columns, out),
+            KernelCode::Gather(it) => it.run(columns, out),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Plan {
             fills: Vec::new(),
         };
         let result = planner.word(Value(steps.len() as u32 - 1))?;
-        let last = planner.kernels.last().map(|kernel| Source::Column(kernel.to));
+        let last = planner.kernels.last().map(|kernel| ColumnSource::Column(kernel.to));
         if last != Some(result) {
             let whole = (result, false);
             let core = Core::new(Binary::First, Width::I32, whole, whole);
@@ -98,11 +98,13 @@ impl Plan {
         let mut fields = vec![None; self.fills.len()];
         for Kernel { code, sources, to } in &mut self.kernels {
             match code {
-                Code::Extract(extract) => fields[*to] = Some((Field::from(*extract), sources[0])),
-                Code::Scalar(scalar) if scalar.width != Width::I64 => {
+                KernelCode::Extract(extract) => {
+                    fields[*to] = Some((Field::from(*extract), sources[0]))
+                }
+                KernelCode::Scalar(scalar) if scalar.width != Width::I64 => {
                     let found = [0, 1].map(|at| match sources[at] {
-                        Source::Column(column) => fields[column],
-                        Source::Input(_) => None,
+                        ColumnSource::Column(column) => fields[column],
+                        ColumnSource::Input(_) => None,
                     });
                     if found == [None; 2] {
                         continue;
@@ -129,7 +131,7 @@ impl Plan {
         }
         for Kernel { sources, to, .. } in self.kernels.iter().rev() {
             for source in sources {
-                if let (true, &Source::Column(column)) = (read[*to], source) {
+                if let (true, &ColumnSource::Column(column)) = (read[*to], source) {
                     read[column] = true;
                 }
             }
@@ -142,7 +144,7 @@ impl Plan {
         for Kernel { sources, to, .. } in &mut self.kernels {
             *to = places[*to];
             for source in sources {
-                if let Source::Column(column) = source {
+                if let ColumnSource::Column(column) = source {
                     *column = places[*column];
                 }
             }
@@ -174,7 +176,7 @@ impl Plan {
 }
 
 /// A column of words, and whether they are signed values.
-type Located = (Source, bool);
+type Located = (ColumnSource, bool);
 
 /// An operation on two words and a clamp: what one kernel can compute.
 struct Core {
@@ -202,7 +204,7 @@ struct Clamped {
 }
 
 /// A value as one operation on two others.
-struct Operation {
+struct BinaryStep {
     value: Value,
     exactly: Option<Width>,
     clamped: Clamped,
@@ -211,7 +213,7 @@ struct Operation {
     y: Value,
 }
 
-impl Operation {
+impl BinaryStep {
     /// Whether only the low 32 bits matter.
     fn is_low_only(&self) -> bool {
         self.clamped.clamp.is_none() && self.exactly.is_none()
@@ -247,7 +249,7 @@ struct Planner<'a> {
     /// Which values were asked for; asking again costs nothing.
     asked: Vec<bool>,
     /// Where the low 32 bits of values are, if that is known.
-    words: Vec<Option<Source>>,
+    words: Vec<Option<ColumnSource>>,
     kernels: Vec<Kernel>,
     fills: Vec<u32>,
 }
@@ -277,30 +279,30 @@ impl Planner<'_> {
         self.fills.len() - 1
     }
 
-    fn push(&mut self, code: Code, sources: [Source; 3]) -> Source {
+    fn push(&mut self, code: KernelCode, sources: [ColumnSource; 3]) -> ColumnSource {
         let to = self.column(0);
         self.kernels.push(Kernel { code, sources, to });
-        Source::Column(to)
+        ColumnSource::Column(to)
     }
 
-    fn scalar(&mut self, core: &Core, post: Post, third: Located) -> Source {
+    fn scalar(&mut self, core: &Core, post: Post, third: Located) -> ColumnSource {
         let &Core { op, width, x, y, clamp, bounds, cut } = core;
         let signed = [x.1, y.1, third.1];
         let scalar = Scalar { op, width, signed, clamp, bounds, cut, post, fields: None };
-        self.push(Code::Scalar(scalar), [x.0, y.0, third.0])
+        self.push(KernelCode::Scalar(scalar), [x.0, y.0, third.0])
     }
 
     /// A column of the low 32 bits of a value.
-    fn word(&mut self, value: Value) -> Option<Source> {
+    fn word(&mut self, value: Value) -> Option<ColumnSource> {
         if std::mem::replace(&mut self.asked[value.index()], true) {
             return self.words[value.index()];
         }
         let source = match self.op(value) {
-            Op::Input(input) => Some(Source::Input(input)),
-            Op::Constant(constant) => Some(Source::Column(self.column(constant as u32))),
+            Op::Input(input) => Some(ColumnSource::Input(input)),
+            Op::Constant(constant) => Some(ColumnSource::Column(self.column(constant as u32))),
             Op::Extract { value, low: 0, width: 32.., .. } => self.word(value),
             Op::Extract { value, low, width, signed } if low + width <= 32 => {
-                let extract = Code::Extract(Extract { low, width, signed });
+                let extract = KernelCode::Extract(Extract { low, width, signed });
                 self.word(value).map(|from| self.push(extract, [from; 3]))
             }
             _ => self.compute(value),
@@ -309,7 +311,7 @@ impl Planner<'_> {
         source
     }
 
-    fn compute(&mut self, value: Value) -> Option<Source> {
+    fn compute(&mut self, value: Value) -> Option<ColumnSource> {
         if let Some(source) = self.packed(value).or_else(|| self.multiply_add(value)) {
             return Some(source);
         }
@@ -492,7 +494,7 @@ impl Planner<'_> {
     fn core(&mut self, value: Value, exactly: Option<Width>) -> Option<Core> {
         let clamped = self.clamped(value);
         let (op, x, y) = self.binary(clamped.shifted);
-        let operation = Operation { value, exactly, clamped, op, x, y };
+        let operation = BinaryStep { value, exactly, clamped, op, x, y };
         if let Some((op, x, y)) = self.modular(&operation) {
             let (x, y) = (self.located_low(x)?, self.located_low(y)?);
             return Some(Core::new(op, Width::I32, x, y));
@@ -534,8 +536,8 @@ impl Planner<'_> {
     }
 
     /// An operation whose low 32 bits follow from those of its operands.
-    fn modular(&self, operation: &Operation) -> Option<(Binary, Value, Value)> {
-        let &Operation { op, x, y, .. } = operation;
+    fn modular(&self, operation: &BinaryStep) -> Option<(Binary, Value, Value)> {
+        let &BinaryStep { op, x, y, .. } = operation;
         let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
         let shift = matches!(op, Binary::Shl | Binary::ShlBelow32);
         let is_modular = modular || shift && self.fits(y, Width::U32);
@@ -543,8 +545,8 @@ impl Planner<'_> {
     }
 
     /// An operation on a signed and an unsigned word, of which kernels have a few.
-    fn mixed_signs(&self, operation: &Operation) -> Option<(Binary, Value, Value)> {
-        let &Operation { op, x, y, exactly, clamped, .. } = operation;
+    fn mixed_signs(&self, operation: &BinaryStep) -> Option<(Binary, Value, Value)> {
+        let &BinaryStep { op, x, y, exactly, clamped, .. } = operation;
         if self.common(x, y).is_some() {
             return None;
         }
@@ -574,8 +576,8 @@ impl Planner<'_> {
     }
 
     /// The kernel and its width that do an operation in a width, if one does.
-    fn fitting(&self, operation: &Operation, width: Width) -> Option<(Binary, Width)> {
-        let &Operation { value, exactly, op, x, y, clamped } = operation;
+    fn fitting(&self, operation: &BinaryStep, width: Width) -> Option<(Binary, Width)> {
+        let &BinaryStep { value, exactly, op, x, y, clamped } = operation;
         let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
         let holds = |value| self.fits(value, width);
         // A difference is right modulo 2^32.
@@ -618,8 +620,8 @@ impl Planner<'_> {
     }
 
     /// The kernel with its clamp.
-    fn core_of(&mut self, operation: &Operation, op: Binary, width: Width) -> Option<Core> {
-        let &Operation { x, y, clamped, .. } = operation;
+    fn core_of(&mut self, operation: &BinaryStep, op: Binary, width: Width) -> Option<Core> {
+        let &BinaryStep { x, y, clamped, .. } = operation;
         let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
         let (x, y) = (self.located(x)?, self.located(y)?);
         let clamp = clamp.filter(|&range| {
@@ -634,7 +636,7 @@ impl Planner<'_> {
     }
 
     /// A kernel for a product with a sum, where 32 bits are not enough.
-    fn multiply_add(&mut self, value: Value) -> Option<Source> {
+    fn multiply_add(&mut self, value: Value) -> Option<ColumnSource> {
         let (inner, clamp) = match self.op(value) {
             Op::Clamp(inner, range) => (inner, Some(range)),
             _ => (value, None),
@@ -684,17 +686,24 @@ impl Planner<'_> {
         {
             let kernel = Scaled { loads: [x_load, y_load], more: more as i32, shift };
             let sources = [self.word(x)?, self.word(y)?, self.word(third)?];
-            return Some(self.push(Code::Scaled(kernel), sources));
+            return Some(self.push(KernelCode::Scaled(kernel), sources));
         }
         let (x, y, z) = (self.located(x)?, self.located(y)?, self.located(third)?);
         let signed_words = [x.1, y.1, z.1];
-        let kernel =
-            MultiplyAdd { signed_words, negate_product, negate_third, more, signed, shift, clamp };
-        Some(self.push(Code::MultiplyAdd(kernel), [x.0, y.0, z.0]))
+        let kernel = MultiplyAddKernel {
+            signed_words,
+            negate_product,
+            negate_third,
+            more,
+            signed,
+            shift,
+            clamp,
+        };
+        Some(self.push(KernelCode::MultiplyAdd(kernel), [x.0, y.0, z.0]))
     }
 
     /// A kernel for lanes that are put into a word or added to one.
-    fn packed(&mut self, value: Value) -> Option<Source> {
+    fn packed(&mut self, value: Value) -> Option<ColumnSource> {
         let (pack, base, sum) = match self.op(value) {
             Op::Insert { width: width @ (8 | 16), .. } => self.inserted(value, width),
             Op::Add(..) => self.added(value)?,
@@ -727,11 +736,11 @@ impl Planner<'_> {
         let Some((op, element, swap)) = lane_op else {
             let sums = Sums { bits: pack.bits, subtract: op == Binary::Sub, signed, mask };
             let (x, y) = (self.in_order(x, pack.bits), self.in_order(y, pack.bits));
-            return Some(self.push(Code::Sums(sums), [x, y, third]));
+            return Some(self.push(KernelCode::Sums(sums), [x, y, third]));
         };
         let (bits, signed_results, turned) = (pack.bits, range.min < 0, false);
         let mut lanes =
-            Lanes { op, bits, element, signed, signed_results, clamp, post, mask, turned };
+            LanesKernel { op, bits, element, signed, signed_results, clamp, post, mask, turned };
         if swap || (y.1 && !x.1 && lanes.commutes()) {
             std::mem::swap(&mut x, &mut y);
         }
@@ -739,12 +748,16 @@ impl Planner<'_> {
             lanes.turned = std::mem::take(&mut x.1);
         }
         let (x, y) = (self.in_order(x, bits), self.in_order(y, bits));
-        Some(self.push(Code::Lanes(lanes), [x, y, third]))
+        Some(self.push(KernelCode::Lanes(lanes), [x, y, third]))
     }
 
     /// A column of words, whose lanes may be in the opposite order.
-    fn in_order(&mut self, (source, turned): (Source, bool), bits: u8) -> Source {
-        if turned { self.push(Code::Gather(Gather::turned(bits)), [source; 3]) } else { source }
+    fn in_order(&mut self, (source, turned): (ColumnSource, bool), bits: u8) -> ColumnSource {
+        if turned {
+            self.push(KernelCode::Gather(Gather::turned(bits)), [source; 3])
+        } else {
+            source
+        }
     }
 
     /// The lanes that are put into a word, and the word.
@@ -825,7 +838,7 @@ impl Planner<'_> {
 
     /// A column of words with the sources of all lanes in their places, or, as the
     /// flag says, in the opposite order.
-    fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<(Source, bool)> {
+    fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<(ColumnSource, bool)> {
         let mut sources = Vec::new();
         let mut moves = Vec::new();
         for (at, lane) in pack.lanes.iter().enumerate() {
@@ -852,7 +865,7 @@ impl Planner<'_> {
         if sources.len() > 2 {
             return None;
         }
-        Some((self.push(Code::Gather(Gather { moves }), [first, second, first]), false))
+        Some((self.push(KernelCode::Gather(Gather { moves }), [first, second, first]), false))
     }
 }
 

@@ -94,7 +94,7 @@ impl Width {
     }
 }
 
-trait Value: Int {
+trait ScalarValue: Int {
     const UNSIGNED: bool;
     /// Whether it has 32 bits.
     const NARROW: bool;
@@ -119,7 +119,7 @@ trait Value: Int {
 
 macro_rules! value {
     ($($int:ident)*) => {$(
-        impl Value for $int {
+        impl ScalarValue for $int {
             const UNSIGNED: bool = $int::MIN == 0;
             const NARROW: bool = $int::BITS == 32;
             fn load(word: u32, signed: bool) -> $int {
@@ -162,18 +162,18 @@ value! { i32 u32 i64 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     /// A half or a byte, which a shift to the left moves to the top.
-    Half(Part),
-    Byte(Part),
+    Half(PartShift),
+    Byte(PartShift),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PartShift {
     left: u32,
     /// What is left of the copies of the sign.
     mask: i32,
 }
 
-impl Part {
+impl PartShift {
     fn half(self, word: u32) -> i32 {
         ((word << (self.left & 31)).cast_signed() >> 16) & self.mask
     }
@@ -192,8 +192,8 @@ impl Load {
         let left = u32::from(32 - low - width);
         let mask = if signed { -1 } else { (1 << (width & 31)) - 1 };
         match width {
-            8 => Some(Load::Byte(Part { left, mask })),
-            16 => Some(Load::Half(Part { left, mask })),
+            8 => Some(Load::Byte(PartShift { left, mask })),
+            16 => Some(Load::Half(PartShift { left, mask })),
             _ => None,
         }
     }
@@ -309,7 +309,7 @@ impl Scalar {
         }
     }
 
-    fn common<T: Value>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn common<T: ScalarValue>(&self, columns: [&Words; 3], out: &mut Words) {
         match self.op {
             Binary::AddSat => self.finish(columns, out, T::add_sat),
             Binary::SubSat => self.finish(columns, out, T::sub_sat),
@@ -333,7 +333,7 @@ impl Scalar {
         }
     }
 
-    fn all<T: Value>(&self, columns: [&Words; 3], out: &mut Words) {
+    fn all<T: ScalarValue>(&self, columns: [&Words; 3], out: &mut Words) {
         match self.op {
             Binary::AbsDiff => self.finish(columns, out, T::distance),
             Binary::Min => self.finish(columns, out, T::min),
@@ -346,7 +346,7 @@ impl Scalar {
         }
     }
 
-    fn finish<T: Value>(
+    fn finish<T: ScalarValue>(
         &self,
         columns: [&Words; 3],
         out: &mut Words,
@@ -370,7 +370,12 @@ impl Scalar {
         }
     }
 
-    fn load<T: Value>(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(T, T) -> T + Copy) {
+    fn load<T: ScalarValue>(
+        &self,
+        columns: [&Words; 3],
+        out: &mut Words,
+        f: impl Fn(T, T) -> T + Copy,
+    ) {
         let [x, y, _] = self.signed;
         match self.fields {
             Some((wide, [x_field, y_field])) if T::NARROW => {
@@ -384,7 +389,7 @@ impl Scalar {
         }
     }
 
-    fn post<T: Value>(
+    fn post<T: ScalarValue>(
         &self,
         vectors: impl Vectors,
         columns: [&Words; 3],
@@ -470,7 +475,7 @@ impl Scaled {
 /// A kernel: a sum of a product, a third value and a constant, shifted right
 /// and clamped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MultiplyAdd {
+pub(super) struct MultiplyAddKernel {
     /// Whether the words of a column are signed values.
     pub(super) signed_words: [bool; 3],
     pub(super) negate_product: bool,
@@ -482,7 +487,7 @@ pub(super) struct MultiplyAdd {
     pub(super) clamp: Option<Range>,
 }
 
-impl MultiplyAdd {
+impl MultiplyAddKernel {
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
         let shift = self.shift & 63;
         let plain = !self.negate_product && !self.negate_third && self.more == 0;

@@ -7,7 +7,7 @@ use crate::isa::Type;
 
 /// A byte or half of a source.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct SourcePart {
     pub(super) input: Input,
     /// First byte.
     pub(super) byte: u8,
@@ -18,7 +18,7 @@ pub(super) struct Part {
 /// A part in a sum.
 #[derive(Clone, Copy, Debug)]
 struct Term {
-    part: Part,
+    part: SourcePart,
     negative: bool,
 }
 
@@ -95,13 +95,13 @@ impl Compiler<'_> {
     }
 
     /// The byte or half of a source that a value is.
-    pub(super) fn part(&self, value: Value) -> Option<Part> {
+    pub(super) fn part(&self, value: Value) -> Option<SourcePart> {
         match self.op(value) {
             Op::Extract { value, low, width: width @ (8 | 16), signed } if low % 8 == 0 => {
                 let ty = if signed { Type::S32 } else { Type::U32 };
                 match self.op(value) {
                     Op::Input(input) if low + width <= 32 => {
-                        Some(Part { input, byte: low / 8, width, ty })
+                        Some(SourcePart { input, byte: low / 8, width, ty })
                     }
                     _ => None,
                 }
@@ -167,8 +167,8 @@ impl Compiler<'_> {
         let (first, second) = (self.part(x)?, self.part(y)?);
         // The wider one is not moved.
         let (
-            Part { input, byte, width, ty },
-            Part { input: other, byte: from, width: 8, ty: other_ty },
+            SourcePart { input, byte, width, ty },
+            SourcePart { input: other, byte: from, width: 8, ty: other_ty },
         ) = (if first.width >= second.width { (first, second) } else { (second, first) })
         else {
             return None;

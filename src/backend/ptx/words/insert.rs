@@ -1,7 +1,7 @@
 //! Parts and lanes put into a word.
 
 use super::super::sequence::{Arg, Opcode, word};
-use super::dot::Part;
+use super::dot::SourcePart;
 use super::{Compiler, S32};
 use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
@@ -84,7 +84,7 @@ impl Compiler<'_> {
         if upper.width.min(lower.width) < width || upper.byte == 0 || lower.byte == 0 {
             return None;
         }
-        let byte = |part: Part, at: u8| {
+        let byte = |part: SourcePart, at: u8| {
             let base = if part.input == lower.input { 0 } else { 4 };
             u32::from(base + part.byte + at.min(width / 8 - 1))
         };
