@@ -71,7 +71,8 @@
 //!
 //! `cli` (default) builds the command line program. A library user takes
 //! `default-features = false` and pays for nom, thiserror and plain miette
-//! only. `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when
+//! only. `batch` (with `cli`) plans loops over whole columns for
+//! [`ir::Program::eval_batch`], which interprets each row without it. `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when
 //! the program runs: reading and [`ir::Program::eval_batch`] become faster, what
 //! they give does not change. It brings `fearless_simd` and `simdutf8`, which have no
 //! dependencies.

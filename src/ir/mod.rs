@@ -8,6 +8,7 @@
 // Words are bit patterns: casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
+#[cfg(feature = "batch")]
 mod batch;
 mod builder;
 mod interpret;
@@ -188,10 +189,51 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     steps: Vec<Step>,
+    #[cfg(feature = "batch")]
     plan: batch::PlanOnce,
 }
 
 impl Program {
+    /// A program of steps that are in order.
+    fn of(steps: Vec<Step>) -> Program {
+        Program {
+            steps,
+            #[cfg(feature = "batch")]
+            plan: batch::PlanOnce::default(),
+        }
+    }
+
+    /// The new values of `d` for columns of source words.
+    ///
+    /// With the feature `batch`, the first call plans loops over whole columns, which later
+    /// calls share. Without it, and for the few programs that need more than 64 bits, each
+    /// row goes through [`Program::eval`].
+    ///
+    /// # Panics
+    /// If the columns have different lengths.
+    ///
+    /// ```
+    /// let instruction: vptx::Instruction = "vadd.u32.u32.u32.sat d, a, b.b0;".parse()?;
+    /// let program = instruction.lower(vptx::Semantics::Manual);
+    /// let mut d = [0; 3];
+    /// program.eval_batch(&[1, 2, u32::MAX], &[0x101, 0, 7], &[0; 3], &mut d);
+    /// assert_eq!(d, [2, 2, u32::MAX]);
+    /// # Ok::<(), vptx::ParseInstructionError>(())
+    /// ```
+    pub fn eval_batch(&self, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) {
+        assert!(
+            a.len() == d.len() && b.len() == d.len() && c.len() == d.len(),
+            "the columns must have the same length"
+        );
+        #[cfg(feature = "batch")]
+        if self.run_plan([a, b, c], d) {
+            return;
+        }
+        for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
+            *d = self.eval(a, b, c);
+        }
+    }
+
     /// The steps, in order; the last one is the result, a 32-bit word.
     pub fn steps(&self) -> &[Step] {
         &self.steps
@@ -334,7 +376,7 @@ impl Builder {
                 steps.push(Step { op: renumber(step.op, |value| moved[value.index()]), ..*step });
             }
         }
-        Program { steps, plan: batch::PlanOnce::default() }
+        Program::of(steps)
     }
 }
 

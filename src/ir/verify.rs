@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use super::batch::PlanOnce;
 use super::{Op, Program, Range, Step, Value, range};
 
 /// Why a list of steps is no program.
@@ -75,7 +74,7 @@ impl Program {
     /// use, that widths, positions and shift amounts are in bounds, that the
     /// stated range holds, and that the last value is a 32-bit word.
     pub fn new(steps: Vec<Step>) -> Result<Program, VerifyError> {
-        let program = Program { steps, plan: PlanOnce::default() };
+        let program = Program::of(steps);
         program.verify()?;
         Ok(program)
     }

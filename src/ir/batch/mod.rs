@@ -56,20 +56,10 @@ impl fmt::Debug for PlanOnce {
 }
 
 impl Program {
-    /// The new values of `d` for columns of source words.
-    ///
-    /// # Panics
-    /// If the columns have different lengths.
-    pub fn eval_batch(&self, a: &[u32], b: &[u32], c: &[u32], d: &mut [u32]) {
-        assert!(
-            a.len() == d.len() && b.len() == d.len() && c.len() == d.len(),
-            "the columns must have the same length"
-        );
+    /// Computes columns of equal length. `false` if there is no plan for the program.
+    pub(super) fn run_plan(&self, [a, b, c]: [&[u32]; 3], d: &mut [u32]) -> bool {
         let Some(plan) = self.plan.0.get_or_init(|| Plan::new(&self.steps)) else {
-            for (((d, &a), &b), &c) in d.iter_mut().zip(a).zip(b).zip(c) {
-                *d = self.eval(a, b, c);
-            }
-            return;
+            return false;
         };
         // Wide vectors mostly lie across lines of the cache, unless they are aligned.
         let aligned = Wide::new().is_some() && d.len() >= LONG;
@@ -88,6 +78,7 @@ impl Program {
                 d.copy_from_slice(&words[..d.len()]);
             }
         }
+        true
     }
 }
 
