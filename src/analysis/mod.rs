@@ -1,5 +1,16 @@
 //! Whole texts: read in one go or in parts, with the `asm` statements of CUDA sources, the
 //! comments that suppress findings, and rounds of fixes.
+//!
+//! ```
+//! use vptx::CheckOptions;
+//! use vptx::analysis::fix;
+//! use vptx::diagnostic::Applicability;
+//!
+//! let text = "vadd.sat.s32.s32.s32 d, a, b;";
+//! let fixed = fix(text, &CheckOptions::default(), Applicability::Safe);
+//! assert_eq!(fixed.text, "vadd.s32.s32.s32.sat d, a, b;");
+//! assert!(fixed.left.is_empty());
+//! ```
 
 mod add;
 mod embedded;

@@ -1,5 +1,15 @@
 //! One raw tree against the table of forms and its context: out comes a validated
 //! instruction, or diagnostics.
+//!
+//! ```
+//! use vptx::{CheckOptions, Dialect};
+//!
+//! let text = "vadd.sat.s32.s32.s32 d, a, b;";
+//! assert_eq!(vptx::check(text, &CheckOptions::default()).len(), 1);
+//! // ptxas accepts modifiers in this order.
+//! let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
+//! assert_eq!(vptx::check(text, &options), []);
+//! ```
 
 mod instruction;
 mod modifiers;

@@ -4,6 +4,19 @@
 //! Its values are mathematical integers, each with a known range, so nothing
 //! overflows unseen; where the hardware cuts a value, an `extract` says so. The
 //! steps carry the name of the manual's stage they belong to.
+//!
+//! ```
+//! use vptx::Semantics;
+//! use vptx::ir::Op;
+//!
+//! let instruction: vptx::Instruction = "vabsdiff.u32.u32.u32 d, a, b;".parse()?;
+//! let program = instruction.lower(Semantics::Manual);
+//! assert_eq!(program.eval(3, 10, 0), 7);
+//! let (result, step) = program.iter().last().expect("the result");
+//! assert_eq!(result.index() + 1, program.steps().len());
+//! assert!(matches!(step.op, Op::AbsDiff(..)));
+//! # Ok::<(), vptx::ParseInstructionError>(())
+//! ```
 
 // Words are bit patterns: casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]

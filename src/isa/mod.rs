@@ -3,6 +3,17 @@
 //!
 //! Nothing here parses a file or prints one; the text forms are the spellings
 //! of single tokens.
+//!
+//! ```
+//! use vptx::isa::{Family, LaneWidth, Mnemonic, Selector, Target};
+//!
+//! let mnemonic: Mnemonic = "vadd4".parse()?;
+//! assert_eq!(mnemonic.family(), Family::SimdArithmetic(LaneWidth::Bytes));
+//! let selector: Selector = ".b7610".parse()?;
+//! assert_eq!((selector.width(), selector.lanes()), (LaneWidth::Bytes, &[0, 1, 6, 7][..]));
+//! assert_eq!("sm_90".parse::<Target>()?, Target::sm(90));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod form;
 mod mnemonic;

@@ -1,4 +1,14 @@
 //! Text, spans and line numbers.
+//!
+//! ```
+//! use vptx::source::{LineIndex, Position, Span};
+//!
+//! let text = "mov.u32 d, a;\nvadd.u32.u32.u32 d, a, b;";
+//! let span = Span::new(14, 18);
+//! assert_eq!(span.text(text), "vadd");
+//! let place = LineIndex::new(text).position(text, span.start);
+//! assert_eq!(place, Position { line: 2, column: 1 });
+//! ```
 
 mod nearest;
 

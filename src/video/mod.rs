@@ -10,6 +10,19 @@
 //!
 //! Equality is by meaning and spelling: an explicit default selector or mask is
 //! the same as an omitted one, constants keep the way they were written.
+//!
+//! ```
+//! use vptx::video::{Operation, forms, syntax};
+//!
+//! let instruction: vptx::Instruction = "@p vmad.s32.s32.u32.shr7 d, a.h1, -b, c;".parse()?;
+//! assert!(matches!(instruction.operation, Operation::MultiplyAdd(_)));
+//! assert_eq!(instruction.destination().name(), "d");
+//! assert_eq!(instruction.to_string(), "@p vmad.s32.s32.u32.shr7 d, a.h1, -b, c;");
+//! let mnemonic = instruction.mnemonic();
+//! let line = syntax(mnemonic, &forms(mnemonic)[0]);
+//! assert!(line.starts_with("vmad.dtype.atype.btype{.sat}{.scale}  d"), "{line}");
+//! # Ok::<(), vptx::ParseInstructionError>(())
+//! ```
 
 mod agreement;
 mod arithmetic;

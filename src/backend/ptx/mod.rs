@@ -4,6 +4,20 @@
 //! [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest of them, and [`rewrite()`]
 //! does so to a whole module, where the sequence is cheaper than what ptxas itself makes
 //! of the instruction.
+//!
+//! ```
+//! use vptx::backend::ptx::RewriteOptions;
+//!
+//! let text = "
+//! .version 8.0
+//! .target sm_90
+//! .func f(.reg .b32 d, .reg .b32 a, .reg .b32 b) { vmin2.s32.s32.s32 d, a, b, d; }";
+//! let (module, _) = vptx::parse(text);
+//! let rewritten = vptx::rewrite(&module, &RewriteOptions::default())?;
+//! let cost = rewritten.changes[0].cost.expect("it was measured");
+//! assert_eq!((cost.ptxas, cost.rewritten), (9, 1));
+//! # Ok::<(), vptx::backend::ptx::RewriteError>(())
+//! ```
 
 // Words are bit patterns: casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
