@@ -186,7 +186,7 @@ fn average_lanes(a: u32, b: u32, rest: u32) -> u32 {
     (a | b) - ((a ^ b) >> 1 & rest)
 }
 
-// What emulations are made of.
+// The parts of emulations.
 
 /// Some bits of a word, extended.
 #[inline(always)]
@@ -702,7 +702,7 @@ const PAIRS: &[Pair] = &[
             },
             words!(|a, b, _| (a >> 16).min(b & 0xffff) | (a << 16).min(b & 0xffff_0000)),
             words!(|a, b, _| {
-                // What is left of `a` is what is more than `b`.
+                // `a` keeps the amount by which it exceeds `b`.
                 let [a, b] = [a.rotate_left(16), b].map(halves);
                 of_halves(from_fn(|at| a[at] - a[at].saturating_sub(b[at])), 0)
             }),

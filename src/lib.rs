@@ -69,14 +69,14 @@
 //!
 //! # Features
 //!
-//! `cli` (default) builds the command line program. A library user takes
-//! `default-features = false` and pays for nom, thiserror and plain miette
-//! only. `batch` (with `cli`) plans loops over whole columns for
-//! [`ir::Program::eval_batch`], which interprets each row without it. `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when
-//! the program runs: reading and [`ir::Program::eval_batch`] become faster, what
-//! they give does not change. It brings `fearless_simd` and `simdutf8`, which have no
-//! dependencies.
-//! `serde` adds `Serialize` to spans, fixes and labels.
+//! - `cli` (default) builds the command line program. A library user takes
+//!   `default-features = false` and pays for nom, thiserror and plain miette only.
+//! - `batch` (with `cli`) plans loops over whole columns for
+//!   [`ir::Program::eval_batch`], which interprets each row without it.
+//! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program
+//!   runs: reading and batches become faster, and results stay the same. It brings
+//!   `fearless_simd` and `simdutf8`, which have no dependencies.
+//! - `serde` adds `Serialize` to findings, instructions and programs.
 
 pub mod analysis;
 pub mod backend;
@@ -91,7 +91,7 @@ mod lint;
 mod module;
 pub mod print;
 pub mod source;
-// What tests and fuzz targets drive is no promise to others.
+// Tests and fuzz targets drive this; it is no promise to others.
 #[doc(hidden)]
 pub mod syntax;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What several unit tests use.
+//! Helpers that several unit tests share.
 
 /// Numbers that look random, the same ones each time.
 pub(crate) struct Numbers(pub(crate) u64);

@@ -153,7 +153,7 @@ impl Style {
     }
 }
 
-/// What to make.
+/// The module to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
     pub(crate) style: Style,

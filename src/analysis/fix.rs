@@ -26,7 +26,7 @@ pub struct Fixed {
     pub rounds: Vec<Vec<Edit>>,
     /// The code of each finding that was fixed, in the order of the fixes.
     pub codes: Vec<Code>,
-    /// What is left to report.
+    /// The findings that are left to report.
     pub left: Vec<Diagnostic>,
     /// How many statements are, or were meant to be, video instructions.
     pub statements: usize,

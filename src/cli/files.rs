@@ -103,7 +103,7 @@ pub(super) fn replace(
         if alike {
             return new.replace(path);
         }
-        // What no new file can have stays only with the old one. If that goes wrong half
+        // Only the old file can keep what no new file can have. If that goes wrong half
         // the way, or the system stops, the new one still has all of the text.
         overwrite(&old, contents).map_err(|error| {
             let kept = new.keep();

@@ -106,9 +106,9 @@ impl Arguments {
 
 /// The outcome for one input.
 enum FormattedFile {
-    /// What is to be printed, if something is.
+    /// The text to print, if any.
     Same(Option<Bytes>),
-    /// What is to be printed, in pieces.
+    /// The text to print, in pieces.
     Changed(Vec<Vec<u8>>),
     Wrong {
         bytes: Bytes,
@@ -177,7 +177,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
                 let report = FileReport { path, source, diagnostics: &diagnostics };
                 let mut text = Vec::new();
                 Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
-                // What a filter prints is taken for the text, and `--diff` for changes.
+                // Users take the output of a filter for the text, and that of `--diff` for changes.
                 if *input == Input::Stdin || arguments.diff {
                     errors.write_all(&text)?;
                 } else {

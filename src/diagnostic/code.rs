@@ -34,7 +34,7 @@ macro_rules! codes {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// What the rule finds, in a line.
+            /// The findings of the rule, in a line.
             pub const fn title(self) -> &'static str {
                 match self { $(Code::$code => $title,)* }
             }
@@ -54,7 +54,7 @@ macro_rules! codes {
                 match self { $(Code::$code => &[$(Applicability::$fix),*],)* }
             }
 
-            /// What it does, why it matters, an example and its fix, in
+            /// Its page: the findings, why they matter, an example and its fix, in
             /// Markdown.
             pub const fn explanation(self) -> &'static str {
                 match self {

@@ -59,11 +59,11 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The exact token or tokens at fault.
     pub span: Span,
-    /// What is wrong, in a sentence without a full stop.
+    /// The error, in a sentence without a full stop.
     pub message: String,
     /// A few words to stand under the token; may be empty.
     pub label: String,
-    /// What is allowed there, or what to write.
+    /// Advice: the forms allowed there, or the text to write.
     pub help: Option<String>,
     /// Other places that matter.
     pub labels: Vec<Label>,
@@ -202,7 +202,7 @@ pub struct Label {
     /// Where it is.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Span,
-    /// What it has to do with the finding.
+    /// Its relation to the finding.
     pub text: String,
 }
 
@@ -210,7 +210,7 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {
-    /// What it does, as an order.
+    /// Its effect, as an order.
     pub title: String,
     /// Whether a tool may apply it unasked.
     pub applicability: Applicability,
@@ -258,10 +258,10 @@ pub enum Applicability {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Edit {
-    /// What is replaced.
+    /// The bytes that are replaced.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Span,
-    /// By what.
+    /// The text in their place.
     pub replacement: String,
 }
 

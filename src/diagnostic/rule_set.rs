@@ -79,7 +79,7 @@ impl RuleSet {
             let length = |selectors: &[RuleSelector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
             };
-            // What holds already is less than any word of it.
+            // The present state counts less than any word about it.
             let default = select.is_none() && self.contains(code);
             let wanted = length(select.unwrap_or_default()).max(length(extend));
             let unwanted = length(ignore);

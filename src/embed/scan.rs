@@ -377,7 +377,7 @@ impl<'s> Cursor<'s> {
                     if after > stop {
                         after
                     } else {
-                        // What follows the backslash, were it on the next line.
+                        // The character after the backslash, even on the next line.
                         let escaped = splices(self.bytes, stop + 1);
                         if self.bytes.get(escaped) == Some(&b'\n') {
                             return Err(escaped);

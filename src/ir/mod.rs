@@ -1,4 +1,4 @@
-//! What an instruction computes: straight-line programs over exact integers.
+//! Programs: straight-line code over exact integers, which says what an instruction computes.
 //!
 //! A [`Program`] reads the words `a`, `b`, `c` and yields the new value of `d`.
 //! Its values are mathematical integers, each with a known range, so nothing
@@ -72,7 +72,7 @@ impl Value {
     }
 }
 
-/// What a step computes from earlier values.
+/// The operation of a step on earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A source word, from 0 to 2^32 - 1.
@@ -116,7 +116,7 @@ pub enum Op {
     Insert {
         /// The word.
         base: Value,
-        /// What is put in.
+        /// The value that is put in.
         value: Value,
         /// Lowest bit replaced.
         low: u8,
@@ -190,7 +190,7 @@ impl Stage {
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it computes.
+    /// Its operation.
     pub op: Op,
     /// Where the result lies, for all inputs.
     pub range: Range,

@@ -86,7 +86,7 @@ pub enum ParseProgramError {
     Syntax {
         /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error, in a sentence.
         message: String,
     },
     /// Steps that make no program.

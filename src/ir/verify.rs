@@ -1,4 +1,4 @@
-//! What every program promises.
+//! The promises of every program.
 
 use thiserror::Error;
 

@@ -11,9 +11,9 @@ pub struct Form {
     pub mnemonics: &'static [Mnemonic],
     /// Modifiers in canonical order.
     pub slots: &'static [Slot],
-    /// What may follow `d`.
+    /// The selector or mask that may follow `d`.
     pub destination: Destination,
-    /// What `a` and `b` may be.
+    /// The kinds of operands that `a` and `b` may be.
     pub sources: Sources,
     /// Whether the line has a third source `c`.
     pub third: bool,
@@ -23,14 +23,14 @@ pub struct Form {
     pub requirement: Requirement,
     /// Section of the manual.
     pub section: &'static str,
-    /// What tells the line from its siblings, as a noun phrase.
+    /// A noun phrase that tells the line from its siblings.
     pub title: &'static str,
 }
 
 /// One place for a modifier.
 #[derive(Debug)]
 pub struct Slot {
-    /// What the modifier says.
+    /// The role of the modifier.
     pub role: Role,
     /// The modifiers that fit.
     pub choices: &'static [Modifier],
@@ -38,7 +38,7 @@ pub struct Slot {
     pub optional: bool,
 }
 
-/// What the destination may carry.
+/// The selector or mask that a destination may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// A whole register.
@@ -49,7 +49,7 @@ pub enum Destination {
     Mask(LaneWidth),
 }
 
-/// What the sources may be.
+/// The kinds of operands that sources may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
     /// Register with an optional byte or half-word selector, or an immediate.

@@ -1,4 +1,4 @@
-//! What PTX itself defines: types, modifiers, selectors, masks, versions and
+//! The vocabulary of PTX: types, modifiers, selectors, masks, versions and
 //! targets, and [`Form`], the row type of the table of instruction forms.
 //!
 //! Nothing here parses a file or prints one; the text forms are the spellings

@@ -26,7 +26,7 @@ macro_rules! modifiers {
                 match text { $($text => Some(Modifier::$variant),)* _ => None }
             }
 
-            /// What the modifier says. Types answer [`Role::Dtype`]: which of
+            /// The role of the modifier. Types answer [`Role::Dtype`]: which of
             /// the three type slots one fills depends on its position.
             pub const fn role(self) -> Role {
                 match self { $(Modifier::$variant => Role::$role,)* }
@@ -72,7 +72,7 @@ impl fmt::Display for Modifier {
     }
 }
 
-/// What a modifier says about the instruction: the name of its slot.
+/// The role of a modifier: the name of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Destination type: how the result is read when it is clamped or combined.

@@ -137,7 +137,7 @@ impl<'s> Memo<'s> {
         blocks.block(source, span, instruction, sequence)
     }
 
-    /// What holds for the instruction whatever its registers are called, if there
+    /// The facts about the instruction that do not depend on names of registers, if there
     /// may be something.
     fn facts(&mut self, instruction: &Instruction) -> Option<&Facts> {
         if !facts::is_notable(instruction) {

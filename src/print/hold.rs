@@ -1,4 +1,4 @@
-//! What stays on its lines because of a suppression.
+//! Statements that stay on their lines because of a suppression.
 //!
 //! A suppression is about the statements of a line. Where there is more than one,
 //! to part them would part it from some of them: they stay together, as they are.
@@ -6,7 +6,7 @@
 use crate::analysis;
 use crate::source::Span;
 
-/// What the layout takes at once: a statement, a label, a brace, a comment, or a
+/// A unit of the layout: a statement, a label, a brace, a comment, or a
 /// region that stays as it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {

@@ -19,7 +19,7 @@ const CLOSE: PieceKind = PieceKind::punct(b'}');
 const END: PieceKind = PieceKind::punct(b';');
 const GUARD: PieceKind = PieceKind::punct(b'@');
 
-/// What ended a statement.
+/// The token that ended a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Its `;`, or for directives without one the last token.
@@ -52,7 +52,7 @@ pub(super) struct Layout<'s> {
     pieces: Pieces<'s>,
     shapes: Shapes<'s>,
     edits: &'s [Edit],
-    /// What stays as it is because of a suppression, in order.
+    /// The places that a suppression keeps as they are, in order.
     held: &'s [Span],
     /// End of the piece read last.
     end: u32,
@@ -105,10 +105,10 @@ impl<'s> Layout<'s> {
         self
     }
 
-    /// What it would lay out one by one.
+    /// The items that it would lay out one by one.
     pub(super) fn items(mut self) -> Vec<Item> {
         let mut items = Vec::new();
-        // What is foreign comes up again.
+        // A foreign character is found again later.
         let _ = self.read(|item| items.push(item));
         items
     }
@@ -176,7 +176,7 @@ impl<'s> Layout<'s> {
 
     fn next_edited(&mut self) -> Option<Piece<'s>> {
         loop {
-            // What lies behind is done, or in text that stays as it is.
+            // Earlier edits are done, or lie in text that stays as it is.
             while let Some((edit, rest)) = self.edits.split_first()
                 && (edit.span.end < self.end || edit.span.end == self.end && !edit.span.is_empty())
             {
@@ -249,7 +249,7 @@ impl<'s> Layout<'s> {
             && (piece.kind == PieceKind::LINE_COMMENT || ends_line || self.line_ends());
         if trailing {
             self.inline = false;
-            // What stands on its last line stands above what follows.
+            // The next item stands below the last line of the comment.
             self.fresh &= !piece.text.contains('\n');
             self.writer.space();
         } else {
@@ -344,7 +344,7 @@ impl<'s> Layout<'s> {
         let first = self.pieces.next();
         let outer = first.is_some_and(|first| first.is(b'}') || self.is_label(&first));
         self.pieces.pos = start;
-        // A comment stays beside what it stands behind.
+        // A comment stays beside the item before it.
         if breaks == 0 && !self.writer.is_empty() && first.is_some_and(|it| !it.is_token()) {
             self.writer.space();
         } else {
@@ -691,7 +691,7 @@ impl<'s> Layout<'s> {
         self.write_collected(spacing, broken);
     }
 
-    /// Writes numbers of an initialiser, each behind a comma and with one behind
+    /// Writes numbers of an initialiser, each after a comma and with one after
     /// it, as long as they come.
     fn usual_elements(&mut self) {
         let bytes = self.pieces.bytes();

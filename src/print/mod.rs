@@ -131,7 +131,7 @@ pub(crate) fn format_to_bytes(
     run(source, options, false).map(|(text, _)| text)
 }
 
-/// What [`format`](fn@format) changes, as replacements in the order of the text
+/// The changes of [`format`](fn@format), as replacements in the order of the text
 /// that do not overlap. None: the text is formatted.
 ///
 /// # Errors
@@ -165,7 +165,7 @@ pub(crate) fn format_in_parts<'s>(
     })
 }
 
-/// What comes of a part, in its place. Another one can use the buffer if it stays the same.
+/// The formatted text of a part. The buffer is free for the next part if this one stays as it is.
 #[cfg(feature = "cli")]
 fn format_part<'s>(
     part: &TextPart<'s>,

@@ -76,7 +76,7 @@ fn options() -> CheckOptions {
     CheckOptions::default().with_rules(rules)
 }
 
-/// What is found on the way through a text.
+/// The spellings found on the way through a text.
 #[derive(Default)]
 struct Spellings {
     edits: Vec<Edit>,

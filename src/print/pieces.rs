@@ -5,7 +5,7 @@ use crate::syntax::lexer::{
     Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end, word_end,
 };
 
-/// What a piece is: one number, since it is asked for often. Punctuation is its
+/// The kind of a piece: one number, since it is asked for often. Punctuation is its
 /// own byte or, with two bytes, both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceKind(u16);
@@ -17,7 +17,7 @@ impl PieceKind {
     pub(super) const DOT: PieceKind = PieceKind(2);
     pub(super) const NUMBER: PieceKind = PieceKind(3);
     pub(super) const STRING: PieceKind = PieceKind(4);
-    /// What PTX does not have.
+    /// A character that PTX does not have.
     pub(super) const FOREIGN: PieceKind = PieceKind(5);
     /// `// …`, without blanks at its end.
     pub(super) const LINE_COMMENT: PieceKind = PieceKind(6);
@@ -161,7 +161,7 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// What a byte starts.
+/// The kind of token that a byte starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Blank,

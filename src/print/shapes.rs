@@ -1,4 +1,4 @@
-//! What the bytes of a text are, a bit for each: a statement of the usual shape is
+//! The classes of the bytes of a text, a bit for each: a statement of the usual shape is
 //! told from others without looking at its bytes one by one.
 
 use crate::syntax::blocks::BLOCK;
@@ -13,7 +13,7 @@ const WINDOW: usize = BLOCKS * BLOCK;
 /// For each byte of some a bit, the first byte's the lowest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// What identifiers are made of, and dots.
+    /// The bytes of identifiers, and dots.
     pub(super) name: u64,
     /// `;`
     pub(super) end: u64,
@@ -25,7 +25,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// That of bytes behind the text.
+    /// The shape of bytes after the text.
     const NOTHING: Shape = Shape { name: 0, end: 0, joint: 0, odd: u64::MAX };
 }
 
@@ -41,11 +41,11 @@ pub(super) struct Shapes<'s> {
 
 impl<'s> Shapes<'s> {
     pub(super) fn new(bytes: &'s [u8]) -> Shapes<'s> {
-        // There is none yet: none starts so far behind the text.
+        // There is none yet: none starts so far after the text.
         Shapes { bytes, start: usize::MAX / 2, blocks: Box::new([Shape::NOTHING; BLOCKS + 1]) }
     }
 
-    /// Those of the 64 bytes at an offset; behind the text nothing is but odd.
+    /// The shape of the 64 bytes at an offset; bytes after the text are odd.
     #[inline]
     pub(super) fn at(&mut self, at: usize) -> Shape {
         let mut within = at.wrapping_sub(self.start);
@@ -100,10 +100,10 @@ impl<'s> Shapes<'s> {
     }
 }
 
-/// What kinds of bytes the bytes of a block are.
+/// The kinds of the bytes of a block.
 #[derive(Clone, Copy, Default)]
 struct Classes {
-    /// What may start an identifier.
+    /// The bytes that may start an identifier.
     letter: u64,
     digit: u64,
     percent: u64,

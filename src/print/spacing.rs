@@ -5,7 +5,7 @@
 
 use super::pieces::{Piece, PieceKind};
 
-/// What kind of statement the pieces belong to.
+/// The kind of statement that the pieces belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatementKind {
     Instruction,
@@ -65,7 +65,7 @@ const OPERATORS: &[PieceKind] = &[
     PieceKind::pair(*b"||"),
 ];
 
-/// What a rule may ask of the piece before.
+/// The facts about the piece before that a rule may ask for.
 #[derive(Clone, Copy, Debug)]
 struct Previous<'a> {
     kind: PieceKind,
@@ -98,7 +98,7 @@ pub(super) struct Spacing<'a> {
     statement: StatementKind,
     part: InstructionPart,
     previous: Previous<'a>,
-    /// What the previous piece is, if it is an operator.
+    /// The kind of operator that the previous piece is, if it is one.
     operator: Option<Operator>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Spacing<'a> {
     pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
         let now = Previous { kind: piece.kind, text: piece.text };
         let previous = std::mem::replace(&mut self.previous, now);
-        // What is met most.
+        // The most frequent case.
         if self.part == InstructionPart::Operands && self.operator.is_none() {
             match (previous.kind, piece.kind) {
                 (COMMA, PieceKind::IDENT) => return true,
@@ -145,7 +145,7 @@ impl<'a> Spacing<'a> {
             return false;
         }
         if !piece.is_token() || !previous.kind.is_token() {
-            // What a comment interrupts goes on after it.
+            // The statement goes on after a comment.
             if !piece.is_token() {
                 self.operator = after;
             }
@@ -235,7 +235,7 @@ impl<'a> Spacing<'a> {
         self.between(previous, piece)
     }
 
-    /// What the piece is, if it is an operator with two sides.
+    /// The kind of operator that the piece is, if it has two sides.
     fn operator_at(&self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),

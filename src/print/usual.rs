@@ -11,12 +11,12 @@ use crate::syntax::blocks::{BLOCK, low_bits};
 use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 use crate::syntax::ordinary::{self, next_token};
 
-/// A statement that is as it should be, but for the blanks behind its opcode.
+/// A statement that is as it should be, except for the blanks after its opcode.
 #[derive(Debug)]
 pub(super) struct Usual {
     /// The guard and the opcode, or the name of a label.
     pub(super) head: Span,
-    /// What follows, `;` or `:` included.
+    /// The text that follows, `;` or `:` included.
     pub(super) rest: Span,
     /// Whether a space stands before that.
     pub(super) space: bool,
@@ -53,7 +53,7 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
 }
 
-/// Whether the line ends behind a label, but perhaps for a comment, and what
+/// Whether the line ends after a label and perhaps a comment, and what
 /// follows is nothing that a label may name.
 fn is_alone(bytes: &[u8], at: usize) -> bool {
     let Some(next) = next_token(bytes, at) else {
@@ -85,7 +85,7 @@ pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     (!addressed).then(|| Span::new(start as u32, (start + text.len()) as u32))
 }
 
-/// A number among those of a table at an offset, with the comma behind it.
+/// A number among those of a table at an offset, with the comma after it.
 pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
     bytes.get(start).filter(|byte| byte.is_ascii_digit())?;
     let end = word_end(bytes, start);
@@ -96,7 +96,7 @@ pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
     usual.then(|| Span::new(start as u32, end as u32 + 1))
 }
 
-/// Offset of the opcode behind `@p ` or `@!%p `.
+/// Offset of the opcode after `@p ` or `@!%p `.
 fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     at += usize::from(bytes.get(at) == Some(&b'!'));
@@ -111,11 +111,11 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// not to be searched to its end for each of its statements.
 const LONGEST: usize = 1024;
 
-/// Offset after the `;` behind operands.
+/// Offset after the `;` that ends the operands.
 #[inline]
 fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<usize> {
     is_operand_start(bytes[start]).then_some(())?;
-    // What comes before the first operand is not a space in each case.
+    // The byte before the first operand is not always a space.
     let mut first = 1;
     for at in (start..start + LONGEST).step_by(BLOCK) {
         let shape = shapes.at(at);

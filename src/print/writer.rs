@@ -15,7 +15,7 @@ const ROOM: usize = 4096;
 /// Spaces to indent with, in one piece.
 const BLANKS: usize = 256;
 
-/// What was written.
+/// The text that was written.
 #[derive(Debug)]
 struct Text {
     /// Longer than that by [`ROOM`] at least.
@@ -63,7 +63,7 @@ impl Text {
         }
     }
 
-    /// Makes room behind an offset.
+    /// Makes room after an offset.
     #[inline]
     fn make_room(&mut self, end: usize) {
         if end + ROOM > self.bytes.len() {
@@ -101,12 +101,12 @@ pub(super) struct Mark {
 pub(super) struct Writer<'s> {
     source: &'s str,
     newline: &'static str,
-    /// Two line breaks, and [`BLANKS`] behind.
+    /// Two line breaks, then [`BLANKS`].
     white: Box<[u8]>,
     out: Text,
     /// The part of the source that comes next in `out`, unless other text does.
     run: Option<(usize, usize)>,
-    /// What comes after it.
+    /// The gap after it.
     gap: Gap,
     /// Whether no text comes before.
     is_first: bool,

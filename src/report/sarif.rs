@@ -322,7 +322,7 @@ pub(super) fn uri(path: &Path) -> String {
     uri
 }
 
-/// What tells findings of a file apart even when lines are added above them:
+/// Fingerprints, which tell findings of a file apart even when lines are added above them:
 /// their code, the text of their line, and their number among equal ones.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {

@@ -207,7 +207,7 @@ fn replace_undecodable(bytes: &[u8]) -> String {
     text
 }
 
-/// What [`decode`] puts in place of a byte that is not UTF-8.
+/// The stand-in of [`decode`] for a byte that is not UTF-8.
 pub const UNDECODABLE: char = '\u{7f}';
 
 #[cfg(test)]

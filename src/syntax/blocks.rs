@@ -133,7 +133,7 @@ fn group(bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
                 | now.simd_eq(b'}')
                 | newline;
             group.stops[at] = stops.to_bitmask();
-            // A byte before and two behind, but at the text's ends.
+            // A byte before and two after, except at the text's ends.
             if let Some(around) = bytes.get(start.wrapping_sub(1)..start + BLOCK + 2) {
                 let beside = |by: usize| u8x64::from_slice(simd, &around[by..by + BLOCK]);
                 let word = beside(3);
@@ -182,13 +182,13 @@ mod tests {
     use super::*;
     use crate::testing::Numbers;
 
-    /// What a search byte by byte finds, stopping everywhere.
+    /// The result of a search byte by byte that stops everywhere.
     fn plainly(bytes: &[u8], at: usize) -> usize {
         let stop = |byte: &u8| b"\n\"#/:;{}".contains(byte);
         bytes[at..].iter().position(stop).map_or(bytes.len(), |found| at + found)
     }
 
-    /// Whether a `;` and the line break behind it need no stop.
+    /// Whether a `;` and the line break after it need no stop.
     fn is_passed(bytes: &[u8], at: usize) -> bool {
         matches!(bytes[at..], [b';', b'\n', b'\t', word, ..]
             if word.is_ascii_lowercase() && word != b'v')
@@ -214,7 +214,7 @@ mod tests {
                 let found = stops.next(at);
                 let (mut stop, mut begun) = (plainly(&bytes, at), None);
                 while stop < found.stop {
-                    // What was not stopped at was a passed pair, or the second of one.
+                    // Any other stop is a passed pair, or the second of one.
                     let second = stop > 0 && is_passed(&bytes, stop - 1);
                     assert!(is_passed(&bytes, stop) || second, "{at} of {length}: {stop}");
                     if second && stop > at {

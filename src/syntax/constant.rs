@@ -28,13 +28,13 @@ pub enum Constant {
 /// Why a constant expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantError {
-    /// What went wrong.
+    /// The kind of error.
     pub kind: ConstantErrorKind,
     /// The literal or operator at fault.
     pub span: Span,
 }
 
-/// What can be wrong with a constant expression.
+/// The errors in constant expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstantErrorKind {
     /// A literal such as `08`, `0x` or `12abc`.

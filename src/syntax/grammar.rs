@@ -46,7 +46,7 @@ pub struct RawOperand {
     pub span: Span,
     /// A `-` before a name; the sign of a constant is part of the constant.
     pub minus: Option<Span>,
-    /// What kind of operand it is.
+    /// The kind of operand.
     pub shape: Shape,
     /// The name or constant without sign and selector.
     pub value: Span,
@@ -155,7 +155,7 @@ impl<'t> Input for Tokens<'t, '_> {
     }
 }
 
-/// What could have stood where parsing stopped: a set of flags.
+/// The tokens that could have stood where parsing stopped: a set of flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected(u16);
 
@@ -218,7 +218,7 @@ impl Expected {
 pub struct Failure {
     /// Number of tokens not read.
     pub left: usize,
-    /// What could have stood there.
+    /// The tokens that could have stood there.
     pub expected: Expected,
     /// Set when a constant expression gave up for another reason.
     pub constant: Option<ConstantError>,

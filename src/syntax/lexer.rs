@@ -30,7 +30,7 @@ pub enum TokenKind {
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind of token.
     pub kind: TokenKind,
     /// Where it is.
     pub span: Span,
@@ -90,7 +90,7 @@ pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
 }
 
-/// What [`skip_trivia`] met.
+/// The trivia that [`skip_trivia`] met.
 pub(crate) struct Trivia {
     /// Whether a line break was skipped.
     pub(crate) newline: bool,

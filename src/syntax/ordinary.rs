@@ -7,7 +7,7 @@
 use super::blocks::{FoundStop, Stops};
 use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 
-/// What a statement's first byte says.
+/// The kind of statement that a first byte announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// An instruction that is not wanted, or a label.
@@ -32,7 +32,7 @@ pub(super) struct Ordinary<'s> {
     starts: &'static [Start; 256],
 }
 
-/// What each first byte says, where every wanted opcode starts with the letter
+/// The kind for each first byte, where every wanted opcode starts with the letter
 /// `initial`, lower case, or with the upper case of it.
 pub(super) const fn starts(initial: u8) -> [Start; 256] {
     let mut starts = [Start::Other; 256];
@@ -174,7 +174,7 @@ impl<'s> Ordinary<'s> {
     }
 }
 
-/// A `.loc`, and nothing behind it that might belong to it.
+/// A `.loc` with nothing after it that might belong to it.
 pub(crate) struct LocDirective {
     /// Where its first number starts.
     pub(crate) numbers: usize,

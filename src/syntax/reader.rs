@@ -44,13 +44,13 @@ pub struct Statement<'t> {
 /// Something wrong with a module's structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
     /// Where it is.
     pub span: Span,
 }
 
-/// What can be wrong with a module's structure.
+/// The problems in a module's structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
     /// `/*` without `*/`
@@ -840,7 +840,7 @@ impl<'s> Declaration<'s> {
         }
     }
 
-    /// What a name stands for here.
+    /// The kind of symbol that a name declares here.
     fn kind(&self) -> Option<SymbolKind<'s>> {
         match self.space {
             "" => None,

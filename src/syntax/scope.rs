@@ -1,4 +1,4 @@
-//! What is declared where: the names a statement can see.
+//! Declarations: the names a statement can see.
 
 use std::collections::hash_map::Entry as MapEntry;
 
@@ -9,13 +9,13 @@ use crate::source::Span;
 /// A declared name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'s> {
-    /// What the name stands for.
+    /// The kind of thing that it names.
     pub kind: SymbolKind<'s>,
     /// The name in its declaration.
     pub span: Span,
 }
 
-/// What a name stands for.
+/// The kinds of things that names stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind<'s> {
     /// A register of the type written, dot included.
@@ -32,7 +32,7 @@ pub enum SymbolKind<'s> {
     Operand(OperandClass<'s>),
 }
 
-/// What the constraint of an operand of inline assembly makes of it.
+/// The class of an operand of inline assembly, by its constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandClass<'s> {
     /// A register of the type written, dot included; and the constraint.
@@ -126,7 +126,7 @@ impl<'s> Context<'s> {
         Context { version, target, ..Context::default() }
     }
 
-    /// What is in force here.
+    /// The gates in force here.
     pub(crate) fn gates(&self) -> Gates {
         Gates { version: self.version, target: self.target }
     }

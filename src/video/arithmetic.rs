@@ -46,7 +46,7 @@ pub struct Arithmetic {
     pub a: Source,
     /// Second source.
     pub b: Source,
-    /// What becomes of the result.
+    /// The use of the result.
     pub tail: Tail,
 }
 

@@ -1,4 +1,4 @@
-//! What each family has to tell.
+//! The interface of a family.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub(super) trait Body {
 pub(super) struct Page {
     /// The rows of the table, in the manual's order.
     pub(super) forms: &'static [Form],
-    /// What its instructions do.
+    /// A description of its instructions.
     pub(super) prose: &'static str,
     /// In which ways ptxas differs from the manual.
     pub(super) deviations: &'static [Deviation],
@@ -55,7 +55,7 @@ pub(super) struct Page {
 /// One instruction of a family.
 pub(super) struct Described {
     pub(super) mnemonic: Mnemonic,
-    /// What it computes, in a line.
+    /// A summary, in a line.
     pub(super) summary: &'static str,
     /// Worked out by hand.
     pub(super) example: Example,

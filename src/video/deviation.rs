@@ -25,12 +25,12 @@ macro_rules! deviations {
                 Deviation::ALL.iter().copied().find(|it| it.text().eq_ignore_ascii_case(text))
             }
 
-            /// What is different, in a line.
+            /// The difference, in a line.
             pub const fn title(self) -> &'static str {
                 match self { $(Deviation::$code => $title,)* }
             }
 
-            /// What the manual says and what ptxas does, and how to write what the
+            /// The manual's rule, the behaviour of ptxas, and how to write what the
             /// manual says; the last line is an instruction that shows it.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Deviation::$code => $text,)* }

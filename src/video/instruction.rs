@@ -19,7 +19,7 @@ use crate::isa::{Destination, Family, Form, Mnemonic, Modifier, Role};
 pub struct Instruction {
     /// `@p` or `@!p`: executed only where the predicate says so.
     pub guard: Option<Guard>,
-    /// What it does.
+    /// The operation with its operands.
     pub operation: Operation,
 }
 

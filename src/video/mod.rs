@@ -2,7 +2,7 @@
 //! type of its instructions, how they are built, printed and lowered, in which ways ptxas
 //! deviates, and what `vptx explain` says.
 //!
-//! What has one of these types is legal PTX: each field holds only what its
+//! A value of these types is legal PTX: each field holds only what its
 //! place allows, and combinations the manual rules out (a destination selector
 //! beside a secondary operation, SIMD `.sat` beside `.add`, two negations in
 //! `vmad`…) have no representation. Printing one never fails and never panics,

@@ -11,7 +11,7 @@ use crate::isa::{
     Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, Scale, Slot, Sources, Type,
 };
 
-/// What `vmad` negates or adds.
+/// The negations and additions of `vmad`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MadMode {
     /// `a*b + c`
@@ -51,7 +51,7 @@ pub struct MultiplyAddParts {
     pub atype: Type,
     /// Type of `b`.
     pub btype: Type,
-    /// What is negated or added.
+    /// The negation or addition.
     pub mode: MadMode,
     /// Clamp to 32 bits.
     pub saturate: bool,

@@ -233,7 +233,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// What a scalar instruction does with its result.
+/// The use that a scalar instruction makes of its result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Tail {
     /// Writes the low 32 bits.
@@ -319,7 +319,7 @@ pub enum OperandName {
 /// Gives the register that an operand is another name.
 pub(super) type Rename<'r> = &'r mut dyn FnMut(OperandName, &Register) -> Register;
 
-/// An operand with what is written behind it.
+/// An operand and the selector or mask after it.
 pub(crate) struct Selected<'s, T> {
     pub(crate) value: T,
     /// Selector or mask, with its dot.
@@ -354,7 +354,7 @@ impl Parts<'_> {
         self.get(role).is_some()
     }
 
-    /// What a scalar instruction does with its result.
+    /// The use that a scalar instruction makes of its result.
     pub(super) fn tail(&self) -> Option<Tail> {
         if let Some(op) = self.get(Role::Secondary).and_then(SecondaryOp::from_modifier) {
             return Some(Tail::Secondary { op, c: self.c.clone()? });

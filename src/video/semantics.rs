@@ -1,4 +1,4 @@
-//! What an instruction is taken to mean.
+//! The meanings that instructions are given.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +8,16 @@ use thiserror::Error;
 use super::Deviation;
 use super::deviation::Deviations;
 
-/// What an instruction is taken to mean.
+/// The meanings that instructions are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Semantics {
     /// The manual, read as `vptx explain` tells.
     #[default]
     Manual,
-    /// What the code of ptxas 11.x and 12.x computes.
+    /// The results of the code that ptxas 11.x and 12.x emit.
     Ptxas12,
-    /// What the code of ptxas 13.x computes.
+    /// The results of the code that ptxas 13.x emits.
     Ptxas13,
 }
 
@@ -25,7 +25,7 @@ impl Semantics {
     /// All of them.
     pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
 
-    /// What the code of the newest ptxas computes.
+    /// The semantics of the newest ptxas.
     pub const CURRENT: Semantics = Semantics::Ptxas13;
 
     /// The name on the command line.

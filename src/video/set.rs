@@ -27,7 +27,7 @@ pub struct Set {
     pub a: Source,
     /// Second source.
     pub b: Source,
-    /// What becomes of the 0 or 1.
+    /// The use of the 0 or 1.
     pub tail: Tail,
 }
 

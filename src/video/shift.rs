@@ -31,7 +31,7 @@ pub struct Shift {
     pub a: Source,
     /// The amount, always unsigned.
     pub b: Source,
-    /// What becomes of the result.
+    /// The use of the result.
     pub tail: Tail,
 }
 

@@ -31,7 +31,7 @@ pub enum SimdOp {
     Max,
 }
 
-/// What SIMD arithmetic does with its lanes.
+/// The operations of SIMD arithmetic on lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimdTail {
     /// Writes the lanes of the mask, the others from `c`.
@@ -52,7 +52,7 @@ pub struct SimdArithmetic {
     pub dtype: Type,
     /// The operands.
     pub operands: SimdOperands,
-    /// What becomes of the lanes.
+    /// The use of the resulting lanes.
     pub tail: SimdTail,
 }
 

@@ -42,7 +42,7 @@ pub const fn forms(mnemonic: Mnemonic) -> &'static [Form] {
     family_forms(mnemonic.family())
 }
 
-/// What the family's instructions do, for `vptx explain`.
+/// A description of the family's instructions, for `vptx explain`.
 pub const fn prose(family: Family) -> &'static str {
     page(family).prose
 }
@@ -57,7 +57,7 @@ fn described(mnemonic: Mnemonic) -> &'static Described {
     all.iter().find(|it| it.mnemonic == mnemonic).unwrap_or(&all[0])
 }
 
-/// What one instruction computes, in a line.
+/// A summary of one instruction, in a line.
 pub fn summary(mnemonic: Mnemonic) -> &'static str {
     described(mnemonic).summary
 }
@@ -157,7 +157,7 @@ impl Form {
     }
 }
 
-/// What a source selector may be in words, with the spellings.
+/// The selectors that a source may have, in words with their spellings.
 pub const fn selector_choices(sources: Sources) -> &'static str {
     match sources {
         Sources::Scalar => "`.b0` `.b1` `.b2` `.b3` `.h0` `.h1`",

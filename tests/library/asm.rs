@@ -64,7 +64,7 @@ impl Expected {
     }
 }
 
-/// What is to be found in a part of a file.
+/// The findings expected in a part of a file.
 struct Case {
     line: usize,
     region: Range<usize>,
@@ -201,7 +201,7 @@ enum Item {
     Operand(usize),
 }
 
-/// What operands are called in plain PTX; the first is the usual destination.
+/// Names of operands in plain PTX; the first is the usual destination.
 const WORDS: [&str; 6] = ["d", "a", "bb", "c", "sum0", "x_y"];
 
 #[derive(Clone)]
@@ -481,7 +481,7 @@ fn spoil(random: &mut Random, draft: &mut Draft) {
     }
 }
 
-/// What can stand between two tokens of PTX.
+/// Text that can stand between two tokens of PTX.
 const GAPS: &[&str] = &[
     " ",
     "  ",
@@ -849,7 +849,7 @@ const AFTER: &[&str] = &[
     "\n",
 ];
 
-/// What can stand around in a source; each is whole lines.
+/// Other lines of a source; each is whole lines.
 const AROUND: &[&str] = &[
     "#include <cuda_runtime.h>",
     "#include <a\"b>",
@@ -886,7 +886,7 @@ struct Pair {
     template: Template,
     /// Where in the source the literals begin.
     open: usize,
-    /// What stands around the instruction in the `asm` text.
+    /// The text around the instruction in the `asm`.
     before: &'static str,
     after: &'static str,
     slots: Vec<Slot>,
@@ -912,7 +912,7 @@ impl Pair {
                 Item::Operand(number) => WORDS[*number],
             })
             .collect();
-        // What follows an unfinished statement, or braces, would be part of it.
+        // Text after an unfinished statement, or after braces, would be part of it.
         let alone = !plain.trim_end().ends_with(';');
         let befores = if declared { &BEFORE[..UNDECLARED] } else { BEFORE };
         let before = random.pick(befores);
@@ -987,7 +987,7 @@ impl Pair {
     /// source that may as well be meant for another assembler.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
         let mut plain = check_ptx(&self.plain);
-        // What a line end cut off may be no statement of ours.
+        // The rest that a line end cut off may be no statement of ours.
         plain.retain(|finding| finding.code != Code::V005 || finding.statement.is_some());
         let mut found = check_cuda(&self.source);
         if self.doubtful && found.is_empty() {
@@ -1138,7 +1138,7 @@ fn skip_trivia(source: &str, mut at: usize) -> usize {
     }
 }
 
-/// Decodes a literal from behind its quote; gives where it ends.
+/// Decodes a literal that starts after its quote; gives its end.
 fn plain_literal(source: &str, mut at: usize, text: &mut String) -> usize {
     let mut chars = Vec::new();
     loop {
@@ -1287,7 +1287,7 @@ fn fixes_do_what_they_do_in_plain_ptx() {
 
 // Any text.
 
-/// What holds for any text.
+/// The laws for any text.
 fn hold(source: &str) {
     for dialect in [Dialect::Documented, Dialect::Ptxas] {
         let inside = |span: Span| source.get(span.range()).is_some();

@@ -17,7 +17,7 @@ const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 /// reports both of one mistake.
 const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108)];
 
-/// What is found in a text that belongs to a code. What an instruction computes
+/// The findings in a text that belong to a code. The results of an instruction
 /// or costs is a matter of its own.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut found = check(text, &options(code, dialect));
@@ -195,7 +195,7 @@ fn fixtures_yield_their_code() {
     }
 }
 
-/// What ptxas lets pass is no finding when ptxas sets the rules; what it
+/// Text that ptxas accepts is no finding when ptxas sets the rules; text that it
 /// refuses is one under any.
 #[test]
 fn fixtures_in_the_ptxas_dialect() {
@@ -243,7 +243,7 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
     diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
-/// What a fix leaves undone or does wrong.
+/// The shortcomings of a fix.
 fn broken(
     code: Code,
     text: &str,
@@ -339,7 +339,7 @@ fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
     None
 }
 
-/// What the table says of fixes is what there is.
+/// The table of rules names exactly the fixes that there are.
 #[test]
 fn fixes_are_of_the_kinds_that_the_table_says() {
     for &code in Code::ALL {

@@ -85,7 +85,7 @@ fn pages_of_deviations_show_them() {
     }
 }
 
-/// What a page writes in place of its last line, run under a semantics.
+/// The replacement that a page gives for its last line, run under a semantics.
 fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
     let [a, b, c] = inputs.map(u64::from);
     let mut values = std::collections::BTreeMap::from([("a", a), ("b", b), ("c", c)]);
@@ -130,7 +130,7 @@ fn run_instead(lines: &[&str], semantics: Semantics, inputs: [u32; 3]) -> u32 {
     values["d"] as u32
 }
 
-/// What the pages of deviations write instead gives what the manual says, with any
+/// The replacements in the pages of deviations give the manual's results, with any
 /// ptxas.
 #[test]
 fn pages_of_deviations_say_what_to_write_instead() {
@@ -180,7 +180,7 @@ fn a_known_case() {
     }
 }
 
-/// What registers share, witnesses share.
+/// Operands that share a register share a witness.
 #[test]
 fn equal_registers_hold_equal_words() {
     for (text, differs) in [

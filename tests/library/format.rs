@@ -655,13 +655,13 @@ fn depth_and_length_are_no_trouble() {
     // No `;` comes, however far one looks.
     let labels = "L :\n".repeat(1 << 20);
     assert_eq!(formatted(&labels).lines().count(), 1 << 20);
-    // What is formatted is copied as it is, but for what needs more than a line.
+    // Formatted lines are copied as they are, unless they need more than a line.
     let wide = format!("call (r), f, ({});", ["%register"; 20].join(", ")).repeat(50_000);
     let once = formatted(&wide);
     assert_eq!(formatted(&once), once);
 }
 
-/// What is found in a text: each code with the number of its statement, or with
+/// The findings in a text: each code with the number of its statement, or with
 /// the words of the comment and the number of that.
 fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     let (module, _) = parse(text);

@@ -17,11 +17,11 @@ fn grammar() -> Grammar {
 /// Warnings that stand for what the manual does not have.
 const BEYOND_MANUAL: [Code; 4] = [Code::V401, Code::V402, Code::V403, Code::V407];
 
-/// What the checker thinks of a text.
+/// The checker's verdict on a text.
 struct Verdict {
     /// It is one instruction of the manual's language and nothing else.
     accepted: bool,
-    /// What speaks against it.
+    /// The findings against it.
     against: Vec<Code>,
 }
 
@@ -62,7 +62,7 @@ fn blank(mut text: &str) -> bool {
     }
 }
 
-/// What the grammar cannot know: the value of a constant (division by zero,
+/// Facts that the grammar cannot know: the value of a constant (division by zero,
 /// the one quotient that overflows, more than 64 bits, more nesting than fits
 /// a stack).
 const VALUES: [Code; 3] = [Code::V009, Code::V010, Code::V011];

@@ -697,7 +697,7 @@ fn findings_are_about_what_was_given() {
     }
 }
 
-/// What never ends is said, and what stands before it checked.
+/// An open end is reported, and the text before it checked.
 #[test]
 fn instructions_that_break_off() {
     let codes = |text: &str| -> Vec<&str> {
@@ -745,7 +745,7 @@ fn registers_with_the_names_of_special_ones_survive() {
     @%pm0 vadd.u32.u32.u32 %laneid.b0, %laneid.h1, 5, %r1;
 }";
     let (module, mut found) = vptx::parse(source);
-    // What it computes is another matter.
+    // Its results are another matter.
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
     assert_eq!(found, []);
     let (_, instruction) = module.instructions().next().expect("an instruction");

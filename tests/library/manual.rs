@@ -74,7 +74,7 @@ fn eighteen_examples_are_clean() {
         let found: Vec<&str> = read.instructions().map(|(span, _)| span.text(&text)).collect();
         assert_eq!(found, good);
     }
-    // What prints is the example, but for layout and explicit defaults.
+    // The printed text is the example, except for layout and explicit defaults.
     for example in &good {
         let instruction: vptx::Instruction = example.parse().expect("it is clean");
         let plain = example.replace("r1.h10", "r1").replace("r2.h10", "r2").replace("r3.h32", "r3");

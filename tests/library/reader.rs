@@ -37,7 +37,7 @@ fn run(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     check(text, &CheckOptions::default().with_dialect(dialect))
 }
 
-/// What a module in front of a kernel's body may declare.
+/// Declarations that a module may have before a kernel's body.
 const HEAD: &str = "\
 .version 7.8
 .target sm_80
@@ -287,7 +287,7 @@ fn guards_are_predicates() {
     }
 }
 
-/// A guard that is none does not hide the instruction behind it; ptxas calls
+/// A wrong guard does not hide the instruction after it; ptxas calls
 /// each a syntax error.
 #[test]
 fn malformed_guards_are_reported() {
@@ -537,7 +537,7 @@ fn missing_semicolons_hide_nothing() {
     }
 }
 
-/// What no video instruction is called, but other things are.
+/// Names of other things that no video instruction has.
 #[test]
 fn words_with_v_are_no_statements() {
     for text in [
@@ -582,7 +582,7 @@ fn masks_on_mnemonics_are_shown_their_place() {
     }
 }
 
-/// A structural error somewhere hides nothing behind it.
+/// A structural error hides nothing after it.
 #[test]
 fn reading_goes_on_after_errors() {
     let wrong = "vadd.u32.u32.u32 d, a;";
@@ -624,7 +624,7 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vmad.u32.u32.u32.po r, -s, t, r;", &[(Code::V114, "-")]),
     ("vsub8.u32.u32.u32 r, s, t;", &[(Code::V101, "vsub8")]),
     ("vadd.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
-    // What is unknown may be what seems to be missing.
+    // An unknown modifier may be the one that seems to be missing.
     ("vset.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
     ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
     // A mask is not.

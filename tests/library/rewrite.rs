@@ -151,7 +151,7 @@ fn replaced(text: &str) -> usize {
     end.expect("an end") + 1
 }
 
-/// What took the place of each instruction that was rewritten, where all else is
+/// The replacement of each instruction that was rewritten, where all else is
 /// the source, byte for byte.
 fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
     let (source, result) = (module.source(), rewrite(module, options).expect("a target"));
@@ -294,7 +294,7 @@ fn bare_statements_need_a_target() {
     assert!(rewrite(&module, &all().with_target(Some(Target::sm(75)))).is_ok());
 }
 
-/// What PTX has since when: by a part of its opcode.
+/// The version that brought an instruction, by a part of its opcode.
 const SINCE: [(&str, u16, PtxVersion); 6] = [
     ("shf.", 32, PtxVersion::new(3, 1)),
     ("lop3.", 50, PtxVersion::new(4, 3)),
@@ -335,7 +335,7 @@ fn text_uses_what_the_module_may() {
                 }
             }
         }
-        // What the module has is made use of.
+        // The module's target and version are used.
         let gate = Gate { target, version: Some(version) };
         let sequences = instructions.iter().flat_map(|it| candidates(it, Semantics::Ptxas13, gate));
         let opcodes = sequences.flat_map(|(_, sequence)| {
@@ -375,7 +375,7 @@ fn requirement_is_that_of_the_newest_line() {
     }
 }
 
-/// What the solver found once, and chance does not.
+/// Inputs that the solver found once and chance does not.
 #[test]
 fn words_that_were_wrong() {
     for (text, semantics, [a, b, c]) in [

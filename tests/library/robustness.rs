@@ -69,7 +69,7 @@ fn hold(text: &str) -> (usize, usize) {
         errors.push(serious.map(|found| (found.code, found.span)).collect());
         found.push(diagnostics.len());
     }
-    // What ptxas rejects, the manual does not have either.
+    // The manual has nothing that ptxas rejects.
     let missing: Vec<_> = errors[1].difference(&errors[0]).collect();
     assert!(missing.is_empty(), "only in dialect ptxas: {missing:?}\n{text:?}");
     (found[0], found[1])
@@ -141,7 +141,7 @@ fn broken_utf8() {
 }
 
 /// A character that PTX does not use is reported, also where it would hide the
-/// instruction behind it.
+/// instruction after it.
 #[test]
 fn stray_characters_hide_nothing() {
     let mut silent = Vec::new();
@@ -160,7 +160,7 @@ fn stray_characters_hide_nothing() {
     assert!(silent.is_empty(), "nothing found in {silent:?}");
 }
 
-/// What opens and never closes, in every place it can.
+/// Openings that never close, in every place they can have.
 #[test]
 fn unterminated() {
     let base = "@p vadd.u32.u32.u32.add d, a.b0, (1+2), c; .reg .b32 x<5>; .file 1 \"x\", 1, 2 \

@@ -61,7 +61,7 @@ fn committed_modules_read_the_same() {
     }
 }
 
-/// What statements are made of; a piece after another may be anything.
+/// Pieces of statements; any piece may follow another.
 const PIECES: &[&str] = &[
     "\n",
     "\n",

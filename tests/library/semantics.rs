@@ -1,4 +1,4 @@
-//! What instructions compute: recorded results, the manual's pseudocode over
+//! The results of instructions: recorded ones, the manual's pseudocode over
 //! every form, the text of lowered programs, and laws that need no reference.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -98,7 +98,7 @@ fn eval(program: &Program, [a, b, c]: Words) -> u32 {
 
 fn eval_batch(program: &Program, inputs: &[Words]) -> Vec<u32> {
     let [a, b, c] = [0, 1, 2].map(|i| inputs.iter().map(|words| words[i]).collect::<Vec<_>>());
-    // What was in `d` must not matter.
+    // The old `d` must not matter.
     let mut d = vec![0xdead_beef; inputs.len()];
     program.eval_batch(&a, &b, &c, &mut d);
     d
@@ -398,7 +398,7 @@ fn four_way_forms() {
     assert_eq!(sweep(these, 32), 6 * 6144 + 12_288);
 }
 
-/// What [`four_way_forms`] sees: any two digits of the two selectors take all
+/// The coverage of [`four_way_forms`]: any two digits of the two selectors take all
 /// pairs of values.
 #[test]
 fn four_way_selectors_meet_pairwise() {

@@ -1,4 +1,4 @@
-//! What ptxas makes of video instructions and of their sequences: measures
+//! The costs of video instructions and of their sequences under ptxas: measures
 //! `src/backend/ptx/costs.txt`, and checks it on forms that were not measured.
 //! `scripts/measure-costs` runs this.
 
@@ -238,7 +238,7 @@ struct Cell {
 
 fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>) -> Cell {
     let ptxas = instructions.iter().map(|it| counts[&it.to_string()]).min().expect("some");
-    // What all have, at its worst.
+    // The worst case of all.
     let mut worst: BTreeMap<Strategy, (usize, u32)> = BTreeMap::new();
     for instruction in instructions {
         for strategy in Strategy::all() {
@@ -258,7 +258,7 @@ fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>
     Cell { ptxas, best: *best, strategy: strategy.number() }
 }
 
-/// What `d` may hold before an instruction that a guard can pass over.
+/// The values that `d` may hold before an instruction that a guard can skip.
 const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
 
 /// A body that does something only if `c` is large.

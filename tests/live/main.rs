@@ -1,4 +1,4 @@
-//! What wants ptxas or z3, and what can be checked of that without.
+//! Tests that need ptxas or z3, and the parts of them that do not.
 
 mod costs;
 mod proof;

@@ -372,7 +372,7 @@ fn gathers_are_proven() {
             .collect();
         prover.prove(&format!("vset4{types}, every selector"), &texts);
     }
-    // What a selector says of lanes outside the mask counts for nothing.
+    // Digits of a selector for lanes outside the mask count for nothing.
     let texts: Vec<String> = (0..4096)
         .map(|at| {
             let (a, b, mask) = (lanes4(at), lanes4((at * 1777 + 5) % 4096), MASKS4[at % 15]);
@@ -475,7 +475,7 @@ fn samples_are_proven() {
     prover.finish();
 }
 
-/// What is proven is about the programs and sequences that are run.
+/// The proofs are about the programs and sequences that are run.
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn encodings_equal_evaluation() {

@@ -29,7 +29,7 @@ const GROUP: usize = 64;
 /// Far above what any module takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What ptxas says of a module.
+/// The verdict of ptxas on a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted,
@@ -172,7 +172,7 @@ impl Case {
     }
 
     /// Whether it can stand beside others. What might reach beyond the
-    /// instruction (comments, strings) stays alone, lest it hide a neighbour.
+    /// instruction (comments, strings) stays alone, so that it hides no neighbour.
     fn sociable(&self) -> bool {
         self.accepted() && !self.instruction.contains(['"', '/', '#', ':'])
     }
@@ -196,7 +196,7 @@ impl Case {
         })
     }
 
-    /// What makes two disagreements the same.
+    /// The key by which two disagreements are the same.
     fn kind(&self) -> String {
         let mut kind = String::new();
         for verdict in self.verdicts.iter().flatten() {

@@ -278,7 +278,7 @@ fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> 
     ))
 }
 
-/// What ptxas complains about in the kernels of some cases.
+/// The complaints of ptxas about the kernels of some cases.
 fn kernel_refusals(name: &str, cases: &[Case], use_of_d: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut groups: Vec<Vec<(&Case, String)>> = Vec::new();
@@ -428,7 +428,7 @@ fn overlap_rewritten(cases: &[Case], module: &str) -> Result<String, String> {
     Ok(rewritten.text())
 }
 
-/// What is wrong with the text that took an instruction's place: only its last
+/// The errors in the text that took an instruction's place: only its last
 /// statement may name `d` as its destination, or have a guard.
 fn breach(instruction: &Instruction, block: &str) -> Option<String> {
     let d = instruction.destination().name();
@@ -466,7 +466,7 @@ fn overlaps_guards_and_constants() {
     let mut complaints = Vec::new();
     let mut groups: BTreeMap<(u16, &str), Vec<Case>> = BTreeMap::new();
     let mut count = 0;
-    // Not in order, lest the ways of overlapping meet few heads each.
+    // Not in order, so that each way of overlapping meets many heads.
     let mut texts = sample(1500, 5);
     for at in (1..texts.len()).rev() {
         texts.swap(at, random.below(at + 1));
@@ -688,7 +688,7 @@ enum Folded {
     No,
 }
 
-/// What ptxas 13.5 makes of the kernels, by the machine code.
+/// The costs of the kernels in the machine code of ptxas 13.5.
 fn fold(target: u16, kernels: &[String], file: &Path) -> Vec<Folded> {
     let module = head(target) + &kernels.concat();
     let verdict = assemble("13.5", &["-arch", &format!("sm_{target}")], &module, file);

@@ -232,7 +232,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     assert!(text.contains("too old: sm_20, sm_21"), "{text}");
 }
 
-/// What would take the place of an instruction is shown, without its indentation.
+/// The replacement of an instruction is shown without its indentation.
 #[test]
 fn replacements_are_shown() {
     let text = "{\n\t\tvavrg4.u32.u32.u32 d, a, b, c;\n}\n";
@@ -557,7 +557,7 @@ fn reports_fit_the_terminal() {
         let help = with_variables(&folder.0, &["check", "-h"], &[("COLUMNS", columns)]);
         assert!(help.lines().all(|line| line.chars().count() <= width), "{help}");
     }
-    // What cannot be is no width.
+    // An impossible width is none.
     let usual = with_variables(&folder.0, &["check"], &[]);
     for columns in ["", "wide"] {
         assert_eq!(with_variables(&folder.0, &["check"], &[("COLUMNS", columns)]), usual);
@@ -660,7 +660,7 @@ fn safe_fixes_are_made() {
     assert_eq!(read(&folder, "plain.ptx"), "vmax2.s32.s32.s32 d, a, b, b;\n");
     assert_eq!(read(&folder, "k.cu"), KERNEL.replacen("%2, %3;", "%2;", 1));
     assert_eq!(read(&folder, "bad.ptx"), BAD);
-    // Nothing is left behind, and nothing left to do.
+    // No temporary file stays, and nothing is left to do.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 6);
     let again = concise(&folder, &["--fix"]);
     assert_eq!(codes(&again.stdout), ["V104", "V501", "V104", "V701", "V106"]);
@@ -771,7 +771,7 @@ fn standard_input_is_fixed_to_standard_output() {
     assert_eq!((run.status, run.stdout), (1, format!("{BAD}vadd.s32.s32.s32 d, a, b;\n")));
     assert!(run.stderr.starts_with("error[V104] missing-type\n"), "{}", run.stderr);
     assert!(run.stderr.contains("\n1 finding fixed"), "{}", run.stderr);
-    // What needs nothing passes as it is.
+    // Text that needs nothing passes as it is.
     for text in [GOOD, "", "  ret ;  // no line end", "ret;\r\n\r\n"] {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, text, ""));
@@ -841,7 +841,7 @@ fn fixes_settle_and_add_no_errors() {
             let had = before.0.get(file).copied().unwrap_or(0);
             assert!(*count <= had, "{name}: {file} had {had} errors and has {count}");
         }
-        // What was guessed goes on once somebody has looked at it.
+        // Work on a guess goes on after somebody has looked at it.
         let guesses = arguments.contains(&"--unsafe-fixes");
         let mut last = (first, after.1);
         for runs in 1.. {
@@ -1046,7 +1046,7 @@ fn a_baseline_hides_what_is_known() {
         assert_eq!(count, places, "{format}: {text}");
     }
 
-    // What is gone is told, and leaves the baseline on request.
+    // Fixed findings are reported, and leave the baseline on request.
     folder.write("a.ptx", LOOSE);
     let run = concise(&folder, &known);
     insta::assert_snapshot!(run.transcript(), @r"
@@ -1302,7 +1302,7 @@ fn endings_tell_the_language() {
         codes(&concise(&folder, &["e.hpp", "h"]).stdout),
         ["V403", "V104", "V701"].repeat(2)
     );
-    // What has another ending is none of them, even if it is named.
+    // A file with another ending is none of them, even if it is named.
     let run = concise(&folder, &["z.txt", "z"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
 }
@@ -1499,7 +1499,7 @@ fn broken_texts() -> Vec<String> {
     texts
 }
 
-/// What the summary offers is what a run does, and no statement gets more errors.
+/// A run fixes as many findings as the summary offers, and no statement gets more errors.
 #[test]
 fn what_is_offered_is_made() {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
@@ -1593,7 +1593,7 @@ fn later_choices_count_for_more() {
     assert!(found(per_path, &["--extend-select", "V5"]).starts_with("V501"));
 }
 
-/// What was reported to be wrong once.
+/// Errors that users reported once.
 #[test]
 fn suppressions_and_fixes_that_went_wrong() {
     let folder = Folder::new("check-went-wrong");
@@ -1620,7 +1620,7 @@ fn suppressions_and_fixes_that_went_wrong() {
                 asm(\"vadd.u32.u32.u32.sat %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(b));\n";
     let (found, left) = fixed("k.cu", text, &[]);
     assert_eq!((codes(&found), left.as_str()), (vec!["V501"], text));
-    // What is wrong has no cost.
+    // A wrong instruction has no cost.
     let text = "asm(\"vadd.u32.u32.u32 %0, %1, %3;\" : \"=r\"(d) : \"r\"(a));\n";
     let (found, left) = fixed("k.cu", text, &["--costs", "--target", "sm_90"]);
     assert_eq!((codes(&found), left.as_str()), (vec!["V701"], text));

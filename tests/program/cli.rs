@@ -127,7 +127,7 @@ fn directories_are_walked_in_order_and_ignore_files_heeded() {
     let run = vptx_in(&folder.0, &["check", "--format", "concise"], b"");
     let paths: Vec<&str> = run.stdout.lines().filter_map(|line| line.split(':').next()).collect();
     assert_eq!(paths, ["a/y.ptx", "a/z.ptx", "b.ptx"]);
-    // What is named is read, ignored or not, and only once.
+    // Named files are read, ignored or not, and only once.
     let named = ["check", "--format", "concise", "ignored/x.ptx", "b.ptx", "b.ptx"];
     let run = vptx_in(&folder.0, &named, b"");
     assert_eq!(run.stdout.lines().count(), 2);
@@ -263,14 +263,14 @@ fn explain_takes_several_and_groups() {
             );
         }
     }
-    // What is not known does not keep the rest from being shown.
+    // An unknown subject does not keep the rest from being shown.
     let run = vptx(&["explain", "V112", "V9", "C3"], "");
     assert_eq!(run.status, 2);
     assert!(run.stdout.contains("# V112 ") && run.stdout.contains("# C3: "), "{}", run.stdout);
     assert!(run.stderr.contains("`V9` is not known"), "{}", run.stderr);
 }
 
-/// Who takes a modifier is told by the table of forms.
+/// The table of forms says which mnemonics take a modifier.
 #[test]
 fn explain_knows_modifiers_selectors_and_masks() {
     use vptx::isa::{LaneWidth, Mask, Mnemonic, Modifier, Part};
@@ -329,7 +329,7 @@ fn explain_tells_of_a_whole_instruction() {
     ] {
         assert_eq!(of(modifiers, &[]).stdout, of(whole, &[]).stdout);
     }
-    // What is wrong is told as `check` does.
+    // Errors are reported as `check` reports them.
     let wrong = of("vadd.u32.u32 d, a, b;", &[]);
     assert_eq!(wrong.status, 1);
     assert!(wrong.stdout.contains("error[V104]"), "{}", wrong.stdout);

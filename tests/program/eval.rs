@@ -178,7 +178,7 @@ fn recorded_vectors_in_a_batch() {
         .map(|line| line.split('\t').collect())
         .collect();
     assert!(rows.len() > 30_000);
-    // The columns behind are the results, and a comment is answered by an empty line.
+    // The columns after it are the results, and a comment is answered by an empty line.
     let lines: Vec<String> = rows.iter().map(|row| row[..4].join("\t")).collect();
     let text = format!("# recorded\n{}\n", lines.join("\n"));
     let all = vptx(&["eval", "--batch", "-", "--semantics", "all"], &text);
@@ -412,7 +412,7 @@ fn json_follows_its_schema() {
     assert_eq!(found[0]["results"]["manual"]["unsigned"], 3);
 }
 
-/// What is asked for one semantics says where another one has another result, just there.
+/// The output for one semantics says exactly where another one has another result.
 #[test]
 fn other_results_are_told() {
     let vectors = fixture_text("oracle/vectors.tsv");

@@ -1,4 +1,4 @@
-//! What the program does to files, and what it leaves alone: links, pipes and devices,
+//! The files that the program changes, and those it leaves alone: links, pipes and devices,
 //! files that others write, owners, and what is left after a signal.
 #![cfg(unix)]
 
@@ -44,7 +44,7 @@ fn sparse(folder: &Folder, name: &str) {
 
 // Links, pipes, devices.
 
-/// What is named as an ignore file is read before anything else.
+/// A named ignore file is read before anything else.
 #[test]
 fn ignore_files_that_are_no_files_are_not_waited_for() {
     let folder = Folder::new("files-ignore");
@@ -182,7 +182,7 @@ fn settings_and_baselines_that_are_no_files() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
 }
 
-// What others write.
+// Changes that others make.
 
 /// A text that takes a while to format.
 fn long() -> String {
@@ -328,7 +328,7 @@ fn counts_of_a_baseline_do_not_wrap() {
     assert_eq!((run.status, run.stderr), (0, sum));
 }
 
-// What stays as it was.
+// Files that stay as they were.
 
 #[test]
 fn owners_and_modes_stay() {
@@ -403,7 +403,7 @@ fn signals_leave_no_temporary_files() {
 
 // Where output goes.
 
-/// What comes of a run whose reader went before anything was written.
+/// A run whose reader went before anything was written.
 fn unread(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = start(Path::new(ROOT), arguments);
     drop(child.stdout.take());

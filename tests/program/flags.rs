@@ -131,7 +131,7 @@ fn the_formatter_chooses_files_alike() {
     assert_eq!(changed(&[]), ["a.ptx", "gen/b.ptx"]);
     assert_eq!(changed(&["--exclude", "gen/"]), ["a.ptx"]);
     assert_eq!(changed(&["--no-ignore"]), ["a.ptx", "gen/b.ptx", "ignored/c.ptx"]);
-    // What is named is formatted.
+    // Named files are formatted.
     assert_eq!(changed(&["third"]), ["third/d.ptx"]);
     assert_eq!(changed(&["third/d.ptx"]), ["third/d.ptx"]);
     // As it is without the flag.
@@ -251,7 +251,7 @@ fn rules_are_denied() {
         (&["loose.ptx", "differs.ptx", "--deny", "V502,v403"], 1),
         (&["loose.ptx", "differs.ptx", "--deny", "V502", "--deny", "ALL"], 1),
         (&["loose.ptx", "--deny", "V4", "--fix", "--diff"], 1),
-        // What is not reported is not denied, and notes are if they are named.
+        // Only reported findings are denied; notes are if they are named.
         (&["loose.ptx", "--deny", "V4", "--ignore", "V403"], 0),
         (&["plain.ptx", "--deny", "V4"], 0),
         (&["plain.ptx", "--deny", "V4", "--extend-select", "V408"], 1),
@@ -260,7 +260,7 @@ fn rules_are_denied() {
     ] {
         assert_eq!(check(&folder, arguments).status, status, "{arguments:?}");
     }
-    // What is in the baseline is not reported.
+    // Findings of the baseline are not reported.
     let baseline = ["loose.ptx", "--baseline", "known.json", "--deny", "V4"];
     assert_eq!(check(&folder, &[&baseline[..], &["--update-baseline"]].concat()).status, 0);
     assert_eq!(check(&folder, &baseline).status, 0);
@@ -284,7 +284,7 @@ fn settings_deny() {
     assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["loose.ptx"]), 1);
     assert_eq!(status("[check]\ndeny = [\"V4\"]\n", &["differs.ptx"]), 0);
     assert_eq!(status(all, &["differs.ptx"]), 1);
-    // What counts for more stands in its place.
+    // The setting that counts for more stands in its place.
     let but_loose = format!("{all}[[check.per-path]]\npaths = [\"l*.ptx\"]\ndeny = []\n");
     assert_eq!(status(&but_loose, &["loose.ptx"]), 0);
     assert_eq!(status(&but_loose, &["differs.ptx", "loose.ptx"]), 1);
@@ -510,7 +510,7 @@ fn settings_that_are_shown_mean_the_same() {
             let _ = fs::remove_file(folder.0.join("deep/vptx.toml"));
         }
     }
-    // Those of a file, for that file.
+    // The settings of a file, for that file.
     folder.write("vptx.toml", settings);
     for name in ["a.ptx", "old/a.ptx", "old/deep/b.ptx"] {
         let shown = check(&folder, &["--show-settings", name]).stdout;
@@ -733,14 +733,14 @@ mod schema {
         serde_json::to_value(table).unwrap()
     }
 
-    /// What the program says of settings, if they are wrong.
+    /// The message about wrong settings.
     fn said(folder: &Folder, settings: &str) -> Option<String> {
         folder.write("vptx.toml", settings);
         let run = vptx_in(&folder.0, &["check", "-"], b"");
         (run.status == 2).then_some(run.stderr)
     }
 
-    /// The words between backquotes behind `expected`.
+    /// The words between backquotes after `expected`.
     fn expected(said: &str) -> Vec<String> {
         let (_, list) = said.split_once("expected ").expect(said);
         let line = list.lines().next().unwrap();

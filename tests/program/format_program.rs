@@ -22,7 +22,7 @@ fn filter() {
     assert_eq!((run.status, run.stdout.as_str()), (1, "would format <stdin>\n"));
     let run = vptx(&["fmt", "--check", "-"], NEAT);
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    // What goes wrong must not end up in the text.
+    // Errors must not end up in the text.
     let run = vptx(&["fmt", "-"], WRONG);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
     assert!(run.stderr.contains("V003") && run.stderr.contains("V006"), "{}", run.stderr);
@@ -43,7 +43,7 @@ fn files_in_place() {
     assert_eq!(read(&folder, "deep/d.txt"), UGLY, "not PTX by its name");
     let again = vptx_in(&folder.0, &["fmt", "--quiet", "a.ptx", "deep/b.ptx"], b"");
     assert_eq!((again.status, again.stdout, again.stderr), (0, String::new(), String::new()));
-    // Nothing is left behind.
+    // No temporary file stays.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 

@@ -255,7 +255,7 @@ fn standard_input_is_recognised() {
         assert_eq!(found(&run), expected, "{bare}: {}", run.stderr);
         assert_eq!(run.status, i32::from(!codes.is_empty()), "{bare}");
     }
-    // What is neither is refused, and nothing is printed in its place.
+    // Other text is refused, and nothing is printed in its place.
     for other in [PYTHON, "def f(): x = 1;\n", "SELECT 1;\n", "Hello.\n"] {
         for command in [
             &["check", "-"][..],
@@ -281,7 +281,7 @@ fn standard_input_is_recognised() {
     assert_eq!(found(&run).first().map(String::as_str), Some("a V104"));
 }
 
-/// What cannot be read twice, as `<(nvcc -ptx …)` in a shell, is read once.
+/// A pipe, as `<(nvcc -ptx …)` in a shell makes one, is read once.
 #[cfg(unix)]
 #[test]
 fn pipes_are_told_by_what_they_hold() {

@@ -1,4 +1,4 @@
-//! What the program writes: nothing in it controls a terminal or starts a line that is
+//! The program's output: nothing in it controls a terminal or starts a line that is
 //! not its own, and what programs read is exact.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 use serde_json::Value;
 
-/// What may not be shown as it is.
+/// Characters that may not be shown as they are.
 const HIDDEN: &str = "\u{1}\u{7}\u{8}\u{b}\u{1b}[2J\u{7f}\u{80}\u{85}\u{9b}2J\u{9f}\u{61c}\u{200e}\
     \u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
 const FORMATS: [&str; 7] = ["human", "concise", "json", "sarif", "github", "junit", "gitlab"];
@@ -295,7 +295,7 @@ fn labels_stand_under_their_token() {
 
 // Differences.
 
-/// What a unified diff of one file makes of its text, and nothing if it does not fit.
+/// The text after a unified diff of one file, or nothing if the diff does not fit.
 fn applied(diff: &[u8], old: &[u8]) -> Option<Vec<u8>> {
     let mut diff = diff.split_inclusive(|&b| b == b'\n').skip(2).peekable();
     let mut old = old.split_inclusive(|&b| b == b'\n');
@@ -522,7 +522,7 @@ fn junit_fails_what_the_run_fails() {
             let fails = error || warning && !deny.is_empty();
             assert_eq!(run.status, i32::from(fails), "{text}");
             assert_eq!(failures(&run.stdout).is_empty(), !fails, "{}", run.stdout);
-            // What does not fail is told, too.
+            // Findings that fail nothing are reported, too.
             let told = run.stdout.matches("<testcase name=\"V").count();
             assert!(told > 0, "{}", run.stdout);
             let passed = run.stdout.matches("<system-out>").count();
@@ -666,7 +666,7 @@ fn reports_go_to_a_file() {
     assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 2);
     let run = vptx_in(&folder.0, &["check", "--statistics", "-o", "report", "-q"], b"");
     assert_eq!((run.stdout.as_str(), read("report").lines().count()), ("", 2));
-    // What is fixed goes on.
+    // Fixed findings go on.
     let run = vptx_in(&folder.0, &["check", "--fix", "-o", "report", "-"], LOOSE.as_bytes());
     assert_eq!(run.stdout, "vadd.s32.s32.s32 d, a, b;\n");
     assert_eq!(read("report"), "");

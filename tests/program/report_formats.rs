@@ -60,7 +60,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).map_or(&[], |list| list.as_array().expect("a list"))
 }
 
-/// What a consumer shows of a message without arguments.
+/// The text that a consumer shows for a message without arguments.
 fn shown(message: &Value) -> String {
     let text = message["text"].as_str().expect("text");
     text.replace("{{", "{").replace("}}", "}").replace("\\](", "](")
@@ -201,7 +201,7 @@ fn sarif_rules_are_those_that_occur_and_explained() {
         assert_eq!(rule["help"]["text"], rule["help"]["markdown"]);
         let summary = rule["fullDescription"]["text"].as_str().expect("a summary");
         assert!(!summary.is_empty() && !summary.contains(['#', '\n']), "{summary}");
-        // What GitHub takes.
+        // The fields that GitHub takes.
         assert!(summary.len() < 1024);
     }
     let one = sarif(&["check", "-"], BAD);
@@ -214,7 +214,7 @@ fn sarif_without_findings_is_a_whole_document() {
     assert_eq!((results(&run).len(), rules(&run).len()), (0, 0));
     assert_eq!(run["tool"]["driver"]["name"], "vptx");
     assert_eq!(run["tool"]["driver"]["version"], env!("CARGO_PKG_VERSION"));
-    // Nothing could be read, which is told elsewhere.
+    // Nothing could be read; another place says so.
     let run = vptx(&["check", "--format", "sarif", "no-such-file.ptx"], "");
     assert_eq!(run.status, 2);
     assert_eq!(parse(&run.stdout)["runs"][0]["results"], Value::Array(Vec::new()));
@@ -545,7 +545,7 @@ fn hooks_start_commands_that_exist() {
         assert!(hooks.contains(&format!("- id: vptx-{entry}\n")));
         let run = vptx(&[entry, "--help"], "");
         assert_eq!(run.status, 0);
-        // They are told the files that changed.
+        // The hook gets the files that changed.
         assert!(run.stdout.contains("FILES"), "{}", run.stdout);
     }
 }

@@ -455,7 +455,7 @@ fn binds(byte: u8) -> bool {
     is_word(byte) || byte == b'%'
 }
 
-/// Leaves white space and comments behind; an open comment is not skipped.
+/// Skips white space and comments, except an open comment.
 fn skip(text: &[u8], mut at: usize) -> usize {
     loop {
         match text.get(at) {

@@ -165,7 +165,7 @@ impl LaneSampler {
 
     fn pair(&mut self) -> (String, String) {
         self.turn += 1;
-        // 1777 shares no factor with 4097, so every number below it comes up.
+        // 1777 shares no factor with 4097, so every number below it is taken.
         let a = (self.turn * 1777 % 4097) as usize;
         (lanes4(a), lanes4(self.random.below(4097)))
     }

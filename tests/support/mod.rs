@@ -1,4 +1,4 @@
-//! What several test files use.
+//! Helpers that several test files share.
 // Each test binary uses its own part of it.
 #![allow(dead_code)]
 

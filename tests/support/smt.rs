@@ -317,7 +317,7 @@ impl Steps<'_> {
     }
 }
 
-/// What an opcode reads in a place.
+/// The value that an opcode reads in a place.
 fn class_of(opcode: Opcode, place: usize) -> Class {
     match (opcode, place) {
         (Opcode::Select | Opcode::SetAnd(..) | Opcode::SetOr(..), 2) => Class::Predicate,
@@ -509,7 +509,7 @@ const ANY_PRODUCT: &str = "(set-logic QF_UFBV)
 (declare-fun mul ((_ BitVec 64) (_ BitVec 64)) (_ BitVec 64))
 ";
 
-/// What the solver says to a [`query`].
+/// The solver's answer to a [`query`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// There are no such inputs.

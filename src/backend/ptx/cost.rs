@@ -1,4 +1,4 @@
-//! What instructions and their sequences cost, in machine instructions of
+//! The costs of instructions and their sequences, in machine instructions of
 //! ptxas 13.5: loads, stores and the rest of a kernel not counted.
 //!
 //! `costs.txt` is measured by `scripts/measure-costs`. Its first part has a line
@@ -20,9 +20,9 @@ pub const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
 /// Machine instructions for a video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cost {
-    /// What ptxas 13.5 makes of the video instruction.
+    /// Machine instructions that ptxas 13.5 emits for the video instruction.
     pub ptxas: u32,
-    /// What it makes of the best ordinary PTX.
+    /// Machine instructions that it emits for the best ordinary PTX.
     pub rewritten: u32,
     /// How that is written.
     #[doc(hidden)]
@@ -51,11 +51,11 @@ fn measured(target: Target) -> Option<usize> {
 }
 
 impl Instruction {
-    /// What the instruction costs on a target in the semantics of ptxas 13, and
-    /// what its best sequence does. Instructions with constants cost what they do
-    /// with registers or less, those with a guard about what they do without one;
-    /// where it makes the sequence the longer one, that is told. `None` where nothing was measured: before `sm_75`, and
-    /// where both sources are one register of which ptxas makes use.
+    /// The cost of the instruction on a target in the semantics of ptxas 13, and the cost
+    /// of its best sequence. Instructions with constants cost at most as much as with
+    /// registers. A guard changes little, except where it makes the sequence the longer
+    /// one: such instructions have costs of their own. `None` where nothing was measured:
+    /// before `sm_75`, and where both sources are one register of which ptxas makes use.
     pub fn cost(&self, target: Target) -> Option<Cost> {
         if is_folded(self) {
             return None;
@@ -97,7 +97,7 @@ fn has_lane_twice(operands: &SimdOperands) -> bool {
     operands.a == operands.b && operands.lanes.written().any(same)
 }
 
-/// What follows a head in the sorted lines of the table.
+/// The rest of the line with this head, in the sorted lines of the table.
 fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
     let (mut low, mut high) = (0, lines.len());
     while low < high {
@@ -275,7 +275,7 @@ pub(crate) fn cheaper_on_all(
         .min_by_key(estimate_on_all)
 }
 
-/// What an instruction and this sequence for it cost, if just that was measured: the
+/// The cost of an instruction and of this sequence, if that pair was measured: the
 /// best sequence, without constants.
 pub(crate) fn cost_of(
     instruction: &Instruction,
@@ -305,7 +305,7 @@ pub(crate) fn is_better_kept(
     }
     match cheaper(instruction, target, semantics, Gate { target, version: None }) {
         None => true,
-        // What is cheaper is not what is written: it has a video instruction.
+        // The cheaper sequence is not written: it has a video instruction.
         Some(cheaper) => cheaper != *sequence && estimate(sequence, target) + MARGIN >= cost.ptxas,
     }
 }

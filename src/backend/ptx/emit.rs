@@ -20,7 +20,7 @@ pub struct FreshRegisters {
     taken: [u32; 3],
 }
 
-/// What names start with wherever no others do.
+/// The prefix of new names, unless the text has names with it.
 const PREFIX: &str = "%vptx_";
 
 /// Whether a prefix occurs nowhere in a text.
@@ -179,7 +179,7 @@ const ROOM: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Template {
     text: String,
-    /// What stands before these bytes of the text.
+    /// The parts that stand before these bytes of the text.
     holes: Vec<(usize, Hole)>,
 }
 
@@ -196,7 +196,7 @@ enum Hole {
     Comment,
 }
 
-/// What stands around an instruction.
+/// The text around an instruction that its replacement repeats.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings<'s> {
     /// The start of a line at the level of the instruction, line break included.
@@ -212,7 +212,7 @@ pub(super) struct Places {
     line_end: &'static str,
     /// The last offset that was asked for, and where its line starts.
     last: (usize, usize),
-    /// What the last place was.
+    /// The last place that was found.
     line: String,
     inner: String,
 }
@@ -226,7 +226,7 @@ impl Places {
         Places { line_end, last: (0, 0), line: line_end.into(), inner: format!("{line_end}    ") }
     }
 
-    /// That of an instruction that starts at an offset of the text.
+    /// The text around an instruction that starts at an offset.
     pub(super) fn find<'p>(
         &'p mut self,
         source: &str,

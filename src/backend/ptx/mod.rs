@@ -125,7 +125,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a sequence reads in the place of each source: constants are known, and
+/// The values that a sequence reads for each source: constants are known, and
 /// a register that stands in two places is one.
 fn inputs(instruction: &Instruction) -> [Arg; 3] {
     let sources = instruction.sources();
@@ -172,7 +172,7 @@ fn constants(operation: &Operation) -> [Option<u32>; 3] {
     }
 }
 
-/// What the text of a module may use: instructions of its own `.target` and
+/// The instructions that the text of a module may use: those of its own `.target` and
 /// `.version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]

@@ -18,8 +18,8 @@ use crate::video::{Instruction, Operation, Semantics};
 pub struct RewriteOptions {
     /// The target that costs are counted for; the module's own if `None`.
     pub target: Option<Target>,
-    /// What instructions are to compute: by default what the code of ptxas 13
-    /// does now.
+    /// The semantics of the new PTX: by default that of the code that ptxas 13
+    /// emits now.
     pub semantics: Semantics,
     /// Rewrite what does not become cheaper, too: for tools that lack the
     /// instructions.
@@ -68,12 +68,12 @@ impl RewriteOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RewriteError {
-    /// What is cheaper depends on the target.
+    /// The cheapest sequence depends on the target.
     #[error("the module has no `.target`, and none is given")]
     NoTarget,
 }
 
-/// What becomes of an instruction.
+/// The fate of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Ordinary PTX takes its place.
@@ -94,7 +94,7 @@ pub struct Change<'m> {
     pub instruction: &'m Instruction,
     /// The target that costs are counted for.
     pub target: Target,
-    /// What becomes of it.
+    /// Whether it is rewritten.
     pub outcome: Outcome,
     /// Its cost on the target, and that of what takes its place, where just that was
     /// measured.
@@ -161,7 +161,7 @@ pub(crate) struct Rewriter<'o> {
     registers: Option<FreshRegisters>,
 }
 
-/// What becomes of an instruction.
+/// The decision about one instruction of a module.
 pub(crate) struct Decision<'r, 'm> {
     pub(crate) span: Span,
     pub(crate) instruction: &'m Instruction,
@@ -230,7 +230,7 @@ impl<'o> Rewriter<'o> {
     }
 }
 
-/// What holds for an instruction whatever its registers are called.
+/// The facts about an instruction that do not depend on the names of its registers.
 #[derive(Clone)]
 pub(crate) struct FormOutcome {
     pub(crate) outcome: Outcome,
@@ -265,14 +265,14 @@ impl FormOutcome {
     }
 }
 
-/// What the text may use: instructions that its own `.target` and the one it is
-/// assembled for have.
+/// The instructions that the text may use: its own `.target` and the one it is
+/// assembled for both have them.
 pub(crate) fn gate(target: Target, own: Option<Target>, version: Option<PtxVersion>) -> Gate {
     let target = own.filter(|own| own.number < target.number).unwrap_or(target);
     Gate { target, version }
 }
 
-/// What to do with an instruction.
+/// Decides what to do with an instruction.
 pub(crate) fn choose(
     instruction: &Instruction,
     target: Target,

@@ -49,7 +49,7 @@ struct Simd {
 struct Results {
     arg: Arg,
     ty: Type,
-    /// What is yet to be subtracted from each.
+    /// The amount that is still to be subtracted from each.
     excess: u32,
 }
 

@@ -16,7 +16,7 @@ pub enum Class {
     Predicate,
 }
 
-/// What an instruction of a sequence reads.
+/// An operand that an instruction of a sequence reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arg {
     /// A source of the video instruction, a 32-bit word.
@@ -327,13 +327,13 @@ fn ordered<T: Ord>(compare: Compare, x: &T, y: &T) -> u64 {
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
-    /// What it does.
+    /// The operation.
     pub opcode: Opcode,
     args: [Arg; 3],
 }
 
 impl Line {
-    /// What it reads.
+    /// The operands that it reads.
     pub fn args(&self) -> &[Arg] {
         &self.args[..self.opcode.arity()]
     }
@@ -592,7 +592,7 @@ pub(crate) fn word(value: u32) -> Arg {
     Arg::Constant(value.into())
 }
 
-/// What a line comes to without being written.
+/// The value of a line that need not be written.
 fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
     let constant = |arg: Arg| match arg {
         Arg::Constant(value) => Some(value),

@@ -87,7 +87,7 @@ struct Compiler<'p> {
     inputs: [Arg; 3],
     tactics: Tactics,
     builder: Builder,
-    /// What was computed already.
+    /// The values that are already computed.
     low: Vec<Option<Arg>>,
 }
 

@@ -1,4 +1,4 @@
-//! What kernels are made of.
+//! The parts of kernels.
 
 use super::vectors::{Any, Vectors};
 use super::{Input, Words};

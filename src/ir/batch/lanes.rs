@@ -7,7 +7,7 @@ use super::kernel::{BLOCK, Binary, Int, each};
 use super::vectors::{Any, Vectors, Wide as WideVectors};
 use crate::ir::Range;
 
-/// What lanes are computed in.
+/// The element type that lanes are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     /// As wide as the lane.
@@ -23,14 +23,14 @@ impl Element {
     }
 }
 
-/// What becomes of the lanes.
+/// The treatment of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LanePost {
     /// They make the result.
     Word,
-    /// Those of the mask are put into the third column.
+    /// Masked lanes go into the third column.
     Merge,
-    /// Those of the mask are added to the third column.
+    /// Masked lanes are added to the third column.
     Sum,
 }
 
@@ -487,7 +487,7 @@ fn add_bytes(word: u32, mask: u32) -> u32 {
     (halves & 0xffff) + (halves >> 16)
 }
 
-/// What adds those signed bytes of a word that are in the mask to another word:
+/// A constant for adding the signed bytes of a word that are in the mask to another word:
 /// they are moved up to be summed, and their sum down.
 fn signed_bytes_adder(mask: u32) -> impl Fn(u32, u32) -> u32 + Copy {
     let tops = 0x8080_8080;
@@ -749,7 +749,7 @@ impl Gather {
             masks[column][usize::from(turn)] |= (((1u64 << width) - 1) << to) as u32;
             reversed &= column == 0 && width == 8 && from + to == 24;
         }
-        // What goes to other places does not count.
+        // Lanes that go to other places do not count.
         match masks {
             _ if reversed => each(columns, out, |x, _, _| x.swap_bytes()),
             [[0, 0, _, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(16)),

@@ -233,7 +233,7 @@ struct Pack {
     lanes: [Option<Value>; 4],
 }
 
-/// What is the same in all lanes.
+/// The properties that all lanes share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Pattern {
     op: Binary,
@@ -595,7 +595,7 @@ impl Planner<'_> {
         let difference = Range::new(left.min - right.max, left.max - right.min);
         let near = width.range().contains_range(difference) && holds(inner);
         let op = match (op, width) {
-            // What saturating leaves is clamped further, if at all.
+            // The saturated value is clamped further, if at all.
             (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
                 if width == Width::U32 || !holds(inner) =>
             {
@@ -877,7 +877,7 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
     let top = 1u16 << (bits - 1);
     let all = top | (top - 1);
     let alike = signed[0] == signed[1];
-    // What the result is clamped to, if it is the range of a lane.
+    // The range of a lane that the result is clamped to, if any.
     let to = match clamp {
         Some(clamp) if clamp == own(true) => Some(true),
         Some(clamp) if clamp == own(false) => Some(false),

@@ -53,7 +53,7 @@ fn extend(word: u32, signed: bool) -> i64 {
     i64::from(word.cast_signed()) & mask
 }
 
-/// What values are computed in.
+/// The type that values are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     I32,
@@ -169,7 +169,7 @@ pub(super) enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartShift {
     left: u32,
-    /// What is left of the copies of the sign.
+    /// The mask that leaves some copies of the sign.
     mask: i32,
 }
 
@@ -199,7 +199,7 @@ impl Load {
     }
 }
 
-/// What becomes of a computed value.
+/// The treatment of a computed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Post {
     /// Its low word is the result.
@@ -288,7 +288,7 @@ impl Scalar {
             Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
             Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
-            // What overflows is on the wrong side of where it started.
+            // A sum that overflows lies on the wrong side of its start.
             Binary::AddSatMixed => self.load(columns, out, |x: i32, y| {
                 let sum = x.add(y);
                 if sum < x { i32::MAX } else { sum }

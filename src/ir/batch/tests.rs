@@ -71,7 +71,7 @@ fn program(random: &mut Random) -> Program {
     values.push(builder.constant(constant));
     for _ in 0..2 + random.next() % 10 {
         values.extend(step(&mut builder, &values, random));
-        // What was made last is mostly used next.
+        // The last value is mostly used next.
         values.extend(values.last().copied());
     }
     let last = values[values.len() - 1];

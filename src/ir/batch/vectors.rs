@@ -1,6 +1,6 @@
 //! Loops that the compiler turns into vectors, as wide as the machine has them.
 
-/// What a loop is compiled for.
+/// A kind of machine that a loop is compiled for.
 pub(crate) trait Vectors: Copy {
     /// Runs a loop. What it uses it has to own, or the compiler takes it for
     /// something that writes may change.

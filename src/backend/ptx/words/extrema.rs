@@ -13,7 +13,7 @@ impl Compiler<'_> {
         if let Some(ty) = common(x.range, y.range) {
             return Some(Exact { arg: self.push(Opcode::Min(ty), &[x.arg, y.arg]), range });
         }
-        // What is above all of the other is not told apart.
+        // Values above the whole range of the other are not told apart.
         let (x, y) = if x.range.max > y.range.max { (x, y) } else { (y, x) };
         let limit = Exact::constant(y.range.max);
         let ty = common(x.range, limit.range)?;
