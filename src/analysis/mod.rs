@@ -37,7 +37,7 @@ pub(crate) use in_order::check_in_order;
 #[cfg(all(test, feature = "cli"))]
 pub(crate) use parts::in_parts_of;
 #[cfg(feature = "cli")]
-pub(crate) use parts::{LARGE, TextPart, in_parts, parse_part, visit_part};
+pub(crate) use parts::{LARGE, TextPart, each_part, in_parts, parse_part, visit_part};
 
 use crate::check::{
     CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,

@@ -43,36 +43,78 @@ impl TextPart<'_> {
     }
 }
 
-/// Does a piece of work for each part of a text, with all cores if those may be used;
-/// the results are in order. Work on one core shares a `K`. `None` if the text is not
-/// large, or the work cannot be done for a part: nothing is known of the text then.
+/// Parts that each core takes before results are handed over.
+const BATCH: usize = 4;
+
+/// Does a piece of work for each part of a text, with all cores if those may be used; the
+/// results go to `take`, in order and a few at a time. Work on one core shares a `K`.
+/// `None` if the text is not large, the work cannot be done for a part, or `take` wants no
+/// more: nothing is known of the rest of the text then.
+pub(crate) fn each_part<'s, K: Default, T: Send>(
+    source: &'s str,
+    in_parallel: bool,
+    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
+    take: impl FnMut(T) -> Option<()>,
+) -> Option<()> {
+    if source.len() < LARGE {
+        return None;
+    }
+    each_part_of(SIZE, source, in_parallel, work, take)
+}
+
+/// As [`each_part`]; collects the results.
 pub(crate) fn in_parts<'s, K: Default, T: Send>(
     source: &'s str,
     in_parallel: bool,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
 ) -> Option<Vec<T>> {
-    if source.len() < LARGE { None } else { in_parts_of(SIZE, source, in_parallel, work) }
+    let mut results = Vec::new();
+    each_part(source, in_parallel, work, |result| {
+        results.push(result);
+        Some(())
+    })?;
+    Some(results)
 }
 
-/// As [`in_parts`], of a text of any length; parts have so many bytes at least.
-pub(crate) fn in_parts_of<'s, K: Default, T: Send>(
+/// As [`each_part`], of a text of any length; parts have so many bytes at least.
+fn each_part_of<'s, K: Default, T: Send>(
     size: usize,
     source: &'s str,
     in_parallel: bool,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
-) -> Option<Vec<T>> {
+    mut take: impl FnMut(T) -> Option<()>,
+) -> Option<()> {
     let parts = cut(source, size);
     let gates = first_gates(&source[parts.first()?.clone()])?;
-    let part = |range: Range<usize>| {
-        let Range { start, end } = range;
+    let part = |range: &Range<usize>| {
+        let &Range { start, end } = range;
         TextPart { text: &source[start..end], start, is_last: end == source.len(), gates }
     };
-    if in_parallel {
-        let work = |kept: &mut K, range| work(&part(range), kept);
-        return parts.into_par_iter().map_init(K::default, work).collect();
+    if !in_parallel {
+        let mut kept = K::default();
+        return parts.iter().try_for_each(|range| take(work(&part(range), &mut kept)?));
     }
-    let mut kept = K::default();
-    parts.into_iter().map(|range| work(&part(range), &mut kept)).collect()
+    let work = |kept: &mut K, range| work(&part(range), kept);
+    for some in parts.chunks(BATCH * rayon::current_num_threads()) {
+        let results: Option<Vec<T>> = some.par_iter().map_init(K::default, work).collect();
+        results?.into_iter().try_for_each(&mut take)?;
+    }
+    Some(())
+}
+
+/// As [`in_parts`], of a text of any length; parts have so many bytes at least.
+#[cfg(test)]
+pub(crate) fn in_parts_of<'s, K: Default, T: Send>(
+    size: usize,
+    source: &'s str,
+    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
+) -> Option<Vec<T>> {
+    let mut results = Vec::new();
+    each_part_of(size, source, false, work, |result| {
+        results.push(result);
+        Some(())
+    })?;
+    Some(results)
 }
 
 /// Cuts a text after lines that start with `}`.
@@ -265,7 +307,7 @@ mod tests {
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
         let check = |part: &TextPart<'_>, known: &mut KnownFacts| check_part(part, options, known);
-        let found = joined(in_parts_of(size, text, false, check)?);
+        let found = joined(in_parts_of(size, text, check)?);
         assert_eq!(found, check_counted(text, options), "{text}");
         Some(found.0)
     }

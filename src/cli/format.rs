@@ -3,13 +3,14 @@
 #![allow(clippy::doc_markdown)]
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use thiserror::Error;
 
-use super::files::{DiffLook, diff, edited, replace};
+use super::files::{Contents, DiffLook, Stamp, diff, edited, replace};
 use super::input::{self, Bytes, Input, reason};
 use super::kind::{Chosen, Extension, FileKind, OnlyPtx};
 use super::progress::for_each;
@@ -256,8 +257,22 @@ fn treat(
         Some(path) => finder.of(path)?.0,
         None => finder.here()?,
     };
-    let only_checks = arguments.check && !arguments.diff;
-    let formatted = match formatted(&bytes, &settings.format, alone, only_checks) {
+    // The file is written while it is formatted; else the text is kept, or only compared.
+    let keeps = arguments.diff || path.is_none() && !arguments.check;
+    if let Some(text) = utf8(&bytes)
+        && !keeps
+    {
+        let large = Large { text, options: &settings.format, in_parallel: alone };
+        let target = path.as_deref().zip(bytes.stamp()).filter(|_| !arguments.check);
+        if let Some(changed) = large.format(target).map_err(|error| cannot_write(input, &error))? {
+            return Ok(if changed {
+                FormattedFile::Changed(Vec::new())
+            } else {
+                FormattedFile::Same(None)
+            });
+        }
+    }
+    let formatted = match formatted(&bytes, &settings.format, alone) {
         Ok(Some(formatted)) => formatted,
         Ok(None) => {
             let why = "a comment that must change is not in UTF-8";
@@ -278,28 +293,87 @@ fn treat(
         let name = arguments.shown(input);
         return Ok(FormattedFile::Changed(vec![diff(name, &bytes, &formatted.concat(), look)]));
     }
-    if only_checks {
+    if arguments.check {
         return Ok(FormattedFile::Changed(Vec::new()));
     }
     let (Some(path), Some(stamp)) = (path, bytes.stamp()) else {
         return Ok(FormattedFile::Changed(formatted.into_iter().map(Cow::into_owned).collect()));
     };
-    replace(&path, &formatted[..], stamp)
-        .map_err(|error| format!("cannot write `{}`: {}", input.name(), reason(&error)))?;
+    replace(&path, &formatted[..], stamp).map_err(|error| cannot_write(input, &error))?;
     Ok(FormattedFile::Changed(Vec::new()))
 }
 
-/// The formatted bytes, in pieces, of which unchanged ones are borrowed; others may be
-/// empty if nothing but the check is asked for. Comments in other encodings stay as they
-/// are; `None` where that cannot be.
+fn cannot_write(input: &Input, error: &io::Error) -> String {
+    format!("cannot write `{}`: {}", input.name(), reason(error))
+}
+
+/// A large text that is formatted in parts, none of which is kept.
+struct Large<'t> {
+    text: &'t str,
+    options: &'t FormatOptions,
+    in_parallel: bool,
+}
+
+impl Large<'_> {
+    /// Formats the text into the file it comes from, or only compares. Says whether it
+    /// changes; `None` if it has to be formatted as a whole.
+    fn format(&self, target: Option<(&Path, &Stamp)>) -> io::Result<Option<bool>> {
+        let mut changed = false;
+        let whole = self.pieces(|piece| {
+            changed |= matches!(piece, Cow::Owned(_));
+            // The rest of a file that changes is looked at while it is written.
+            (target.is_none() || !changed).then_some(())
+        });
+        match target {
+            Some((path, stamp)) if changed => match replace(path, self, stamp) {
+                Err(error) if is_not_in_parts(&error) => Ok(None),
+                result => result.map(|()| Some(true)),
+            },
+            _ => Ok(whole.map(|()| changed)),
+        }
+    }
+
+    fn pieces<'s>(&'s self, take: impl FnMut(Cow<'s, [u8]>) -> Option<()>) -> Option<()> {
+        format_in_parts(self.text, self.options, self.in_parallel, take)
+    }
+}
+
+/// The reason for a file that is not written: some part depends on others.
+#[derive(Debug, Error)]
+#[error("it has to be formatted as a whole")]
+struct NotInParts;
+
+fn is_not_in_parts(error: &io::Error) -> bool {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<NotInParts>()).is_some()
+}
+
+impl Contents for Large<'_> {
+    fn write_to(&self, mut file: &File) -> io::Result<u64> {
+        let (mut length, mut written) = (0, Ok(()));
+        let whole = self.pieces(|piece| {
+            length += piece.len() as u64;
+            written = file.write_all(&piece);
+            written.is_ok().then_some(())
+        });
+        written?;
+        whole.map(|()| length).ok_or_else(|| io::Error::other(NotInParts))
+    }
+}
+
+/// The formatted bytes, in pieces, of which unchanged ones are borrowed. Comments in other
+/// encodings stay as they are; `None` where that cannot be.
 fn formatted<'b>(
     bytes: &'b [u8],
     options: &FormatOptions,
     in_parallel: bool,
-    only_checks: bool,
 ) -> Result<Option<Vec<Cow<'b, [u8]>>>, FormatError> {
     let whole = if let Some(text) = utf8(bytes) {
-        if let Some(pieces) = format_in_parts(text, options, in_parallel, only_checks) {
+        let mut pieces = Vec::new();
+        let in_parts = format_in_parts(text, options, in_parallel, |piece| {
+            pieces.push(piece);
+            Some(())
+        });
+        if in_parts.is_some() {
             return Ok(Some(pieces));
         }
         format_to_bytes(text, options)?

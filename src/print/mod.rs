@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 #[cfg(feature = "cli")]
-use crate::analysis::{TextPart, in_parts};
+use crate::analysis::{TextPart, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 #[cfg(feature = "cli")]
@@ -140,29 +140,20 @@ pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, 
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// The formatted text of a large one, in pieces; those that stay as they are borrow from
-/// it. The others are empty if nobody wants to read them. `None` where the text has to
-/// be formatted as a whole.
+/// Hands over the formatted text of a large one, in pieces; those that stay as they are
+/// borrow from it. `None` where it has to be formatted as a whole, or `take` wants no more.
 #[cfg(feature = "cli")]
 pub(crate) fn format_in_parts<'s>(
     source: &'s str,
     options: &FormatOptions,
     in_parallel: bool,
-    only_checks: bool,
-) -> Option<Vec<Cow<'s, [u8]>>> {
+    take: impl FnMut(Cow<'s, [u8]>) -> Option<()>,
+) -> Option<()> {
     // The first line of the text decides.
     if options.line_ending == LineEnding::Keep {
         return None;
     }
-    in_parts(source, in_parallel, |part, kept: &mut (KnownFacts, Vec<u8>)| {
-        let piece = format_part(part, options, kept)?;
-        let Cow::Owned(text) = piece else { return Some(piece) };
-        if only_checks {
-            kept.1 = text;
-            return Some(Vec::new().into());
-        }
-        Some(text.into())
-    })
+    each_part(source, in_parallel, |part, kept| format_part(part, options, kept), take)
 }
 
 /// The formatted text of a part. The buffer is free for the next part if this one stays as it is.
@@ -212,7 +203,7 @@ mod tests {
 
     /// Formats a text in parts; `None` where that is in doubt.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
-        let parts = in_parts_of(size, source, false, |part, kept| format_part(part, options, kept));
+        let parts = in_parts_of(size, source, |part, kept| format_part(part, options, kept));
         Some(String::from_utf8(parts?.concat()).unwrap())
     }
 

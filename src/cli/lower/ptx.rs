@@ -523,7 +523,7 @@ mod tests {
         let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
             Some((part.start, lower_part(part, &check, options, false, kept)?))
         };
-        let Some(parts) = in_parts_of(size, text, false, work) else {
+        let Some(parts) = in_parts_of(size, text, work) else {
             return false;
         };
         let several = parts.iter().filter(|(_, part)| part.rewritten > 0).count() > 1;

@@ -99,7 +99,7 @@ impl Plan {
         for Kernel { code, sources, to } in &mut self.kernels {
             match code {
                 KernelCode::Extract(extract) => {
-                    fields[*to] = Some((Field::from(*extract), sources[0]))
+                    fields[*to] = Some((Field::from(*extract), sources[0]));
                 }
                 KernelCode::Scalar(scalar) if scalar.width != Width::I64 => {
                     let found = [0, 1].map(|at| match sources[at] {
