@@ -271,7 +271,7 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     let diagnostic =
         Diagnostic::new(Code::V008, Span::new(at, at + 1), format!("this is {what}, not PTX text"))
             .label("a NUL byte")
-            .help("PTX is text; `cuobjdump --dump-ptx` extracts it from an executable");
+            .help("PTX is text; `vptx extract` finds it in a library or an executable");
     Some(diagnostic)
 }
 

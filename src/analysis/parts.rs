@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -47,10 +48,10 @@ impl TextPart<'_> {
 const BATCH: usize = 4;
 
 /// Does a piece of work for each part of a text, with all cores if those may be used; the
-/// results go to `take`, in order and a few at a time. Work on one core shares a `K`.
+/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work to a later one.
 /// `None` if the text is not large, the work cannot be done for a part, or `take` wants no
 /// more: nothing is known of the rest of the text then.
-pub(crate) fn each_part<'s, K: Default, T: Send>(
+pub(crate) fn each_part<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
@@ -63,7 +64,7 @@ pub(crate) fn each_part<'s, K: Default, T: Send>(
 }
 
 /// As [`each_part`]; collects the results.
-pub(crate) fn in_parts<'s, K: Default, T: Send>(
+pub(crate) fn in_parts<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
@@ -77,7 +78,7 @@ pub(crate) fn in_parts<'s, K: Default, T: Send>(
 }
 
 /// As [`each_part`], of a text of any length; parts have so many bytes at least.
-fn each_part_of<'s, K: Default, T: Send>(
+fn each_part_of<'s, K: Default + Send, T: Send>(
     size: usize,
     source: &'s str,
     in_parallel: bool,
@@ -94,9 +95,17 @@ fn each_part_of<'s, K: Default, T: Send>(
         let mut kept = K::default();
         return parts.iter().try_for_each(|range| take(work(&part(range), &mut kept)?));
     }
-    let work = |kept: &mut K, range| work(&part(range), kept);
+    // Facts that one core has found serve for the next batch, too.
+    let pool = Mutex::new(Vec::new());
+    let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = |range: &Range<usize>| {
+        let mut kept: K = lock().pop().unwrap_or_default();
+        let result = work(&part(range), &mut kept);
+        lock().push(kept);
+        result
+    };
     for some in parts.chunks(BATCH * rayon::current_num_threads()) {
-        let results: Option<Vec<T>> = some.par_iter().map_init(K::default, work).collect();
+        let results: Option<Vec<T>> = some.par_iter().map(work).collect();
         results?.into_iter().try_for_each(&mut take)?;
     }
     Some(())
@@ -104,7 +113,7 @@ fn each_part_of<'s, K: Default, T: Send>(
 
 /// As [`in_parts`], of a text of any length; parts have so many bytes at least.
 #[cfg(test)]
-pub(crate) fn in_parts_of<'s, K: Default, T: Send>(
+pub(crate) fn in_parts_of<'s, K: Default + Send, T: Send>(
     size: usize,
     source: &'s str,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,

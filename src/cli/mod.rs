@@ -6,6 +6,7 @@ mod baseline;
 mod check;
 mod eval;
 mod explain;
+mod extract;
 mod files;
 mod format;
 mod guess;
@@ -48,7 +49,14 @@ struct Arguments {
     command: Command,
 
     /// When to use colours; NO_COLOR and CLICOLOR are respected
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        display_order = 500
+    )]
     color: Color,
 
     /// Print no summaries, like the --quiet of each command
@@ -68,6 +76,8 @@ enum Command {
     Eval(eval::Arguments),
     /// Turn video instructions into ordinary PTX or programs of simple steps
     Lower(lower::Arguments),
+    /// List or write the PTX inside binaries, wheels and other archives
+    Extract(extract::Arguments),
     /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -86,6 +96,7 @@ impl Command {
             Command::Check(arguments) => arguments.quiet = true,
             Command::Fmt(arguments) => arguments.quiet = true,
             Command::Lower(arguments) => arguments.quiet = true,
+            Command::Extract(arguments) => arguments.quiet = true,
             Command::Eval(_)
             | Command::Explain(_)
             | Command::Completions { .. }
@@ -138,6 +149,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(arguments) => format::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
+        Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,7 +1,7 @@
 //! Facts about an instruction from ranges and witnesses, independent of register
 //! names.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::ir::{Input, Op, Program};
 use crate::isa::{Compare, Part, Role, SecondaryOp, Sources};
@@ -14,10 +14,10 @@ use crate::video::{
 #[derive(Debug)]
 pub(super) struct Facts {
     form: Instruction,
-    difference: OnceCell<Option<Difference>>,
-    saturation: OnceCell<Option<Saturation>>,
-    settled: OnceCell<Vec<(usize, bool)>>,
-    secondary: OnceCell<Option<Ineffective>>,
+    difference: OnceLock<Option<Difference>>,
+    saturation: OnceLock<Option<Saturation>>,
+    settled: OnceLock<Vec<(usize, bool)>>,
+    secondary: OnceLock<Option<Ineffective>>,
 }
 
 /// A result of ptxas that differs from the manual.
@@ -49,10 +49,10 @@ impl Facts {
     pub(super) fn new(form: Operation) -> Facts {
         Facts {
             form: Instruction::new(form),
-            difference: OnceCell::new(),
-            saturation: OnceCell::new(),
-            settled: OnceCell::new(),
-            secondary: OnceCell::new(),
+            difference: OnceLock::new(),
+            saturation: OnceLock::new(),
+            settled: OnceLock::new(),
+            secondary: OnceLock::new(),
         }
     }
 

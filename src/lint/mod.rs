@@ -25,7 +25,7 @@ mod shift_beyond_width;
 mod unread_source;
 mod unused_third_source;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::backend::ptx::{BlockWriter, Sequence};
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
@@ -111,14 +111,14 @@ pub(crate) struct Memo<'s> {
     source: &'s str,
     known: KnownFacts,
     /// The facts of the current instruction, after a rule has asked for them.
-    current: Option<Rc<Facts>>,
+    current: Option<Arc<Facts>>,
     blocks: Option<BlockWriter>,
 }
 
 /// Facts about forms, in any text.
 #[derive(Default)]
 pub(crate) struct KnownFacts {
-    facts: Map<Operation, Rc<Facts>>,
+    facts: Map<Operation, Arc<Facts>>,
 }
 
 impl<'s> Memo<'s> {
@@ -146,8 +146,8 @@ impl<'s> Memo<'s> {
         if self.current.is_none() {
             let form = facts::form(instruction);
             let known = self.known.facts.entry(form);
-            let facts = known.or_insert_with_key(|form| Rc::new(Facts::new(form.clone())));
-            self.current = Some(Rc::clone(facts));
+            let facts = known.or_insert_with_key(|form| Arc::new(Facts::new(form.clone())));
+            self.current = Some(Arc::clone(facts));
         }
         self.current.as_deref()
     }

@@ -3,6 +3,8 @@
 mod asm;
 mod codes;
 mod divergence;
+#[cfg(feature = "extract")]
+mod extract;
 mod format;
 mod grammar;
 mod laws;

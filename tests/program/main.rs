@@ -4,6 +4,7 @@
 mod check_program;
 mod cli;
 mod eval;
+mod extract;
 mod files;
 mod flags;
 mod format_program;

@@ -3,6 +3,8 @@
 #![allow(dead_code)]
 
 pub(crate) mod ebnf;
+#[cfg(feature = "extract")]
+pub(crate) mod fatbin;
 pub(crate) mod forms;
 pub(crate) mod generate;
 #[cfg(feature = "cli")]

@@ -1,0 +1,332 @@
+//! `vptx extract`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use tempfile::SpooledTempFile;
+
+use super::files::{self, Access};
+use super::input::reason;
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
+use crate::report::{visible, visible_path};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Fat binaries are found in libraries, programs, objects (ELF, PE, Mach-O, .a,
+.fatbin) by their first bytes, also inside zip files (wheels, .conda), .tar,
+.tar.gz and .tar.zst. PTX packed with LZ4 or Zstandard is unpacked.
+
+The text of a single image is printed. If there are several, list them, choose
+one by its name, or write all:
+  vptx extract libx.so --list
+  vptx extract libx.so --image 3.sm_90.ptx > kernel.ptx
+  vptx extract torch.whl -o ptx
+
+Names of files are those of cuobjdump: libx.3.sm_90.ptx is the third PTX text of
+libx.so. Files from an archive are in folders as they are there.
+
+Exit status: 0 done, 1 no PTX found, 2 something could not be read or written.")]
+pub(super) struct Arguments {
+    /// Binaries and archives, or - for standard input
+    #[arg(value_name = "BINARIES|ARCHIVES|-", required = true)]
+    subjects: Vec<PathBuf>,
+
+    /// List the PTX texts
+    #[arg(long, conflicts_with_all = ["output", "image"])]
+    list: bool,
+
+    /// How --list prints
+    #[arg(long, value_enum, default_value_t, requires = "list")]
+    format: ListFormat,
+
+    /// Write all texts into this directory
+    #[arg(long, short, value_name = "DIR", conflicts_with = "image")]
+    output: Option<PathBuf>,
+
+    /// Print the text of this name, as --list has it
+    #[arg(long, value_name = "NAME")]
+    image: Option<String>,
+
+    /// Bytes that a text may have; longer ones are reported and passed over
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
+    max_image: u64,
+
+    /// Print no summary
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// A table
+    #[default]
+    Human,
+    /// One object a line: path, arch, ptx, compression, offset, bytes
+    Json,
+}
+
+/// A line of `--list --format json`.
+#[derive(Serialize)]
+struct Record<'r> {
+    path: &'r str,
+    arch: String,
+    ptx: String,
+    compression: &'r str,
+    offset: u64,
+    bytes: usize,
+}
+
+/// The work on all subjects.
+struct Run<'r> {
+    arguments: &'r Arguments,
+    out: &'r mut Output,
+    counts: Counts,
+    failed: bool,
+    /// The first text, as long as it is the only one.
+    only: Option<Vec<u8>>,
+    texts: u64,
+    /// Texts that were asked for by name.
+    chosen: u64,
+    /// Files that were written.
+    written: HashSet<PathBuf>,
+    /// The lines of the table.
+    rows: Vec<[String; 6]>,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let mut run = Run {
+        arguments,
+        out,
+        counts: Counts::default(),
+        failed: false,
+        only: None,
+        texts: 0,
+        chosen: 0,
+        written: HashSet::new(),
+        rows: Vec::new(),
+    };
+    for subject in &arguments.subjects {
+        run.subject(subject)?;
+    }
+    run.finish()
+}
+
+/// A file that can be read from any place.
+trait Seekable: Read + Seek {}
+
+impl<T: Read + Seek> Seekable for T {}
+
+fn open(subject: &Path) -> io::Result<Box<dyn Seekable>> {
+    if subject.as_os_str() == "-" {
+        let mut all = SpooledTempFile::new(64 << 20);
+        io::copy(&mut io::stdin().lock(), &mut all)?;
+        all.rewind()?;
+        return Ok(Box::new(all));
+    }
+    let (file, data) = Access::Named.open(subject)?;
+    if data.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(BufReader::new(file)))
+}
+
+impl Run<'_> {
+    fn subject(&mut self, subject: &Path) -> io::Result<()> {
+        let name = visible_path(subject);
+        let mut file = match open(subject) {
+            Ok(file) => file,
+            Err(error) => {
+                self.failed = true;
+                trouble(&format!("cannot read `{name}`: {}", reason(&error)));
+                return Ok(());
+            }
+        };
+        let limits = Limits::default().with_image(self.arguments.max_image);
+        let mut done = Ok(());
+        let counts = walk(&mut file, limits, &mut |member, image| {
+            if done.is_ok() {
+                done = match image {
+                    Ok(image) => self.image(subject, member, image),
+                    Err(error) => {
+                        self.error(subject, member, &error);
+                        Ok(())
+                    }
+                };
+            }
+        });
+        self.counts.containers += counts.containers;
+        self.counts.ptx += counts.ptx;
+        self.counts.cubin += counts.cubin;
+        self.counts.other += counts.other;
+        done
+    }
+
+    fn error(&mut self, subject: &Path, member: &Member, error: &ExtractError) {
+        self.failed = true;
+        trouble(&format!("`{}`: {error}", path_of(subject, member, None)));
+    }
+
+    fn image(&mut self, subject: &Path, member: &Member, image: Image) -> io::Result<()> {
+        let path = path_of(subject, member, Some(&image));
+        self.texts += 1;
+        if let Some(folder) = &self.arguments.output {
+            let file = folder.join(file_name(subject, member, &image));
+            if !self.written.insert(file.clone()) {
+                self.failed = true;
+                trouble(&format!("`{path}`: another text has the file `{}`", visible_path(&file)));
+            } else if let Err(error) = put(&file, &image.bytes) {
+                self.failed = true;
+                let why = reason(&error);
+                trouble(&format!("cannot write `{}`: {why}", visible_path(&file)));
+            }
+            return Ok(());
+        }
+        if self.arguments.list {
+            return self.list(&path, &image);
+        }
+        match &self.arguments.image {
+            Some(name) if *name == path || path.ends_with(&format!("!{name}")) => {
+                self.chosen += 1;
+                if self.chosen == 1 {
+                    self.only = Some(image.bytes);
+                }
+            }
+            Some(_) => {}
+            None => self.only = (self.texts == 1).then_some(image.bytes),
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, path: &str, image: &Image) -> io::Result<()> {
+        let arch = format!("sm_{}", image.arch);
+        let ptx = format!("{}.{}", image.version.0, image.version.1);
+        let (compression, offset, bytes) =
+            (image.compression.text(), image.offset, image.bytes.len());
+        if self.arguments.format == ListFormat::Json {
+            let record = Record { path, arch, ptx, compression, offset, bytes };
+            serde_json::to_writer(&mut self.out.stream, &record)?;
+            return writeln!(self.out.stream);
+        }
+        let offset = format!("0x{offset:x}");
+        self.rows.push([arch, ptx, compression.into(), bytes.to_string(), offset, path.into()]);
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<u8> {
+        self.table()?;
+        let arguments = self.arguments;
+        if self.texts == 0 {
+            if !arguments.quiet || !self.failed {
+                trouble(&format!("no PTX found{}", passed(self.counts)));
+            }
+            return Ok(if self.failed { FAILED } else { FOUND });
+        }
+        let prints = !arguments.list && arguments.output.is_none();
+        match (&arguments.image, self.only.take()) {
+            _ if !prints => {}
+            (Some(name), _) if self.chosen != 1 => {
+                let name = visible(name);
+                let texts = self.texts;
+                trouble(&match self.chosen {
+                    0 => format!("none of {texts} PTX texts is named `{name}`: use --list"),
+                    count => format!("{count} PTX texts are named `{name}`: give the whole path"),
+                });
+                return Ok(FAILED);
+            }
+            (_, Some(text)) => {
+                let mut stdout = plain_output();
+                stdout.write_all(&text)?;
+                stdout.flush()?;
+            }
+            (_, None) => {
+                trouble(&format!(
+                    "there are {} PTX texts: list them with --list, choose one with --image, or \
+                     write all with -o DIR",
+                    self.texts
+                ));
+                return Ok(FAILED);
+            }
+        }
+        if !arguments.quiet && !prints {
+            self.out.stream.flush()?;
+            let plural = if self.texts == 1 { "" } else { "s" };
+            writeln!(errors(), "{} PTX text{plural}{}", self.texts, passed(self.counts))?;
+        }
+        Ok(if self.failed { FAILED } else { 0 })
+    }
+
+    /// Prints the table with columns as wide as they need.
+    fn table(&mut self) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let head = ["arch", "ptx", "packed", "bytes", "offset", "name"].map(String::from);
+        let rows: Vec<&[String; 6]> = std::iter::once(&head).chain(&self.rows).collect();
+        let widths = [0, 1, 2, 3, 4].map(|at| rows.iter().map(|row| row[at].len()).max());
+        let [arch, ptx, packed, bytes, offset] = widths.map(Option::unwrap_or_default);
+        for [a, b, c, d, e, name] in rows {
+            writeln!(
+                self.out.stream,
+                "{a:arch$}  {b:ptx$}  {c:packed$}  {d:>bytes$}  {e:>offset$}  {name}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// ` in 3 fat binaries, beside 12 of machine code`
+fn passed(counts: Counts) -> String {
+    let containers = match counts.containers {
+        0 => String::new(),
+        1 => " in 1 fat binary".into(),
+        count => format!(" in {count} fat binaries"),
+    };
+    match counts.cubin {
+        0 => containers,
+        count => format!("{containers}, beside {count} of machine code"),
+    }
+}
+
+/// `FILE!MEMBER!3.sm_90.ptx`, on one line.
+fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
+    let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };
+    let members = member.names().iter().map(|name| visible(name).into_owned());
+    let all = std::iter::once(name).chain(members).chain(image.map(Image::name));
+    all.collect::<Vec<_>>().join("!")
+}
+
+/// The file for a text, inside the directory for all.
+fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
+    let own = subject.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    let own = if own == "-" { "stdin".into() } else { own };
+    let names: Vec<&str> = std::iter::once(&*own)
+        .chain(member.names().iter().flat_map(|name| name.split(['/', '\\'])))
+        .filter(|name| !matches!(*name, "" | "." | ".."))
+        .collect();
+    let (last, folders) = names.split_last().unwrap_or((&"image", &[]));
+    // cuobjdump leaves out the last ending.
+    let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
+    let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
+    file.push(plain(&format!("{stem}.{}", image.name())));
+    file
+}
+
+/// A name without characters that file systems or terminals treat as special.
+fn plain(name: &str) -> String {
+    let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
+    name.replace(is_odd, "_")
+}
+
+fn put(file: &Path, text: &[u8]) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    files::put(file, &[text])
+}

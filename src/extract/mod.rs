@@ -1,0 +1,233 @@
+//! PTX inside binaries: fat binaries in libraries, objects and programs, also in wheels and
+//! other archives.
+//!
+//! [`images`] finds every fat binary in some bytes and gives the PTX texts in it;
+//! [`Images`] does so for a stream, and keeps one text at a time. [`walk`] also looks into
+//! archives.
+//!
+//! ```
+//! # fn fat_binary(text: &[u8]) -> Vec<u8> {
+//! #     let mut entry = vec![0; 64];
+//! #     entry[0..8].copy_from_slice(&[1, 0, 1, 1, 64, 0, 0, 0]);
+//! #     entry[8..16].copy_from_slice(&(text.len() as u64).to_le_bytes());
+//! #     entry[24..32].copy_from_slice(&[0, 0, 8, 0, 90, 0, 0, 0]);
+//! #     entry.extend(text);
+//! #     let mut all = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+//! #     all.extend((entry.len() as u64).to_le_bytes());
+//! #     all.extend(entry);
+//! #     all
+//! # }
+//! let library = [b"\x7fELF code ", &fat_binary(b".version 8.0\n.target sm_90\n")[..]].concat();
+//! let images: Vec<_> = vptx::extract::images(&library).collect::<Result<_, _>>()?;
+//! assert_eq!(images[0].arch, 90);
+//! assert_eq!(images[0].text(), ".version 8.0\n.target sm_90\n");
+//! # Ok::<(), vptx::extract::ExtractError>(())
+//! ```
+//!
+//! # The container
+//!
+//! A fat binary starts with the bytes `50 ed 55 ba`, a version (16 bits, 1), the length of
+//! this header (16 bits, 16) and the length of all entries (64 bits), in little-endian
+//! order. The header of an entry has at least 64 bytes:
+//!
+//! | offset | bits | |
+//! |---|---|---|
+//! | 0 | 16 | kind: 1 PTX, 2 machine code |
+//! | 4 | 32 | length of this header |
+//! | 8 | 64 | length of the payload after it, padded |
+//! | 16 | 32 | length of a compressed payload without padding |
+//! | 24 | 16, 16 | minor and major version: of PTX, for PTX |
+//! | 28 | 32 | architecture: 90 for `sm_90` |
+//! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated |
+//! | 56 | 64 | length of the text that a compressed payload gives |
+//!
+//! A text ends at its first NUL. Lengths are not trusted: no more memory is taken than the
+//! bytes that are there can fill, and never more than [`Limits::image`]. Fat binaries are
+//! found by their first bytes, wherever they are: section tables of ELF, PE and Mach-O may
+//! be stripped or wrong, and a compressed member of an archive is read once, in order.
+
+mod archive;
+mod fatbin;
+mod payload;
+mod window;
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use thiserror::Error;
+
+use crate::source::decoded;
+
+pub use archive::{Member, walk};
+pub use fatbin::Images;
+
+/// A PTX text of a fat binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Image {
+    /// Its number among the PTX texts of the file, from 1.
+    pub number: u32,
+    /// Where its entry starts in the file, in bytes.
+    pub offset: u64,
+    /// The architecture: 90 for `sm_90`.
+    pub arch: u32,
+    /// Major and minor version of PTX, as the entry has them.
+    pub version: (u16, u16),
+    /// How the text was packed.
+    pub compression: Compression,
+    /// The text, without the NUL that ends it.
+    pub bytes: Vec<u8>,
+}
+
+impl Image {
+    /// The text; bytes that are not UTF-8 are U+007F, so that offsets stay.
+    pub fn text(&self) -> Cow<'_, str> {
+        decoded(&self.bytes)
+    }
+
+    /// A name for the text: `3.sm_90.ptx`.
+    pub fn name(&self) -> String {
+        format!("{}.sm_{}.ptx", self.number, self.arch)
+    }
+}
+
+/// How an entry is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// A block of LZ4.
+    Lz4,
+    /// A frame of Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// Its name.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Compression::None => "none",
+            Compression::Lz4 => "lz4",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// How many entries of each kind were passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Fat binaries.
+    pub containers: u64,
+    /// PTX texts that were read.
+    pub ptx: u64,
+    /// Machine code.
+    pub cubin: u64,
+    /// Entries of other kinds.
+    pub other: u64,
+    /// PTX texts that could not be read.
+    pub failed: u64,
+}
+
+/// Bounds for input that may be hostile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes that one text may have, packed or not.
+    pub image: u64,
+    /// How deep archives may nest.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { image: 256 << 20, depth: 6 }
+    }
+}
+
+impl Limits {
+    /// With another bound for texts, in bytes.
+    #[must_use]
+    pub fn with_image(self, image: u64) -> Limits {
+        Limits { image, ..self }
+    }
+}
+
+/// Why a text, or the rest of a file, could not be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExtractError {
+    /// Reading failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The file ends inside of an entry.
+    #[error("the entry at byte {offset} is cut off: the file ends")]
+    Truncated {
+        /// Where the entry starts.
+        offset: u64,
+    },
+    /// No entry starts where one should.
+    #[error("there is no valid entry at byte {offset} of a fat binary")]
+    Malformed {
+        /// The place.
+        offset: u64,
+    },
+    /// The text is obfuscated.
+    #[error("the PTX at byte {offset} is obfuscated")]
+    Obfuscated {
+        /// Where the entry starts.
+        offset: u64,
+    },
+    /// The text is larger than allowed.
+    #[error("the PTX at byte {offset} has {length} bytes, more than the limit of {limit}")]
+    TooLarge {
+        /// Where the entry starts.
+        offset: u64,
+        /// The length, as far as it is known.
+        length: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The payload cannot be unpacked.
+    #[error("the PTX at byte {offset} cannot be unpacked: {reason}")]
+    Corrupt {
+        /// Where the entry starts.
+        offset: u64,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// Archives nest too deep.
+    #[error("archives nest deeper than {limit} levels")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// An archive cannot be read.
+    #[error("the archive cannot be read: {reason}")]
+    Archive {
+        /// What its reader says.
+        reason: String,
+    },
+}
+
+/// The PTX texts in some bytes: a library, a program, an object, a fat binary. Errors are
+/// about one text each; the others are still read.
+pub fn images(bytes: &[u8]) -> Images<&[u8]> {
+    Images::new(bytes, Limits::default())
+}
+
+/// Reads until a buffer is full or the input ends; says how many bytes there are.
+fn read_full(reader: &mut impl Read, mut buffer: &mut [u8]) -> io::Result<usize> {
+    let length = buffer.len();
+    while !buffer.is_empty() {
+        match reader.read(buffer) {
+            Ok(0) => break,
+            Ok(read) => buffer = &mut buffer[read..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length - buffer.len())
+}

@@ -1,0 +1,53 @@
+//! Unpacking of a text.
+
+use std::io::Read;
+
+use super::{Compression, ExtractError};
+
+/// The largest ratio of a block of LZ4: a byte of length stands for 255.
+const LZ4_RATIO: u64 = 255;
+
+/// The text of a payload, up to its NUL.
+pub(super) fn unpack(
+    payload: &[u8],
+    compression: Compression,
+    length: u64,
+    offset: u64,
+    limit: u64,
+) -> Result<Vec<u8>, ExtractError> {
+    let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
+    let too_large = |length| ExtractError::TooLarge { offset, length, limit };
+    let mut text = match compression {
+        Compression::None => payload.to_vec(),
+        Compression::Lz4 => {
+            if length > limit {
+                return Err(too_large(length));
+            }
+            if length > LZ4_RATIO * (payload.len() as u64 + 16) {
+                return Err(corrupt("it is shorter than its text needs".into()));
+            }
+            let mut text = vec![0; length as usize];
+            let written = lz4_flex::block::decompress_into(payload, &mut text)
+                .map_err(|error| corrupt(error.to_string()))?;
+            text.truncate(written);
+            text
+        }
+        Compression::Zstd => {
+            let decoder = ruzstd::decoding::StreamingDecoder::new(payload)
+                .map_err(|error| corrupt(error.to_string()))?;
+            let mut text = Vec::new();
+            decoder
+                .take(limit + 1)
+                .read_to_end(&mut text)
+                .map_err(|error| corrupt(error.to_string()))?;
+            if text.len() as u64 > limit {
+                return Err(too_large(text.len() as u64));
+            }
+            text
+        }
+    };
+    if let Some(end) = memchr::memchr(0, &text) {
+        text.truncate(end);
+    }
+    Ok(text)
+}

@@ -1,0 +1,232 @@
+//! PTX in binaries and archives, made by hand for each corner of the format.
+
+use std::io::{Cursor, Read};
+
+use vptx::extract::{Compression, ExtractError, Image, Images, Limits, images, walk};
+
+use crate::support::fatbin::{
+    Entry, LZ4, OBFUSCATED, cubin, fat_binary, gzip, library, lz4, plain, tar, zip, zstd,
+    zstd_frame,
+};
+use crate::support::forms::Random;
+
+const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { vadd4.u32.u32.u32 a, b, c, d; }\n";
+
+/// A longer text of its own.
+fn text(number: usize) -> String {
+    format!("// {number}\n{}", TEXT.repeat(1 + number))
+}
+
+fn sample() -> Vec<u8> {
+    let first = fat_binary(&[cubin(75), plain(75, &text(1)), cubin(80), lz4(80, &text(2))]);
+    let second = fat_binary(&[zstd(90, &text(3))]);
+    library(&[first, second])
+}
+
+fn read(bytes: &[u8]) -> (Vec<Image>, Vec<ExtractError>) {
+    let mut found = (Vec::new(), Vec::new());
+    for image in images(bytes) {
+        match image {
+            Ok(image) => found.0.push(image),
+            Err(error) => found.1.push(error),
+        }
+    }
+    found
+}
+
+#[test]
+fn texts_are_unpacked() {
+    let bytes = sample();
+    let mut all = Images::new(&bytes[..], Limits::default());
+    let found: Vec<Image> = all.by_ref().collect::<Result<_, _>>().unwrap();
+    let facts: Vec<_> = found.iter().map(|it| (it.number, it.arch, it.compression)).collect();
+    let expected =
+        [(1, 75, Compression::None), (2, 80, Compression::Lz4), (3, 90, Compression::Zstd)];
+    assert_eq!(facts, expected);
+    for (image, number) in found.iter().zip(1..) {
+        assert_eq!(image.text(), text(number));
+        assert_eq!(image.version, (8, 5));
+        assert_eq!(bytes[image.offset as usize], 1, "the entry's kind");
+    }
+    assert_eq!(found[2].name(), "3.sm_90.ptx");
+    let counts = all.counts();
+    assert_eq!((counts.containers, counts.ptx, counts.cubin, counts.other), (2, 3, 2, 0));
+    assert_eq!(read(b"").0, []);
+    assert_eq!(read(&b"\x50\xed\x55\xba".repeat(9)).0, []);
+}
+
+/// A reader that gives a few bytes at a time.
+struct Drops<'b>(&'b [u8], usize);
+
+impl Read for Drops<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.1.min(buffer.len());
+        self.0.read(&mut buffer[..length])
+    }
+}
+
+#[test]
+fn streams_are_read_in_pieces_of_any_size() {
+    // The start of a fat binary lies on a border of what is read at once, too.
+    for before in [0, (1 << 20) - 20, (1 << 20) - 2, 1 << 20, 3 << 20] {
+        let bytes = [vec![b'x'; before], sample()].concat();
+        for step in [1 << 16, usize::MAX] {
+            let found: Vec<Image> =
+                Images::new(Drops(&bytes, step), Limits::default()).map(Result::unwrap).collect();
+            assert_eq!(found.len(), 3, "{before} {step}");
+            assert_eq!(found[2].text(), text(3));
+        }
+    }
+}
+
+#[test]
+fn a_cut_file_gives_what_is_whole() {
+    let bytes = sample();
+    let (whole, errors) = read(&bytes);
+    assert!(errors.is_empty());
+    let mut cut_off = 0;
+    for length in 0..bytes.len() {
+        let (found, errors) = read(&bytes[..length]);
+        assert!(whole.starts_with(&found), "{length}");
+        assert!(errors.len() <= 1, "{length}: {errors:?}");
+        for error in errors {
+            let ExtractError::Truncated { offset } = error else { panic!("{length}: {error}") };
+            assert!((offset as usize) <= length, "{length}");
+            cut_off += 1;
+        }
+    }
+    assert!(cut_off > 500, "{cut_off}");
+}
+
+/// Fields that lie: nothing panics, memory stays small, and the next fat binary is found.
+#[test]
+fn lying_fields_hide_no_neighbour() {
+    let mut random = Random(5);
+    let head = fat_binary(&[plain(75, &text(1)), lz4(80, &text(2)), zstd(86, &text(2))]);
+    for at in 4..head.len() {
+        for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
+            let mut bytes = head.clone();
+            bytes[at] = value;
+            let last = fat_binary(&[plain(90, &text(4))]);
+            let (found, _) = read(&library(&[bytes, last]));
+            assert_eq!(found.last().map(Image::text).as_deref(), Some(&*text(4)), "{at} {value}");
+        }
+    }
+    for _ in 0..20_000 {
+        let mut bytes = sample();
+        for _ in 0..=random.below(5) {
+            let at = 1600 + random.below(bytes.len() - 1600);
+            bytes[at] = random.next() as u8;
+        }
+        read(&bytes);
+    }
+}
+
+#[test]
+fn errors_are_about_one_text() {
+    let broken = |flags, payload: &[u8], unpacked| Entry {
+        kind: 1,
+        arch: 80,
+        flags,
+        payload: payload.to_vec(),
+        unpacked,
+    };
+    let wrong = [
+        (broken(0x11 | LZ4, b"\xff\xff\xff\xff", 300), "cannot be unpacked"),
+        (broken(0x11 | LZ4, b"\x10a", 200 << 20), "cannot be unpacked"),
+        (broken(0x11 | LZ4, b"\x10a", 1 << 60), "more than the limit"),
+        (broken(0x8011, b"no frame of it", 300), "cannot be unpacked"),
+        (broken(0x11 | OBFUSCATED, b"????????", 0), "is obfuscated"),
+    ];
+    for (entry, message) in wrong {
+        let (found, errors) = read(&fat_binary(&[plain(75, TEXT), entry, plain(90, TEXT)]));
+        // The number of a text does not depend on errors before it.
+        let names: Vec<String> = found.iter().map(Image::name).collect();
+        assert_eq!(names, ["1.sm_75.ptx", "3.sm_90.ptx"], "{message}");
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].to_string().contains(message), "{}", errors[0]);
+    }
+}
+
+#[test]
+fn texts_are_bounded() {
+    let long = TEXT.repeat(1000);
+    for entry in [plain(75, &long), lz4(75, &long), zstd(75, &long)] {
+        let bytes = fat_binary(&[entry, plain(90, TEXT)]);
+        let limits = Limits::default().with_image(1000);
+        let found: Vec<_> = Images::new(&bytes[..], limits).collect();
+        assert!(matches!(found[0], Err(ExtractError::TooLarge { limit: 1000, .. })));
+        assert_eq!(found[1].as_ref().unwrap().text(), TEXT);
+        assert_eq!(found.len(), 2);
+    }
+}
+
+/// The texts of a file with their members, and the errors.
+fn walked(bytes: Vec<u8>) -> (Vec<String>, Vec<String>) {
+    let mut found = (Vec::new(), Vec::new());
+    let counts =
+        walk(&mut Cursor::new(bytes), Limits::default(), &mut |member, image| match image {
+            Ok(image) => {
+                assert!(text(1) == image.text() || text(2) == image.text());
+                found.0.push(format!("{member}!{}", image.name()));
+            }
+            Err(error) => found.1.push(format!("{member}: {error}")),
+        });
+    assert_eq!(counts.ptx, found.0.len() as u64, "{found:?} {counts:?}");
+    found
+}
+
+#[test]
+fn archives_are_read() {
+    let one = library(&[fat_binary(&[plain(75, &text(1)), lz4(80, &text(2))])]);
+    let two = fat_binary(&[zstd(90, &text(2))]);
+    let members: [(&str, &[u8]); 3] = [("a/one.so", &one), ("read.me", b"text"), ("two", &two)];
+    let names = ["a/one.so!1.sm_75.ptx", "a/one.so!2.sm_80.ptx", "two!1.sm_90.ptx"];
+    let tarred = tar(&members);
+    for archive in [zip(&members), tarred.clone(), gzip(&tarred), zstd_frame(&tarred)] {
+        assert_eq!(walked(archive), (names.map(String::from).to_vec(), Vec::new()));
+    }
+    assert_eq!(walked(gzip(&two)).0, ["!1.sm_90.ptx"]);
+    // As in .conda files, and a wheel in an archive.
+    let conda = zip(&[("pkg.tar.zst", &zstd_frame(&tarred)), ("x.whl", &zip(&members))]);
+    let inside = |archive: &str| names.map(|name| format!("{archive}!{name}"));
+    let (found, errors) = walked(conda);
+    assert_eq!(found, [inside("pkg.tar.zst"), inside("x.whl")].concat());
+    assert_eq!(errors, [""; 0]);
+}
+
+#[test]
+fn archives_may_be_hostile() {
+    let two = fat_binary(&[zstd(90, &text(2))]);
+    let mut deep = two.clone();
+    for _ in 0..9 {
+        deep = zip(&[("in.zip", &deep), ("two", &two)]);
+    }
+    let (found, errors) = walked(deep);
+    assert_eq!(found.len(), 6);
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].ends_with("archives nest deeper than 6 levels"), "{}", errors[0]);
+
+    // A member that becomes a thousand times as large.
+    let bomb = gzip(&gzip(&vec![0; 1 << 20]).repeat(600));
+    let (_, errors) = walked(zip(&[("bomb", &bomb), ("two", &two)]));
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].contains("times as large"), "{}", errors[0]);
+
+    // Damaged anywhere: no panic, and mostly the other members.
+    let members: [(&str, &[u8]); 2] = [("one", &two), ("two", &two)];
+    let mut random = Random(9);
+    for archive in [zip(&members), tar(&members), gzip(&tar(&members))] {
+        for _ in 0..2_000 {
+            let mut bytes = archive.clone();
+            let at = random.below(bytes.len());
+            bytes[at] = random.next() as u8;
+            bytes.truncate(bytes.len() - random.below(2) * random.below(bytes.len()));
+            let mut found = 0;
+            walk(&mut Cursor::new(bytes), Limits::default(), &mut |_, image| {
+                found += usize::from(image.is_ok());
+            });
+            assert!(found <= 2);
+        }
+    }
+}

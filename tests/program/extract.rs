@@ -1,0 +1,147 @@
+//! `vptx extract` as a user calls it.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::fatbin::{Entry, cubin, fat_binary, library, lz4, plain, tar, zip, zstd};
+use crate::support::program::{Folder, vptx_in};
+
+const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { ret; }\n";
+
+fn text(number: usize) -> String {
+    TEXT.repeat(number)
+}
+
+/// A library with three PTX texts.
+fn sample() -> Vec<u8> {
+    let first = fat_binary(&[cubin(75), plain(75, &text(1)), lz4(80, &text(2))]);
+    library(&[first, fat_binary(&[zstd(90, &text(3))])])
+}
+
+#[test]
+fn texts_are_listed() {
+    let folder = Folder::new("extract-list");
+    fs::write(folder.0.join("libx.so.1"), sample()).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "--list", "libx.so.1"], b"");
+    insta::assert_snapshot!(run.transcript(), @r"
+    status: 0
+    -- stdout --
+    arch   ptx  packed  bytes  offset  name
+    sm_75  8.5  none       46   0x6b8  libx.so.1!1.sm_75.ptx
+    sm_80  8.5  lz4        92   0x728  libx.so.1!2.sm_80.ptx
+    sm_90  8.5  zstd      138   0x87e  libx.so.1!3.sm_90.ptx
+    -- stderr --
+    3 PTX texts in 2 fat binaries, beside 1 of machine code
+    ");
+    let run = vptx_in(&folder.0, &["extract", "--list", "--format", "json", "libx.so.1"], b"");
+    let lines: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[2]["path"], "libx.so.1!3.sm_90.ptx");
+    assert_eq!(lines[2]["compression"], "zstd");
+    assert_eq!(lines[2]["bytes"].as_u64(), Some(text(3).len() as u64));
+    let from_stdin = vptx_in(&folder.0, &["extract", "--list", "-q", "-"], &sample());
+    assert!(from_stdin.stdout.contains("<stdin>!1.sm_75.ptx"), "{}", from_stdin.stdout);
+}
+
+#[test]
+fn one_text_is_printed() {
+    let folder = Folder::new("extract-print");
+    fs::write(folder.0.join("one.so"), library(&[fat_binary(&[lz4(80, &text(2))])])).unwrap();
+    fs::write(folder.0.join("three.so"), sample()).unwrap();
+    let run = |arguments: &[&str]| vptx_in(&folder.0, &[&["extract"], arguments].concat(), b"");
+    let one = run(&["one.so"]);
+    assert_eq!((one.status, one.stdout, one.stderr.as_str()), (0, text(2), ""));
+    for name in ["2.sm_80.ptx", "three.so!2.sm_80.ptx"] {
+        let chosen = run(&["three.so", "--image", name]);
+        assert_eq!((chosen.status, chosen.stdout, chosen.stderr.as_str()), (0, text(2), ""));
+    }
+    let wrong = [
+        (&["three.so"][..], "there are 3 PTX texts"),
+        (&["three.so", "--image", "9.sm_80.ptx"], "none of 3 PTX texts is named `9.sm_80.ptx`"),
+        (&["three.so", "three.so", "--image", "1.sm_75.ptx"], "2 PTX texts are named"),
+        (&["none.so"], "cannot read `none.so`"),
+        (&["."], "cannot read `.`"),
+    ];
+    for (arguments, message) in wrong {
+        let run = run(arguments);
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+    fs::write(folder.0.join("plain"), "no binary").unwrap();
+    let none = run(&["plain"]);
+    assert_eq!((none.status, none.stderr.as_str()), (1, "vptx: no PTX found\n"));
+}
+
+#[test]
+fn texts_are_written_under_stable_names() {
+    let folder = Folder::new("extract-write");
+    fs::write(folder.0.join("libx.so.1"), sample()).unwrap();
+    let members: [(&str, &[u8]); 1] = [("a/liby.so", &sample())];
+    fs::write(folder.0.join("y.whl"), zip(&members)).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "libx.so.1", "y.whl", "-o", "out"], b"");
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    let written = |name: &str| fs::read_to_string(folder.0.join("out").join(name)).unwrap();
+    // cuobjdump 13.5 leaves out the last ending as well.
+    assert_eq!(written("libx.so.1.sm_75.ptx"), text(1));
+    assert_eq!(written("libx.so.3.sm_90.ptx"), text(3));
+    assert_eq!(written("y.whl/a/liby.2.sm_80.ptx"), text(2));
+    let again = vptx_in(&folder.0, &["extract", "libx.so.1", "-o", "out", "-q"], b"");
+    assert_eq!((again.status, again.stderr.as_str()), (0, ""));
+    let same = vptx_in(&folder.0, &["extract", "libx.so.1", "libx.so.1", "-o", "two"], b"");
+    assert_eq!(same.status, 2);
+    assert!(same.stderr.contains("another text has the file `two/libx.so.1.sm_75.ptx`"));
+}
+
+#[test]
+fn nothing_is_written_outside() {
+    let folder = Folder::new("extract-outside");
+    let binary = fat_binary(&[plain(75, &text(1))]);
+    let names = ["../up", "/abs", "a/../../b", "..", "c\\..\\..\\d", "e\u{1b}[2Jf", "../../"];
+    let members: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &binary[..])).collect();
+    fs::create_dir(folder.0.join("in")).unwrap();
+    fs::write(folder.0.join("in/x.tar"), tar(&members)).unwrap();
+    let run = vptx_in(&folder.0.join("in"), &["extract", "x.tar", "-o", "out"], b"");
+    assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
+    let mut files: Vec<String> = Vec::new();
+    let mut folders = vec![folder.0.clone()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(&folder.0).unwrap();
+                files.push(name.to_str().unwrap().to_string());
+            }
+        }
+    }
+    files.sort();
+    let expected = [
+        "in/out/x.1.sm_75.ptx",
+        "in/out/x.tar/a/b.1.sm_75.ptx",
+        "in/out/x.tar/abs.1.sm_75.ptx",
+        "in/out/x.tar/c/d.1.sm_75.ptx",
+        "in/out/x.tar/e_[2Jf.1.sm_75.ptx",
+        "in/out/x.tar/up.1.sm_75.ptx",
+        "in/x.tar",
+    ];
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn errors_name_file_and_member() {
+    let folder = Folder::new("extract-errors");
+    let broken = Entry { flags: 0x1_0011, ..plain(80, &text(1)) };
+    let library = library(&[fat_binary(&[broken, plain(90, &text(2))])]);
+    fs::write(folder.0.join("x.whl"), zip(&[("lib.so", &library)])).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "x.whl"], b"");
+    assert_eq!((run.status, run.stdout), (2, text(2)));
+    let offset = library.windows(4).position(|bytes| bytes == [0x50, 0xed, 0x55, 0xba]).unwrap();
+    let expected = format!("vptx: `x.whl!lib.so`: the PTX at byte {} is obfuscated\n", offset + 16);
+    assert_eq!(run.stderr, expected);
+    let small = vptx_in(&folder.0, &["extract", "x.whl", "--max-image", "20"], b"");
+    assert_eq!((small.status, small.stdout.as_str()), (2, ""));
+    assert!(small.stderr.contains("more than the limit of 20"), "{}", small.stderr);
+}
