@@ -2,6 +2,7 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+mod binaries;
 mod one;
 mod outlet;
 mod session;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
+use super::binary;
 use super::input::{self, Input, reason};
 use super::kind::{Chosen, Extension, FileKind, LanguageName};
 use super::settings::{Choices, Denied, Finder, Settings, Targets};
@@ -165,6 +167,11 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
     update_baseline: bool,
 
+    /// In directories, also read the PTX inside libraries, programs, wheels and other
+    /// archives; those that are named are read anyway
+    #[arg(long)]
+    binaries: bool,
+
     #[command(flatten)]
     walk: WalkArguments,
 
@@ -252,6 +259,7 @@ impl Arguments {
             let settings = finder.of(path).ok();
             let chosen = self.chosen(settings.as_ref().map(|(settings, _)| &**settings));
             FileKind::of(path, chosen).is_walked(self.language)
+                || self.binaries && binary::is_one(path)
         };
         input::expand(&self.inputs(), known, finder, rules, tell)
     }

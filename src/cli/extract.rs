@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
+use super::binary::inner_name;
 use super::files::{self, Access};
 use super::input::reason;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
@@ -297,9 +298,10 @@ fn passed(counts: Counts) -> String {
 /// `FILE!MEMBER!3.sm_90.ptx`, on one line.
 fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
     let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };
-    let members = member.names().iter().map(|name| visible(name).into_owned());
-    let all = std::iter::once(name).chain(members).chain(image.map(Image::name));
-    all.collect::<Vec<_>>().join("!")
+    match inner_name(member, image) {
+        inner if inner.is_empty() => name,
+        inner => format!("{name}!{inner}"),
+    }
 }
 
 /// The file for a text, inside the directory for all.

@@ -97,6 +97,13 @@ impl Bytes {
     }
 }
 
+/// Bytes of no file.
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Bytes {
+        Bytes { held: Held::Small(bytes), stamp: None }
+    }
+}
+
 impl Deref for Bytes {
     type Target = [u8];
 

@@ -3,6 +3,7 @@
 #![allow(clippy::doc_markdown)]
 
 mod baseline;
+mod binary;
 mod check;
 mod eval;
 mod explain;

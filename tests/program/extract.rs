@@ -145,3 +145,95 @@ fn errors_name_file_and_member() {
     assert_eq!((small.status, small.stdout.as_str()), (2, ""));
     assert!(small.stderr.contains("more than the limit of 20"), "{}", small.stderr);
 }
+
+const HEAD: &str =
+    ".version 8.5\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)\n{\n";
+
+/// A library with a clean text, one with a warning, and one with an error.
+fn doubtful() -> Vec<u8> {
+    let text = |line: &str| format!("{HEAD}{line}\n}}\n");
+    let warning = text("vadd.sat.s32.s32.s32 d, a, b;");
+    let error = text("vadd.s32.s32.s32 d, a, c;");
+    let clean = text("vmin4.u32.u32.u32 d, a, b, d;\nvmin4.u32.u32.u32 d, a, b, a;");
+    library(&[fat_binary(&[lz4(75, &clean), zstd(80, &warning), plain(90, &error)])])
+}
+
+#[test]
+fn check_reads_binaries() {
+    let folder = Folder::new("extract-check");
+    fs::write(folder.0.join("libx.so.1"), doubtful()).unwrap();
+    fs::create_dir(folder.0.join("env")).unwrap();
+    let members: [(&str, &[u8]); 2] = [("a/liby.so", &doubtful()), ("METADATA", b"text")];
+    fs::write(folder.0.join("env/y.whl"), zip(&members)).unwrap();
+    let run = |arguments: &[&str]| vptx_in(&folder.0, &[&["check"], arguments].concat(), b"");
+    let human = run(&["libx.so.1", "--format", "concise"]);
+    insta::assert_snapshot!(human.transcript(), @r"
+    status: 1
+    -- stdout --
+    libx.so.1!2.sm_80.ptx:5:5: warning[V401]: the modifiers are not in the documented order
+    libx.so.1!3.sm_90.ptx:5:24: error[V216]: `c` is not declared here
+    -- stderr --
+    ");
+    let human = run(&["libx.so.1"]);
+    assert!(human.stdout.contains("[libx.so.1!2.sm_80.ptx:5:5]"), "{}", human.stdout);
+    let summary = "3 PTX texts (0.0 MB) in 1 binary: vmin4 2, vadd 1\n";
+    assert!(human.stdout.ends_with(summary), "{}", human.stdout);
+    let json = run(&["libx.so.1", "env/y.whl", "--format", "json"]);
+    let paths: Vec<Value> = json
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect(line)["path"].clone())
+        .collect();
+    let expected = [
+        "libx.so.1!2.sm_80.ptx",
+        "libx.so.1!3.sm_90.ptx",
+        "env/y.whl!a/liby.so!2.sm_80.ptx",
+        "env/y.whl!a/liby.so!3.sm_90.ptx",
+    ];
+    assert_eq!(paths, expected);
+    for format in ["sarif", "junit", "github", "gitlab"] {
+        let report = run(&["libx.so.1", "--format", format]);
+        assert_eq!(report.status, 1, "{format}");
+        assert!(report.stdout.contains("3.sm_90.ptx"), "{format}: {}", report.stdout);
+    }
+}
+
+#[test]
+fn a_walk_reads_binaries_only_if_asked() {
+    let folder = Folder::new("extract-walk");
+    folder.write("a.ptx", TEXT);
+    fs::write(folder.0.join("libx.so.1"), doubtful()).unwrap();
+    fs::write(folder.0.join("text.so"), "no binary at all").unwrap();
+    let run = |arguments: &[&str]| vptx_in(&folder.0, &[&["check"], arguments].concat(), b"");
+    let plain = run(&[]);
+    assert_eq!(
+        (plain.status, plain.stdout.as_str()),
+        (0, "nothing found in 0 video instructions of 1 file\n")
+    );
+    let listed = run(&["--binaries", "--show-files"]);
+    assert_eq!(listed.stdout, "a.ptx\nlibx.so.1\n");
+    let all = run(&["--binaries", "--format", "concise"]);
+    assert_eq!(all.stdout.lines().count(), 2, "{}", all.stdout);
+    assert_eq!(all.stderr, "");
+}
+
+#[test]
+fn fixes_are_not_made_in_binaries() {
+    let folder = Folder::new("extract-fix");
+    fs::write(folder.0.join("libx.so"), doubtful()).unwrap();
+    for option in ["--fix", "--diff", "--add-ignore", "--fix-only"] {
+        let run = vptx_in(&folder.0, &["check", option, "libx.so"], b"");
+        assert_eq!(run.status, 2, "{option}");
+        assert_eq!(
+            run.stderr.lines().next(),
+            Some("vptx: `libx.so` is a binary: fixes are made in text only")
+        );
+    }
+    assert!(fs::read(folder.0.join("libx.so")).unwrap() == doubtful());
+    // Known findings are known by the name of their text.
+    let baseline = ["check", "libx.so", "--baseline", "b.json"];
+    let update = vptx_in(&folder.0, &[&baseline[..], &["--update-baseline"]].concat(), b"");
+    assert_eq!(update.status, 0, "{}", update.stderr);
+    let known = vptx_in(&folder.0, &baseline, b"");
+    assert!(known.stdout.starts_with("nothing new found"), "{}", known.stdout);
+}

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Arguments, Run};
@@ -98,7 +98,51 @@ impl Run {
         let language = kind.language(&visible_path(&name), &bytes)?;
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
-        let mut checked = CheckedFile {
+        let mut checked = CheckedFile::new(name, path, &options, denied);
+        if language == Language::Cuda && arguments.format == Format::Human && !arguments.quiet {
+            checked.skipped = embed::skipped(&decoded(&bytes));
+        }
+        if let Some(most) = arguments.most() {
+            make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
+            return Ok(checked);
+        }
+        find(bytes, options, alone, arguments, &mut checked);
+        Ok(checked)
+    }
+
+    /// Checks a PTX text of a binary.
+    pub(super) fn check_image(
+        &self,
+        binary: &Path,
+        name: &str,
+        text: Vec<u8>,
+        arguments: &Arguments,
+    ) -> Result<CheckedFile, String> {
+        let (settings, path) = self.finder.of(binary)?;
+        let options = settings.check(Some(&path), &self.choices);
+        let denied = settings.denied(Some(&path), &self.choices).unwrap_or_default().to_vec();
+        let [shown, path] = [binary, &path].map(|file| {
+            let mut file = file.as_os_str().to_os_string();
+            file.push("!");
+            file.push(name);
+            PathBuf::from(file)
+        });
+        let mut checked = CheckedFile::new(shown, Some(path), &options, denied);
+        find(Bytes::from(text), options, false, arguments, &mut checked);
+        // Fixes are made in files.
+        checked.fixable = [0, 0];
+        Ok(checked)
+    }
+}
+
+impl CheckedFile {
+    fn new(
+        name: PathBuf,
+        path: Option<PathBuf>,
+        options: &CheckOptions,
+        denied: Vec<Denied>,
+    ) -> CheckedFile {
+        CheckedFile {
             statements: 0,
             name,
             source: ReportText::Gone,
@@ -108,37 +152,39 @@ impl Run {
             fixable: [0, 0],
             text: None,
             trouble: None,
-            targetless: language == Language::Cuda
+            targetless: options.language == Language::Cuda
                 && options.target.is_none()
                 && options.targets.is_empty(),
             skipped: Vec::new(),
-            unknown: unknown(&options),
+            unknown: unknown(options),
             denied,
             many: None,
-        };
-        if language == Language::Cuda && arguments.format == Format::Human && !arguments.quiet {
-            checked.skipped = embed::skipped(&decoded(&bytes));
         }
-        if let Some(most) = arguments.most() {
-            make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
-            return Ok(checked);
-        }
-        let source = decoded(&bytes);
-        match check_up_to(&source, &options, alone, MANY) {
-            Some((statements, diagnostics)) => {
-                if arguments.summarizes() {
-                    checked.fixable = offers(&source, &options, &diagnostics);
-                }
-                checked.statements = statements;
-                checked.diagnostics = diagnostics;
+    }
+}
+
+/// Finds what is to be reported of a text.
+fn find(
+    bytes: Bytes,
+    options: CheckOptions,
+    alone: bool,
+    arguments: &Arguments,
+    checked: &mut CheckedFile,
+) {
+    let source = decoded(&bytes);
+    match check_up_to(&source, &options, alone, MANY) {
+        Some((statements, diagnostics)) => {
+            if arguments.summarizes() {
+                checked.fixable = offers(&source, &options, &diagnostics);
             }
-            None => checked.many = Some(options),
+            checked.statements = statements;
+            checked.diagnostics = diagnostics;
         }
-        drop(source);
-        if checked.many.is_some() || !checked.diagnostics.is_empty() {
-            checked.source = ReportText::Read(bytes);
-        }
-        Ok(checked)
+        None => checked.many = Some(options),
+    }
+    drop(source);
+    if checked.many.is_some() || !checked.diagnostics.is_empty() {
+        checked.source = ReportText::Read(bytes);
     }
 }
 

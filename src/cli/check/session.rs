@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
 
+use super::binaries::{Binaries, is_binary};
 use super::one::CheckedFile;
 use super::outlet::Outlet;
 use super::totals::{Totals, findings};
@@ -17,9 +18,9 @@ use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 
 /// The state of a run from one input to the next.
-struct Session<'a, E> {
-    run: Run,
-    arguments: &'a Arguments,
+pub(super) struct Session<'a, E> {
+    pub(super) run: Run,
+    pub(super) arguments: &'a Arguments,
     out: &'a mut Output,
     errors: E,
     reporter: Reporter,
@@ -27,6 +28,7 @@ struct Session<'a, E> {
     /// The fixed text of standard input goes to standard output.
     filters: bool,
     totals: Totals,
+    pub(super) binaries: Binaries,
     /// Messages about targets and versions that were already printed.
     said: Set<String>,
     /// The files that were checked.
@@ -48,8 +50,10 @@ impl Run {
         // Several inputs have a core each, which takes less time in all.
         let alone = inputs.len() == 1;
         let look = out.diff_look();
-        let outcomes =
-            for_each("checked", &inputs, |input| self.check(input, alone, arguments, look));
+        // Binaries are read one after the other, as they are reported.
+        let outcomes = for_each("checked", &inputs, |input| {
+            (!is_binary(input, arguments)).then(|| self.check(input, alone, arguments, look))
+        });
 
         let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };
         let mut session = Session {
@@ -61,14 +65,17 @@ impl Run {
             outlet,
             filters: arguments.writes() && inputs.contains(&Input::Stdin),
             totals: Totals::default(),
+            binaries: Binaries::default(),
             said: Set::default(),
             paths: Vec::new(),
             troubles,
         };
-        for outcome in outcomes {
-            match outcome {
-                Ok(checked) => session.report(checked)?,
-                Err(message) => session.trouble(&message)?,
+        for (input, outcome) in inputs.iter().zip(outcomes) {
+            match (outcome, input.path()) {
+                (Some(Ok(checked)), _) => session.report(checked)?,
+                (Some(Err(message)), _) => session.trouble(&message)?,
+                (None, Some(path)) => session.binary(path)?,
+                (None, None) => {}
             }
         }
         session.finish()
@@ -77,7 +84,7 @@ impl Run {
 
 impl<E: Write> Session<'_, E> {
     /// Says on standard error why something could not be done.
-    fn trouble(&mut self, message: &str) -> io::Result<()> {
+    pub(super) fn trouble(&mut self, message: &str) -> io::Result<()> {
         self.troubles += 1;
         self.say(message)
     }
@@ -90,7 +97,7 @@ impl<E: Write> Session<'_, E> {
     }
 
     /// Reports one input.
-    fn report(&mut self, mut checked: CheckedFile) -> io::Result<()> {
+    pub(super) fn report(&mut self, mut checked: CheckedFile) -> io::Result<()> {
         self.totals.add(&checked);
         for message in checked.unknown.drain(..) {
             if self.said.insert(message.clone()) {
@@ -199,6 +206,9 @@ impl<E: Write> Session<'_, E> {
         let mut summary = Vec::new();
         if arguments.summarizes() && totals.files > 0 {
             totals.summary(arguments, self.run.baseline.is_some(), &mut summary)?;
+        }
+        if arguments.summarizes() {
+            self.binaries.summary(&mut summary)?;
         }
         // Nothing but the changes goes with the changes.
         if self.filters || arguments.diff {

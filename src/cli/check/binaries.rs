@@ -1,0 +1,122 @@
+//! The check of PTX inside binaries and archives: one text after the other, so that memory
+//! does not grow with their number.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::Arguments;
+use super::session::Session;
+use crate::analysis::parse_with;
+use crate::cli::binary::{self, inner_name};
+use crate::cli::errors_only;
+use crate::cli::input::{Input, reason};
+use crate::cli::kind::FileKind;
+use crate::extract::{Limits, walk};
+use crate::report::visible_path;
+use crate::source::decoded;
+
+/// The PTX texts of binaries in a run.
+#[derive(Default)]
+pub(super) struct Binaries {
+    files: usize,
+    texts: usize,
+    bytes: usize,
+    /// How many video instructions have each mnemonic.
+    mnemonics: BTreeMap<&'static str, usize>,
+}
+
+/// Whether an input is to be read as a binary: its name says nothing else, and its first
+/// bytes are those of one.
+pub(super) fn is_binary(input: &Input, arguments: &Arguments) -> bool {
+    let Some(path) = input.path().filter(|_| arguments.language.is_none()) else {
+        return false;
+    };
+    let by_name = FileKind::of(path, [&[], &arguments.extension]);
+    by_name == FileKind::Other && binary::open(path).is_ok_and(|file| file.is_some())
+}
+
+impl<E: Write> Session<'_, E> {
+    /// Checks and reports each text of a binary.
+    pub(super) fn binary(&mut self, path: &Path) -> io::Result<()> {
+        let name = visible_path(path);
+        if self.arguments.most().is_some() {
+            let message = format!("`{name}` is a binary: fixes are made in text only");
+            return self.trouble(&message);
+        }
+        let mut file = match binary::open(path) {
+            Ok(Some(file)) => file,
+            Ok(None) => return self.trouble(&format!("cannot read `{name}`: it changed")),
+            Err(error) => {
+                return self.trouble(&format!("cannot read `{name}`: {}", reason(&error)));
+            }
+        };
+        self.binaries.files += 1;
+        let mut done = Ok(());
+        walk(&mut file, Limits::default(), &mut |member, image| {
+            if done.is_err() {
+                return;
+            }
+            done = match image {
+                Ok(image) => {
+                    let inner = inner_name(member, Some(&image));
+                    self.image(path, &inner, image.bytes)
+                }
+                Err(error) => match inner_name(member, None) {
+                    inner if inner.is_empty() => self.trouble(&format!("`{name}`: {error}")),
+                    inner => self.trouble(&format!("`{name}!{inner}`: {error}")),
+                },
+            };
+        });
+        done
+    }
+
+    fn image(&mut self, path: &Path, inner: &str, text: Vec<u8>) -> io::Result<()> {
+        self.binaries.texts += 1;
+        self.binaries.bytes += text.len();
+        let mut mnemonics = BTreeMap::new();
+        if self.arguments.summarizes() {
+            mnemonics = counted(&decoded(&text));
+        }
+        match self.run.check_image(path, inner, text, self.arguments) {
+            Ok(checked) => {
+                for (mnemonic, count) in mnemonics {
+                    *self.binaries.mnemonics.entry(mnemonic).or_default() += count;
+                }
+                self.report(checked)
+            }
+            Err(message) => self.trouble(&message),
+        }
+    }
+}
+
+/// The number of video instructions of a text with each mnemonic.
+fn counted(text: &str) -> BTreeMap<&'static str, usize> {
+    let (module, _) = parse_with(text, &errors_only());
+    let mut counts = BTreeMap::new();
+    for (_, instruction) in module.instructions() {
+        *counts.entry(instruction.mnemonic().text()).or_default() += 1;
+    }
+    counts
+}
+
+impl Binaries {
+    /// `10 PTX texts (2.5 MB) in 1 binary: vset4 276, vmin2 258`
+    pub(super) fn summary(&self, out: &mut impl Write) -> io::Result<()> {
+        if self.files == 0 {
+            return Ok(());
+        }
+        let texts = if self.texts == 1 { "text" } else { "texts" };
+        let binaries = if self.files == 1 { "binary" } else { "binaries" };
+        let tenths = (self.bytes + 50_000) / 100_000;
+        let size = format!("{}.{} MB", tenths / 10, tenths % 10);
+        write!(out, "{} PTX {texts} ({size}) in {} {binaries}", self.texts, self.files)?;
+        let mut mnemonics: Vec<_> = self.mnemonics.iter().collect();
+        mnemonics.sort_by_key(|&(name, count)| (Reverse(*count), *name));
+        for (at, (name, count)) in mnemonics.into_iter().enumerate() {
+            write!(out, "{} {name} {count}", if at == 0 { ":" } else { "," })?;
+        }
+        writeln!(out)
+    }
+}
