@@ -48,9 +48,9 @@ impl TextPart<'_> {
 const BATCH: usize = 4;
 
 /// Does a piece of work for each part of a text, with all cores if those may be used; the
-/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work to a later one.
-/// `None` if the text is not large, the work cannot be done for a part, or `take` wants no
-/// more: nothing is known of the rest of the text then.
+/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work
+/// to a later one. `None` if the text is not large, the work cannot be done for a part, or
+/// `take` wants no more: nothing is known of the rest of the text then.
 pub(crate) fn each_part<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
