@@ -163,7 +163,7 @@ pub(super) fn check(
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let kept = AtomicUsize::new(0);
     let parts = in_parts(source, in_parallel, |part, known| {
-        let (count, found) = check_part(part, options, known)?;
+        let (count, found) = check_part(part, options, known, room)?;
         let before = kept.fetch_add(found.len(), Ordering::Relaxed);
         (before + found.len() <= room).then_some((count, found))
     });
@@ -180,9 +180,10 @@ fn check_part(
     part: &TextPart<'_>,
     options: &CheckOptions,
     known: &mut KnownFacts,
+    room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
-    let (mut diagnostics, ..) = visit_part(part, options, known, &mut |_| count += 1)?;
+    let (mut diagnostics, ..) = visit_part(part, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
     // An equivalent is written with names and line ends that suit the whole text.
     if diagnostics.iter().any(|found| found.code == Code::V601) {
@@ -203,7 +204,7 @@ pub(crate) fn parse_part<'p>(
 ) -> Option<Module<'p>> {
     let mut statements = Vec::new();
     let sink = &mut |statement| statements.push(statement);
-    let (diagnostics, version, target) = visit_part(part, options, known, sink)?;
+    let (diagnostics, version, target) = visit_part(part, options, known, usize::MAX, sink)?;
     let alike = statements.is_empty() || (version, target) == part.gates.values();
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     let module = Module { source: part.text, version, target, statements };
@@ -211,11 +212,13 @@ pub(crate) fn parse_part<'p>(
 }
 
 /// The result of [`visit`](super::visit) for a part. `None` if it has errors or comments
-/// for vptx, does not end between functions, or might give others where it stands.
+/// for vptx, does not end between functions, might give others where it stands, or has
+/// more findings than there is room for.
 pub(crate) fn visit_part(
     part: &TextPart<'_>,
     options: &CheckOptions,
     known: &mut KnownFacts,
+    room: usize,
     sink: Sink<'_>,
 ) -> Option<ReadResult> {
     let &TextPart { text, gates, .. } = part;
@@ -225,17 +228,17 @@ pub(crate) fn visit_part(
         return None;
     }
     let start = if is_first { Context::default() } else { Context::after_gates(gates) };
-    let checker = Checker::new(text, options, std::mem::take(known), sink);
+    let checker = Checker::new(text, options, std::mem::take(known), sink).with_room(room);
     let mut checker = Sound { handler: checker, is_sound: true };
     let context = read_part(text, 0, start, &mut checker);
     let Sound { handler, is_sound } = checker;
-    let Checker { mut diagnostics, memo, outside, version, target, .. } = handler;
+    let Checker { mut diagnostics, memo, outside, version, target, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
     // The checker may have seen directives where the survey saw none.
     let as_supposed = context.gates() == gates && (is_first || !context.is_module);
     sort(&mut diagnostics);
-    let alone = is_sound && !errors && as_supposed && (is_first || !outside);
+    let alone = is_sound && !is_full && !errors && as_supposed && (is_first || !outside);
     alone.then_some((diagnostics, version, target))
 }
 
@@ -315,7 +318,9 @@ mod tests {
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
         assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(parts.last().map_or(0, |part| part.end), text.len());
-        let check = |part: &TextPart<'_>, known: &mut KnownFacts| check_part(part, options, known);
+        let check = |part: &TextPart<'_>, known: &mut KnownFacts| {
+            check_part(part, options, known, usize::MAX)
+        };
         let found = joined(in_parts_of(size, text, check)?);
         assert_eq!(found, check_counted(text, options), "{text}");
         Some(found.0)

@@ -67,7 +67,7 @@ pub(super) fn part_edits(
 ) -> Option<Vec<Edit>> {
     let mut found = Spellings::default();
     let sink = &mut |statement| found.add(part.text, &statement, explicit);
-    let (diagnostics, ..) = visit_part(part, &options(), known, sink)?;
+    let (diagnostics, ..) = visit_part(part, &options(), known, usize::MAX, sink)?;
     found.edits(diagnostics).ok()
 }
 
