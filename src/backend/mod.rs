@@ -1,3 +1,3 @@
-//! From what instructions compute to other languages, one folder for each.
+//! Backends, which write instructions in other languages: one folder for each language.
 
 pub mod ptx;

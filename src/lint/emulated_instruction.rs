@@ -8,7 +8,7 @@ use crate::video::Semantics;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
 
-/// Lines of the replacement that are shown.
+/// The replacement is shown up to this many lines.
 const SHOWN: usize = 12;
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
@@ -48,8 +48,8 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
 struct Group {
     targets: Vec<Target>,
     ptxas: u32,
-    /// `None` where that was not measured: the module's version lacks what is best, or
-    /// there are constants.
+    /// `None` if that was not measured: the module's version lacks the best sequence,
+    /// or there are constants.
     written: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ impl Group {
     }
 }
 
-/// The targets with the same costs as one.
+/// Joins the targets with the same costs into one group.
 fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for one in each {
@@ -78,7 +78,7 @@ fn grouped(each: impl Iterator<Item = Group>) -> Vec<Group> {
     groups
 }
 
-/// The first lines of a block, without the indentation that it has in its place.
+/// The first lines of a block, without their common indentation.
 fn shown(block: &str) -> String {
     let lines = || block.lines();
     let indented = |line: &str| line.len() - line.trim_start().len();

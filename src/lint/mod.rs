@@ -1,5 +1,5 @@
 //! The rules for legal instructions, one file each. The checker reports illegal
-//! ones.
+//! instructions.
 
 mod cancelled_negation;
 mod constant_comparison;
@@ -32,17 +32,17 @@ use crate::syntax::RawInstruction;
 use crate::video::{Instruction, Operation};
 use facts::Facts;
 
-/// A legal instruction and how it is written.
+/// A legal instruction and its spelling in the text.
 pub(crate) struct Subject<'a> {
     pub(crate) source: &'a str,
     pub(crate) raw: &'a RawInstruction,
     pub(crate) instruction: &'a Instruction,
-    /// The targets that are meant.
+    /// The targets to check for.
     pub(crate) targets: &'a [Target],
     pub(crate) place: Place,
 }
 
-/// Where an instruction stands.
+/// The place of an instruction.
 pub(crate) struct Place {
     /// From guard or mnemonic to `;`.
     pub(crate) statement: Span,
@@ -59,7 +59,7 @@ impl Subject<'_> {
         mnemonic.to(self.raw.modifiers.last().copied().unwrap_or(mnemonic))
     }
 
-    /// The first modifier written so.
+    /// The first modifier with this spelling.
     fn modifier(&self, text: &str) -> Option<Span> {
         self.raw.modifiers.iter().copied().find(|span| span.text(self.source) == text)
     }
@@ -68,8 +68,8 @@ impl Subject<'_> {
 /// A rule, or several that share their work.
 struct Rule {
     codes: &'static [Code],
-    /// Whether it is about what ptxas accepts, and so holds only where the
-    /// manual sets the rules.
+    /// Whether the rule is about syntax that only ptxas accepts. Such a rule holds only
+    /// in the `documented` dialect.
     documented: bool,
     find: fn(&Subject<'_>, &mut Memo<'_>) -> Option<Diagnostic>,
 }
@@ -95,16 +95,16 @@ const RULES: &[Rule] = &[
     emulated_instruction::RULE,
 ];
 
-/// Whether a rule is silent where ptxas sets the rules.
+/// Whether a rule is silent in the `ptxas` dialect.
 pub(crate) fn documented_only(code: Code) -> bool {
     RULES.iter().any(|rule| rule.documented && rule.codes.contains(&code))
 }
 
-/// Facts that are found once for a text: its instructions are often alike.
+/// Facts that are found once for a text, because its instructions are often alike.
 pub(crate) struct Memo<'s> {
     source: &'s str,
     known: Known,
-    /// The facts of the current instruction, after a rule has asked for them.
+    /// The facts about the current instruction, once a rule has asked for them.
     current: Option<Rc<Facts>>,
     blocks: Option<BlockWriter>,
 }
@@ -131,8 +131,8 @@ impl<'s> Memo<'s> {
         blocks.block(source, span, instruction, sequence)
     }
 
-    /// What holds for the instruction whatever its registers are called, if there
-    /// may be something.
+    /// The facts about an instruction that hold for any register names. `None` if there
+    /// can be none.
     fn facts(&mut self, instruction: &Instruction) -> Option<&Facts> {
         if !facts::is_notable(instruction) {
             return None;

@@ -1,11 +1,11 @@
 //! Video instructions as ordinary PTX.
 //!
-//! Several strategies give sequences that compute what an instruction means under one
-//! [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest of them, and [`rewrite()`]
-//! does so to a whole module, where the sequence is cheaper than what ptxas itself makes
-//! of the instruction.
+//! Several strategies give sequences that compute the result of an instruction under
+//! one [`Semantics`]. [`Instruction::to_ptx`] writes the cheapest of them.
+//! [`rewrite()`] does so in a whole module, wherever the sequence is cheaper than
+//! ptxas' own expansion of the instruction.
 
-// Words are bit patterns: casts take their low bits.
+// Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
 mod cost;
@@ -41,17 +41,18 @@ pub use sequence::{Arg, Class, Line, Opcode};
 use parallel::Means;
 use words::Tactics;
 
-/// A way to compute a video instruction by ordinary ones.
+/// A way to compute a video instruction with ordinary ones.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Strategy(u8);
 
-/// Bits of a strategy on words, one value after the other.
+/// The bits of a strategy that computes one value after the other.
 const SUBTRACT: u8 = 1;
 const DOT: u8 = 2;
 const PACK: u8 = 4;
 const WIDE: u8 = 8;
-/// All lanes at once, with two bits of its own.
+/// The bit of a strategy that computes all lanes at once. It has two further bits of
+/// its own.
 const PARALLEL: u8 = 16;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
@@ -71,8 +72,8 @@ impl Strategy {
         Strategy::all().find(|strategy| strategy.0 == number)
     }
 
-    /// The sequence for an instruction under a semantics, if the strategy has one
-    /// of what a gate admits.
+    /// The sequence for an instruction under a semantics, if the strategy has one that
+    /// the gate admits.
     pub fn sequence(
         self,
         instruction: &Instruction,
@@ -111,8 +112,8 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a sequence reads in the place of each source: constants are known, and
-/// a register that stands in two places is one.
+/// The values that a sequence reads in the place of each source. Constants are known,
+/// and a register in two places is one input.
 fn inputs(instruction: &Instruction) -> [Arg; 3] {
     let sources = instruction.sources();
     let constants = constants(&instruction.operation);
@@ -158,7 +159,7 @@ fn constants(operation: &Operation) -> [Option<u32>; 3] {
     }
 }
 
-/// What the text of a module may use: instructions of its own `.target` and
+/// The instructions that the text of a module may use: those of its own `.target` and
 /// `.version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
@@ -176,8 +177,8 @@ impl Gate {
     }
 }
 
-/// The sequences that compute an instruction under a semantics, each once, with
-/// the first strategy that gives it.
+/// All different sequences that compute an instruction under a semantics, each with the
+/// first strategy that gives it.
 #[doc(hidden)]
 pub fn candidates(
     instruction: &Instruction,
