@@ -42,19 +42,19 @@ use crate::source::{decode, line_end};
 use layout::Layout;
 use writer::Writer;
 
-/// How to format.
+/// Options for formatting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatOptions {
     /// Spaces for each level of braces; 4.
     pub indent_width: usize,
-    /// Bytes after which a statement continues on another line, where it has a
-    /// comma to break after; 100. Comments do not count.
+    /// Bytes after which a statement continues on another line, if it has a comma to
+    /// break after; 100. Comments do not count.
     pub line_width: usize,
-    /// How lines end.
+    /// The line endings of the output.
     pub line_ending: LineEnding,
-    /// Write the default selectors and masks of SIMD instructions, rather than
-    /// leave them out.
+    /// Write the default selectors and masks of SIMD instructions, instead of leaving
+    /// them out.
     pub explicit_defaults: bool,
 }
 
@@ -70,7 +70,7 @@ impl Default for FormatOptions {
 }
 
 impl FormatOptions {
-    /// How the lines of a text are to end.
+    /// The line ending to write for a text.
     fn newline(&self, source: &str) -> &'static str {
         match self.line_ending {
             LineEnding::Keep => line_end(source),
@@ -80,7 +80,7 @@ impl FormatOptions {
     }
 }
 
-/// How lines end.
+/// The kind of line ending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LineEnding {
     /// `\n`
@@ -88,11 +88,11 @@ pub enum LineEnding {
     Lf,
     /// `\r\n`
     Crlf,
-    /// As the first line of the text does.
+    /// The line ending of the first line of the text.
     Keep,
 }
 
-/// Why a text is not formatted.
+/// The reason why a text is not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", .diagnostics.first().map_or("not PTX", |first| &first.message))]
 pub struct FormatError {
@@ -105,7 +105,7 @@ impl FormatError {
         &self.diagnostics
     }
 
-    /// The syntax errors, to keep.
+    /// Returns the syntax errors themselves.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
@@ -114,13 +114,13 @@ impl FormatError {
 /// Formats a module, or a bare list of statements.
 ///
 /// # Errors
-/// The syntax errors of the text: what is not understood is left alone.
+/// The syntax errors of the text. Text that is not understood is left alone.
 pub fn format(source: &str, options: &FormatOptions) -> Result<String, FormatError> {
-    // UTF-8, as it is made of pieces of such.
+    // The bytes are UTF-8, because they consist of pieces of UTF-8.
     format_to_bytes(source, options).map(decode)
 }
 
-/// As [`format`](fn@format), for those who want no more than the bytes.
+/// Like [`format`](fn@format), but returns bytes.
 pub(crate) fn format_to_bytes(
     source: &str,
     options: &FormatOptions,
@@ -128,17 +128,17 @@ pub(crate) fn format_to_bytes(
     run(source, options, false).map(|(text, _)| text)
 }
 
-/// What [`format`](fn@format) changes, as replacements in the order of the text
-/// that do not overlap. None: the text is formatted.
+/// The changes that [`format`](fn@format) makes, as replacements in the order of the
+/// text that do not overlap. Without any, the text is already formatted.
 ///
 /// # Errors
-/// As [`format`](fn@format).
+/// The same as those of [`format`](fn@format).
 pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, FormatError> {
     run(source, options, true).map(|(_, edits)| edits)
 }
 
-/// Formats a part of a large text: what would become of it in its place. `None`
-/// where that is in doubt. The buffer is used for the result.
+/// Formats a part of a large text as it would be formatted in its place. Returns `None`
+/// if that is in doubt. The result uses the given buffer.
 #[cfg(feature = "cli")]
 pub(crate) fn format_part(
     part: &Part<'_>,
@@ -178,7 +178,7 @@ mod tests {
     use crate::analysis::{part_gates, parts_end};
     use crate::testing::Numbers;
 
-    /// Formats a text part by part; `None` where that is in doubt.
+    /// Formats a text part by part. Returns `None` if the result is in doubt.
     fn by_parts(source: &str, options: &FormatOptions, size: usize) -> Option<String> {
         let mut text = Vec::new();
         let (mut rest, mut gates) = (source, None);

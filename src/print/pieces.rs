@@ -1,12 +1,13 @@
-//! Tokens and comments in the order of the text, with what stands between.
+//! Reads tokens and comments in the order of the text, with the white space between
+//! them.
 
 use crate::source::Span;
 use crate::syntax::lexer::{
     Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end, word_end,
 };
 
-/// What a piece is: one number, since it is asked for often. Punctuation is its
-/// own byte or, with two bytes, both.
+/// The kind of a piece. A single number, because comparisons are frequent. Punctuation
+/// is its own byte or, with two bytes, both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind(u16);
 
@@ -17,14 +18,14 @@ impl Kind {
     pub(super) const DOT: Kind = Kind(2);
     pub(super) const NUMBER: Kind = Kind(3);
     pub(super) const STRING: Kind = Kind(4);
-    /// What PTX does not have.
+    /// A token that PTX does not have.
     pub(super) const FOREIGN: Kind = Kind(5);
     /// `// …`, without blanks at its end.
     pub(super) const LINE_COMMENT: Kind = Kind(6);
     /// `/* … */`
     pub(super) const BLOCK_COMMENT: Kind = Kind(7);
-    /// A line marker of the C preprocessor, or debug information of PTX 1.x:
-    /// it has its line for itself.
+    /// A line marker of the C preprocessor, or debug information of PTX 1.x. It stands
+    /// on a line of its own.
     pub(super) const LINE: Kind = Kind(8);
 
     /// Punctuation of one byte.
@@ -60,14 +61,14 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
-    /// Where it stands; empty for a piece that is not in the text.
+    /// The place of the piece; empty for a piece that is not in the text.
     pub(super) span: Span,
     pub(super) kind: Kind,
-    /// Line breaks before it: none, one, or two for more.
+    /// Line breaks before the piece: none, one, or two for any larger number.
     pub(super) breaks: u8,
-    /// Nothing stands between it and the piece before.
+    /// Nothing stands between this piece and the one before.
     pub(super) glued: bool,
-    /// The text is what the span covers.
+    /// The text equals the source text at the span.
     pub(super) is_source: bool,
 }
 
@@ -92,13 +93,13 @@ impl Piece<'_> {
         self.kind == Kind::DOT
     }
 
-    /// Whether nothing may follow it on its line.
+    /// Whether nothing may follow the piece on its line.
     pub(super) fn ends_line(&self) -> bool {
         matches!(self.kind, Kind::LINE_COMMENT | Kind::LINE)
     }
 }
 
-/// Reads pieces off a text.
+/// Reads the pieces of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'s> {
     source: &'s str,
@@ -111,7 +112,7 @@ impl<'s> Pieces<'s> {
         Pieces { source, bytes: source.as_bytes(), pos: 0 }
     }
 
-    /// The next token, comments passed over, without reading it.
+    /// The next token after any comments, without advancing.
     pub(super) fn peek_token(&self) -> Option<Piece<'s>> {
         let mut ahead = self.clone();
         std::iter::from_fn(|| ahead.next()).find(Piece::is_token)
@@ -143,7 +144,7 @@ impl<'s> Pieces<'s> {
         Piece { text, span, kind, breaks, glued, is_source: true }
     }
 
-    /// The rest of the line as a piece of its own.
+    /// Takes the rest of the line as a piece of its own.
     pub(super) fn rest_of_line(&mut self, first: Piece<'s>) -> Piece<'s> {
         let start = first.span.start as usize;
         let end = line_end(self.bytes, start);
@@ -154,7 +155,7 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// What a byte starts.
+/// The kind of token that a byte starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Blank,
@@ -192,7 +193,7 @@ impl<'s> Iterator for Pieces<'s> {
         let first = *self.bytes.get(start)?;
         let starts = STARTS[first as usize];
         let glued = start == before && start > 0;
-        // The same as the lexer finds, sooner.
+        // A fast path with the same result as the lexer's.
         let (kind, end) = match starts {
             Start::Word => (Kind::IDENT, self.word_end(start + 1)),
             Start::Single => (Kind::punct(first), start + 1),
@@ -217,7 +218,8 @@ impl<'s> Iterator for Pieces<'s> {
 }
 
 impl<'s> Pieces<'s> {
-    /// Where the next piece starts, or the text's end; and line breaks before it.
+    /// The start of the next piece, or the end of the text; and the line breaks before
+    /// it.
     #[inline]
     pub(super) fn after_blanks(&self) -> (usize, u8) {
         let (mut at, mut breaks) = (self.pos, 0);
@@ -238,7 +240,7 @@ impl<'s> Pieces<'s> {
         word_end(self.bytes, at)
     }
 
-    /// A piece that does not start like a word.
+    /// Reads a piece that does not start like a word.
     fn other(&mut self, first: u8, breaks: u8, glued: bool) -> Piece<'s> {
         let start = self.pos;
         match (first, self.bytes.get(start + 1)) {
@@ -248,14 +250,14 @@ impl<'s> Pieces<'s> {
                 return self.piece(Kind::LINE_COMMENT, end, next, breaks, glued);
             }
             (b'/', Some(b'*')) => {
-                // Where it never ends, the module is not formatted.
+                // If the comment never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
                 return self.piece(Kind::BLOCK_COMMENT, end, end, breaks, glued);
             }
             (b'#', _) => {
                 if let Some(next) = marker_end(self.bytes, start) {
                     let end = start + self.source[start..next].trim_ascii_end().len();
-                    // Its line break belongs to what follows.
+                    // The line break belongs to the next piece.
                     return self.piece(Kind::LINE, end, next - 1, breaks, glued);
                 }
             }

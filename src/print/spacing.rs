@@ -1,11 +1,11 @@
-//! One rule for the space between two pieces of a statement.
+//! The rule for the space between two pieces of a statement.
 //!
-//! Where two tokens could become another one when they meet, or a rule is not
-//! known to keep the meaning, what the text has stays: a space, or none.
+//! Two tokens that meet could become another token, and a rule may not be known to keep
+//! the meaning. In both cases the text keeps what it has: a space, or none.
 
 use super::pieces::{Kind, Piece};
 
-/// What kind of statement the pieces belong to.
+/// The kind of statement that the pieces belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Statement {
     Instruction,
@@ -22,7 +22,7 @@ enum Part {
     Operands,
 }
 
-/// How an operator stands to what follows it.
+/// Whether an operator has spaces around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// `-5`, `x+4`, `p|q`
@@ -31,7 +31,7 @@ enum Operator {
     Loose,
 }
 
-/// Directives whose next word is another one even without a space between.
+/// Directives after which a dot starts a new word, even without a space between.
 const OPENING: &[&str] = &[
     ".const", ".entry", ".extern", ".func", ".global", ".local", ".param", ".reg", ".shared",
     ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
@@ -43,7 +43,7 @@ const BAR: Kind = Kind::punct(b'|');
 const LESS: Kind = Kind::punct(b'<');
 const MORE: Kind = Kind::punct(b'>');
 
-/// Operators with two sides; signs apart.
+/// Binary operators, except signs.
 const OPERATORS: &[Kind] = &[
     BAR,
     LESS,
@@ -65,7 +65,7 @@ const OPERATORS: &[Kind] = &[
     Kind::pair(*b"||"),
 ];
 
-/// What a rule may ask of the piece before.
+/// The properties of the previous piece that a rule may need.
 #[derive(Clone, Copy, Debug)]
 struct Previous<'a> {
     kind: Kind,
@@ -92,13 +92,13 @@ impl Previous<'_> {
     }
 }
 
-/// Goes along a statement and tells whether a space stands before each piece.
+/// Walks along a statement and says whether a space stands before each piece.
 #[derive(Clone, Debug)]
 pub(super) struct Spacing<'a> {
     statement: Statement,
     part: Part,
     previous: Previous<'a>,
-    /// What the previous piece is, if it is an operator.
+    /// The spacing of the previous piece, if it is an operator.
     operator: Option<Operator>,
 }
 
@@ -111,17 +111,17 @@ impl<'a> Spacing<'a> {
         Spacing { statement, part, previous: Previous::NONE, operator: None }
     }
 
-    /// Whether a piece came already.
+    /// Whether a piece has been read already.
     pub(super) fn is_started(&self) -> bool {
         self.previous.kind != Kind::NONE
     }
 
-    /// Whether a space stands before this piece, the next one.
+    /// Whether a space stands before this piece, the next one in the statement.
     #[inline]
     pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
         let now = Previous { kind: piece.kind, text: piece.text };
         let previous = std::mem::replace(&mut self.previous, now);
-        // What is met most.
+        // The most frequent cases.
         if self.part == Part::Operands && self.operator.is_none() {
             match (previous.kind, piece.kind) {
                 (COMMA, Kind::IDENT) => return true,
@@ -145,7 +145,7 @@ impl<'a> Spacing<'a> {
             return false;
         }
         if !piece.is_token() || !previous.kind.is_token() {
-            // What a comment interrupts goes on after it.
+            // An operator before a comment continues after the comment.
             if !piece.is_token() {
                 self.operator = after;
             }
@@ -162,7 +162,7 @@ impl<'a> Spacing<'a> {
         self.in_operands(previous, after, piece)
     }
 
-    /// The rule before the operands; `None` when this is the first of them.
+    /// The rule before the operands. Returns `None` for the first operand.
     fn in_opcode(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<bool> {
         if self.part == Part::Guard {
             if previous.is_ident() && piece.is_ident() {
@@ -176,7 +176,7 @@ impl<'a> Spacing<'a> {
         if piece.is_dot() && (previous.is_ident() || previous.is_dot()) {
             return Some(false);
         }
-        // `tex.1d`, and what follows it; colons as in `.shared::cta`.
+        // `tex.1d` and the like; colons as in `.shared::cta`.
         let part = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
         let colon = piece.is(b':') || previous.is(b':');
         ((part || colon) && piece.glued).then_some(false)
@@ -195,7 +195,7 @@ impl<'a> Spacing<'a> {
             if starts || previous.is(b'=') {
                 self.operator = Some(Operator::Tight);
                 return match after {
-                    // Two signs stay as they are.
+                    // Two signs keep the space that they have.
                     Some(Operator::Tight) => !piece.glued,
                     Some(Operator::Loose) => true,
                     None => !opened,
@@ -235,7 +235,7 @@ impl<'a> Spacing<'a> {
         self.between(previous, piece)
     }
 
-    /// What the piece is, if it is an operator with two sides.
+    /// The spacing of the piece, if it is a binary operator.
     fn operator_at(&self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),

@@ -1,9 +1,8 @@
-//! Lines of the usual shape, laid out without tokens in between.
+//! Lays out lines of the usual shape without reading their tokens.
 //!
-//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make most
-//! of a module. Whatever is spaced otherwise, or in doubt, is left to the layout by
-//! tokens; what is written is the same. Edits are always made from tokens, and
-//! tests hold the two against each other.
+//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make up most of a
+//! module. The layout by tokens handles anything with other spacing or in doubt. Both
+//! write the same text, and tests compare the two. Edits are always made from tokens.
 
 use super::shapes::Shapes;
 use crate::source::Span;
@@ -11,14 +10,14 @@ use crate::syntax::blocks::{BLOCK, low_bits};
 use crate::syntax::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 use crate::syntax::ordinary::{self, next_token};
 
-/// A statement that is as it should be, but for the blanks behind its opcode.
+/// A statement that needs no change, except perhaps for the blanks after its opcode.
 #[derive(Debug)]
 pub(super) struct Usual {
     /// The guard and the opcode, or the name of a label.
     pub(super) head: Span,
-    /// What follows, `;` or `:` included.
+    /// The text that follows, `;` or `:` included.
     pub(super) rest: Span,
-    /// Whether a space stands before that.
+    /// Whether a space stands before `rest`.
     pub(super) space: bool,
     pub(super) is_label: bool,
 }
@@ -33,7 +32,7 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     };
     bytes.get(opcode).filter(|&&byte| is_word_start(byte))?;
     let shape = shapes.at(opcode);
-    // None is so long that this would be too short.
+    // A longer opcode does not exist.
     let length = shape.name.trailing_ones();
     let head = Span::new(start as u32, opcode as u32 + length);
     if shape.odd & low_bits(length) & !1 != 0 || bytes[head.end as usize - 1] == b'.' {
@@ -53,8 +52,8 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     Some(Usual { head, rest: Span::new(at as u32, end as u32), space, is_label })
 }
 
-/// Whether the line ends behind a label, but perhaps for a comment, and what
-/// follows is nothing that a label may name.
+/// Whether the line ends after a label, and the next token is none that could belong to
+/// the label.
 fn is_alone(bytes: &[u8], at: usize) -> bool {
     let Some(next) = next_token(bytes, at) else {
         return false;
@@ -63,7 +62,7 @@ fn is_alone(bytes: &[u8], at: usize) -> bool {
     bytes.get(at) == Some(&b'\n') && !matches!(bytes[next], b':' | b'#') && !named
 }
 
-/// `.loc`, with one space between its numbers, and what follows apart from it.
+/// A `.loc` with one space between its numbers and white space or a comment after them.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     let ordinary::Location { numbers, end, .. } = ordinary::location(bytes, start)?;
     let is_spaced = !bytes[numbers..end].windows(2).any(|pair| pair == b"  " || pair[1] == b'\t');
@@ -76,8 +75,8 @@ fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     })
 }
 
-/// The comment `// …` at an offset, without blanks at its end; `None` for one that
-/// speaks to the formatter.
+/// The comment `// …` at an offset, without blanks at its end. Returns `None` for a
+/// comment that addresses vptx.
 pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     bytes[start..].strip_prefix(b"//")?;
     let text = bytes[start..line_end(bytes, start)].trim_ascii_end();
@@ -85,7 +84,7 @@ pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     (!addressed).then(|| Span::new(start as u32, (start + text.len()) as u32))
 }
 
-/// A number among those of a table at an offset, with the comma behind it.
+/// A number of a table at an offset, with the comma after it.
 pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
     bytes.get(start).filter(|byte| byte.is_ascii_digit())?;
     let end = word_end(bytes, start);
@@ -96,7 +95,7 @@ pub(super) fn element(bytes: &[u8], start: usize) -> Option<Span> {
     usual.then(|| Span::new(start as u32, end as u32 + 1))
 }
 
-/// Offset of the opcode behind `@p ` or `@!%p `.
+/// The offset of the opcode after `@p ` or `@!%p `.
 fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     at += usize::from(bytes.get(at) == Some(&b'!'));
@@ -107,15 +106,15 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b' ')).then_some(at + 1)
 }
 
-/// About the longest operands that are looked at, in bytes: a text without `;` is
-/// not to be searched to its end for each of its statements.
+/// Operands longer than about this many bytes are not scanned. Otherwise a text without
+/// `;` would be scanned to its end for each statement.
 const LONGEST: usize = 1024;
 
-/// Offset after the `;` behind operands.
+/// The offset after the `;` at the end of operands.
 #[inline]
 fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<usize> {
     is_operand_start(bytes[start]).then_some(())?;
-    // What comes before the first operand is not a space in each case.
+    // The byte before the first operand is not always a space.
     let mut first = 1;
     for at in (start..start + LONGEST).step_by(BLOCK) {
         let shape = shapes.at(at);
@@ -139,13 +138,12 @@ fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<u
     None
 }
 
-/// Whether operands may start with a byte, and no more than a space be before it.
+/// Whether operands may start with this byte after at most a space.
 fn is_operand_start(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'%' | b'[' | b'{' | b'-' | b'!')
 }
 
-/// Whether `|` and `+` stand between a name and what they are written close to:
-/// another name, or a number.
+/// Whether `|` stands between two names, or `+` between a name and a number.
 fn joins(bytes: &[u8], at: usize) -> bool {
     let before = bytes[..at].iter().rev().take_while(|&&byte| is_word(byte)).count();
     let start = at - before;

@@ -68,7 +68,7 @@ fn common(x: Range, y: Range) -> Option<Type> {
     }
 }
 
-/// Compiles a program; `None` where a value is needed that 64 bits cannot hold.
+/// Compiles a program. Returns `None` if 64 bits cannot hold a value that is needed.
 pub(super) fn compile(program: &Program, inputs: [Arg; 3], tactics: Tactics) -> Option<Sequence> {
     let mut compiler = Compiler {
         program,
