@@ -98,7 +98,7 @@ enum Emit {
     Ptx,
 }
 
-/// Where the text made of an input goes.
+/// The destination of the text made from an input.
 #[derive(Debug)]
 enum Destination {
     Stdout,
@@ -162,14 +162,14 @@ fn misused(arguments: &Arguments) -> Option<String> {
     }
 }
 
-/// The only subject, if it is no file and looks like an instruction.
+/// The only subject, if it is not a file and looks like an instruction.
 fn as_instruction(subjects: &[PathBuf]) -> Option<&str> {
     let [only] = subjects else { return None };
     let text = only.to_str().filter(|text| *text != "-" && !only.exists())?;
     text.contains(|c: char| c.is_whitespace() || c == ';').then_some(text)
 }
 
-/// The inputs, each with where what is made of it goes, or what is wrong with them.
+/// The inputs with their destinations, or a message about an error in them.
 fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     let subjects = &arguments.subjects;
     let mut planned: Vec<(Input, Destination)> = Vec::new();
@@ -200,7 +200,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
                     with -o DIR, or replace them with --in-place"
             .into());
     }
-    // Only after all checks have passed.
+    // The directory is created only after all checks have passed.
     if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
         fs::create_dir_all(folder).map_err(|error| {
             format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
@@ -254,7 +254,7 @@ fn is_itself(path: &Path) -> String {
     format!("`{}` is the input itself: use --in-place", visible_path(path))
 }
 
-/// The message for a file that does not exist; often something else was meant.
+/// The message for a file that does not exist. Often the user meant something else.
 fn no_file(subject: &Path) -> String {
     let name = visible_path(subject);
     let word = name.split('.').next().unwrap_or_default();
@@ -268,9 +268,9 @@ fn no_file(subject: &Path) -> String {
     )
 }
 
-/// Puts contents, whose pieces these are, into a file that is there or not.
+/// Writes contents, given in parts, to a file that may exist or not.
 fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
-    // Where a link points to is what is replaced.
+    // A link is kept, and its target replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let written = match fs::metadata(path) {
         // A device or a pipe cannot be replaced.
@@ -283,7 +283,7 @@ fn put(path: &Path, contents: &[impl AsRef<[u8]>]) -> Result<(), String> {
     written.map_err(|error| format!("cannot write `{}`: {}", path.display(), reason(&error)))
 }
 
-/// Puts contents in the place of those of a file that was read, unless it changed since.
+/// Replaces the contents of a file that was read, unless the file has changed since.
 fn put_in_place(path: &Path, contents: &[impl AsRef<[u8]>], before: &Bytes) -> Result<(), String> {
     let replaced = fs::canonicalize(path).and_then(|place| match before.stamp() {
         Some(stamp) => files::replace(&place, contents, stamp),
@@ -292,17 +292,17 @@ fn put_in_place(path: &Path, contents: &[impl AsRef<[u8]>], before: &Bytes) -> R
     replaced.map_err(|error| format!("cannot write `{}`: {}", visible_path(path), reason(&error)))
 }
 
-/// A text that is PTX.
+/// A text that is known to be PTX.
 enum Text {
-    /// By its name, or an option.
+    /// Known by its name or by an option, and not read yet.
     Unread,
-    /// By what stands in it.
+    /// Known by its contents.
     Read(Bytes),
 }
 
 impl Text {
     /// # Errors
-    /// A sentence that says why it is none.
+    /// A sentence that says why the text is not PTX.
     fn of(input: &Input, language: Option<OnlyPtx>) -> Result<Text, String> {
         let kind = Kind::told(language.map(Into::into), input.path(), [&[], &[]]);
         if kind == Kind::Ptx {
@@ -374,7 +374,7 @@ fn ir(
     Ok(if found { FOUND } else { 0 })
 }
 
-/// The programs of a module; its name is on one line.
+/// Lists the programs of a module. Its name is on one line.
 fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Result<Vec<u8>> {
     let source = module.source();
     let index = LineIndex::new(source);
@@ -391,8 +391,8 @@ fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Re
     Ok(text)
 }
 
-/// The programs of an instruction; several semantics get headings, and one
-/// where their programs are equal.
+/// The programs of an instruction. Several semantics get headings; equal programs share
+/// one.
 fn programs(instruction: &Instruction, semantics: SemanticsName) -> String {
     if let [only] = semantics.list() {
         return instruction.lower(*only).to_string();

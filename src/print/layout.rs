@@ -61,10 +61,10 @@ pub(super) struct Layout<'s> {
     level: usize,
     /// The next piece continues the current line.
     inline: bool,
-    /// Whether what comes next in the statement at hand starts a line.
+    /// Whether the next piece of the current statement starts a line.
     pending: Break,
-    /// Where the comments end that were looked over last, and whether their line
-    /// does: not to look over them again for each.
+    /// The end of the comments that were scanned last, and whether their line ends
+    /// there. Saves scanning them again for each comment.
     comments_end: Option<(usize, bool)>,
     /// The block is still empty, so it gets no blank line.
     fresh: bool,
@@ -332,8 +332,8 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes a part that stays as it is, if one comes next; only white space at the
-    /// ends of its lines, and blank lines beyond the first, go. Says whether it did.
+    /// Writes the part that stays unchanged, if one comes next, and returns whether
+    /// there was one. Only white space at line ends and extra blank lines are removed.
     fn held_statements(&mut self) -> bool {
         let (start, breaks) = self.pieces.after_blanks();
         let Some((&held, rest)) = self.held.split_first().filter(|it| it.0.start == start as u32)

@@ -375,7 +375,7 @@ impl<'s> Writer<'s> {
 /// Whether this white space of the source equals the gap to be written.
 #[inline]
 fn is_gap(white: &[u8], newline: &str, gap: Gap) -> bool {
-    // Within a line there is a blank at most.
+    // Within a line the gap is at most one blank.
     match (white, gap.newlines) {
         ([], 0) => return gap.blanks == 0,
         ([b' '], 0) => return gap.blanks == 1,

@@ -20,7 +20,7 @@ use crate::report::FileReport;
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
 
-/// The one semantics that was asked for.
+/// The requested semantics, exactly one.
 fn semantics(arguments: &Arguments) -> Semantics {
     let name = arguments.semantics.unwrap_or(SemanticsName::Ptxas13);
     name.list().first().copied().unwrap_or(Semantics::Ptxas13)
@@ -28,16 +28,16 @@ fn semantics(arguments: &Arguments) -> Semantics {
 
 /// A single instruction as ordinary PTX, with the costs of both.
 pub(in crate::cli) struct Single {
-    /// Declarations of registers, and statements.
+    /// The declarations of registers, and the statements.
     pub(in crate::cli) lines: Vec<String>,
-    /// Machine instructions for both, where they were measured.
+    /// The machine instructions of both, if they were measured.
     pub(in crate::cli) costs: Option<String>,
-    /// Whether the instruction should rather stay.
+    /// Whether the instruction is better kept.
     pub(in crate::cli) is_better_kept: bool,
 }
 
 impl Single {
-    /// `None` where the target has no ordinary PTX for it.
+    /// Returns `None` if there is no ordinary PTX for it on the target.
     pub(in crate::cli) fn new(
         instruction: &Instruction,
         semantics: Semantics,
@@ -56,7 +56,7 @@ impl Single {
     }
 }
 
-/// Machine instructions for an instruction and for a sequence in its place.
+/// The machine instructions of an instruction and of the sequence that replaces it.
 fn costs(
     instruction: &Instruction,
     sequence: &Sequence,
@@ -65,12 +65,12 @@ fn costs(
 ) -> Option<String> {
     let ptxas = instruction.cost(target)?.ptxas;
     let plural = if ptxas == 1 { "" } else { "s" };
-    // It was measured with registers, and constants make it no longer.
+    // The cost was measured with registers. Constants do not increase it.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let native =
         format!("ptxas 13.5 emits {most}{ptxas} machine instruction{plural} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
-        // The figure is that of the most that any of its class takes.
+        // The figure is the maximum of the whole class.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
             format!("{native}, and at most {rewritten} for this PTX")
         }
@@ -79,7 +79,7 @@ fn costs(
     })
 }
 
-/// The text of a single instruction, or the exit status if there is none.
+/// The text for a single instruction, or the exit status if there is none.
 pub(super) fn single(
     instruction: &Instruction,
     arguments: &Arguments,
@@ -113,7 +113,7 @@ pub(super) fn single(
     Ok(Ok(text))
 }
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 pub(super) enum Trouble {
     /// A message about the input.
     Input(String),
@@ -132,7 +132,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Rewrites one file; if it is one of several, messages start with its name.
+/// Rewrites one file. If it is one of several, messages start with its name.
 pub(super) fn file(
     input: &Input,
     destination: &Destination,
@@ -147,8 +147,8 @@ pub(super) fn file(
     let quiet = arguments.quiet;
     let name = input.name();
     let notice = Notice { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
-    // Not through the stream, which may drop escapes; what is not UTF-8 comes
-    // back as it was.
+    // The stream may drop escapes, so the text bypasses it. Bytes that are not UTF-8
+    // stay as they were.
     let mut stdout = plain_output();
     let text = Text::of(input, arguments.language)?;
     if let (Destination::Stdout, Text::Unread) = (destination, &text)
@@ -202,11 +202,11 @@ pub(super) fn file(
     Ok(notice.tell(&texts, &places, Some(found), out)?)
 }
 
-/// Where notes of several parts of a text stand.
+/// The positions of notes in the parts of a text.
 struct NotePlaces {
     /// Most texts have no notes.
     is_needed: bool,
-    /// Lines of the parts before.
+    /// The number of lines in the parts before.
     lines: u32,
     found: Vec<Position>,
 }
@@ -217,7 +217,7 @@ impl NotePlaces {
         NotePlaces { is_needed, lines: 0, found: Vec::new() }
     }
 
-    /// Adds the places of the next part.
+    /// Adds the positions of the next part.
     fn add(&mut self, bytes: &[u8], part: &Lowered) {
         if !self.is_needed {
             return;
@@ -236,27 +236,27 @@ impl NotePlaces {
     }
 }
 
-/// A text, or a part of one, and what takes the place of its video instructions.
+/// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
 struct Lowered {
-    /// In bytes.
+    /// The length in bytes.
     len: usize,
     line_end: &'static str,
-    /// Spans of the text, and how much of `replacements` takes the place of this and
-    /// of those before it.
+    /// Spans of the text, each with the length of `replacements` up to the end of its
+    /// own replacement.
     edits: Vec<(Span, usize)>,
     replacements: String,
-    /// How many instructions there are, and are rewritten, and were measured as what
-    /// they became.
+    /// The numbers of instructions: all, those rewritten, and those whose replacement
+    /// was measured.
     total: usize,
     rewritten: usize,
     measured: usize,
-    /// Machine instructions of those that were measured.
+    /// The machine instructions of the measured ones.
     before: usize,
     after: usize,
     target: Option<Target>,
     unavailable: bool,
-    /// Notes, with their places.
+    /// Notes with their places.
     notes: Vec<(u32, String)>,
 }
 
@@ -295,7 +295,7 @@ impl Lowered {
         Ok(new)
     }
 
-    /// The text, which it was made of, with what takes the place of some.
+    /// The rewritten text in pieces, from the original text and the replacements.
     fn pieces<'t>(&'t self, text: &'t [u8]) -> Vec<&'t [u8]> {
         let mut pieces = Vec::with_capacity(2 * self.edits.len() + 1);
         let (mut at, mut written) = (0, 0);
@@ -308,14 +308,14 @@ impl Lowered {
         pieces
     }
 
-    /// Writes them.
+    /// Writes the rewritten text.
     fn write(&self, text: &[u8], out: &mut impl Write) -> io::Result<()> {
         let pieces = self.pieces(text);
         write_all(out, &mut pieces.into_iter().map(IoSlice::new).collect::<Vec<_>>())
     }
 }
 
-/// The note on an instruction, if there is one.
+/// The note about an instruction, if there is one.
 fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> Option<String> {
     match known.outcome {
         Outcome::Rewritten(_) if !known.differs.is_empty() => {
@@ -333,7 +333,7 @@ fn note(instruction: &Instruction, known: &ptx::Known, semantics: Semantics) -> 
     }
 }
 
-/// The parts of a large file, where parts make no difference.
+/// Processes a large file in parts, if that gives the same result.
 fn in_parts<'o>(
     input: &Input,
     out: &impl AsHandle,
@@ -348,7 +348,7 @@ fn in_parts<'o>(
     are_alike(&parts).then_some((file, parts))
 }
 
-/// State that is kept for other parts.
+/// State that is kept from part to part.
 type PartKept<'o> = (lint::Known, Option<Rewriter<'o>>);
 
 fn lower_part<'o>(
@@ -363,25 +363,25 @@ fn lower_part<'o>(
         return None;
     }
     let rewriter = rewriter.get_or_insert_with(|| Rewriter::with_usual_names(options));
-    // The first line may start in the part before.
+    // The first line may have started in the part before.
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
     let alone = part.is_first || part.text[..first].contains('\n');
     if alone { Lowered::new(&module, rewriter, quiet).ok() } else { None }
 }
 
-/// Whether line breaks that were written are those of the first line.
+/// Whether all line breaks written are like those of the first line.
 fn are_alike(parts: &[Lowered]) -> bool {
     let mut written = parts.iter().filter(|part| !part.edits.is_empty());
     written.all(|part| part.line_end == parts[0].line_end)
 }
 
-/// How many texts are written at once: systems take no more.
+/// The largest number of texts that are written at once. Systems accept no more.
 const MANY: usize = 1024;
 
-/// Writes texts one after the other, and copies none.
+/// Writes texts one after the other without copying them.
 fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
-    // Leaves empty ones out.
+    // Skips empty texts.
     IoSlice::advance_slices(&mut texts, 0);
     while !texts.is_empty() {
         match out.write_vectored(&texts[..texts.len().min(MANY)]) {
@@ -394,7 +394,7 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     Ok(())
 }
 
-/// How to report on an input.
+/// The way to report on an input.
 #[derive(Clone, Copy)]
 struct Notice<'n> {
     name: &'n str,
@@ -403,7 +403,8 @@ struct Notice<'n> {
 }
 
 impl Notice<'_> {
-    /// Reports what was rewritten, where the semantics differ, and what was found.
+    /// Reports the rewritten instructions, the differences between semantics, and the
+    /// findings.
     fn tell(
         self,
         texts: &[Lowered],
@@ -423,7 +424,7 @@ impl Notice<'_> {
         Ok(if unavailable || found.is_some() { FOUND } else { 0 })
     }
 
-    /// The summary, and notes where the semantics differ.
+    /// The summary, and notes about differences between semantics.
     fn summary(self, texts: &[Lowered], places: &NotePlaces) -> io::Result<Vec<u8>> {
         let (mut text, name) = (Vec::new(), self.name);
         let notes = texts.iter().flat_map(|text| &text.notes);
@@ -515,8 +516,8 @@ mod tests {
         (String::from_utf8(written).unwrap(), String::from_utf8(text).unwrap(), unavailable)
     }
 
-    /// What comes of a text in parts of as many functions, one of a whole one being
-    /// the law; says whether there is something.
+    /// Rewrites a text in parts of `functions` functions each and compares the result
+    /// with that of the whole text. Returns whether there was something to compare.
     fn agrees(text: &str, functions: usize, options: &RewriteOptions) -> bool {
         let check = errors_only();
         let ends: Vec<&str> = text.split_inclusive("\n}").collect();
@@ -573,7 +574,7 @@ mod tests {
         assert!(several > 500, "{several}");
     }
 
-    /// Takes some bytes of the first text only, if it takes any.
+    /// Takes a few bytes of the first text only, or none.
     struct Slow {
         taken: Vec<u8>,
         at_once: usize,
@@ -633,7 +634,7 @@ mod tests {
         let (module, _) = parse_with(&text, &errors_only());
         let whole = Lowered::new(&module, &mut Rewriter::new(&options), false).unwrap();
         assert!(whole.notes.len() > 10_000 && outcome(&text, &parts) == outcome(&text, &[whole]));
-        // What is written may come to the file.
+        // The output may be the input file itself.
         let itself = std::fs::File::options().append(true).open(path).unwrap();
         assert!(in_parts(&input, &itself, &options, false).is_none());
         let (_reader, pipe) = io::pipe().unwrap();
