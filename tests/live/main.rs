@@ -1,4 +1,4 @@
-//! What wants ptxas or z3, and what can be checked of that without.
+//! Tests that need ptxas or z3, and the checks of them that need neither.
 
 mod costs;
 mod proof;
