@@ -522,9 +522,9 @@ impl Draft {
         items
     }
 
-    /// Whether it lacks what tells PTX from other assembler: two types in a row of
-    /// modifiers, or else a name of ours and an operand of the `asm`, in a line that
-    /// `;` ends, without `%%`.
+    /// Whether the instruction lacks the signs that tell PTX from other assembler code.
+    /// Two types in a row of modifiers are such a sign. So is a mnemonic of ours with
+    /// an operand of the `asm`, in a line that ends with `;` and has no `%%`.
     fn is_doubtful(&self, plain: &str) -> bool {
         let whole = self.modifiers.iter().take_while(|modifier| !modifier.contains(' '));
         let types = whole.filter(|modifier| TYPES.contains(&modifier.as_str())).count();

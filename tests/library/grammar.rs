@@ -46,7 +46,7 @@ fn verdict(text: &str) -> Verdict {
     Verdict { accepted: whole && against.is_empty(), against }
 }
 
-/// Only white space and comments.
+/// Whether a text has only white space and comments.
 fn blank(mut text: &str) -> bool {
     loop {
         text = text.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);

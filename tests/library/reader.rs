@@ -70,7 +70,7 @@ fn clean(text: &str) {
     }
 }
 
-/// The errors of a text, as code and exact text; the same in both dialects.
+/// Checks the errors of a text, as code and exact text, in both dialects.
 #[track_caller]
 fn errors(text: &str, expected: &[(Code, &str)]) {
     for dialect in DIALECTS {

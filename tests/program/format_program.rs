@@ -22,7 +22,7 @@ fn filter() {
     assert_eq!((run.status, run.stdout.as_str()), (1, "would format <stdin>\n"));
     let run = vptx(&["fmt", "--check", "-"], NEAT);
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
-    // What goes wrong must not end up in the text.
+    // Errors must not end up in the text.
     let run = vptx(&["fmt", "-"], WRONG);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
     assert!(run.stderr.contains("V003") && run.stderr.contains("V006"), "{}", run.stderr);
@@ -43,7 +43,7 @@ fn files_in_place() {
     assert_eq!(read(&folder, "deep/d.txt"), UGLY, "not PTX by its name");
     let again = vptx_in(&folder.0, &["fmt", "--quiet", "a.ptx", "deep/b.ptx"], b"");
     assert_eq!((again.status, again.stdout, again.stderr), (0, String::new(), String::new()));
-    // Nothing is left behind.
+    // No temporary file is left behind.
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
 }
 
@@ -72,7 +72,8 @@ fn the_diff_applies() {
     let diff = vptx_in(&folder.0, &["fmt", "--diff", "a.ptx"], b"").stdout;
     vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
     let formatted = read(&folder, "a.ptx");
-    // Applied by hand: context and `-` lines must be those of the original.
+    // The diff is applied by hand: context and `-` lines must equal those of the
+    // original.
     let mut old = original.lines();
     let mut patched: Vec<&str> = Vec::new();
     let mut taken = 0;
@@ -175,7 +176,7 @@ fn other_encodings_survive() {
         fs::read(folder.0.join("a.ptx")).unwrap(),
         b"ret; // caf\xe9\n/* \xff */ exit;\n.pragma \"\xfe\";\n"
     );
-    // The line ends inside the comment would have to change.
+    // Formatting would have to change the line ends inside the comment.
     let bytes = b"/* \xe9\r\n */\r\nret ;";
     folder.write("b.ptx", bytes);
     let run = vptx_in(&folder.0, &["fmt", "b.ptx"], b"");

@@ -1,5 +1,5 @@
-//! Large files are read in parts, where they can be: what comes out is what comes
-//! out of a text that is read as a whole, from standard input.
+//! Large files are read in parts where that is possible. The output must equal that for
+//! the same text on standard input, which is read as a whole.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -22,13 +22,13 @@ $L__BB0_1:
 } // f
 ";
 
-/// Large enough, with something in the middle.
+/// A text that is large enough, with something in its middle.
 fn text(middle: &[u8]) -> Vec<u8> {
     let half = FUNCTION.repeat((3 << 20) / FUNCTION.len());
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
-/// Large, of one function behind a beginning.
+/// A large text: a beginning and many copies of one function.
 fn many(beginning: &str, function: &str) -> Vec<u8> {
     [HEAD, beginning, &function.repeat((5 << 20) / function.len())].concat().into_bytes()
 }
@@ -106,7 +106,7 @@ fn fmt_writes_the_same() {
     let folder = Folder::new("large-fmt");
     let path = folder.0.join("a.ptx");
     for (name, text) in texts() {
-        // What is read here must be UTF-8.
+        // This test reads the output as UTF-8.
         if name == "latin" {
             continue;
         }
@@ -127,7 +127,7 @@ fn fmt_writes_the_same() {
     }
 }
 
-/// Rewrites a file to another one, as is only done in parts to what is no pipe.
+/// Rewrites a file to another one. Only output that is not a pipe is written in parts.
 fn lowered(folder: &Folder, from: &str, to: File) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vptx"));
     command.args(["lower", "--emit", "ptx", from]).current_dir(&folder.0).env("COLUMNS", "80");
@@ -139,7 +139,7 @@ fn lowered(folder: &Folder, from: &str, to: File) -> (i32, String) {
 fn lower_writes_the_same() {
     let folder = Folder::new("large-lower");
     for (name, text) in texts() {
-        // What is read here must be UTF-8.
+        // This test reads the output as UTF-8.
         if name == "latin" {
             continue;
         }
@@ -151,7 +151,8 @@ fn lower_writes_the_same() {
         assert!(fs::read(folder.0.join("b.ptx")).unwrap() == whole.stdout.as_bytes(), "{name}");
         let rewritten = ["videos", "crlf videos", "note", "names", "outside"].contains(&name);
         assert_eq!(whole.stdout.as_bytes() != text, rewritten, "{name}");
-        // All is read before it is written, if it comes to the file itself.
+        // If the output is the input file itself, all of it is read before anything is
+        // written.
         let to = File::options().append(true).open(folder.0.join("a.ptx")).unwrap();
         assert_eq!(lowered(&folder, "a.ptx", to), (whole.status, told), "{name}");
         let both = [&text, whole.stdout.as_bytes()].concat();
