@@ -68,8 +68,8 @@ impl Subject<'_> {
 /// A rule, or several that share their work.
 struct Rule {
     codes: &'static [Code],
-    /// Whether the rule is about syntax that only ptxas accepts. Such a rule holds only
-    /// in the `documented` dialect.
+    /// Whether the rule is about differences between ptxas and the manual. Such a rule
+    /// holds only in the `documented` dialect.
     documented: bool,
     find: fn(&Subject<'_>, &mut Memo<'_>) -> Option<Diagnostic>,
 }

@@ -130,7 +130,7 @@ fn defaults(
         (lanes.b() == default.b()).then(|| default.b().to_string()),
     ];
     let text = span.text(source);
-    // A legal SIMD instruction has this form: `opcode.modifiers d[.mask], a[.s], b[.s],
+    // The form of a legal SIMD instruction is `opcode.modifiers d[.mask], a[.s], b[.s],
     // c`.
     let tokens = statement_tokens(text);
     let commas: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].is(b',')).collect();

@@ -97,8 +97,8 @@ fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
 }
 
 /// The text with each hidden character replaced by a mark of as many bytes and one
-/// column, so that a file cannot send commands to the terminal. Returns `None` if there
-/// are none.
+/// column, so that a file cannot send commands to the terminal. Returns `None` if no
+/// character is hidden.
 fn printable(text: &str) -> Option<String> {
     let control = |byte: u8| byte.is_ascii_control() && byte != b'\n' && byte != b'\t';
     // In chunks without branches, so that the compiler uses vector instructions.

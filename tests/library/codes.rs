@@ -194,8 +194,8 @@ fn fixtures_yield_their_code() {
     }
 }
 
-/// Rules about syntax that ptxas accepts are silent in the `ptxas` dialect. All others
-/// report their findings there, too.
+/// Rules about differences between ptxas and the manual are silent in the `ptxas`
+/// dialect. All others report their findings there, too.
 #[test]
 fn fixtures_in_the_ptxas_dialect() {
     let lenient =

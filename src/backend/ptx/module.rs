@@ -18,8 +18,8 @@ use crate::video::{Instruction, Operation, Semantics};
 pub struct RewriteOptions {
     /// The target that costs are counted for; the module's own if `None`.
     pub target: Option<Target>,
-    /// The semantics that the new code must follow. The default is the code of ptxas
-    /// 13.
+    /// The semantics that the new code must follow. By default that of the code of
+    /// ptxas 13.
     pub semantics: Semantics,
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
@@ -99,7 +99,7 @@ pub struct Change<'m> {
     /// The cost of the instruction on the target, and of its replacement. `None` if
     /// exactly that was not measured.
     pub cost: Option<Cost>,
-    /// The other semantics, under which the instruction computes something else.
+    /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
 }
 

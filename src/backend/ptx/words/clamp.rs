@@ -1,5 +1,5 @@
-//! Clamps values to a range. A sum is clamped by way of one operand if the operand's
-//! limit is a word.
+//! Clamps values to a range. A sum can be clamped by clamping one operand, if the
+//! operand's limit is a word.
 
 use super::super::sequence::{Arg, Opcode, word};
 use super::wide::both64;
