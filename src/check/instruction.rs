@@ -1,4 +1,4 @@
-//! One instruction: from the raw tree to the validated AST.
+//! Checks one instruction: turns the raw tree into the validated AST.
 
 use super::modifiers::{self, Modifiers};
 use super::operands::{self, Operands};
@@ -51,8 +51,8 @@ impl<'s> Checked<'_, 's> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A finding about what ptxas accepts and the manual does not have, or rules
-    /// out: none where ptxas sets the rules.
+    /// Adds a finding about syntax that ptxas accepts and the manual lacks or forbids.
+    /// Does nothing in the `ptxas` dialect.
     pub(super) fn documented_only(&mut self, diagnostic: Diagnostic) {
         if self.options.dialect == Dialect::Documented {
             self.push(diagnostic);
@@ -81,7 +81,7 @@ pub(crate) fn check(
             if !unended {
                 return None;
             }
-            // The rest is checked as if its `;` were there.
+            // The rest is checked as if the `;` were there.
             let mut tokens = statement.tokens.to_vec();
             tokens.push(semicolon_after(&tokens));
             completed = parse_instruction(source, &tokens).ok()?;
@@ -103,7 +103,7 @@ pub(crate) fn check(
         return None;
     }
     let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
-    // A guard that is no predicate is an error, and has returned above.
+    // A guard that is not a predicate is an error and has returned above.
     Some((Instruction { guard: guard.flatten(), operation }, checked.names))
 }
 
@@ -132,7 +132,7 @@ fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) 
                 vec![Edit::replace(span, near.text())],
             )
         }
-        // There is no single choice.
+        // Several candidates are equally near: there is no fix to offer.
         _ => {
             let near: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
             diagnostic.help(format!("did you mean {}?", structure::either(&near)))
@@ -166,7 +166,7 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Optio
     Some(Guard { negated: guard.negated, predicate: predicate? })
 }
 
-/// The `.target` and `.version` in force against what the instruction needs.
+/// Checks the `.target` and `.version` in force against what the instruction needs.
 fn gates(checked: &mut Checked<'_, '_>, mnemonic: Mnemonic, span: Span) {
     let needs = video::forms(mnemonic)[0].requirement;
     let own = checked.context.target;
@@ -227,7 +227,7 @@ struct Values {
 }
 
 impl Values {
-    /// Reads all of them, so that the errors of each are reported.
+    /// Reads all operands, so that the errors of each are reported.
     fn read(
         checked: &mut Checked<'_, '_>,
         mnemonic: Mnemonic,
@@ -248,8 +248,8 @@ impl Values {
     }
 }
 
-/// Builds the operation from checked parts. `None` cannot happen then, but the types
-/// require it.
+/// Builds the operation from checked parts. `None` cannot happen, but the types require
+/// it.
 fn build(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,

@@ -27,14 +27,14 @@ pub(crate) use operands::is_ignored;
 pub use options::{CheckOptions, Dialect, Language, UnknownDialect};
 pub(crate) use structure::diagnostic as problem_diagnostic;
 
-/// Whether an opcode, up to its first dot or with its modifiers, is, or may have been
-/// meant to be, that of a video instruction.
+/// Whether an opcode is, or may have been meant to be, that of a video instruction. The
+/// opcode comes with its modifiers or only up to its first dot.
 pub(crate) fn is_wanted(opcode: &str) -> bool {
     (opcode.starts_with(['v', 'V']) || opcode.starts_with("__v"))
         && (Mnemonic::from_text(opcode).is_some() || suggest::is_meant(opcode))
 }
 
-/// A `;` that is not there: it takes no room after the last token.
+/// A missing `;`: an empty token after the last one.
 pub(crate) fn semicolon_after(tokens: &[Token]) -> Token {
     let end = tokens.last().map_or(0, |last| last.span.end);
     Token { kind: TokenKind::Punct([b';', 0]), span: Span::at(end), on_new_line: false }

@@ -1,4 +1,4 @@
-//! The modifiers of an instruction against the slots of its forms.
+//! Matches the modifiers of an instruction with the slots of its forms.
 
 use super::instruction::Checked;
 use super::structure::either;
@@ -13,7 +13,7 @@ use crate::video;
 #[derive(Debug, Default)]
 pub(super) struct Modifiers {
     roles: [Option<(Modifier, Span)>; Role::COUNT],
-    /// Whether any was unknown: it may be what another seems to lack.
+    /// Whether any modifier was unknown: it may be the one that seems to be missing.
     unknown: bool,
 }
 
@@ -27,8 +27,8 @@ impl Modifiers {
     }
 }
 
-/// Comparisons of `set` and `setp` that video instructions lack, and the one
-/// to write for integers.
+/// Comparisons of `set` and `setp` that video instructions lack, each with its
+/// replacement for integers.
 const FOREIGN_COMPARISONS: &[(&str, Option<&str>)] = &[
     (".lo", Some(".lt")),
     (".ls", Some(".le")),
@@ -108,7 +108,7 @@ pub(super) fn read(
             }
             None => {
                 match unknown(checked, mnemonic, &mut modifiers, raw, span) {
-                    // A misspelt type is no missing type.
+                    // A misspelt type is not a missing type.
                     Some(meant) if meant.role().is_type() => types.push((Some(meant), span)),
                     _ => {}
                 }
@@ -134,7 +134,7 @@ fn place(
         return;
     };
     if role == Role::Saturate {
-        // ptxas takes any number of them.
+        // ptxas accepts any number of `.sat`.
         return;
     }
     let message = if first == modifier {
@@ -157,7 +157,7 @@ fn place(
     checked.push(diagnostic);
 }
 
-/// A modifier of video instructions that this one does not take.
+/// Reports a modifier of video instructions that this one does not take.
 fn not_allowed(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -189,7 +189,7 @@ fn not_allowed(
     let why = match modifier.role() {
         Role::Saturate => "its result is 0 or 1, so there is nothing to clamp".to_string(),
         Role::Secondary => "it always adds `c`".to_string(),
-        // Each other role belongs to three instructions at most.
+        // Each other role belongs to at most three instructions.
         _ => format!("it belongs to {}", list(&takers)),
     };
     checked.push(
@@ -203,7 +203,7 @@ fn not_allowed(
     );
 }
 
-/// The replacement for a SIMD `.min` or `.max`.
+/// Advice on how to replace a SIMD `.min` or `.max`.
 fn secondary_advice(
     checked: &Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -230,8 +230,8 @@ fn secondary_advice(
     format!("drop `{modifier}` and follow with `{second}`{example}")
 }
 
-/// Reports a modifier that no video instruction has, and says which one may
-/// have been meant.
+/// Reports a modifier that no video instruction has, and suggests the one that may have
+/// been meant.
 fn unknown(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -263,7 +263,7 @@ fn unknown(
             diagnostic = diagnostic.help(format!("write {}", choices(slot)));
         }
         checked.push(diagnostic);
-        // Good enough to stand for the comparison that is there.
+        // The replacement fills the slot, so that no missing comparison is reported.
         let modifier = instead.and_then(Modifier::from_text).unwrap_or(slot.choices[0]);
         if modifiers.get(Role::Compare).is_none() {
             modifiers.roles[Role::Compare as usize] = Some((modifier, span));
@@ -291,7 +291,8 @@ fn unknown(
                 vec![Edit::replace(span, meant.text())],
             );
         }
-        // Do not also complain that what was meant is missing.
+        // The modifier that was meant fills its slot, so that it is not reported as
+        // missing.
         let role = meant.role();
         if !role.is_type() && modifiers.get(role).is_none() {
             modifiers.roles[role as usize] = Some((meant, span));
@@ -310,7 +311,7 @@ fn unknown(
     meant
 }
 
-/// Where a selector or mask belongs that is written on the mnemonic.
+/// Where a selector or mask that stands on the mnemonic belongs.
 fn belongs_to_operand(
     source: &str,
     mnemonic: Mnemonic,
@@ -342,7 +343,7 @@ fn belongs_to_operand(
     })
 }
 
-/// Gives the types, in the order written, to the type slots.
+/// Assigns the types, in the order written, to the type slots.
 fn assign_types(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -440,8 +441,8 @@ fn wrong_type(checked: &mut Checked<'_, '_>, slot: &Slot, span: Span) {
 const SMALL: &str = "the type says signed or unsigned only; selectors such as `.b0` or `.h1` on the \
                      operands choose bytes and half-words";
 
-/// Reports the slots that every form of the mnemonic fills and this
-/// instruction does not.
+/// Reports the slots that every form of the mnemonic fills and this instruction does
+/// not.
 fn require(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -457,7 +458,7 @@ fn require(
             continue;
         }
         let code = if slot.role == Role::Compare { Code::V108 } else { Code::V109 };
-        // Its documented place: after what comes before it in the form.
+        // The documented place: after all that comes before the slot in the form.
         let before = forms[0].slots.iter().take_while(|before| before.role != slot.role);
         let at = before
             .filter_map(|before| modifiers.span(before.role))

@@ -1,4 +1,4 @@
-//! The operands of an instruction against what its form allows.
+//! Checks the operands of an instruction against its form.
 
 mod constants;
 mod negation;
@@ -24,14 +24,14 @@ pub(super) struct Operands<'r> {
     pub(super) d: &'r RawOperand,
     pub(super) a: &'r RawOperand,
     pub(super) b: &'r RawOperand,
-    /// The third source, where the form has one.
+    /// The third source, if the form has one.
     pub(super) c: Option<&'r RawOperand>,
     /// The form that modifiers and destination selector ask for.
     pub(super) form: &'static Form,
 }
 
-/// Finds the form and gives the operands their names; reports what is too
-/// many, too few or excludes each other.
+/// Finds the form and gives the operands their names. Reports extra and missing
+/// operands and features that exclude each other.
 pub(super) fn assign<'r>(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -52,14 +52,14 @@ pub(super) fn assign<'r>(
     });
     let Some(form) = form else {
         conflict(checked, mnemonic, modifiers, part);
-        // The count of operands is right in any form with a third source.
+        // Any form with a third source has the right number of operands.
         let form = forms.iter().find(|form| form.third).unwrap_or(&forms[0]);
         return named(checked, mnemonic, modifiers, part, form, raw);
     };
     named(checked, mnemonic, modifiers, part, form, raw)
 }
 
-/// Features that each exist, but not in one form.
+/// Reports features that each exist, but not in one form.
 fn conflict(
     checked: &mut Checked<'_, '_>,
     mnemonic: Mnemonic,
@@ -111,7 +111,8 @@ fn named<'r>(
     let [d, a, b, rest @ ..] = operands.as_slice() else {
         let names = ["d", "a", "b", "c"];
         let missing: Vec<&str> = names[count..if form.third { 4 } else { 3 }].to_vec();
-        // Where they would stand; an instruction without any is at fault itself.
+        // The place where the operands are missing; the mnemonic if there are no
+        // operands.
         let at = operands.last().map_or(raw.mnemonic, |last| Span::at(last.span.end));
         checked.push(
             Diagnostic::new(

@@ -7,17 +7,17 @@ use thiserror::Error;
 use crate::diagnostic::RuleSet;
 use crate::isa::{PtxVersion, Target};
 
-/// Which rules decide between error and no error.
+/// The rules that decide whether something is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// The manual. What ptxas accepts beyond it is a warning or an error.
+    /// The manual. Syntax that only ptxas accepts is a warning or an error.
     #[default]
     Documented,
-    /// The shipping assembler: an error is what it rejects.
+    /// The assembler itself. Only code that ptxas rejects is an error.
     Ptxas,
 }
 
-/// A name that no dialect has.
+/// A name that is not a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a dialect: write `documented` or `ptxas`")]
 pub struct UnknownDialect(String);
@@ -39,25 +39,25 @@ impl FromStr for Dialect {
 /// The language of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// PTX, whole modules or bare statements.
+    /// PTX: whole modules or bare statements.
     #[default]
     Ptx,
-    /// CUDA, `OpenCL` or C++, of which the PTX in `asm` is checked.
+    /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
     Cuda,
 }
 
-/// How to check.
+/// Options for checking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// The language that a text is read as; a [`Module`](crate::Module) is always PTX.
+    /// The language of the text; a [`Module`](crate::Module) is always PTX.
     pub language: Language,
     /// The rules.
     pub dialect: Dialect,
     /// A target to check against, instead of the module's own.
     pub target: Option<Target>,
-    /// The targets that a text is built for, if these are all; they count instead of
-    /// `target`. A finding holds for at least one of them, and a fix is right for all.
+    /// All targets that a text is built for. If there are any, `target` does not count.
+    /// A finding holds for at least one of them, and a fix is right for all.
     pub targets: Vec<Target>,
     /// A PTX version to check against, instead of the module's own.
     pub ptx_version: Option<PtxVersion>,

@@ -8,7 +8,7 @@ use crate::syntax::{
     TokenKind,
 };
 
-/// The finding on a problem in the structure of the module.
+/// The finding for a problem in the structure of the module.
 pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
     let Problem { kind, span } = problem;
     match kind {
@@ -79,8 +79,8 @@ fn unknown_version(text: &str, span: Span) -> Diagnostic {
     unknown(diagnostic.label("unknown version"), span, nearest, &PtxVersion::NEWEST.to_string())
 }
 
-/// With the nearest that is known, and a fix; or the newest, which one yet to come
-/// may follow.
+/// Names the nearest known value and offers it as a fix. If none is near, the help
+/// names the newest known value: the unknown one may be newer still.
 fn unknown(
     diagnostic: Diagnostic,
     span: Span,
@@ -106,7 +106,7 @@ fn missing_semicolon(span: Span) -> Diagnostic {
     )
 }
 
-/// Why a video instruction does not parse.
+/// The finding for a video instruction that does not parse.
 pub(super) fn failure(
     source: &str,
     statement: &Statement<'_>,
@@ -152,8 +152,8 @@ pub(super) fn failure(
                 .label("expected a modifier or selector")
         };
     }
-    // `10%3`: the lexer reads a register `%3`, and so does ptxas. One that is
-    // declared is what it seems.
+    // In `10%3` the lexer reads a register `%3`, and so does ptxas. If `%3` is
+    // declared, it is meant as a register.
     let divides = text.starts_with('%') && context.resolve(text).is_none();
     if divides && previous.is_some_and(|last| last.kind == TokenKind::Number) {
         return diagnostic(format!("`{text}` reads as a register here"))
@@ -248,7 +248,7 @@ pub(super) fn either(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// Why a constant expression has no value.
+/// The finding for a constant expression without a value.
 pub(super) fn constant(source: &str, error: ConstantError) -> Diagnostic {
     let text = error.span.text(source);
     let span = error.span;

@@ -5,12 +5,12 @@ use crate::isa::{Mnemonic, Modifier};
 use crate::source::distance;
 use crate::video;
 
-/// Whether an opcode, with its modifiers or up to its first dot, was surely meant to
-/// be that of a video instruction. `vote` is an instruction of its own, and no other
-/// begins with `v`.
+/// Whether an opcode was surely meant to be that of a video instruction. The opcode
+/// comes with its modifiers or only up to its first dot. `vote` is an instruction of
+/// its own; no other ordinary instruction begins with `v`.
 pub(super) fn is_meant(opcode: &str) -> bool {
     if let Some((name, modifiers)) = opcode.split_once('.') {
-        // Nothing else has several types of integers.
+        // No other instruction has several integer types.
         let types = modifiers.split('.').filter(|modifier| is_integer(modifier));
         return name.starts_with(['v', 'V']) && !is_vote(name) && types.take(2).count() == 2;
     }
@@ -26,13 +26,12 @@ fn is_integer(modifier: &str) -> bool {
     matches!(width, Some("8" | "16" | "32" | "64"))
 }
 
-/// The video instruction an opcode is near to.
+/// The video instruction nearest to an opcode.
 fn mnemonic(opcode: &str) -> Option<Mnemonic> {
     mnemonics(opcode).first().copied()
 }
 
-/// The video instructions an opcode may have been meant to be, all of them equally
-/// near.
+/// The video instructions that an opcode may have been meant to be, all equally near.
 pub(super) fn mnemonics(opcode: &str) -> Vec<Mnemonic> {
     // The longest mnemonic has nine letters.
     if opcode.len() > 12 || is_vote(opcode) {
@@ -44,10 +43,10 @@ pub(super) fn mnemonics(opcode: &str) -> Vec<Mnemonic> {
     nearest(&lower, names, limit)
 }
 
-/// The modifiers of this instruction that an unknown one may have been meant to
-/// be, all of them equally near.
+/// The modifiers of this instruction that an unknown one may have been meant to be, all
+/// equally near.
 pub(super) fn modifiers(mnemonic: Mnemonic, text: &str) -> Vec<Modifier> {
-    // Modifiers of other instructions are meant as they are.
+    // Modifiers of other instructions are no typing mistakes.
     if text.len() > 8 || matches!(text, ".lo" | ".hi" | ".and" | ".cas" | ".inc" | ".neg") {
         return Vec::new();
     }
@@ -59,8 +58,8 @@ pub(super) fn modifiers(mnemonic: Mnemonic, text: &str) -> Vec<Modifier> {
     nearest(&lower, names, if lower.len() <= 4 { 1 } else { 2 })
 }
 
-/// The candidates within the limit at the least distance; among equals those with
-/// the same stem, then those of the same width.
+/// The candidates at the least distance, within the limit. Among equals, candidates
+/// with the same stem come first, then candidates of the same width.
 fn nearest<'a, T>(
     text: &str,
     candidates: impl Iterator<Item = (&'a str, T)>,
@@ -84,7 +83,7 @@ fn nearest<'a, T>(
     nearest
 }
 
-/// The name without the digits at its end, and those.
+/// Splits a name from the digits at its end.
 fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
@@ -96,8 +95,8 @@ pub(super) fn advice(opcode: &str) -> Option<String> {
     intrinsic(&opcode).or_else(|| expected(&opcode))
 }
 
-/// The SIMD intrinsics of CUDA, without underscores and number of lanes, and the
-/// instruction; `#` is that number, `z` a register that is 0.
+/// The SIMD intrinsics of CUDA and their instructions. The names lack underscores and
+/// the number of lanes. `#` is that number, `z` a register that is 0.
 const INTRINSICS: &[(&str, &str)] = &[
     ("vabs", "vabsdiff#.s32.s32.s32 d, a, z, z;"),
     ("vabsss", "vabsdiff#.s32.s32.s32.sat d, a, z, z;"),
@@ -131,21 +130,21 @@ const INTRINSICS: &[(&str, &str)] = &[
     ("vsetltu", "vset#.u32.u32.lt d, a, b, z;"),
 ];
 
-/// The name of an intrinsic, underscores or not, taken apart: its stem, and `2` or
-/// `4`.
+/// Splits the name of an intrinsic, with or without underscores, into its stem and `2`
+/// or `4`.
 fn lanes(name: &str) -> Option<(&str, &str)> {
     let (stem, lanes) = split_number(name.strip_prefix("__").unwrap_or(name));
     matches!(lanes, "2" | "4").then_some((stem, lanes))
 }
 
-/// The instruction for an intrinsic of CUDA.
+/// The instruction for a CUDA intrinsic.
 fn intrinsic(name: &str) -> Option<String> {
     let (stem, lanes) = lanes(name)?;
     let find = |stem: &str| {
         let (_, text) = INTRINSICS.iter().find(|(intrinsic, _)| *intrinsic == stem)?;
         Some(text.replace('#', lanes))
     };
-    // Masks where `vset` gives 0 and 1.
+    // The intrinsic gives a mask of ones where `vset` gives 1.
     if let Some(comparison) = stem.strip_prefix("vcmp").filter(|rest| !rest.is_empty()) {
         let text = find(&format!("vset{comparison}"))?;
         let ones = if lanes == "2" { "0xffff" } else { "0xff" };
@@ -159,7 +158,7 @@ fn intrinsic(name: &str) -> Option<String> {
     Some(format!("the instruction for this CUDA intrinsic is `{text}`{zero}"))
 }
 
-/// Whether `z` counts, rather than standing where any register may.
+/// Whether the value of `z` counts. Otherwise any register may stand there.
 fn uses_zero(text: &str) -> bool {
     !text.ends_with(" d, a, b, z;") || text.contains(".add")
 }
@@ -283,8 +282,8 @@ mod tests {
         words
     }
 
-    /// The result that CUDA documents for an intrinsic in a lane of some bits; `a` and `b`
-    /// are signed where it is.
+    /// The result that CUDA documents for an intrinsic in a lane of `bits` bits. `a`
+    /// and `b` are signed if the intrinsic is.
     fn of_lane(stem: &str, bits: u32, a: i64, b: i64) -> i64 {
         let (least, most) = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
         let greatest = (1 << bits) - 1;

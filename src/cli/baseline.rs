@@ -1,4 +1,4 @@
-//! Findings that are known, and not to be reported again.
+//! Known findings, which are not reported again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,18 +15,18 @@ use crate::hash::Map;
 use crate::report::visible_path;
 use crate::source::LineIndex;
 
-/// The identity of a finding: its file, code and the text of its line, so that
-/// it is known wherever the line moves.
+/// The identity of a finding: its file, its code and the text of its line. A finding
+/// stays known wherever its line moves.
 type Key = (String, String, String);
 
 /// How often each was found.
 type Counts = BTreeMap<Key, usize>;
 
-/// The findings of a file of known ones, each with its number.
+/// The known findings of a baseline file.
 #[derive(Debug)]
 pub(super) struct Baseline {
     file: PathBuf,
-    /// The folder that paths in it start from.
+    /// The folder that paths in the file start from.
     folder: PathBuf,
     known: Counts,
     /// The findings of this run.
@@ -74,9 +74,9 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, St
     Ok(Some((known, stamp)))
 }
 
-/// The codes of findings with the texts of their lines, each once, and for each finding
-/// which of them it has. What is done with the text of a line is done once for each code,
-/// not for each finding: lines can be long, and have many.
+/// All different pairs of a code and the text of its line, and for each finding the
+/// index of its pair. Work on the text of a line is then done once for each code, not
+/// for each finding. Lines can be long and have many findings.
 fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)>, Vec<usize>) {
     let index = LineIndex::new(source);
     let mut keys = Vec::new();
@@ -97,7 +97,7 @@ fn keys<'s>(source: &'s str, diagnostics: &[Diagnostic]) -> (Vec<(Code, &'s str)
 }
 
 impl Baseline {
-    /// Reads a file; one that is to be written may be missing.
+    /// Reads a file. It may be missing if it is to be written.
     pub(super) fn read(file: &Path, update: bool) -> Result<Baseline, String> {
         let name = visible_path(file);
         // A pipe or device cannot be replaced, and reading a pipe would block.
@@ -113,14 +113,14 @@ impl Baseline {
         Ok(Baseline { file: file.to_path_buf(), folder, known, met: Counts::new() })
     }
 
-    /// Removes the findings that are known, and remembers all.
+    /// Removes the known findings, and records all findings.
     pub(super) fn take(
         &mut self,
         path: Option<&Path>,
         source: &str,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        // Text from a pipe has no path to find it by again.
+        // Text from a pipe has no path to recognise it by later.
         let Some(path) = path.filter(|_| !diagnostics.is_empty()) else {
             return;
         };
@@ -140,13 +140,13 @@ impl Baseline {
         self.met.extend(keys.into_iter().zip(met));
     }
 
-    /// A path as the file names it.
+    /// The path as the file spells it.
     fn name(&self, path: &Path) -> String {
         let path = path.strip_prefix(&self.folder).unwrap_or(path);
         path.to_string_lossy().replace('\\', "/")
     }
 
-    /// How many known findings are gone from the files that were read.
+    /// The number of known findings that are gone from the files that were read.
     pub(super) fn gone<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> usize {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         self.known
@@ -156,15 +156,15 @@ impl Baseline {
             .fold(0, usize::saturating_add)
     }
 
-    /// Writes what was met in place of what was known of the files that were
-    /// read, and says how many findings the file has.
+    /// Replaces the known findings of the files that were read by those of this run.
+    /// Returns the number of findings in the baseline.
     pub(super) fn write<'p>(&self, paths: impl Iterator<Item = &'p Path>) -> Result<usize, String> {
         let paths: std::collections::BTreeSet<String> = paths.map(|path| self.name(path)).collect();
         let cannot = |error: io::Error| {
             format!("cannot write `{}`: {}", visible_path(&self.file), reason(&error))
         };
         let target = self.target().map_err(cannot)?;
-        // Another run may have written since this one read it, or be about to.
+        // Another run may have written the file since, or may be about to.
         let _lock = Lock::of(&target).map_err(cannot)?;
         let (known, stamp) = match read_known(&target, Access::Regular)? {
             Some((known, stamp)) => (known, Some(stamp)),
@@ -196,7 +196,7 @@ impl Baseline {
         Ok(total)
     }
 
-    /// The file itself, wherever a link to it stands.
+    /// The file itself, even if the path is a link.
     fn target(&self) -> io::Result<PathBuf> {
         match fs::canonicalize(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -215,8 +215,8 @@ mod tests {
     use super::*;
     use crate::{CheckOptions, check};
 
-    /// Bytes of lines that are copied, hashed and compared for a text with many findings
-    /// on one line, and for one with a line each.
+    /// The bytes of lines that are copied, hashed and compared. One text has many
+    /// findings on one line, the other has one finding on each line.
     #[test]
     fn a_line_of_many_findings_is_copied_once() {
         let bytes = |text: &str| {
@@ -259,7 +259,7 @@ mod tests {
         baseline.known.insert(second.clone(), 1);
         let mut left = found.clone();
         baseline.take(Some(&path), text, &mut left);
-        // The first of each is known: lines that read the same are one.
+        // The first of each is known, because equal lines share one identity.
         assert_eq!(left, [found[1].clone(), found[3].clone()]);
         assert_eq!(baseline.met, Counts::from([(first, 2), (second, 2)]));
     }

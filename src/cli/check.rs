@@ -243,7 +243,7 @@ impl Arguments {
         })
     }
 
-    /// The languages of endings.
+    /// The languages chosen for file endings.
     fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
@@ -274,7 +274,7 @@ impl Arguments {
         !self.diff && !self.statistics && !self.fix_only
     }
 
-    /// The fixes to make, if a changed text is wanted.
+    /// The kind of fixes to make, if the text is to be changed.
     fn most(&self) -> Option<Applicability> {
         let writes = self.fix || self.fix_only || self.add_ignore || self.diff;
         writes.then_some(if self.unsafe_fixes {
@@ -331,7 +331,7 @@ fn dependencies(arguments: &Arguments) -> Vec<PathBuf> {
         arguments.config.iter().chain(&arguments.baseline).cloned().collect();
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated);
     if let (Ok(finder), Ok(rules)) = (finder, arguments.walk.rules()) {
-        // The run has said what is wrong.
+        // The run has reported all errors already.
         for input in arguments.found(&finder, &rules, drop) {
             if let Some(path) = input.path() {
                 // This finds the settings above a named file.
@@ -411,7 +411,7 @@ impl Run {
         Ok(if troubles > 0 { FAILED } else { 0 })
     }
 
-    /// Files whose settings are the same share one text.
+    /// Shows the settings. Files with the same settings share one text.
     fn show_settings(&self, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         let mut troubles = 0;
         let baseline = match (&arguments.baseline, self.finder.here()) {

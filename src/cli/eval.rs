@@ -131,15 +131,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     match (&arguments.batch, fixed) {
         (Some(path), fixed) => Batch::new(semantics, json, fixed.as_ref()).run(path, out),
         (None, Some(instruction)) => single(&instruction, arguments, out),
-        // The arguments do not allow it.
+        // The parser rejects such arguments.
         (None, None) => Ok(FAILED),
     }
 }
 
-/// The one instruction that an argument must be. What is wrong with it is
-/// printed, and the exit status comes back.
+/// The one instruction that an argument must contain. If the argument is wrong, the
+/// findings are printed and the exit status is returned.
 pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Instruction, u8>> {
-    // The `;` goes where it belongs, so that findings can point at it.
+    // The `;` is added at the end of the code, so that findings can point at it.
     let mut source = text.to_string();
     match statement_tokens(text).last() {
         Some(last) if !last.is(b';') && last.kind != TokenKind::UnclosedComment => {
@@ -162,7 +162,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     Ok(Err(FAILED))
 }
 
-/// Prints findings as `vptx check` does.
+/// Prints findings like `vptx check`.
 pub(super) fn report(
     out: &mut Output,
     path: &Path,
@@ -219,7 +219,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         }
     }
 
-    // The stream is line-buffered.
+    // The stream is line-buffered, so the text goes out in one piece.
     let mut text = Vec::new();
     writeln!(text, "{instruction}")?;
     if let Some(guard) = &instruction.guard {

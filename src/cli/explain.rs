@@ -99,7 +99,7 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     Ok(FAILED)
 }
 
-/// Whether a code is in the group that is written so, such as `V1` or `V50`.
+/// Whether a code is in a group such as `V1` or `V50`.
 fn is_in(code: Code, group: &str) -> bool {
     let start = code.text().get(..group.len());
     group.len() > 1 && start.is_some_and(|start| start.eq_ignore_ascii_case(group))
@@ -121,7 +121,7 @@ fn list(out: &mut Output) -> io::Result<u8> {
     Ok(0)
 }
 
-/// A line for each code.
+/// Prints a line for each code.
 fn list_codes(codes: &[Code], out: &mut Output) -> io::Result<u8> {
     let width = codes.iter().map(|code| code.name().len()).max().unwrap_or(0);
     for code in codes {

@@ -1,4 +1,4 @@
-//! Opening and writing files, and showing what would be written.
+//! Opens and writes files, and shows diffs.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -16,10 +16,10 @@ use crate::diagnostic::Edit;
 use crate::report::{visible_line, visible_path};
 use crate::source::MAX_LEN;
 
-/// After this long a diff need not be the shortest one.
+/// After this time, a diff need not be the shortest possible.
 const DIFF_TIME: Duration = Duration::from_secs(5);
 
-/// The bytes with edits made, which are in order and do not overlap.
+/// Applies edits to bytes. The edits are in order and do not overlap.
 pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut edited = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -33,13 +33,14 @@ pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     edited
 }
 
-/// Shows that a file is still the one that was read, with the same contents.
+/// Identifies a file with its contents, to detect changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     is_regular: bool,
     len: u64,
     modified: Option<SystemTime>,
-    /// Device, inode, and when it was last changed in any way, in seconds and nanoseconds.
+    /// Device, inode, and the time of the last change of any kind, in seconds and
+    /// nanoseconds.
     #[cfg(unix)]
     identity: (u64, u64, i64, i64),
     #[cfg(not(unix))]
@@ -59,7 +60,7 @@ impl Stamp {
         Stamp { is_regular: data.is_file(), len: data.len(), modified, identity }
     }
 
-    /// Fails if a file, which is not a link, has changed since it was read.
+    /// Fails if a file has changed since it was read, or is a link.
     fn holds(&self, path: &Path) -> io::Result<Metadata> {
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::other("the file was removed after it was read"),
@@ -76,13 +77,13 @@ impl Stamp {
     }
 }
 
-/// Puts new contents, whose parts these are, in the place of those of a file that was
-/// read, all or nothing, unless it changed since. The path leads over no link.
+/// Replaces the contents of a file that was read, all or nothing, unless the file has
+/// changed since. The path must not lead over a link.
 ///
-/// The last look at the file comes right before a new file takes its name. What another
-/// program writes between these two calls of the system is lost; so is what it writes
-/// later to the old file if it keeps that open; and a change of the same length within
-/// the tick of the clock in which the file was read may not show.
+/// The file is checked one last time right before a new file takes its name. Three
+/// changes by other programs can still be lost: a write between these two system calls,
+/// a later write to the old file by a program that keeps it open, and a change of the
+/// same length within the clock tick in which the file was read.
 pub(super) fn replace(
     path: &Path,
     contents: &(impl Contents + ?Sized),
@@ -92,7 +93,7 @@ pub(super) fn replace(
     if data.permissions().readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
-    // Without permission to write to a file, it should not be replaced either.
+    // A file that may not be written to should not be replaced either.
     let old = Access::Walked.options().write(true).open(path)?;
     let new = Temporary::beside(path, false)?;
     contents.write_to(new.file())?;
@@ -113,7 +114,7 @@ pub(super) fn replace(
     })
 }
 
-/// Makes a file that is not there.
+/// Creates a file that does not exist.
 pub(super) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
     contents.write_to(new.file())?;
@@ -121,7 +122,7 @@ pub(super) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Re
     uninterrupted(|| new.name(path))
 }
 
-/// Puts contents in the place of those of a file, whatever it has, or makes it.
+/// Replaces the contents of a file, whatever they are, or creates the file.
 pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(data) => replace(path, contents, &Stamp::of(&data)),
@@ -130,13 +131,13 @@ pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Resul
     }
 }
 
-/// New contents of a file; they may be written more than once.
+/// The new contents of a file. They may be written more than once.
 pub(super) trait Contents {
-    /// Writes all of it, and says how many bytes that is.
+    /// Writes all contents, and returns the number of bytes.
     fn write_to(&self, file: &File) -> io::Result<u64>;
 }
 
-/// Parts, one after the other.
+/// Several parts, one after the other.
 impl<T: AsRef<[u8]>> Contents for [T] {
     fn write_to(&self, mut file: &File) -> io::Result<u64> {
         self.iter().try_for_each(|part| file.write_all(part.as_ref()))?;
@@ -150,7 +151,7 @@ impl<T: AsRef<[u8]>, const N: usize> Contents for [T; N] {
     }
 }
 
-/// All that a file has.
+/// The whole contents of a file.
 impl Contents for File {
     fn write_to(&self, mut file: &File) -> io::Result<u64> {
         let mut all = self;
@@ -159,7 +160,7 @@ impl Contents for File {
     }
 }
 
-/// Writes over what is in a file.
+/// Overwrites the contents of a file.
 fn overwrite(file: &File, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let length = contents.write_to(file)?;
     file.set_len(length)?;
@@ -176,7 +177,7 @@ fn has_other_names(_: &Metadata) -> bool {
     false
 }
 
-/// Gives a new file the owner, group, permissions and attributes of an old one.
+/// Copies the owner, group, permissions and attributes of an old file to a new one.
 #[cfg(unix)]
 fn carry_over(old: &File, data: &Metadata, new: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -198,7 +199,7 @@ fn carry_over(_: &File, data: &Metadata, new: &File) -> io::Result<()> {
     new.set_permissions(data.permissions())
 }
 
-/// Extended attributes, which on Linux also hold access control lists.
+/// Extended attributes. On Linux these include access control lists.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
 mod attributes {
     use std::fs::File;
@@ -212,10 +213,10 @@ mod attributes {
 
     type Attribute = (Vec<u8>, Vec<u8>);
 
-    /// Gives a new file those of an old one, and no others.
+    /// Copies the attributes of an old file to a new one, and removes all others.
     pub(super) fn carry_over(old: &File, new: &File) -> io::Result<()> {
         let (wanted, made) = (all(old)?, all(new)?);
-        // A folder may give a list to new files.
+        // A folder may give an access control list to new files.
         for (name, _) in &made {
             if !wanted.iter().any(|(wanted, _)| wanted == name) {
                 fremovexattr(new, name.as_slice())?;
@@ -232,7 +233,7 @@ mod attributes {
 
     fn all(file: &File) -> io::Result<Vec<Attribute>> {
         let len = match flistxattr_query(file) {
-            // Not every file system has them.
+            // Not every file system supports attributes.
             Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
             len => len?,
         };
@@ -252,11 +253,11 @@ mod attributes {
 /// The kinds of files that may be opened for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Any kind, because it was named. Reading waits for a pipe.
+    /// A file of any kind, because the user named it. Reading waits for a pipe.
     Named,
-    /// A regular file, by a link or not.
+    /// A regular file, directly or by a link.
     Regular,
-    /// A regular file where a walk, or a look, found one, and no link.
+    /// A regular file that a search found. A link is refused.
     Walked,
 }
 
@@ -277,12 +278,12 @@ impl Access {
         options
     }
 
-    /// Opens a file to read it, and says what it is now.
+    /// Opens a file for reading, and returns its current metadata.
     pub(super) fn open(self, path: &Path) -> io::Result<(File, Metadata)> {
         let file = self.options().read(true).open(path)?;
         let data = file.metadata()?;
         if self != Access::Named && !data.is_file() {
-            // A folder has a message of its own.
+            // A folder gets a message of its own.
             let kind =
                 if data.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::Other };
             return Err(io::Error::new(kind, "it is not a regular file"));
@@ -291,8 +292,8 @@ impl Access {
     }
 }
 
-/// Reads all there is, of which so much is expected, if it is not over the limit. Memory
-/// never is either.
+/// Reads everything if it fits in the limit. The memory used never exceeds the limit
+/// either.
 pub(super) fn read_bounded(
     reader: impl Read,
     expected: u64,
@@ -308,7 +309,7 @@ pub(super) fn read_bounded(
     Ok((bytes.len() <= limit).then_some(bytes))
 }
 
-/// The text of a file that belongs to vptx, and what shows later that it is the same.
+/// The text of a file that belongs to vptx, and a stamp to detect later changes.
 pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
@@ -323,13 +324,13 @@ pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stam
 pub(super) enum DiffLook {
     /// Byte for byte, so that `patch` can apply it.
     Exact,
-    /// For people, with what could control a terminal escaped.
+    /// For people, with characters escaped that could control a terminal.
     Plain,
-    /// As `Plain`, in colours.
+    /// Like `Plain`, in colours.
     Colored,
 }
 
-/// A unified diff, whose lines end at `\n` only, as those of `patch` do.
+/// A unified diff. Its lines end only at `\n`, like those of `patch`.
 pub(super) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
     let (old, new) = (lines(old), lines(new));
     let mut out = Vec::new();
@@ -383,12 +384,12 @@ pub(super) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u
     out
 }
 
-/// The lines of a text, with their ends.
+/// The lines of a text, with their line ends.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// Lines of a hunk in the form of its header: an empty range by the line before.
+/// The line range in a hunk header. An empty range is written by the line before.
 fn patch_range(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -397,8 +398,8 @@ fn patch_range(range: &Range<usize>) -> String {
     }
 }
 
-/// A file's name as GNU `patch` and git read it: between quotes, with escapes of C,
-/// where it could be misread or is not for showing.
+/// A file's name as GNU `patch` and git read it. A name that could be misread, or that
+/// has hidden characters, is quoted with the escapes of C.
 fn patch_name(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let shown = visible_path(path);
@@ -412,7 +413,7 @@ fn patch_name(path: &Path) -> Vec<u8> {
     if !quoted {
         name.extend_from_slice(bytes);
         if bytes.contains(&b' ') {
-            // Else the name would end at the blank.
+            // Without the tab, the name would end at the blank.
             name.push(b'\t');
         }
         return name;
@@ -456,9 +457,9 @@ mod tests {
                 assert_eq!(bytes, read.then(|| text.clone()), "{len}");
             }
         }
-        // It has no end.
+        // The input is endless.
         assert_eq!(read_bounded(io::repeat(b'a'), 0, 10).unwrap(), None);
-        // Nothing is read of what says that it is too long.
+        // Input with a declared length above the limit is not read at all.
         let mut untouched = &b"abc"[..];
         assert_eq!(read_bounded(&mut untouched, 11, 10).unwrap(), None);
         assert_eq!(untouched, b"abc");
@@ -509,14 +510,14 @@ mod tests {
         let stamp = stamped(&path, "old");
         replace(&path, &["text", "!"], &stamp).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text!");
-        // It is another file now.
+        // The path now has another file.
         assert!(replace(&path, &["text"], &stamp).is_err());
         assert!(create(&path, &["text"]).is_err(), "it is there");
         assert_eq!(fs::read(&path).unwrap(), b"text!");
         assert!(only_file(folder.path()));
     }
 
-    /// The time alone could be set back.
+    /// The modification time alone could be set back.
     #[cfg(unix)]
     #[test]
     fn a_time_that_is_set_back_shows() {

@@ -1,4 +1,4 @@
-//! The language of a text without a name, judged by its contents.
+//! Guesses the language of a text without a name from its contents.
 
 use crate::check::Language;
 use crate::check::is_wanted;
@@ -7,8 +7,8 @@ use crate::isa::Mnemonic;
 use crate::source::decoded;
 use crate::syntax::lexer::{skip_trivia, word_end};
 
-/// Whether a text is plainly PTX: `.version` and a number come first, after white
-/// space and comments. The assembly of other machines has `.version "…"`.
+/// Whether a text is plainly PTX: `.version` and a number come first, after white space
+/// and comments. The assembly of other machines has `.version "…"`.
 pub(super) fn is_module(text: &[u8]) -> bool {
     let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let _ = skip_trivia(text, &mut at);
@@ -20,8 +20,9 @@ pub(super) fn is_module(text: &[u8]) -> bool {
     at > 0 && rest.get(at).is_some_and(u8::is_ascii_digit)
 }
 
-/// The language of a text: PTX, if one of its statements is plainly that, or there
-/// is nothing in it; else another one, if it has words that only C and its kin have.
+/// The language of a text. The text is PTX if one of its statements is plainly PTX, or
+/// if it is empty. Otherwise it is CUDA if it has words that only C-like languages
+/// have.
 pub(super) fn language(text: &[u8]) -> Option<Language> {
     // Binary data is reported as such.
     if is_module(text) || memchr::memchr(0, text).is_some() {
@@ -56,20 +57,21 @@ fn has_long_strings(source: &str) -> bool {
     source.contains("\"\"\"") || source.contains("'''")
 }
 
-/// Signs that were seen in a text.
+/// The signs of a language that were seen in a text.
 #[derive(Default)]
 struct Seen {
     /// A statement of PTX.
     ptx: bool,
-    /// A word of C or its kin.
+    /// A word of a C-like language.
     source: bool,
     /// Anything but white space, braces and semicolons.
     something: bool,
 }
 
 impl Seen {
-    /// Looks at code without comments and literals, up to a statement of PTX.
-    /// `starts` says whether a statement may start here, and then, there.
+    /// Examines code without comments and literals, up to a statement of PTX. `starts`
+    /// says whether a statement may start at the beginning of the code. The result says
+    /// the same for its end.
     fn code(&mut self, code: &[u8], mut starts: bool) -> bool {
         let mut at = 0;
         while let Some(&byte) = code.get(at) {
@@ -83,7 +85,7 @@ impl Seen {
                     at += 1;
                     continue;
                 }
-                // A guard predicate, and what it guards.
+                // A guard predicate. The instruction follows it.
                 b'@' if starts => {
                     let name =
                         at + 1 + code[at + 1..].iter().take_while(|b| b"!%".contains(b)).count();
@@ -133,14 +135,14 @@ fn next(rest: &[u8]) -> Option<u8> {
     rest.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-/// Types that an instruction of PTX has, and words of other languages do not.
+/// Types of PTX instructions that other languages do not use as words.
 const TYPES: [&[u8]; 14] = [
     b"b8", b"b16", b"b32", b"b64", b"u8", b"u16", b"u32", b"u64", b"s8", b"s16", b"s32", b"s64",
     b"f32", b"f64",
 ];
 
-/// Whether a word is the opcode of an instruction: by its mnemonic, its types, or
-/// the little that other languages leave.
+/// Whether a word is the opcode of an instruction. Its mnemonic or its types decide, or
+/// else a few opcodes that are rare in other languages.
 fn is_instruction(word: &[u8], mut rest: &[u8]) -> bool {
     let (mut modifiers, mut types) = (0, 0);
     while let Some(modifier) = rest.strip_prefix(b".") {
@@ -157,7 +159,7 @@ fn is_instruction(word: &[u8], mut rest: &[u8]) -> bool {
         return false;
     }
     let word = std::str::from_utf8(word).unwrap_or_default();
-    // No more is looked at, as many words may share a line.
+    // Only this much is examined, because many words may share a line.
     let near = &rest[..rest.len().min(200)];
     let line = near.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line_ends = line.contains(&b';');
@@ -210,8 +212,8 @@ fn is_directive(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether a line of the C preprocessor goes on so after its `#`. Of other
-/// languages, these are comments.
+/// Whether the text after a `#` is a directive of the C preprocessor. In other
+/// languages, `#` starts a comment.
 fn is_preprocessor(rest: &[u8]) -> bool {
     let end = word_end(rest, 0);
     let (word, rest) = rest.split_at(end);
@@ -224,7 +226,7 @@ fn is_preprocessor(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether only C or its kin have the word in this place.
+/// Whether only C-like languages have the word in this place.
 fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
     match word {
         b"asm" | b"__asm" | b"__asm__" => {
@@ -237,7 +239,7 @@ fn is_source(word: &[u8], rest: &[u8], starts: bool) -> bool {
         | b"__forceinline__" | b"__inline__" | b"__kernel" => true,
         b"void" | b"unsigned" | b"char" | b"int" | b"float" | b"double" | b"typedef"
         | b"template" | b"namespace" | b"extern" | b"uint32_t" | b"int32_t" => {
-            // At the end of a piece, a literal follows: `extern "C"`.
+            // At the end of a piece a literal follows: `extern "C"`.
             starts && rest.first().is_none_or(|&byte| b" \t\n\r*<".contains(&byte))
         }
         _ => false,
@@ -312,7 +314,7 @@ mod tests {
                 ".target sm_90",
                 "#define N 4\n.version 8.0",
                 "#include \"a.h\"\nvadd.u32.u32.u32 d, a, b;",
-                // One that never ends is reported.
+                // An unclosed comment is reported as an error.
                 "/* a",
             ],
         );

@@ -1,4 +1,4 @@
-//! Which files to read, and reading them.
+//! Chooses the files to read, and reads them.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -15,23 +15,23 @@ use crate::hash::Set;
 use crate::report::{visible, visible_path};
 use crate::source::MAX_LEN;
 
-/// One text to read.
+/// A text to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Stdin,
-    /// A file that was named, or what a link that was named leads to.
+    /// A file that the user named, directly or by a link.
     File(PathBuf),
-    /// A file that was found in a folder, and is no link.
+    /// A file that was found in a folder. It is not a link.
     Walked(PathBuf),
 }
 
 impl Input {
-    /// How the input is named to the reader, on one line.
+    /// The name of the input as shown to the reader, on one line.
     pub(super) fn name(&self) -> String {
         visible_path(self.shown())
     }
 
-    /// Its path, or what stands for one to the reader.
+    /// The path, or the text shown in its place.
     pub(super) fn shown(&self) -> &Path {
         match self {
             Input::Stdin => Path::new("<stdin>"),
@@ -39,7 +39,7 @@ impl Input {
         }
     }
 
-    /// Its path, if it is a file.
+    /// The path, if the input is a file.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Input::Stdin => None,
@@ -47,8 +47,8 @@ impl Input {
         }
     }
 
-    /// A sentence that says why not, if there is nothing to replace with a new text: what
-    /// comes by a pipe would be lost.
+    /// Fails with a sentence if the input is not a file that can be replaced: new text
+    /// written to a pipe would be lost.
     pub(super) fn must_be_replaceable(&self) -> Result<(), String> {
         match self.path().map(fs::metadata) {
             Some(Ok(data)) if !data.is_file() => {
@@ -58,7 +58,7 @@ impl Input {
         }
     }
 
-    /// The bytes, or a sentence that says why there are none.
+    /// The bytes, or a sentence that says why they cannot be read.
     pub(super) fn bytes(&self) -> Result<Bytes, String> {
         match self {
             Input::Stdin => read_bounded(io::stdin().lock(), 0, MAX_LEN)
@@ -79,15 +79,15 @@ fn too_large(name: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Bytes {
     held: Held,
-    /// Which file that is, as it was before it was read; none of standard input.
+    /// The stamp of the file before it was read. Standard input has none.
     stamp: Option<Stamp>,
 }
 
 #[derive(Debug)]
 enum Held {
     Small(Vec<u8>),
-    /// Memory of its own, not the file's, whose contents could change; and how
-    /// much of it is used.
+    /// Separate memory, because the file's contents could change. The number says how
+    /// much of the memory is used.
     Large(MmapMut, usize),
 }
 
@@ -119,7 +119,7 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
     let name = visible_path(path);
     let cannot = |error: io::Error| format!("cannot read `{name}`: {}", reason(&error));
     let (file, data) = access.open(path).map_err(cannot)?;
-    // The length of what is no file means nothing.
+    // Only the length of a regular file has a meaning.
     let length = if data.is_file() { data.len() } else { 0 };
     if length > limit as u64 {
         return Err(too_large(&name));
@@ -137,8 +137,8 @@ fn read_file(path: &Path, access: Access, limit: usize) -> Result<Bytes, String>
     Ok(Bytes { held, stamp: Some(Stamp::of(&data)) })
 }
 
-/// Reads a large file into large pages; in those of 4 KiB, the first touch of each takes
-/// as long as its contents. `None` where that does not work out.
+/// Reads a large file into large memory pages. With pages of 4 KiB, the first touch of
+/// each page takes as long as reading its contents. Returns `None` if that fails.
 fn read_large(mut file: &File, length: usize) -> Option<Held> {
     // One byte more shows whether there is more.
     let mut map = MmapMut::map_anon(length + 1).ok()?;
@@ -156,7 +156,7 @@ fn read_large(mut file: &File, length: usize) -> Option<Held> {
     None
 }
 
-/// The system's words without its error number.
+/// The system's message without its error number.
 pub(super) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -165,9 +165,9 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// The inputs that the arguments name: files as they are, directories walked
-/// for what is wanted in order of their names, less what settings or the command line
-/// exclude. Troubles go to `trouble`.
+/// The inputs that the arguments name. Files are taken as they are. Directories are
+/// searched for wanted files, in the order of their names, without those that settings
+/// or the command line exclude. Errors go to `trouble`.
 pub(super) fn expand(
     arguments: &[PathBuf],
     wants: impl Fn(&Path) -> bool,
@@ -190,13 +190,13 @@ pub(super) fn expand(
             continue;
         }
         let before = inputs.len();
-        // Named files are read, whatever the settings say.
+        // Named folders are searched, even if the settings exclude them.
         let named = excluded(&argument.join("any"));
         let (walk, blocked) = rules.walk(argument);
         for entry in walk.into_iter().flatten() {
             match entry {
                 Ok(entry) => {
-                    // Neither what is elsewhere, by a link, nor pipes and devices.
+                    // Links, pipes and devices are skipped.
                     let file = entry.file_type().is_some_and(|kind| kind.is_file());
                     let path = entry.path();
                     let left_out =
@@ -218,13 +218,13 @@ pub(super) fn expand(
             trouble(format!("no files to read in `{}`", visible_path(argument)));
         }
     }
-    // A file named twice, or named and found, is read once.
+    // A file that is named twice, or named and found, is read once.
     let mut seen = Set::default();
     inputs.retain(|input| input.path().is_none_or(|path| seen.insert(path.to_path_buf())));
     inputs
 }
 
-/// Leaves one of the names of each file that is to be written.
+/// Keeps one name of each file that is to be written.
 #[cfg(unix)]
 pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
     use std::os::unix::fs::MetadataExt;
@@ -238,7 +238,7 @@ pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
     });
 }
 
-/// Leaves one of the names of each file that is to be written.
+/// Keeps one name of each file that is to be written.
 #[cfg(not(unix))]
 pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
     let mut seen = Set::default();
@@ -262,7 +262,7 @@ fn unwalkable(error: &ignore::Error) -> String {
     }
 }
 
-/// `./a.ptx` as `a.ptx`: the walk of `.` should not prefix every name.
+/// Turns `./a.ptx` into `a.ptx`, so that the search of `.` does not prefix every name.
 fn strip_dot(path: &Path) -> PathBuf {
     path.strip_prefix(".").unwrap_or(path).to_path_buf()
 }

@@ -1,7 +1,7 @@
-//! Which language a text is in: by its name, by its first words, or by an option.
+//! Decides the language of a text by an option, by its name, or by its first words.
 //!
-//! Nothing is judged as PTX, or written, that is neither named as PTX nor plainly
-//! PTX, unless one says so.
+//! Text is only judged as PTX, or written, if it is named as PTX or plainly PTX, or if
+//! an option says that it is.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use super::guess;
 use crate::check::Language;
 
-/// A language as it is named on the command line.
+/// A language as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LanguageName {
     /// PTX, whole modules or bare statements
@@ -20,7 +20,7 @@ pub(super) enum LanguageName {
     Cuda,
 }
 
-/// The only language that some commands take.
+/// The only language that some commands accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnlyPtx {
     /// PTX, whole modules or bare statements
@@ -45,8 +45,7 @@ impl FromStr for LanguageName {
     }
 }
 
-/// The language of a name's ending, such as `inc=cuda`. It may have several
-/// dots.
+/// The language of a file ending, such as `inc=cuda`. The ending may have several dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
     /// In lower case, with its dot.
@@ -56,7 +55,7 @@ pub(super) struct Extension {
 
 impl Extension {
     /// # Errors
-    /// A message, when the ending is none.
+    /// A message, when the ending is not valid.
     pub(super) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
@@ -77,17 +76,17 @@ impl FromStr for Extension {
     }
 }
 
-/// Endings of the settings and of the command line; they count for more than usual
-/// ones, and the last one for most.
+/// The endings chosen in the settings and on the command line. They take precedence
+/// over the usual endings, and the last one wins.
 pub(super) type Chosen<'a> = [&'a [Extension]; 2];
 
-/// The kind of a text, as far as it is known without reading it.
+/// The kind of a text, as far as its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
     Ptx,
     /// PTX inside another language.
     Cuda,
-    /// Mostly that, but PTX has such names, too.
+    /// Usually `Cuda`, but PTX files have such names, too.
     Include,
     /// Some other name, or none.
     Other,
@@ -115,8 +114,8 @@ impl FileKind {
         }
     }
 
-    /// Whether a walk takes a file for the language that was asked for, or for any:
-    /// whatever was asked for, its name has to say so.
+    /// Whether a search takes a file for the requested language, or for any. The file's
+    /// name must always say its language.
     pub(super) fn is_walked(self, language: Option<LanguageName>) -> bool {
         match self {
             FileKind::Ptx => language != Some(LanguageName::Cuda),
@@ -150,7 +149,7 @@ impl FileKind {
         self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
     }
 
-    /// A sentence that says why not, if the text is not PTX.
+    /// Fails with a sentence if the text is not PTX.
     pub(super) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), String> {
         match self.guess(text) {
             Some(Language::Ptx) => Ok(()),

@@ -98,7 +98,7 @@ enum Emit {
     Ptx,
 }
 
-/// Where the text made of an input goes.
+/// The destination of the text made from an input.
 #[derive(Debug)]
 enum Destination {
     Stdout,
@@ -162,14 +162,14 @@ fn misused(arguments: &Arguments) -> Option<String> {
     }
 }
 
-/// The only subject, if it is no file and looks like an instruction.
+/// The only subject, if it is not a file and looks like an instruction.
 fn as_instruction(subjects: &[PathBuf]) -> Option<&str> {
     let [only] = subjects else { return None };
     let text = only.to_str().filter(|text| *text != "-" && !only.exists())?;
     text.contains(|c: char| c.is_whitespace() || c == ';').then_some(text)
 }
 
-/// The inputs, each with where what is made of it goes, or what is wrong with them.
+/// The inputs with their destinations, or a message about an error in them.
 fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     let subjects = &arguments.subjects;
     let mut planned: Vec<(Input, Destination)> = Vec::new();
@@ -200,7 +200,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
                     with -o DIR, or replace them with --in-place"
             .into());
     }
-    // Only after all checks have passed.
+    // The directory is created only after all checks have passed.
     if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
         fs::create_dir_all(folder).map_err(|error| {
             format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
@@ -254,7 +254,7 @@ fn is_itself(path: &Path) -> String {
     format!("`{}` is the input itself: use --in-place", visible_path(path))
 }
 
-/// The message for a file that does not exist; often something else was meant.
+/// The message for a file that does not exist. Often the user meant something else.
 fn no_file(subject: &Path) -> String {
     let name = visible_path(subject);
     let word = name.split('.').next().unwrap_or_default();
@@ -356,7 +356,7 @@ fn ir(
     Ok(if found { FOUND } else { 0 })
 }
 
-/// The programs of a module; its name is on one line.
+/// Lists the programs of a module. Its name is on one line.
 fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Result<Vec<u8>> {
     let source = module.source();
     let index = LineIndex::new(source);
@@ -373,8 +373,8 @@ fn listing(shown: &str, module: &Module<'_>, semantics: SemanticsName) -> io::Re
     Ok(text)
 }
 
-/// The programs of an instruction; several semantics get headings, and one
-/// where their programs are equal.
+/// The programs of an instruction. Several semantics get headings; equal programs share
+/// one.
 fn programs(instruction: &Instruction, semantics: SemanticsName) -> String {
     if let [only] = semantics.list() {
         return instruction.lower(*only).to_string();

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, program: Command, out: &mut Output) -> 
 
 fn page(command: &Command) -> Man {
     let command = command.clone().mut_args(|argument| {
-        // They would not be mentioned.
+        // The page would not mention the aliases otherwise.
         let aliases = argument.get_visible_aliases().unwrap_or_default();
         let Some(help) = argument.get_help().filter(|_| !aliases.is_empty()) else {
             return argument;
@@ -65,7 +65,7 @@ fn page(command: &Command) -> Man {
         let help = format!("{help} [aliases: --{}]", aliases.join(", --"));
         argument.help(help)
     });
-    // Its own choice would be the command's name in place of the program's.
+    // By default the source would be the command's name, not the program's.
     Man::new(command).source(concat!("vptx ", env!("CARGO_PKG_VERSION")))
 }
 

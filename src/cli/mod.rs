@@ -117,9 +117,9 @@ enum Color {
     Never,
 }
 
-/// Exit status: findings, or something else worth failing a build for.
+/// The exit status for findings, and for other reasons to fail a build.
 const FOUND: u8 = 1;
-/// Exit status: could not do the work.
+/// The exit status if the work could not be done.
 const FAILED: u8 = 2;
 
 /// Runs the program on the process' arguments.
@@ -166,8 +166,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// A usage error without the tip to write `--` before an option that does not exist: no
-/// file is meant.
+/// A usage error without the tip to write `--` before an unknown option: the user does
+/// not mean a file.
 fn without_tip(mut error: clap::Error) -> clap::Error {
     let _ = error.remove(ContextKind::Suggested);
     error
@@ -186,7 +186,7 @@ fn unwritable(error: &io::Error) -> ExitCode {
     FAILED.into()
 }
 
-/// Where results go, and how they may look there.
+/// Standard output, and the style that it supports.
 struct Output {
     stream: Stream<AutoStream<io::StdoutLock<'static>>>,
     style: Style,
@@ -204,7 +204,7 @@ impl<W: Write> Stream<W> {
         Stream { inner, is_closed: false }
     }
 
-    /// Writes, or returns the result of a complete write.
+    /// Writes, or returns the result of a complete write if the output is closed.
     fn unless_closed<T>(
         &mut self,
         all: T,
@@ -242,7 +242,7 @@ impl<W: Write> Write for Stream<W> {
     }
 }
 
-/// Standard output as it is, for texts: nothing drops escapes.
+/// Standard output for texts, which drops no escapes.
 fn plain_output() -> Stream<io::StdoutLock<'static>> {
     Stream::new(io::stdout().lock())
 }
@@ -253,7 +253,7 @@ fn errors() -> Stream<AutoStream<io::StderrLock<'static>>> {
 }
 
 impl Output {
-    /// How a diff looks there.
+    /// The look of a diff on this output.
     fn diff_look(&self) -> DiffLook {
         match () {
             () if self.style.color => DiffLook::Colored,
@@ -262,18 +262,18 @@ impl Output {
         }
     }
 
-    /// Writes a diff, not through the stream where that may drop escapes.
+    /// Writes a diff. It bypasses the stream if that may drop escapes.
     fn write_diff(&mut self, diff: &[u8]) -> io::Result<()> {
         if self.style.color { self.stream.write_all(diff) } else { plain_output().write_all(diff) }
     }
 }
 
-/// Options to find instructions and errors, without advice.
+/// Options to find instructions and errors without advice.
 fn errors_only() -> CheckOptions {
     CheckOptions::default().with_rules(RuleSet::ERRORS)
 }
 
-/// The message about a requested target that is not known; it may be a future one.
+/// The message about a requested target that is not known. A newer ptxas may know it.
 fn unknown_target(target: Target) -> Option<String> {
     let nearest = target.nearest_known();
     let text =
@@ -281,14 +281,14 @@ fn unknown_target(target: Target) -> Option<String> {
     (!target.is_known()).then(text)
 }
 
-/// Reports what the program could not do. Control characters are escaped; file names
-/// must be escaped already (`visible_path`), as messages may have several lines.
+/// Reports a task that failed. Control characters are escaped. File names must be
+/// escaped already (`visible_path`), because messages may have several lines.
 fn trouble(message: &str) {
-    // Nothing is left to do if even that fails.
+    // If even this write fails, nothing is left to do.
     let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));
 }
 
-/// Columns of the terminal, from COLUMNS if set, else 80; at least 40.
+/// The columns of the terminal: COLUMNS if set, otherwise 80, but at least 40.
 fn width() -> usize {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")

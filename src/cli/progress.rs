@@ -1,4 +1,4 @@
-//! Doing the same with many inputs at once, and saying how far that has come.
+//! Processes many inputs in parallel, and shows the progress.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-/// Columns of the bar.
+/// The width of the bar, in columns.
 const BAR: usize = 30;
 
-/// Does a piece of work for each input, on all cores; if that takes over a second
-/// on a terminal, says how far it has come.
+/// Calls a function for each input, on all cores. On a terminal, shows the progress if
+/// that takes over a second.
 pub(super) fn for_each<I: Sync, T: Send>(
     verb: &str,
     inputs: &[I],

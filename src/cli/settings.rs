@@ -25,7 +25,7 @@ use crate::source::nearest;
 /// The name of the file.
 pub(super) const FILE: &str = "vptx.toml";
 
-/// The file as written.
+/// The contents of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
@@ -120,7 +120,7 @@ fn words<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
         .map(Some)
 }
 
-/// Findings that a run fails on besides errors.
+/// Findings that make a run fail in addition to errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Denied {
     Warnings,
@@ -160,14 +160,14 @@ impl FromStr for Denied {
 /// The target, or targets, to check against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Targets {
-    /// There may be others.
+    /// A target. There may be others.
     One(Target),
-    /// These are all.
+    /// All targets that the code is built for.
     All(Vec<Target>),
 }
 
 impl Targets {
-    /// The targets of a list on the command line. A single one does not exclude
+    /// The targets in a list on the command line. A single target does not exclude
     /// others.
     pub(super) fn listed(list: &[Target]) -> Option<Targets> {
         match list {
@@ -197,7 +197,7 @@ fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>
     }
 }
 
-/// Choices for checking, of a file, a part of it, or the command line.
+/// Options for checking, from a file, a part of it, or the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Choices {
     pub(super) dialect: Option<Dialect>,
@@ -210,8 +210,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Options with these choices, which count for more than what was chosen
-    /// before.
+    /// The options with these choices applied. These choices override earlier ones.
     fn apply(&self, options: CheckOptions) -> CheckOptions {
         let dialect = self.dialect.unwrap_or(options.dialect);
         let (target, targets) = match &self.target {
@@ -233,17 +232,17 @@ impl Choices {
 /// The settings in a file, or the defaults.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// The languages of endings.
+    /// The languages chosen for file endings.
     pub(super) extensions: Vec<Extension>,
     pub(super) format: FormatOptions,
-    /// The file of known findings.
+    /// The baseline file.
     pub(super) baseline: Option<PathBuf>,
-    /// The folder of the file, from which patterns start.
+    /// The folder of the settings file, from which patterns start.
     pub(super) folder: Option<PathBuf>,
     check: Choices,
     pub(super) per_path: Vec<PathSettings>,
     exclude: Gitignore,
-    /// Its patterns as written.
+    /// The patterns of `exclude` as written.
     pub(super) exclude_lines: Vec<String>,
 }
 
@@ -251,13 +250,12 @@ pub(super) struct Settings {
 #[derive(Debug)]
 pub(super) struct PathSettings {
     paths: Gitignore,
-    /// Its patterns as written.
+    /// The patterns of `paths` as written.
     pub(super) lines: Vec<String>,
     pub(super) choices: Choices,
 }
 
-/// How many patterns of paths a file may have. One takes up to 8 KB once it is
-/// compiled.
+/// The largest number of path patterns in a file. A compiled pattern takes up to 8 KB.
 const MAX_PATTERNS: usize = 4096;
 
 impl Default for Settings {
@@ -276,7 +274,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How to check a file, or text without one.
+    /// The options to check a file, or text without a file.
     pub(super) fn check(&self, path: Option<&Path>, command: &Choices) -> CheckOptions {
         let mut options = self.check.apply(CheckOptions::default());
         for part in &self.per_path {
@@ -287,7 +285,7 @@ impl Settings {
         command.apply(options)
     }
 
-    /// Findings that fail a run in addition to errors; the last setting counts.
+    /// The findings that make a run fail in addition to errors. The last setting wins.
     pub(super) fn denied<'a>(
         &'a self,
         path: Option<&Path>,
@@ -303,15 +301,15 @@ impl Settings {
         command.deny.as_ref().or_else(by_path).or(self.check.deny.as_ref()).map(Vec::as_slice)
     }
 
-    /// Whether a file is not to be looked at unless it is named.
+    /// Whether a file is skipped unless the user names it.
     pub(super) fn excludes(&self, path: &Path) -> bool {
         matches(&self.exclude, path)
     }
 }
 
-/// Whether a file, by its whole path, is one of those that patterns name.
+/// Whether the patterns match a file, given by its whole path.
 pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
-    // Paths elsewhere would be an error to the matcher.
+    // The matcher does not accept paths outside its folder.
     !patterns.is_empty()
         && path.starts_with(patterns.path())
         && patterns.matched_path_or_any_parents(path, false).is_ignore()
@@ -320,20 +318,20 @@ pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
 /// Settings, or a sentence that says what is wrong with them.
 pub(super) type SettingsResult = Result<Arc<Settings>, String>;
 
-/// Finds the settings that hold for files, each `vptx.toml` read once.
+/// Finds the settings for files. Each `vptx.toml` is read once.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
-    /// Where settings are given, in place of what is found.
+    /// Settings that are given, and replace any that would be found.
     fixed: Option<Arc<Settings>>,
-    /// The files that were read.
+    /// The settings files that were read.
     files: Mutex<Vec<PathBuf>>,
     /// By folder as named: the folder itself, and its settings.
     known: Mutex<Map<PathBuf, (PathBuf, SettingsResult)>>,
 }
 
 impl Finder {
-    /// A finder of what a file says, whatever is beside the inputs; of nothing but
-    /// defaults if `isolated`.
+    /// A finder that uses only the given file, or only the defaults if `isolated`.
+    /// Without either, it looks for settings above the inputs.
     ///
     /// # Errors
     /// A message that says what is wrong with the file.
@@ -347,7 +345,7 @@ impl Finder {
         Ok(Finder { fixed, files, known: Mutex::default() })
     }
 
-    /// The files that were read so far, right or wrong.
+    /// The settings files that were read so far, valid or not.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -357,8 +355,8 @@ impl Finder {
         self.folder_of(path).0.join(path.file_name().unwrap_or_default())
     }
 
-    /// The nearest settings in the file's folder or above it, and the file's
-    /// whole path.
+    /// The nearest settings in the file's folder or above it, and the file's whole
+    /// path.
     pub(super) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), String> {
         let (folder, settings) = self.folder_of(path);
         let name = path.file_name().unwrap_or_default();
@@ -487,12 +485,12 @@ fn format_options(format: &FormatSection) -> Result<FormatOptions, String> {
     Ok(options)
 }
 
-/// The reader's words, with what may have been meant.
+/// The parser's message, with a suggestion for a wrong name.
 fn with_suggestion(message: &str) -> String {
     let meant = message.split_once("unknown field `").and_then(|(_, rest)| {
         let (field, rest) = rest.split_once('`')?;
         let (_, expected) = rest.split_once("expected ")?;
-        // Between backquotes, every second piece is a name.
+        // Every second piece is a name between backquotes.
         nearest(field, expected.split('`').skip(1).step_by(2))
     });
     match meant {

@@ -8,17 +8,17 @@ use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
 use crate::print::{FormatOptions, LineEnding};
 
-/// The choices of the command line.
+/// The choices made on the command line.
 pub(super) struct Command<'a> {
     pub(super) choices: &'a Choices,
     /// Patterns that start from the current folder.
     pub(super) exclude: &'a [String],
-    /// The file of known findings, from wherever it is named.
+    /// The baseline file, from the command line or the settings.
     pub(super) baseline: Option<&'a Path>,
 }
 
-/// Settings as a file that says the same; those for a file if one is given, else those
-/// for the folder of the settings, with their choices by path.
+/// Writes settings in the form of a settings file. With a path, these are the settings
+/// for that file; otherwise those of the folder, with their choices by path.
 pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Command<'_>) -> String {
     let Command { choices: command, exclude, baseline } = command;
     let mut text = String::new();
@@ -49,7 +49,7 @@ pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Comma
     for part in &settings.per_path {
         per_path(&mut text, &part.lines, &part.choices);
     }
-    // The command line counts for more than these.
+    // The command line overrides these.
     if !settings.per_path.is_empty() && **command != Choices::default() {
         per_path(&mut text, &["**".into()], command);
     }
@@ -119,8 +119,8 @@ fn dialect(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The fewest words that select these rules and no others: all, groups such as `V5`,
-/// and codes.
+/// The fewest words that select exactly these rules: all, groups such as `V5`, and
+/// codes.
 fn selectors(rules: RuleSet) -> Vec<&'static str> {
     if rules == RuleSet::ALL {
         return vec!["ALL"];
@@ -137,8 +137,8 @@ fn selectors(rules: RuleSet) -> Vec<&'static str> {
     words
 }
 
-/// A pattern that starts from the current folder as one that starts from that of the
-/// settings, if that is above.
+/// Turns a pattern that starts from the current folder into one that starts from the
+/// settings' folder, if that is above.
 fn rebased(line: &str, settings: &Settings) -> String {
     let below = std::fs::canonicalize(".").ok().and_then(|here| {
         let below = here.strip_prefix(settings.folder.as_ref()?).ok()?;
@@ -162,9 +162,9 @@ fn list(text: &mut String, key: &str, values: &[impl Display]) {
     entry(text, key, format_args!("[{}]", values.join(", ")));
 }
 
-/// A string as TOML writes it.
+/// A string in TOML's notation.
 fn quoted(text: &str) -> String {
-    // JSON's escapes are TOML's, but for one character that need not be escaped there.
+    // TOML has the escapes of JSON, but JSON does not escape this one character.
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 

@@ -14,32 +14,33 @@ use super::files::Access;
 /// Files that are removed before a signal ends the program.
 static LISTED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Held while the program must not end by a signal.
+/// Locked while no signal may end the program.
 static STEADY: Mutex<()> = Mutex::new(());
 
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does a piece of work, a short one, before any signal ends the program, and no other
-/// such work meanwhile.
+/// Does a short piece of work that no signal interrupts. Only one such piece runs at a
+/// time.
 pub(super) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     let _held = lock(&STEADY);
     work()
 }
 
-/// A name that is removed if a signal ends the program before this is dropped.
+/// A file name. The file is removed if a signal ends the program before this is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Listed(PathBuf);
 
 impl Listed {
-    /// Lists what is made under that name.
+    /// Creates a file and lists its name.
     pub(super) fn new<T>(
         make: impl FnOnce() -> io::Result<(T, PathBuf)>,
     ) -> io::Result<(T, Listed)> {
         #[cfg(unix)]
         signals::watch();
-        // No signal comes between making it and listing it.
+        // No signal comes between creating and listing the file.
         let mut listed = lock(&LISTED);
         let (new, path) = make()?;
         listed.push(path.clone());
@@ -56,18 +57,18 @@ impl Drop for Listed {
     }
 }
 
-/// A new file, beside the one whose place it may take. It is removed when it is dropped,
-/// or a signal ends the program.
+/// A new file in the folder of the file that it may replace. It is removed when it is
+/// dropped, or when a signal ends the program.
 #[derive(Debug)]
 pub(super) struct Temporary {
-    // Removed before it leaves the list: the order counts.
+    // The file is removed before it leaves the list: the order of the fields counts.
     file: NamedTempFile,
     listed: Listed,
 }
 
 impl Temporary {
-    /// A file that only its owner may read, or that has the permissions which any program
-    /// gives to its files.
+    /// A file that only its owner may read, or one with the permissions that programs
+    /// usually give to their files.
     pub(super) fn beside(path: &Path, usual_permissions: bool) -> io::Result<Temporary> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
@@ -92,17 +93,17 @@ impl Temporary {
         self.file.as_file()
     }
 
-    /// Gives it the name of another file, which is gone then.
+    /// Gives the file the name of another file, and so replaces that one.
     pub(super) fn replace(self, path: &Path) -> io::Result<()> {
         self.file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Gives it a name that no file has.
+    /// Gives the file a name that no other file has.
     pub(super) fn name(self, path: &Path) -> io::Result<()> {
         self.file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Leaves it where it is, and says where that is.
+    /// Keeps the file where it is, and returns its path.
     pub(super) fn keep(self) -> PathBuf {
         let Temporary { mut file, listed } = self;
         file.disable_cleanup(true);
@@ -112,13 +113,13 @@ impl Temporary {
     }
 }
 
-/// Held by the one run of vptx that may write a file: a lock on another file beside it,
-/// which is there as long.
+/// The lock for writing a file, which only one run of vptx can hold. It is a lock on
+/// another file beside it, which exists as long as the lock.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
     _listed: Listed,
-    // Given up last.
+    // Released last.
     _file: File,
 }
 
@@ -133,11 +134,11 @@ impl Lock {
             let mut options = Access::Walked.options();
             let file = options.create(true).truncate(false).write(true).open(&path)?;
             match file.lock() {
-                // Without locks, that the file changed still shows when it is replaced.
+                // Without locks, a changed file is still detected when it is replaced.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
                 locked => locked?,
             }
-            // The run before may have removed it when it was done.
+            // The run before may have removed the lock file when it finished.
             if is_at(&file, &path)? {
                 let ((), listed) = Listed::new(|| Ok(((), path.clone())))?;
                 return Ok(Lock { path, _listed: listed, _file: file });
@@ -148,14 +149,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Elsewhere, others that wait for it could not see that it is gone.
+        // On other systems, waiting runs could not see that the file is gone.
         if cfg!(unix) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether an open file still has that name.
+/// Whether an open file still has this name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -190,7 +191,7 @@ mod signals {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let (ready, wait) = mpsc::channel();
-            // Without a thread that takes signals, they end the program as they always do.
+            // Without a thread for signals, they end the program as usual.
             let thread = thread::Builder::new().spawn(move || {
                 let ignored = ignored();
                 let watched = [SIGHUP, SIGINT, SIGTERM]
@@ -203,15 +204,16 @@ mod signals {
                 }
             });
             if thread.is_ok() {
-                // It ends with the sender.
+                // The wait ends when the sender is dropped.
                 let _: Result<(), _> = wait.recv();
             }
         });
     }
 
-    /// Ends the program by a signal that it was sent, as if it had not been caught.
+    /// Ends the program by the signal that it received, as if the signal had not been
+    /// caught.
     fn end(signal: i32) {
-        // Never given back: nothing is made, renamed or written over from here on.
+        // Never released: from here on no file is created, renamed or overwritten.
         mem::forget(lock(&STEADY));
         let listed = lock(&LISTED);
         for path in listed.iter() {
@@ -221,8 +223,8 @@ mod signals {
         let _ = emulate_default_handler(signal);
     }
 
-    /// Signals that the program was started with as ignored, as `nohup` does, a bit each.
-    /// They must stay so.
+    /// The signals that were ignored when the program started, as `nohup` does, one bit
+    /// each. They must stay ignored.
     fn ignored() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

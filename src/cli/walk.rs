@@ -1,4 +1,4 @@
-//! Which files of folders are read, and by how many threads.
+//! Searches folders for files to read, and sets the number of threads.
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
@@ -30,7 +30,7 @@ pub(super) struct WalkArguments {
 }
 
 impl WalkArguments {
-    /// Makes all later work take as many threads as are wanted; once in a process.
+    /// Sets the number of threads for all later work. Possible once in a process.
     pub(super) fn set_threads(&self) -> Result<(), String> {
         let Some(jobs) = self.jobs else {
             return Ok(());
@@ -39,7 +39,7 @@ impl WalkArguments {
         pool.build_global().map_err(|error| format!("cannot start {jobs} threads: {error}"))
     }
 
-    /// The rules that the arguments give.
+    /// The search rules that the arguments give.
     pub(super) fn rules(&self) -> Result<WalkRules, String> {
         let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
         let excluded = if lines.is_empty() {
@@ -61,7 +61,7 @@ impl WalkArguments {
     }
 }
 
-/// A pattern as a line of .gitignore, which knows no `./`.
+/// The pattern as a line of .gitignore, which does not understand `./`.
 fn line_of(pattern: &str) -> String {
     pattern.strip_prefix("./").map_or_else(|| pattern.to_string(), |rest| format!("/{rest}"))
 }
@@ -70,7 +70,7 @@ fn wrong(error: &ignore::Error) -> String {
     format!("--exclude: {error}")
 }
 
-/// The options of the command line for walking directories.
+/// The options of the command line for searching directories.
 #[derive(Debug)]
 pub(super) struct WalkRules {
     /// The patterns, which start from the current folder.
@@ -79,11 +79,11 @@ pub(super) struct WalkRules {
     no_ignore: bool,
 }
 
-/// Files that say what to leave out of a folder. What else has such a name would be read
-/// all the same: a pipe without end, or a device.
+/// Files that list the files to leave out of a folder. A pipe or a device with such a
+/// name would be read as well, perhaps without end.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
 
-/// The file in a folder that is named as an ignore file and is none.
+/// The file in a folder that has the name of an ignore file but is not a file.
 fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
     let files = IGNORE_FILES.iter().map(|name| folder.join(name));
     files
@@ -91,19 +91,19 @@ fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| !data.is_file() && !data.is_dir()))
 }
 
-/// Files that prevent folders from being walked, collected during the walk.
+/// Files that keep folders from being searched, collected during the search.
 pub(super) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
 
 impl WalkRules {
-    /// All of a folder, in order of the names, less the folders whose ignore files cannot
-    /// be read; those are found on the way.
+    /// Walks a folder in the order of names. Folders whose ignore files cannot be read
+    /// are skipped, and those files are collected on the way.
     pub(super) fn walk(&self, folder: &Path) -> (Option<Walk>, Blocked) {
         let heeded = !self.no_ignore;
         let blocked = Blocked::default();
         let mut builder = WalkBuilder::new(folder);
         if heeded {
-            // The walk asks for no leave to enter its first folder, and reads what is
-            // above before.
+            // The walk does not ask before it enters its first folder, and it reads the ignore
+            // files above that folder first.
             let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
             if let Some(file) = whole.ancestors().find_map(false_ignore_file) {
                 lock(&blocked).push(file);
@@ -130,19 +130,19 @@ impl WalkRules {
         (Some(walk), blocked)
     }
 
-    /// Whether a file, whose whole path `path` finds, is left out.
+    /// Whether a file is left out. `path` finds its whole path.
     pub(super) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
         !self.excluded.is_empty() && matches(&self.excluded, &path())
     }
 }
 
-/// The files collected so far.
+/// Locks the list of files collected so far.
 pub(super) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The inputs: the paths; or, without any, standard input if it has a name, else the
-/// current folder.
+/// The inputs: the given paths. Without any, standard input if it has a name, otherwise
+/// the current folder.
 pub(super) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {
         ([], Some(_)) => vec!["-".into()],

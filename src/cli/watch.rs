@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often files are looked at.
+/// The pause between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// A file, and when it was written and its length if it is there.
+/// A file, with its modification time and length if it exists.
 type Stamp = (PathBuf, Option<(SystemTime, u64)>);
 
 fn stamps(files: Vec<PathBuf>) -> Vec<Stamp> {
@@ -21,8 +21,8 @@ fn stamps(files: Vec<PathBuf>) -> Vec<Stamp> {
     files.into_iter().map(stamp).collect()
 }
 
-/// Runs at once and whenever one of the files changes, comes or goes, until the process
-/// is ended or nobody reads what it writes.
+/// Runs at once and whenever one of the files changes, appears or disappears. Stops
+/// when the process ends or the reader closes the output.
 pub(super) fn watch(
     quiet: bool,
     files: impl Fn() -> Vec<PathBuf>,

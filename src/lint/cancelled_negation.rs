@@ -7,7 +7,7 @@ use crate::isa::Mnemonic;
 pub(super) const RULE: Rule = Rule { codes: &[Code::V404], documented: true, find };
 
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
-    // Elsewhere the manual has no minus at all.
+    // In other instructions the manual allows no minus at all.
     if subject.instruction.mnemonic() != Mnemonic::Vmad {
         return None;
     }

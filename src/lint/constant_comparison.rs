@@ -1,4 +1,4 @@
-//! V505: comparisons that are settled.
+//! V505: comparisons whose result is always the same.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};

@@ -24,7 +24,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     Some(diagnostic.fix(Applicability::Safe, title, edits))
 }
 
-/// A constant that does not fit, and what is left of it.
+/// A constant that does not fit, and its low 32 bits.
 fn cut(operand: &RawOperand) -> Option<(Span, String)> {
     let Shape::Constant(Ok(Constant::Integer { bits, .. })) = operand.shape else {
         return None;

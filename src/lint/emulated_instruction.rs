@@ -8,7 +8,7 @@ use crate::video::Semantics;
 
 pub(super) const RULE: Rule = Rule { codes: &[Code::V601], documented: false, find };
 
-/// Lines of the replacement that are shown.
+/// The replacement is shown up to this many lines.
 const SHOWN: usize = 12;
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
@@ -52,8 +52,8 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
 struct TargetGroup {
     targets: Vec<Target>,
     ptxas: u32,
-    /// `None` where that was not measured: the module's version lacks what is best, or
-    /// there are constants.
+    /// `None` if that was not measured: the module's version lacks the best sequence,
+    /// or there are constants.
     written: Option<u32>,
 }
 
@@ -83,7 +83,7 @@ fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGroup> {
     groups
 }
 
-/// The first lines of a block, without the indentation that it has in its place.
+/// The first lines of a block, without their common indentation.
 fn shown(block: &str) -> String {
     let lines = || block.lines();
     let indented = |line: &str| line.len() - line.trim_start().len();

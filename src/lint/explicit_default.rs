@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule { codes: &[Code::V408], documented: false, fi
 fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let lanes = subject.instruction.simd()?.lanes;
     let default = Lanes::all(lanes.width());
-    // Whether `d`, `a` and `b` have what they would have by default.
+    // Whether `d`, `a` and `b` spell out their default.
     let defaults =
         [lanes.mask() == default.mask(), lanes.a() == default.a(), lanes.b() == default.b()];
     let written = subject.raw.operands.iter().zip(defaults);

@@ -10,7 +10,7 @@ use crate::video::{
     SimdTail, Source, Tail, Witness,
 };
 
-/// Facts about a form; each is computed at first use.
+/// Facts about a form. Each is computed at first use.
 #[derive(Debug)]
 pub(super) struct Facts {
     form: Instruction,
@@ -27,7 +27,7 @@ pub(super) struct Difference {
     pub(super) witness: Witness,
 }
 
-/// At which ends of its range `.sat` can clamp.
+/// The ends of the range at which `.sat` can clamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
     Never,
@@ -36,7 +36,7 @@ pub(super) enum Saturation {
     Both,
 }
 
-/// Why a secondary operation decides nothing.
+/// The reason why a secondary operation decides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ineffective {
     /// The result is the primary operation's.
@@ -65,12 +65,13 @@ impl Facts {
         *self.saturation.get_or_init(|| saturation(&self.form))
     }
 
-    /// The lanes whose comparison is settled, and how; a scalar one is lane 0.
+    /// The lanes whose comparison always has the same result, and that result. A scalar
+    /// comparison is lane 0.
     pub(super) fn settled(&self) -> &[(usize, bool)] {
         self.settled.get_or_init(|| settled(&self.form.operation))
     }
 
-    /// The flaw of the secondary operation, if there is one.
+    /// The reason why the secondary operation decides nothing, if there is one.
     pub(super) fn secondary(&self) -> Option<Ineffective> {
         *self.secondary.get_or_init(|| secondary(&self.form))
     }
@@ -82,7 +83,7 @@ fn difference(instruction: &Instruction) -> Option<Difference> {
     if simd || !may_differ(instruction) {
         return None;
     }
-    // Today's assembler first.
+    // The current assembler comes first.
     [Semantics::Ptxas13, Semantics::Ptxas12].into_iter().find_map(|semantics| {
         match instruction.agreement(semantics) {
             Agreement::Differs(witness) => Some(Difference { semantics, witness }),
@@ -91,7 +92,7 @@ fn difference(instruction: &Instruction) -> Option<Difference> {
     })
 }
 
-/// Whether a scalar instruction is of a kind in which results can differ at all.
+/// Whether a scalar instruction is of a kind whose results can differ at all.
 fn may_differ(instruction: &Instruction) -> bool {
     has(instruction, &[Role::Saturate, Role::Scale])
         || match instruction.tail() {
@@ -105,7 +106,7 @@ fn has(instruction: &Instruction, roles: &[Role]) -> bool {
     roles.iter().any(|role| instruction.modifier(*role).is_some())
 }
 
-/// Whether some fact may hold of it.
+/// Whether some fact may hold for the instruction.
 pub(super) fn is_notable(instruction: &Instruction) -> bool {
     may_differ(instruction)
         || has(instruction, &[Role::Compare])
@@ -156,7 +157,7 @@ fn saturation(instruction: &Instruction) -> Option<Saturation> {
         (true, true) => Some(Saturation::Both),
         (true, false) => Some(Saturation::Below),
         (false, true) => Some(Saturation::Above),
-        // It never clamps under the manual, but the code of ptxas differs.
+        // The instruction never clamps by the manual, but the code of ptxas differs.
         (false, false) => None,
     }
 }
@@ -206,7 +207,7 @@ fn settled_lanes(set: &SimdSet) -> Vec<(usize, bool)> {
     settled.map(|(at, ..)| (at, of_equals(set.compare))).collect()
 }
 
-/// An instruction with a secondary operation as it is without.
+/// The instruction without its secondary operation.
 fn without_secondary(instruction: &Instruction) -> Option<Instruction> {
     let mut operation = instruction.operation.clone();
     let tail = match &mut operation {
@@ -241,7 +242,7 @@ pub(super) fn form(instruction: &Instruction) -> Operation {
     let Operation::MultiplyAdd(it) = &form else {
         return form;
     };
-    // Either way of writing it negates the product.
+    // A minus on either operand negates the product.
     let mut parts = it.parts();
     if parts.mode == MadMode::NegateB && matches!(parts.a, Source::Register { .. }) {
         parts.mode = MadMode::NegateA;

@@ -1,4 +1,4 @@
-//! V407: a selector that ptxas lets stand and ignores.
+//! V407: a selector that ptxas accepts and ignores.
 
 use super::{Memo, Rule, Subject};
 use crate::check::is_ignored;

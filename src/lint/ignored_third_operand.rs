@@ -15,7 +15,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if instruction.form().third {
         return None;
     }
-    // The comma alone: there may be a comment beside it.
+    // The comma alone is removed: a comment may stand beside it.
     let from = b.span.end;
     let between = Span::new(from, third.span.start);
     let comma = statement_tokens(between.text(source))

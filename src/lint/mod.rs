@@ -43,7 +43,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) source: &'a str,
     pub(crate) raw: &'a RawInstruction,
     pub(crate) instruction: &'a Instruction,
-    /// The targets that are meant.
+    /// The targets to check for.
     pub(crate) targets: &'a [Target],
     pub(crate) place: StatementContext,
 }
@@ -65,7 +65,7 @@ impl Subject<'_> {
         mnemonic.to(self.raw.modifiers.last().copied().unwrap_or(mnemonic))
     }
 
-    /// The first modifier written so.
+    /// The first modifier with this spelling.
     fn modifier(&self, text: &str) -> Option<Span> {
         self.raw.modifiers.iter().copied().find(|span| span.text(self.source) == text)
     }
@@ -74,8 +74,8 @@ impl Subject<'_> {
 /// A rule, or several that share their work.
 struct Rule {
     codes: &'static [Code],
-    /// Whether it is about what ptxas accepts, and so holds only where the
-    /// manual sets the rules.
+    /// Whether the rule is about differences between ptxas and the manual. Such a rule
+    /// holds only in the `documented` dialect.
     documented: bool,
     find: fn(&Subject<'_>, &mut Memo<'_>) -> Option<Diagnostic>,
 }
@@ -101,12 +101,12 @@ const RULES: &[Rule] = &[
     emulated_instruction::RULE,
 ];
 
-/// Whether a rule is silent where ptxas sets the rules.
+/// Whether a rule is silent in the `ptxas` dialect.
 pub(crate) fn documented_only(code: Code) -> bool {
     RULES.iter().any(|rule| rule.documented && rule.codes.contains(&code))
 }
 
-/// Facts that are found once for a text: its instructions are often alike.
+/// Facts that are found once for a text, because its instructions are often alike.
 pub(crate) struct Memo<'s> {
     source: &'s str,
     known: KnownFacts,

@@ -11,12 +11,12 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { source, raw, instruction, .. } = subject;
     let slots = instruction.form().slots;
     let documented = || slots.iter().filter_map(|slot| instruction.modifier(slot.role));
-    // As it mostly is.
+    // The usual case.
     if documented().map(Modifier::text).eq(raw.modifiers.iter().map(|span| span.text(source))) {
         return None;
     }
     let documented: Vec<Modifier> = documented().collect();
-    // A repeated `.sat` is another finding.
+    // A repeated `.sat` is reported elsewhere.
     let mut seen = false;
     let written: Vec<Span> = raw
         .modifiers
@@ -41,7 +41,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     )
     .label("ptxas accepts this order, the manual does not")
     .help(format!("write `{text}`"))
-    // Token by token: comments between them stay.
+    // Each token is replaced separately, so that the comments between them stay.
     .fix(Applicability::Safe, "put them in the documented order", wrong);
     Some(diagnostic)
 }

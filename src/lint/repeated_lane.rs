@@ -1,4 +1,4 @@
-//! V508: selectors that take a lane twice and another never.
+//! V508: selectors that name one lane twice and leave another out.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Code, Diagnostic};
@@ -24,7 +24,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// A lane that is taken twice by a selector that takes others, too.
+/// A lane that the selector names twice although it names others, too.
 fn repeated(selector: Selector) -> Option<u8> {
     let lanes = selector.lanes();
     if lanes.iter().all(|lane| *lane == lanes[0]) {

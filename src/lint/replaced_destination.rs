@@ -1,5 +1,4 @@
-//! V509: a destination that is also a source, and loses the bits that are not
-//! written.
+//! V509: a destination that is also a source, and loses the bits that are not written.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
@@ -14,7 +13,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
         Some(operands) => !operands.lanes.mask().is_full(),
         None => matches!(instruction.tail(), Some(Tail::Merge { .. })),
     };
-    // With `.add` the mask only says what is added.
+    // With `.add` the mask only selects the lanes to add.
     let accumulates = instruction.modifier(Role::Secondary).is_some();
     let d = instruction.destination();
     let [a, b, c] = instruction.sources();

@@ -1,4 +1,4 @@
-//! V501, V502: the code of ptxas computes something else than the manual says.
+//! V501, V502: the code of ptxas computes another result than the manual.
 
 use super::facts::Difference;
 use super::{Memo, Rule, Subject};

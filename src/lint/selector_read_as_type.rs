@@ -1,4 +1,4 @@
-//! V405: the selector `.b1024`, which newer ptxas take for a type.
+//! V405: the selector `.b1024`, which newer ptxas versions read as a type.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};

@@ -1,4 +1,4 @@
-//! V511: constant amounts that shift everything out, or of which bits are ignored.
+//! V511: constant amounts that shift all bits out, or that have ignored bits.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};

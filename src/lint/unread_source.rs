@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// The first of `a` and `b`, as 0 and 1, that no lane comes from.
+/// The first of `a` and `b`, as 0 and 1, of which no lane is selected.
 fn unread(operands: &SimdOperands) -> Option<usize> {
     if operands.a == operands.b {
         return None;
@@ -63,7 +63,7 @@ mod tests {
         }
         let mut numbers = Numbers(3);
         let mut selector = |lanes: usize| -> String {
-            // Mostly of one source.
+            // Most lanes come from one source.
             let from = 4 * numbers.below(2);
             let digits = (0..4).map(|_| (from + numbers.below(lanes)) % 8);
             digits.map(|digit| digit.to_string()).collect()

@@ -1,4 +1,4 @@
-//! V507: merges that keep nothing of their third source.
+//! V507: merges that keep no bit of their third source.
 
 use super::{Memo, Rule, Subject};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
@@ -15,7 +15,8 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     if instruction.form().sources == Sources::Scalar {
         return None;
     }
-    // It must be written, and a register that is at hand costs nothing.
+    // The third source must be written, and a register that is already in use costs
+    // nothing.
     if [Some(instruction.destination()), Some(a), b].contains(&Some(c))
         || instruction.lower(Semantics::Manual).reads(Input::C)
     {

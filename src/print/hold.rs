@@ -1,7 +1,8 @@
 //! Statements that stay on their lines because of a suppression.
 //!
-//! A suppression is about the statements of a line. Where there is more than one,
-//! to part them would part it from some of them: they stay together, as they are.
+//! A suppression applies to the statements of a line. If the line has more than one,
+//! splitting it would separate the suppression from some of them. Such statements stay
+//! together, unchanged.
 
 use crate::analysis;
 use crate::source::Span;
@@ -14,8 +15,8 @@ pub(super) struct Item {
     pub(super) is_comment: bool,
 }
 
-/// The parts of a text that stay as they are, from the start of an item to the end
-/// of another one, in order.
+/// The parts of a text that stay unchanged, in order. Each reaches from the start of
+/// one item to the end of another.
 pub(super) fn held(source: &str, items: &[Item], statements: &[Span]) -> Vec<Span> {
     let count = |is_one: &dyn Fn(&Item) -> bool| -> Vec<usize> {
         let mut sum = 0;

@@ -1,4 +1,4 @@
-//! Which line each statement, comment and brace stands on.
+//! Decides on which line each statement, comment and brace stands.
 
 use super::FormatOptions;
 use super::hold::Item;
@@ -10,7 +10,7 @@ use super::writer::Writer;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
-/// Deeper braces are not indented further: depth must not make the output
+/// Deeper braces are not indented further, so that depth cannot make the output
 /// quadratic.
 const MAX_LEVEL: usize = 32;
 
@@ -22,7 +22,7 @@ const GUARD: PieceKind = PieceKind::punct(b'@');
 /// The token that ended a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Its `;`, or for directives without one the last token.
+    /// Its `;` was read, or the last token of a directive without one.
     Complete,
     /// The `{` of a function's body or of a section comes next.
     Body,
@@ -35,40 +35,40 @@ enum End {
 enum Break {
     #[default]
     None,
-    /// For the looks of it.
+    /// For readability.
     Wished,
     /// After a comment.
     Forced,
 }
 
-/// Directives on whose line a label stays: it names what they declare.
+/// Directives that keep a label on their line: the label names what they declare.
 const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
 
-/// Types of data in a section; each starts a line there.
+/// Types of data in a section. Each starts a line there.
 const DATA: &[&str] = &[".b8", ".b16", ".b32", ".b64"];
 
-/// Lays out a text whose structure is sound, with edits of its tokens.
+/// Lays out a text of sound structure, and applies edits to its tokens.
 pub(super) struct Layout<'s> {
     pieces: Pieces<'s>,
     shapes: Shapes<'s>,
     edits: &'s [Edit],
     /// The places that a suppression keeps as they are, in order.
     held: &'s [Span],
-    /// End of the piece read last.
+    /// The end of the piece that was read last.
     end: u32,
     options: &'s FormatOptions,
     writer: Writer<'s>,
     level: usize,
-    /// The line at hand goes on with the next piece.
+    /// The next piece continues the current line.
     inline: bool,
-    /// Whether what comes next in the statement at hand starts a line.
+    /// Whether the next piece of the current statement starts a line.
     pending: Break,
-    /// Where the comments end that were looked over last, and whether their line
-    /// does: not to look over them again for each.
+    /// The end of the comments that were scanned last, and whether their line ends
+    /// there. Saves scanning them again for each comment.
     comments_end: Option<(usize, bool)>,
-    /// Nothing stands in the block yet: no blank line.
+    /// The block is still empty, so it gets no blank line.
     fresh: bool,
-    /// The pieces of the statement at hand; kept for its allocation.
+    /// The pieces of the current statement. Kept to reuse the allocation.
     statement: Vec<Piece<'s>>,
     /// A token that PTX does not have, or that cannot start a statement.
     foreign: Option<Span>,
@@ -99,7 +99,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// The same, but for parts that stay as they are.
+    /// The same layout, with parts that stay unchanged.
     pub(super) fn holding(mut self, held: &'s [Span]) -> Layout<'s> {
         self.held = held;
         self
@@ -118,8 +118,8 @@ impl<'s> Layout<'s> {
         Ok(self.writer.finish())
     }
 
-    /// For a part of a text; `None` where what follows would not start as a text
-    /// does.
+    /// Lays out a part of a text. Returns `None` if the text after the part would not
+    /// start in the same state as a whole text.
     #[cfg(feature = "cli")]
     pub(super) fn run_part(mut self) -> Option<Vec<u8>> {
         self.read(|_| {}).ok()?;
@@ -145,17 +145,17 @@ impl<'s> Layout<'s> {
         self.foreign.map_or(Ok(()), Err)
     }
 
-    /// Where the next edit starts.
+    /// The start of the next edit.
     fn next_edit(&self) -> u32 {
         self.edits.first().map_or(u32::MAX, |edit| edit.span.start)
     }
 
-    /// Where the next edit, or the next part that stays as it is, starts.
+    /// The start of the next edit or of the next part that stays unchanged.
     fn next_stop(&self) -> u32 {
         self.held.first().map_or(u32::MAX, |held| held.start).min(self.next_edit())
     }
 
-    /// The next piece, with the edits made.
+    /// The next piece, with the edits applied.
     #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
         let edit = self.next_edit();
@@ -197,7 +197,7 @@ impl<'s> Layout<'s> {
                 && edit.span.start <= piece.span.start
                 && piece.span.end <= edit.span.end
             {
-                // A comment inside what goes stays.
+                // A comment inside removed text stays.
                 match (piece.is_token(), edit.replacement.as_str()) {
                     (false, _) => {}
                     (true, "") => continue,
@@ -215,7 +215,7 @@ impl<'s> Layout<'s> {
         level.min(MAX_LEVEL) * self.options.indent_width
     }
 
-    /// Starts a line, after a blank one if the text has one.
+    /// Starts a line, after a blank line if the text has one.
     fn start_line(&mut self, breaks: u8, level: usize) {
         self.pending = Break::None;
         if std::mem::take(&mut self.inline) {
@@ -262,7 +262,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Whether nothing but comments follows on the line.
+    /// Whether only comments follow on the line.
     fn line_ends(&mut self) -> bool {
         let pos = self.pieces.pos;
         if let Some((end, ends)) = self.comments_end
@@ -288,7 +288,7 @@ impl<'s> Layout<'s> {
         ends
     }
 
-    /// Copies the text up to `vptx: fmt on`, or to its end.
+    /// Copies the text up to `vptx: fmt on`, or to the end of the text.
     fn verbatim(&mut self) {
         let start = self.end;
         let mut last = None;
@@ -320,8 +320,8 @@ impl<'s> Layout<'s> {
         self.writer.verbatim(Span::new(start, self.pieces.pos as u32));
     }
 
-    /// Of a statement that starts in text which stays as it is, and does not end
-    /// there, either all edits are made or none.
+    /// Drops the edits of a statement that starts in unformatted text and ends outside
+    /// it. Either all edits of a statement are made or none.
     fn drop_partial_edits(&mut self, statement: u32) {
         let count = |end: u32| self.edits.partition_point(|edit| edit.span.start < end);
         let dropped = count(self.end);
@@ -332,8 +332,8 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes a part that stays as it is, if one comes next; only white space at the
-    /// ends of its lines, and blank lines beyond the first, go. Says whether it did.
+    /// Writes the part that stays unchanged, if one comes next, and returns whether
+    /// there was one. Only white space at line ends and extra blank lines are removed.
     fn held_statements(&mut self) -> bool {
         let (start, breaks) = self.pieces.after_blanks();
         let Some((&held, rest)) = self.held.split_first().filter(|it| it.0.start == start as u32)
@@ -457,9 +457,9 @@ impl<'s> Layout<'s> {
         self.write_statement(&mut spacing);
     }
 
-    /// Writes statements of the usual shape, as long as they come.
+    /// Writes statements of the usual shape until another one comes.
     fn usual_statements(&mut self) {
-        // Edits are told from tokens.
+        // Edits are found by tokens.
         if self.writer.has_edits() {
             return;
         }
@@ -497,8 +497,8 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes an instruction as it is read, as most can be. Takes that back, and
-    /// says so, when it turns out to need more than a line or has comments.
+    /// Writes an instruction while reading it, as is possible for most. Takes it back
+    /// and returns false if the instruction has comments or needs more than one line.
     fn instruction_on_a_line(&mut self, first: Piece<'s>) -> bool {
         let before = (self.pieces.pos, self.end, self.edits);
         let mark = self.writer.mark();
@@ -525,7 +525,7 @@ impl<'s> Layout<'s> {
         false
     }
 
-    /// The next piece of a statement, unless it belongs to what follows.
+    /// The next piece of a statement, unless it belongs to the text that follows.
     #[inline]
     fn statement_piece(&mut self, braces: &mut usize) -> Option<Piece<'s>> {
         let (pos, end) = (self.pieces.pos, self.end);
@@ -559,7 +559,7 @@ impl<'s> Layout<'s> {
         self.write_statement(&mut Spacing::new(StatementKind::Directive));
     }
 
-    /// Takes the next token, and comments before it, if it is such a one.
+    /// Takes the next token if it is a wanted one, with the comments before it.
     fn eat(&mut self, wanted: impl Fn(&Piece<'s>) -> bool) -> bool {
         let found = self.pieces.peek_token().is_some_and(|piece| wanted(&piece));
         while found && let Some(piece) = self.next() {
@@ -595,7 +595,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Everything else that starts with a dot: to its `;`, or to the body of a
+    /// Any other statement that starts with a dot: up to its `;`, or to the body of a
     /// function.
     fn declaration(&mut self) {
         let mut spacing = Spacing::new(StatementKind::Directive);
@@ -623,7 +623,7 @@ impl<'s> Layout<'s> {
         let mut braces = 0usize;
         let mut header = self.statement.iter().any(is_header);
         let mut assigned = false;
-        // Where to go on reading if comments turn out to follow the statement.
+        // The place to continue from if comments turn out to follow the statement.
         let mut resume = (self.pieces.pos, self.end, self.statement.len());
         let end = loop {
             let (pos, stop) = (self.pieces.pos, self.end);
@@ -653,7 +653,7 @@ impl<'s> Layout<'s> {
         end
     }
 
-    /// `{ … }` after `=`. It may be megabytes long, and is not collected.
+    /// `{ … }` after `=`. It may be megabytes long, so its pieces are not collected.
     fn initializer(&mut self, spacing: &mut Spacing<'s>) {
         let broken = !self.initializer_fits(spacing.clone());
         let mut braces = 0usize;
@@ -695,7 +695,7 @@ impl<'s> Layout<'s> {
     /// it, as long as they come.
     fn usual_elements(&mut self) {
         let bytes = self.pieces.bytes();
-        // The space before the next one is that after a comma.
+        // The space before the next number is the space after a comma.
         let behind = bytes[..self.end as usize].last() == Some(&b',');
         let plain = behind && self.statement.is_empty() && self.pending == Break::None;
         if !plain || self.writer.has_edits() {
@@ -722,7 +722,8 @@ impl<'s> Layout<'s> {
         self.statement.clear();
     }
 
-    /// Whether an initialiser, and what follows it, ends on the line at hand.
+    /// Whether an initialiser, and the text up to the next separator, fits on the
+    /// current line.
     fn initializer_fits(&self, mut spacing: Spacing<'s>) -> bool {
         let mut width = self.writer.column();
         let mut braces = 0usize;
@@ -774,7 +775,7 @@ impl<'s> Layout<'s> {
                 continue;
             }
             let comment = !piece.is_token();
-            // After a comma a line goes on.
+            // A line continues after a comma.
             let goes_on = self.statement.last().is_some_and(|last| last.is(b','));
             let starts =
                 piece.breaks > 0 && !goes_on || piece.is_dot() && DATA.contains(&piece.text);
@@ -805,7 +806,7 @@ impl<'s> Layout<'s> {
         }
     }
 
-    /// Writes the statement; too long a line is broken after commas.
+    /// Writes the statement. A line that is too long is broken after commas.
     fn write_statement(&mut self, spacing: &mut Spacing<'s>) {
         let pieces = std::mem::take(&mut self.statement);
         let level = self.level + 1;
@@ -822,8 +823,8 @@ impl<'s> Layout<'s> {
         self.statement = pieces;
     }
 
-    /// Writes a function's header: the parameters on one line or each on its
-    /// own, and each directive that follows them on its own.
+    /// Writes a function's header. The parameters stand on one line, or each on its
+    /// own. Each directive after them stands on its own line.
     fn write_header(&mut self, spacing: &mut Spacing<'s>) {
         let pieces = std::mem::take(&mut self.statement);
         let level = self.level;
@@ -869,8 +870,8 @@ impl<'s> Layout<'s> {
         !header[open..].iter().any(Piece::ends_line) && self.fits(header, spacing)
     }
 
-    /// Writes pieces that stay together; with `fill`, on a new line where they
-    /// do not fit on this one.
+    /// Writes pieces that stay together. With `fill`, they go on a new line if they do
+    /// not fit on this one.
     fn write_pieces(
         &mut self,
         pieces: &[Piece<'s>],
@@ -908,7 +909,7 @@ impl<'s> Layout<'s> {
     }
 
     fn fits(&self, pieces: &[Piece<'s>], spacing: &Spacing<'s>) -> bool {
-        // Mostly there is room enough even for a space before each.
+        // Usually there is room even for a space before each piece.
         if self.writer.column() + bound(pieces) <= self.options.line_width {
             return true;
         }
@@ -927,13 +928,13 @@ impl<'s> Layout<'s> {
     }
 }
 
-/// Upper bound of the columns that the pieces take on one line.
+/// An upper bound of the columns that the pieces take on one line.
 fn bound(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.text.len() + 1).sum()
 }
 
-/// Length of the first part that stays together: up to a comma outside
-/// brackets and a comment on its line.
+/// The length of the first part that stays together: up to a comma outside brackets,
+/// with a comment on the comma's line.
 fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     let mut brackets = 0usize;
     for (at, piece) in pieces.iter().enumerate() {
@@ -952,7 +953,7 @@ fn chunk_len(pieces: &[Piece<'_>]) -> usize {
     pieces.len()
 }
 
-/// Index of the `(` that the `)` after these pieces closes.
+/// The index of the `(` that the `)` after these pieces closes.
 fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
     let mut depth = 1usize;
     pieces.iter().rposition(|piece| {
@@ -965,8 +966,8 @@ fn opening(pieces: &[Piece<'_>]) -> Option<usize> {
     })
 }
 
-/// Whether pieces start as a video instruction does. On a line of their own
-/// they would be taken for one after a missing `;`.
+/// Whether pieces start like a video instruction. On a line of their own they would be
+/// taken for a video instruction after a missing `;`.
 fn is_like_opcode(pieces: &[Piece<'_>]) -> bool {
     match pieces {
         [first, second, ..] => {
@@ -980,7 +981,7 @@ fn is_header(piece: &Piece<'_>) -> bool {
     piece.is_dot() && matches!(piece.text, ".entry" | ".func")
 }
 
-/// Whether a comment says this and nothing else.
+/// Whether a comment has exactly these words.
 fn marks(comment: &str, words: &str) -> bool {
     comment.trim_start_matches('/').trim_matches('*').trim_end_matches("*/").trim() == words
 }

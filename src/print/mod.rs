@@ -45,19 +45,19 @@ use crate::source::{decode, line_end};
 use layout::Layout;
 use writer::Writer;
 
-/// How to format.
+/// Options for formatting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatOptions {
     /// Spaces for each level of braces; 4.
     pub indent_width: usize,
-    /// Bytes after which a statement continues on another line, where it has a
-    /// comma to break after; 100. Comments do not count.
+    /// Bytes after which a statement continues on another line, if it has a comma to
+    /// break after; 100. Comments do not count.
     pub line_width: usize,
-    /// How lines end.
+    /// The line endings of the output.
     pub line_ending: LineEnding,
-    /// Write the default selectors and masks of SIMD instructions, rather than
-    /// leave them out.
+    /// Write the default selectors and masks of SIMD instructions, instead of leaving
+    /// them out.
     pub explicit_defaults: bool,
 }
 
@@ -73,7 +73,7 @@ impl Default for FormatOptions {
 }
 
 impl FormatOptions {
-    /// How the lines of a text are to end.
+    /// The line ending to write for a text.
     fn newline(&self, source: &str) -> &'static str {
         match self.line_ending {
             LineEnding::Keep => line_end(source),
@@ -83,7 +83,7 @@ impl FormatOptions {
     }
 }
 
-/// How lines end.
+/// The kind of line ending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LineEnding {
     /// `\n`
@@ -91,11 +91,11 @@ pub enum LineEnding {
     Lf,
     /// `\r\n`
     Crlf,
-    /// As the first line of the text does.
+    /// The line ending of the first line of the text.
     Keep,
 }
 
-/// Why a text is not formatted.
+/// The reason why a text is not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", .diagnostics.first().map_or("not PTX", |first| &first.message))]
 pub struct FormatError {
@@ -108,7 +108,7 @@ impl FormatError {
         &self.diagnostics
     }
 
-    /// The syntax errors, to keep.
+    /// Returns the syntax errors themselves.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
@@ -117,13 +117,13 @@ impl FormatError {
 /// Formats a module, or a bare list of statements.
 ///
 /// # Errors
-/// The syntax errors of the text: what is not understood is left alone.
+/// The syntax errors of the text. Text that is not understood is left alone.
 pub fn format(source: &str, options: &FormatOptions) -> Result<String, FormatError> {
-    // UTF-8, as it is made of pieces of such.
+    // The bytes are UTF-8, because they consist of pieces of UTF-8.
     format_to_bytes(source, options).map(decode)
 }
 
-/// As [`format`](fn@format), for those who want no more than the bytes.
+/// Like [`format`](fn@format), but returns bytes.
 pub(crate) fn format_to_bytes(
     source: &str,
     options: &FormatOptions,
@@ -135,7 +135,7 @@ pub(crate) fn format_to_bytes(
 /// that do not overlap. None: the text is formatted.
 ///
 /// # Errors
-/// As [`format`](fn@format).
+/// The same as those of [`format`](fn@format).
 pub fn format_edits(source: &str, options: &FormatOptions) -> Result<Vec<Edit>, FormatError> {
     run(source, options, true).map(|(_, edits)| edits)
 }

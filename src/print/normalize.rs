@@ -1,4 +1,4 @@
-//! The edits that bring video instructions to the manual's spelling.
+//! The edits that turn video instructions into the manual's spelling.
 
 use crate::analysis::{self, visit};
 #[cfg(feature = "cli")]
@@ -13,15 +13,15 @@ use crate::source::Span;
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::Instruction;
 
-/// Spellings that only the manual rules out: their fixes keep the meaning.
+/// Spellings that only the manual forbids. Their fixes keep the meaning.
 const SPELLINGS: &[Code] = &[Code::V401, Code::V402, Code::V403, Code::V404];
 
-/// Edits, and video instructions of a text that may have suppressions.
+/// The edits, and the video instructions if the text may have suppressions.
 pub(super) type Marked = (Vec<Edit>, Option<Vec<Span>>);
 
-/// Edits of tokens of legal video instructions, in the order of the text, and
-/// where all video instructions stand, if the text may have suppressions; or the
-/// errors that leave the structure of the text in doubt.
+/// The edits of tokens of legal video instructions, in the order of the text. If the
+/// text may have suppressions, also the places of all video instructions. If errors
+/// leave the structure of the text in doubt, those errors.
 pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnostic>> {
     let mut found = Spellings::default();
     let is_marked = analysis::may_be_marked(source);
@@ -41,8 +41,8 @@ pub(super) fn edits(source: &str, explicit: bool) -> Result<Marked, Vec<Diagnost
     Ok((edits, Some(statements)))
 }
 
-/// Leaves instructions alone that have a finding which an edit would settle, but
-/// which is suppressed: the spelling is meant, and the suppression stays of use.
+/// Removes the edits of instructions that have a suppressed finding which an edit would
+/// fix. The author wants that spelling, and the suppression stays useful.
 fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit> {
     let is_settled = |found: &&Diagnostic| {
         let from = edits.partition_point(|edit| edit.span.end < found.span.end);
@@ -58,7 +58,8 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
     edits
 }
 
-/// As [`edits`], of a part of a text; `None` where the whole text has to be asked.
+/// Like [`edits`], for a part of a text. Returns `None` if only the whole text can give
+/// the answer.
 #[cfg(feature = "cli")]
 pub(super) fn part_edits(
     part: &TextPart<'_>,
@@ -110,14 +111,13 @@ impl Spellings {
     }
 }
 
-/// Whether a span lies in one of some others, which are in order.
+/// Whether a span lies in one of several sorted spans.
 fn within(spans: &[Span], span: Span) -> bool {
     let next = spans.partition_point(|other| other.end < span.end);
     spans.get(next).is_some_and(|other| other.start <= span.start)
 }
 
-/// Removes, or writes, the selectors and masks that say what goes without
-/// saying.
+/// Removes or writes the selectors and masks that are the default.
 fn defaults(
     source: &str,
     span: Span,
@@ -127,14 +127,15 @@ fn defaults(
 ) {
     let Some(operands) = instruction.simd() else { return };
     let (lanes, default) = (operands.lanes, Lanes::all(operands.lanes.width()));
-    // For `d`, `a` and `b` the default, where that is what holds.
+    // The defaults of `d`, `a` and `b`, where they apply.
     let defaults = [
         (lanes.mask() == default.mask()).then(|| default.mask().to_string()),
         (lanes.a() == default.a()).then(|| default.a().to_string()),
         (lanes.b() == default.b()).then(|| default.b().to_string()),
     ];
     let text = span.text(source);
-    // Of a legal SIMD instruction: `opcode.modifiers d[.mask], a[.s], b[.s], c`.
+    // The form of a legal SIMD instruction is `opcode.modifiers d[.mask], a[.s], b[.s],
+    // c`.
     let tokens = statement_tokens(text);
     let commas: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].is(b',')).collect();
     for (comma, default) in commas.into_iter().zip(defaults) {

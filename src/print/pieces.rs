@@ -1,4 +1,5 @@
-//! Tokens and comments in the order of the text, with what stands between.
+//! Reads tokens and comments in the order of the text, with the white space between
+//! them.
 
 use crate::source::Span;
 use crate::syntax::lexer::{
@@ -60,14 +61,14 @@ impl PieceKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
-    /// Where it stands; empty for a piece that is not in the text.
+    /// The place of the piece; empty for a piece that is not in the text.
     pub(super) span: Span,
     pub(super) kind: PieceKind,
     /// Line breaks before it: none, one, or two for more.
     pub(super) breaks: u8,
-    /// Nothing stands between it and the piece before.
+    /// Nothing stands between this piece and the one before.
     pub(super) glued: bool,
-    /// The text is what the span covers.
+    /// The text equals the source text at the span.
     pub(super) is_source: bool,
 }
 
@@ -92,13 +93,13 @@ impl Piece<'_> {
         self.kind == PieceKind::DOT
     }
 
-    /// Whether nothing may follow it on its line.
+    /// Whether nothing may follow the piece on its line.
     pub(super) fn ends_line(&self) -> bool {
         matches!(self.kind, PieceKind::LINE_COMMENT | PieceKind::LINE)
     }
 }
 
-/// Reads pieces off a text.
+/// Reads the pieces of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'s> {
     source: &'s str,
@@ -111,7 +112,7 @@ impl<'s> Pieces<'s> {
         Pieces { source, bytes: source.as_bytes(), pos: 0 }
     }
 
-    /// The next token, comments passed over, without reading it.
+    /// The next token after any comments, without advancing.
     pub(super) fn peek_token(&self) -> Option<Piece<'s>> {
         let mut ahead = self.clone();
         std::iter::from_fn(|| ahead.next()).find(Piece::is_token)
@@ -150,7 +151,7 @@ impl<'s> Pieces<'s> {
         Piece { text, span, kind, breaks, glued, is_source: true }
     }
 
-    /// The rest of the line as a piece of its own.
+    /// Takes the rest of the line as a piece of its own.
     pub(super) fn rest_of_line(&mut self, first: Piece<'s>) -> Piece<'s> {
         let start = first.span.start as usize;
         let end = line_end(self.bytes, start);
@@ -199,7 +200,7 @@ impl<'s> Iterator for Pieces<'s> {
         let first = *self.bytes.get(start)?;
         let starts = STARTS[first as usize];
         let glued = start == before && start > 0;
-        // The same as the lexer finds, sooner.
+        // A fast path with the same result as the lexer's.
         let (kind, end) = match starts {
             Start::Word => (PieceKind::IDENT, self.word_end(start + 1)),
             Start::Single => (PieceKind::punct(first), start + 1),
@@ -224,7 +225,8 @@ impl<'s> Iterator for Pieces<'s> {
 }
 
 impl<'s> Pieces<'s> {
-    /// Where the next piece starts, or the text's end; and line breaks before it.
+    /// The start of the next piece, or the end of the text; and the line breaks before
+    /// it.
     #[inline]
     pub(super) fn after_blanks(&self) -> (usize, u8) {
         let (mut at, mut breaks) = (self.pos, 0);
@@ -245,7 +247,7 @@ impl<'s> Pieces<'s> {
         word_end(self.bytes, at)
     }
 
-    /// A piece that does not start like a word.
+    /// Reads a piece that does not start like a word.
     fn other(&mut self, first: u8, breaks: u8, glued: bool) -> Piece<'s> {
         let start = self.pos;
         match (first, self.bytes.get(start + 1)) {
@@ -255,7 +257,7 @@ impl<'s> Pieces<'s> {
                 return self.piece(PieceKind::LINE_COMMENT, end, next, breaks, glued);
             }
             (b'/', Some(b'*')) => {
-                // Where it never ends, the module is not formatted.
+                // If the comment never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
                 return self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks, glued);
             }

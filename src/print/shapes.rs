@@ -10,7 +10,7 @@ const BLOCKS: usize = 128;
 
 const WINDOW: usize = BLOCKS * BLOCK;
 
-/// For each byte of some a bit, the first byte's the lowest.
+/// One bit for each byte of a block. The lowest bit is the first byte's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// The bytes of identifiers, and dots.
@@ -19,8 +19,8 @@ pub(super) struct Shape {
     pub(super) end: u64,
     /// `|` and `+`
     pub(super) joint: u64,
-    /// Where a byte and the one before it do not stand together among operands that
-    /// are spaced as they should be.
+    /// Bytes that do not go together with the byte before them, among operands with the
+    /// right spacing.
     pub(super) odd: u64,
 }
 
@@ -29,13 +29,13 @@ impl Shape {
     const NOTHING: Shape = Shape { name: 0, end: 0, joint: 0, odd: u64::MAX };
 }
 
-/// The shapes of a text, found for a window of it at a time.
+/// The shapes of a text, computed for one window at a time.
 #[derive(Debug)]
 pub(super) struct Shapes<'s> {
     bytes: &'s [u8],
-    /// Where the window starts.
+    /// The start of the window.
     start: usize,
-    /// One more than the window has, since what is asked for starts anywhere.
+    /// One block more than the window has, since a request may start anywhere.
     blocks: Box<[Shape; BLOCKS + 1]>,
 }
 
@@ -122,8 +122,8 @@ struct Classes {
 }
 
 impl Classes {
-    /// Only those pairs of bytes are usual between which no other space would be
-    /// written.
+    /// A pair of bytes is usual only if the formatter would not change the space
+    /// between them.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled for each kind of machine")]
     fn shape(self, before: Classes) -> Shape {
@@ -200,8 +200,8 @@ mod tests {
     use crate::syntax::lexer::is_word;
     use crate::testing::Numbers;
 
-    /// Whether no other space than the one that is there would be written between
-    /// two bytes among operands.
+    /// Whether the formatter would leave the space between two bytes among operands
+    /// unchanged.
     fn stand_together(first: u8, second: u8) -> bool {
         let followers: &[u8] = match first {
             _ if is_word(first) => b".,]}|+;",
@@ -224,7 +224,7 @@ mod tests {
         for length in [0, 1, 63, 64, 65, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW + 77] {
             let bytes: Vec<u8> = (0..length).map(|_| numbers.pick(some)).collect();
             let mut shapes = Shapes::new(&bytes);
-            // Forwards, and back again.
+            // Forwards and back again.
             for at in (0..bytes.len()).chain((0..bytes.len()).rev()) {
                 let shape = shapes.at(at);
                 let bits = |is: &dyn Fn(usize) -> bool| {

@@ -1,7 +1,7 @@
-//! One rule for the space between two pieces of a statement.
+//! The rule for the space between two pieces of a statement.
 //!
-//! Where two tokens could become another one when they meet, or a rule is not
-//! known to keep the meaning, what the text has stays: a space, or none.
+//! Two tokens that meet could become another token, and a rule may not be known to keep
+//! the meaning. In both cases the text keeps what it has: a space, or none.
 
 use super::pieces::{Piece, PieceKind};
 
@@ -22,7 +22,7 @@ enum InstructionPart {
     Operands,
 }
 
-/// How an operator stands to what follows it.
+/// Whether an operator has spaces around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
     /// `-5`, `x+4`, `p|q`
@@ -31,7 +31,7 @@ enum Operator {
     Loose,
 }
 
-/// Directives whose next word is another one even without a space between.
+/// Directives after which a dot starts a new word, even without a space between.
 const OPENING: &[&str] = &[
     ".const", ".entry", ".extern", ".func", ".global", ".local", ".param", ".reg", ".shared",
     ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
@@ -92,7 +92,7 @@ impl Previous<'_> {
     }
 }
 
-/// Goes along a statement and tells whether a space stands before each piece.
+/// Walks along a statement and says whether a space stands before each piece.
 #[derive(Clone, Debug)]
 pub(super) struct Spacing<'a> {
     statement: StatementKind,
@@ -111,12 +111,12 @@ impl<'a> Spacing<'a> {
         Spacing { statement, part, previous: Previous::NONE, operator: None }
     }
 
-    /// Whether a piece came already.
+    /// Whether a piece has been read already.
     pub(super) fn is_started(&self) -> bool {
         self.previous.kind != PieceKind::NONE
     }
 
-    /// Whether a space stands before this piece, the next one.
+    /// Whether a space stands before this piece, the next one in the statement.
     #[inline]
     pub(super) fn before(&mut self, piece: &Piece<'a>) -> bool {
         let now = Previous { kind: piece.kind, text: piece.text };
@@ -162,7 +162,7 @@ impl<'a> Spacing<'a> {
         self.in_operands(previous, after, piece)
     }
 
-    /// The rule before the operands; `None` when this is the first of them.
+    /// The rule before the operands. Returns `None` for the first operand.
     fn in_opcode(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<bool> {
         if self.part == InstructionPart::Guard {
             if previous.is_ident() && piece.is_ident() {
@@ -176,7 +176,7 @@ impl<'a> Spacing<'a> {
         if piece.is_dot() && (previous.is_ident() || previous.is_dot()) {
             return Some(false);
         }
-        // `tex.1d`, and what follows it; colons as in `.shared::cta`.
+        // `tex.1d` and the like; colons as in `.shared::cta`.
         let part = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
         let colon = piece.is(b':') || previous.is(b':');
         ((part || colon) && piece.glued).then_some(false)
@@ -195,7 +195,7 @@ impl<'a> Spacing<'a> {
             if starts || previous.is(b'=') {
                 self.operator = Some(Operator::Tight);
                 return match after {
-                    // Two signs stay as they are.
+                    // Two signs keep the space that they have.
                     Some(Operator::Tight) => !piece.glued,
                     Some(Operator::Loose) => true,
                     None => !opened,

@@ -1,9 +1,8 @@
-//! Lines of the usual shape, laid out without tokens in between.
+//! Lays out lines of the usual shape without reading their tokens.
 //!
-//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make most
-//! of a module. Whatever is spaced otherwise, or in doubt, is left to the layout by
-//! tokens; what is written is the same. Edits are always made from tokens, and
-//! tests hold the two against each other.
+//! `@%p1 ld.global.v2.u32 \t{%r1, %r2}, [%rd1+4];`, labels and `.loc` make up most of a
+//! module. The layout by tokens handles anything with other spacing or in doubt. Both
+//! write the same text, and tests compare the two. Edits are always made from tokens.
 
 use super::shapes::Shapes;
 use crate::source::Span;
@@ -18,7 +17,7 @@ pub(super) struct Usual {
     pub(super) head: Span,
     /// The text that follows, `;` or `:` included.
     pub(super) rest: Span,
-    /// Whether a space stands before that.
+    /// Whether a space stands before `rest`.
     pub(super) space: bool,
     pub(super) is_label: bool,
 }
@@ -33,7 +32,7 @@ pub(super) fn statement(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> 
     };
     bytes.get(opcode).filter(|&&byte| is_word_start(byte))?;
     let shape = shapes.at(opcode);
-    // None is so long that this would be too short.
+    // A longer opcode does not exist.
     let length = shape.name.trailing_ones();
     let head = Span::new(start as u32, opcode as u32 + length);
     if shape.odd & low_bits(length) & !1 != 0 || bytes[head.end as usize - 1] == b'.' {
@@ -63,7 +62,7 @@ fn is_alone(bytes: &[u8], at: usize) -> bool {
     bytes.get(at) == Some(&b'\n') && !matches!(bytes[next], b':' | b'#') && !named
 }
 
-/// `.loc`, with one space between its numbers, and what follows apart from it.
+/// A `.loc` with one space between its numbers and white space or a comment after them.
 fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     let ordinary::LocDirective { numbers, end, .. } = ordinary::location(bytes, start)?;
     let is_spaced = !bytes[numbers..end].windows(2).any(|pair| pair == b"  " || pair[1] == b'\t');
@@ -76,8 +75,8 @@ fn location(bytes: &[u8], start: usize) -> Option<Usual> {
     })
 }
 
-/// The comment `// …` at an offset, without blanks at its end; `None` for one that
-/// speaks to the formatter.
+/// The comment `// …` at an offset, without blanks at its end. Returns `None` for a
+/// comment that addresses vptx.
 pub(super) fn comment(bytes: &[u8], start: usize) -> Option<Span> {
     bytes[start..].strip_prefix(b"//")?;
     let text = bytes[start..line_end(bytes, start)].trim_ascii_end();
@@ -107,8 +106,8 @@ fn guard_end(bytes: &[u8], start: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b' ')).then_some(at + 1)
 }
 
-/// About the longest operands that are looked at, in bytes: a text without `;` is
-/// not to be searched to its end for each of its statements.
+/// Operands longer than about this many bytes are not scanned. Otherwise a text without
+/// `;` would be scanned to its end for each statement.
 const LONGEST: usize = 1024;
 
 /// Offset after the `;` that ends the operands.
@@ -139,13 +138,12 @@ fn operands_end(bytes: &[u8], shapes: &mut Shapes<'_>, start: usize) -> Option<u
     None
 }
 
-/// Whether operands may start with a byte, and no more than a space be before it.
+/// Whether operands may start with this byte after at most a space.
 fn is_operand_start(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'%' | b'[' | b'{' | b'-' | b'!')
 }
 
-/// Whether `|` and `+` stand between a name and what they are written close to:
-/// another name, or a number.
+/// Whether `|` stands between two names, or `+` between a name and a number.
 fn joins(bytes: &[u8], at: usize) -> bool {
     let before = bytes[..at].iter().rev().take_while(|&&byte| is_word(byte)).count();
     let start = at - before;

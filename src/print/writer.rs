@@ -1,30 +1,30 @@
-//! Where formatted text goes.
+//! Collects the formatted text.
 
 use super::pieces::{Piece, PieceKind};
 use super::usual::Usual;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
-/// Bytes that are copied at once, some of them in vain: to copy as many as there
-/// are takes longer.
+/// Bytes that are copied at once, some of them needlessly. Copying the exact number
+/// takes longer.
 const STEP: usize = 32;
 
-/// Bytes that there is always room for.
+/// The number of free bytes that are always kept.
 const ROOM: usize = 4096;
 
-/// Spaces to indent with, in one piece.
+/// The spaces for indentation that are copied at once.
 const BLANKS: usize = 256;
 
 /// The text that was written.
 #[derive(Debug)]
 struct Text {
-    /// Longer than that by [`ROOM`] at least.
+    /// Longer than `len` by at least [`ROOM`].
     bytes: Vec<u8>,
     len: usize,
 }
 
 impl Text {
-    /// Has room for some bytes, in place of what a buffer has.
+    /// A text with room for a number of bytes. Uses the buffer if it is large enough.
     fn new(room: usize, mut buffer: Vec<u8>) -> Text {
         // New zeroed memory costs nothing until it is touched.
         if buffer.capacity() < room + ROOM {
@@ -46,7 +46,7 @@ impl Text {
         self.len = end;
     }
 
-    /// Appends a part of a text that is mostly short.
+    /// Appends a part of a text. The part is usually short.
     #[inline]
     fn push_short(&mut self, text: &[u8], start: usize, end: usize) {
         self.make_room(self.len + (end - start));
@@ -84,7 +84,7 @@ struct Gap {
     blanks: usize,
 }
 
-/// A place in what was written.
+/// A place in the output to return to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     written: usize,
@@ -95,8 +95,8 @@ pub(super) struct Mark {
     column: usize,
 }
 
-/// Collects text and, if wanted, what it changes in the source. What stays as
-/// it is is copied in runs, not piece by piece.
+/// Collects text and, on request, the edits to the source. Unchanged text is copied in
+/// runs, not piece by piece.
 #[derive(Debug)]
 pub(super) struct Writer<'s> {
     source: &'s str,
@@ -104,18 +104,19 @@ pub(super) struct Writer<'s> {
     /// Two line breaks, then [`BLANKS`].
     white: Box<[u8]>,
     out: Text,
-    /// The part of the source that comes next in `out`, unless other text does.
+    /// The part of the source that is appended to `out` next, unless other text comes
+    /// first.
     run: Option<(usize, usize)>,
     /// The gap after it.
     gap: Gap,
-    /// Whether no text comes before.
+    /// Whether no text comes before this part.
     is_first: bool,
-    /// Whether the text ends here.
+    /// Whether the text ends after this part.
     is_last: bool,
-    /// Bytes on the line at hand, the gap with them.
+    /// The number of bytes on the current line, including the gap.
     column: usize,
     edits: Option<Vec<Edit>>,
-    /// Up to where `out` and the source have been compared.
+    /// The offsets up to which `out` and the source have been compared.
     compared: (usize, usize),
 }
 
@@ -130,7 +131,7 @@ impl<'s> Writer<'s> {
             source,
             newline,
             white: format!("{newline}{newline}{:BLANKS$}", "").into_bytes().into(),
-            // Blanks in place of tabs take some more.
+            // Blanks that replace tabs take some more room.
             out: Text::new(source.len() + source.len() / 8, buffer),
             run: None,
             gap: Gap::default(),
@@ -142,23 +143,23 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// For a part of a text.
+    /// A writer for one part of a text.
     #[cfg(feature = "cli")]
     pub(super) fn in_place(self, is_first: bool, is_last: bool) -> Writer<'s> {
         Writer { is_first, is_last, ..self }
     }
 
-    /// Whether nothing stands before what comes next.
+    /// Whether nothing has been written before the next text.
     pub(super) fn is_empty(&self) -> bool {
         self.is_first && self.out.len == 0 && self.run.is_none()
     }
 
-    /// Whether it notes what it changes.
+    /// Whether the writer records edits.
     pub(super) fn has_edits(&self) -> bool {
         self.edits.is_some()
     }
 
-    /// Bytes on the line at hand.
+    /// The number of bytes on the current line.
     pub(super) fn column(&self) -> usize {
         self.column
     }
@@ -175,13 +176,13 @@ impl<'s> Writer<'s> {
         self.column = indent;
     }
 
-    /// Indents a line that has nothing yet.
+    /// Indents a line that is still empty.
     pub(super) fn indent(&mut self, indent: usize) {
         self.gap.blanks = indent;
         self.column = indent;
     }
 
-    /// Starts a line at its edge, unless this one has nothing yet.
+    /// Starts a line without indentation, unless the current one is still empty.
     pub(super) fn start_at_edge(&mut self) {
         if self.gap.newlines == 0 && !self.is_empty() {
             self.gap.newlines = 1;
@@ -189,9 +190,9 @@ impl<'s> Writer<'s> {
         self.indent(0);
     }
 
-    /// A place to come back to.
+    /// Marks the place reached, to return to it.
     pub(super) fn mark(&mut self) -> Mark {
-        // Or else coming back would leave it to be copied again.
+        // Without the flush, returning would copy the run again.
         self.flush();
         let Writer { out, run, gap, column, edits, compared, .. } = self;
         let edits = edits.as_ref().map_or(0, Vec::len);
@@ -199,7 +200,7 @@ impl<'s> Writer<'s> {
         Mark { written: out.len, edits, compared, run, gap, column }
     }
 
-    /// Takes back what was written since a mark.
+    /// Takes back all text written since a mark.
     pub(super) fn take_back(&mut self, mark: Mark) {
         self.out.len = mark.written;
         (self.compared, self.run, self.gap) = (mark.compared, mark.run, mark.gap);
@@ -225,8 +226,8 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Writes a piece with line breaks inside. In comments they become those of
-    /// the text; what strings hold is not ours.
+    /// Writes a piece that contains line breaks. Those in comments become the line
+    /// breaks of the output; strings stay unchanged.
     fn lines(&mut self, piece: &Piece<'_>) {
         let last = piece.text.rfind('\n').map_or(0, |at| at + 1);
         self.column = piece.text.len() - last;
@@ -285,7 +286,8 @@ impl<'s> Writer<'s> {
         self.extend(span);
     }
 
-    /// Appends a part of the source: to the run, where the gap is the same.
+    /// Appends a part of the source. It extends the run if the white space is
+    /// unchanged.
     #[inline]
     fn extend(&mut self, span: Span) {
         let (start, end) = (span.start as usize, span.end as usize);
@@ -343,7 +345,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Notes what was written in place of the source up to an offset.
+    /// Records the text that was written in place of the source up to an offset.
     fn compare(&mut self, end: usize) {
         let Some(edits) = &mut self.edits else {
             return;
@@ -356,12 +358,13 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Ends the last line. The bytes are UTF-8: pieces of the source, and others.
+    /// Ends the last line. The bytes are UTF-8: pieces of the source and of other
+    /// strings.
     pub(super) fn finish(mut self) -> (Vec<u8>, Vec<Edit>) {
         self.flush();
         let ended = match self.out.written().last() {
             Some(&last) => last == b'\n',
-            // A part ends with a function.
+            // The part before ended with a function.
             None => self.is_first,
         };
         if self.is_last && !ended {
@@ -374,10 +377,10 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// Whether white space is the one to be written.
+/// Whether this white space of the source equals the gap to be written.
 #[inline]
 fn is_gap(white: &[u8], newline: &str, gap: Gap) -> bool {
-    // Within a line there is a blank at most.
+    // Within a line the gap is at most one blank.
     match (white, gap.newlines) {
         ([], 0) => return gap.blanks == 0,
         ([b' '], 0) => return gap.blanks == 1,

@@ -1,4 +1,4 @@
-//! Workflow commands of GitHub Actions, which shows them as annotations.
+//! Workflow commands of GitHub Actions, which GitHub shows as annotations.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ pub(super) fn write(
         let start = index.position(file.source, diagnostic.span.start);
         let end = index.position(file.source, diagnostic.span.end);
         write!(out, "::{command} file={path},line={},endLine={}", start.line, end.line)?;
-        // GitHub takes columns within one line only.
+        // GitHub supports columns only within one line.
         if start.line == end.line {
             write!(out, ",col={},endColumn={}", start.column, end.column)?;
         }
@@ -35,15 +35,15 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The text after the second `::`. GitHub has escapes for line breaks only; other
+/// The text after the second `::`. GitHub has escapes for line breaks only. Other
 /// control characters are made visible.
 fn data(text: &str) -> String {
     let lines = text.split('\r').map(visible_lines).collect::<Vec<_>>().join("\r");
-    // The sign of the escapes comes first.
+    // The `%` of the escapes comes first.
     lines.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A file's name: itself, if it is text.
+/// The name of a file, unchanged if it is valid text.
 fn name(path: &Path) -> Cow<'_, str> {
     path.to_str().map_or_else(|| visible_path(path).into(), Cow::from)
 }

@@ -13,11 +13,11 @@ use super::visible::distinct;
 use crate::diagnostic::{Code, Severity};
 use crate::source::LineIndex;
 
-/// A document in the making.
+/// A document being written.
 #[derive(Debug, Default)]
 pub(super) struct Gitlab {
     begun: bool,
-    /// By path: a file may occur twice, under two names.
+    /// By path: a file may be reported twice, under two names.
     fingerprints: HashMap<String, Fingerprints>,
 }
 
@@ -86,10 +86,11 @@ impl Gitlab {
     }
 }
 
-/// The path from the current folder, which is the repository's, if it is in there.
+/// The path relative to the current folder, if it lies inside. That folder is the
+/// repository's.
 fn relative(path: &Path) -> String {
     let folder = std::env::current_dir().unwrap_or_default();
-    // `.` between others goes away, too.
+    // A `.` inside the path is dropped, too.
     let path: PathBuf = path.strip_prefix(&folder).unwrap_or(path).components().collect();
     let path = path.strip_prefix(".").unwrap_or(&path);
     match path.to_str() {

@@ -25,7 +25,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// For a file that is read later, anywhere.
+    /// The style for a file that may be read anywhere, later.
     pub const FILE: Style = Style { color: false, unicode: true, width: 80 };
 
     fn handler(self) -> GraphicalReportHandler {
@@ -39,7 +39,7 @@ impl Style {
         };
         GraphicalReportHandler::new_themed(theme)
             .with_width(self.width)
-            // Asks for lines; see `read_span`.
+            // Requests lines; see `read_span`.
             .with_context_lines(1)
             .with_links(false)
             .tab_width(4)
@@ -71,8 +71,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The help of a finding, where else to look, and whether a tool could apply
-/// its fix.
+/// The help of a finding, other places to look at, and whether a tool could apply its
+/// fix.
 fn help(
     diagnostic: &Diagnostic,
     file: &FileReport<'_>,
@@ -90,17 +90,18 @@ fn help(
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Whether a label is drawn in the excerpt. One far away would come as an
-/// excerpt of its own, and before the finding if it stands before it.
+/// Whether a label is drawn in the excerpt. A label far away would get an excerpt of
+/// its own, perhaps even before the finding's own.
 fn is_near(diagnostic: &Diagnostic, label: &Label, index: &LineIndex) -> bool {
     index.line(diagnostic.span.start).abs_diff(index.line(label.span.start)) <= 3
 }
 
-/// The text with a mark for each hidden character, byte for byte and one column wide,
-/// so that a file cannot send commands to the terminal; `None` if there are none.
+/// The text with each hidden character replaced by a mark of as many bytes and one
+/// column, so that a file cannot send commands to the terminal. Returns `None` if no
+/// character is hidden.
 fn printable(text: &str) -> Option<String> {
     let control = |byte: u8| byte.is_ascii_control() && byte != b'\n' && byte != b'\t';
-    // In pieces without branches: vector instructions.
+    // In chunks without branches, so that the compiler uses vector instructions.
     let found = text.as_bytes().chunks(1024).any(|piece| {
         let bytes = piece.iter();
         bytes.fold(false, |found, &byte| found | control(byte))
@@ -119,7 +120,7 @@ fn printable(text: &str) -> Option<String> {
     })
 }
 
-/// A diagnostic with the text it belongs to.
+/// A diagnostic with its text.
 struct Shown<'a> {
     diagnostic: &'a Diagnostic,
     text: &'a Excerpts<'a>,
@@ -175,7 +176,7 @@ impl miette::Diagnostic for Shown<'_> {
     }
 }
 
-/// Excerpts by line index: miette's own source rescans the text each time.
+/// Excerpts by line index. miette's own source scans the text again for each.
 struct Excerpts<'a> {
     path: &'a str,
     text: &'a str,
@@ -190,9 +191,9 @@ impl fmt::Debug for Excerpts<'_> {
 
 /// Lines longer than this are shown in part.
 const LONG_LINE: usize = 400;
-/// So many lines are shown of one place.
+/// At most this many lines are shown of one place.
 const MANY_LINES: usize = 12;
-/// How much of a long line is shown on each side.
+/// The length of a long line that is shown on each side.
 const AROUND: usize = 60;
 
 impl SourceCode for Excerpts<'_> {
@@ -206,8 +207,8 @@ impl SourceCode for Excerpts<'_> {
         if end > self.text.len() {
             return Err(MietteError::OutOfBounds);
         }
-        // The handler asks without context for a header's line and column, and
-        // with context for what to draw: the lines of the labels, no others.
+        // Without context, the handler asks for the line and column in the header. With
+        // context, it asks for the lines to draw: those of the labels, no others.
         if before == 0 && after == 0 {
             let at = self.index.position(self.text, start as u32);
             return Ok(Box::new(MietteSpanContents::new_named(
@@ -220,7 +221,7 @@ impl SourceCode for Excerpts<'_> {
             )));
         }
         let first = self.index.line(start as u32);
-        // Of more lines, and of a long line, only the start is shown.
+        // Of too many lines, or of a long line, only the start is shown.
         let last = self.index.line(end as u32).min(first + MANY_LINES - 1);
         let lines = Span::new(self.index.line_span(first).start, self.index.line_span(last).end);
         let mut range = lines.range();
@@ -231,7 +232,7 @@ impl SourceCode for Excerpts<'_> {
                 }
                 at
             };
-            // A span of a megabyte is shown from its start only.
+            // Of a very long span, only the start is shown.
             let shown_end = end.min(start + LONG_LINE);
             range.start = boundary(range.start.max(start.saturating_sub(AROUND)));
             range.end = boundary(range.end.min(shown_end + AROUND)).max(range.start);

@@ -35,7 +35,7 @@ pub(super) fn write(
     index: &LineIndex,
 ) -> io::Result<()> {
     let path = file.path.to_string_lossy();
-    // Names that differ only in what is not Unicode look the same.
+    // Names that differ only in bytes that are not UTF-8 look the same as text.
     let uri = matches!(path, Cow::Owned(_)).then(|| sarif::uri(file.path));
     for diagnostic in file.diagnostics {
         let Diagnostic { code, severity, span, message, label, help, labels, fixes, .. } =
@@ -62,8 +62,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Where a rule is explained: its page in the repository, relative to the root of that
-/// as long as `Cargo.toml` names none.
+/// The page that explains a rule: an address in the repository, or a path relative to
+/// its root as long as `Cargo.toml` names no repository.
 fn page(code: Code) -> String {
     match env!("CARGO_PKG_REPOSITORY") {
         "" => format!("src/diagnostic/pages/{code}.md"),
@@ -71,14 +71,13 @@ fn page(code: Code) -> String {
     }
 }
 
-/// Writes a value as JSON that says exactly what it says, and can be shown by any
-/// terminal.
+/// Writes a value as exact JSON that any terminal can show.
 pub(super) fn to_writer(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(out, Escaped);
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Compact, with escapes for what is hidden beside those that JSON asks for.
+/// Compact output. Escapes hidden characters besides those that JSON requires.
 struct Escaped;
 
 impl Formatter for Escaped {
@@ -89,7 +88,7 @@ impl Formatter for Escaped {
     ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_hidden(*c)) {
-            // All of them have 16 bits.
+            // All hidden characters fit in 16 bits.
             write!(out, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
         }
@@ -97,7 +96,7 @@ impl Formatter for Escaped {
     }
 }
 
-/// How often a rule was broken.
+/// The number of times that a rule was broken.
 #[derive(Serialize)]
 struct JsonCount {
     code: Code,
@@ -106,8 +105,8 @@ struct JsonCount {
     fixable: usize,
 }
 
-/// Writes the line of a rule: how often it was broken, and how many of its findings
-/// have a safe fix.
+/// Writes the summary line of a rule: how often it was broken, and how many of its
+/// findings have a safe fix.
 pub(crate) fn count(
     out: &mut impl Write,
     code: Code,

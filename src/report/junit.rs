@@ -1,5 +1,5 @@
-//! `JUnit` XML: a suite per file, a test case per finding. A suite starts with its counts,
-//! so that a file whose findings come in batches has a suite for each of them.
+//! `JUnit` XML: a suite for each file, a test case for each finding. A suite starts
+//! with its counts, so each batch of findings of a file needs a suite of its own.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::{Fails, FileReport, with_help};
 use crate::diagnostic::Diagnostic;
 use crate::source::{LineIndex, Position};
 
-/// The element around all suites; it goes out bit by bit.
+/// The element around all suites. Its content is written piece by piece.
 const ROOT: &str = "testsuites";
 
-/// A document in the making.
+/// A document being written.
 #[derive(Debug, Default)]
 pub(super) struct Junit {
     begun: bool,
@@ -41,7 +41,7 @@ impl Junit {
         })
     }
 
-    /// Adds a file that has none: a test that passed.
+    /// Adds a file without findings, as a test that passed.
     pub(super) fn clean(&mut self, out: &mut impl Write, path: &Path) -> io::Result<()> {
         let path = name(path);
         self.suite(out, &path, 1, 0, |xml| {
@@ -93,12 +93,14 @@ impl Junit {
     }
 }
 
-/// A file's name without what XML cannot hold, not even escaped, and no two alike.
+/// A file's name without the characters that XML cannot hold even escaped. No two names
+/// become equal.
 fn name(path: &Path) -> String {
     distinct(path.as_os_str().as_encoded_bytes())
 }
 
-/// A test per finding. One that does not make the run fail has passed.
+/// Writes one test for a finding. A finding that does not make the run fail is a passed
+/// test.
 fn case(
     xml: &mut Writer<impl Write>,
     path: &str,
@@ -107,7 +109,7 @@ fn case(
     fails: bool,
 ) -> io::Result<()> {
     let Diagnostic { code, severity, message, .. } = diagnostic;
-    // Tests are identified by their names.
+    // Consumers identify tests by their names.
     let name = format!("{code} {} {}:{}", code.name(), at.line, at.column);
     let place = format!("{path}:{}:{}", at.line, at.column);
     let text = with_help(diagnostic, "\n");

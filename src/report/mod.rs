@@ -1,4 +1,4 @@
-//! Findings as text: for people, for editors and grep, for programs.
+//! Writes findings as text, for people, for editors and grep, and for programs.
 
 mod github;
 mod gitlab;
@@ -47,22 +47,22 @@ pub enum Format {
 /// A file that has findings.
 #[derive(Clone, Copy, Debug)]
 pub struct FileReport<'a> {
-    /// How the file is named to the reader.
+    /// The name of the file as shown to the reader.
     pub path: &'a Path,
-    /// Its text.
+    /// The text of the file.
     pub source: &'a str,
     /// The findings, in the order of the text.
     pub diagnostics: &'a [Diagnostic],
 }
 
-/// How many findings there are.
+/// The numbers of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// At error level.
+    /// Findings at error level.
     pub errors: usize,
-    /// At warning level.
+    /// Findings at warning level.
     pub warnings: usize,
-    /// At note level.
+    /// Findings at note level.
     pub notes: usize,
 }
 
@@ -78,7 +78,7 @@ impl Counts {
         }
     }
 
-    /// `2 errors and 1 warning`; `None` where there is nothing.
+    /// For example `2 errors and 1 warning`. Returns `None` if there are no findings.
     pub fn summary(&self) -> Option<String> {
         let plural = |count: usize, what: &str| {
             (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
@@ -105,7 +105,7 @@ pub struct Reporter {
     fails: Fails,
 }
 
-/// A format with what it needs to remember between files.
+/// A format with the state that it keeps between files.
 #[derive(Debug)]
 enum Writer {
     Human(Style),
@@ -136,13 +136,13 @@ impl Reporter {
         Reporter { writer, fails }
     }
 
-    /// Says which findings of the files to come make the run fail, if not only errors
-    /// do.
+    /// Sets which findings of the next files make the run fail. Without this, only
+    /// errors do.
     pub fn failing(&mut self, fails: impl Fn(&Diagnostic) -> bool + 'static) {
         self.fails = Box::new(fails);
     }
 
-    /// Reports findings of a file; more of the same may follow.
+    /// Reports findings of a file. More findings of the same file may follow.
     ///
     /// # Errors
     /// An error in writing.
@@ -159,7 +159,7 @@ impl Reporter {
         }
     }
 
-    /// Reports a file that has none.
+    /// Reports a file without findings.
     ///
     /// # Errors
     /// An error in writing.

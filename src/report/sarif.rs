@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, the format of code scanning. Section numbers are the standard's.
+//! SARIF 2.1.0, the format of code scanning. Section numbers refer to the standard.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -15,12 +15,12 @@ use crate::source::{LineIndex, Span};
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// A document in the making: results go out as they come, their rules follow.
+/// A document being written. Results are written at once, their rules at the end.
 #[derive(Debug, Default)]
 pub(super) struct Sarif {
     begun: bool,
     rules: Vec<Code>,
-    /// The fingerprints of the last file, which may continue.
+    /// The fingerprints of the last file. More findings of it may follow.
     fingerprints: Option<(PathBuf, Fingerprints)>,
 }
 
@@ -64,7 +64,7 @@ impl Sarif {
         out.write_all(b"\"columnKind\":\"unicodeCodePoints\",\"results\":[\n")
     }
 
-    /// The place of a code among the rules.
+    /// The index of a code among the rules.
     fn rule(&mut self, code: Code) -> usize {
         self.rules.iter().position(|&rule| rule == code).unwrap_or_else(|| {
             self.rules.push(code);
@@ -156,7 +156,7 @@ struct SarifResult<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-// Named by the standard.
+// The standard gives these names.
 #[allow(clippy::struct_field_names)]
 struct Location<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,7 @@ fn result<'a>(
         related_locations: related.collect(),
         fixes: fixes
             .iter()
-            // A consumer would offer to make it.
+            // A consumer would offer to apply such a fix.
             .filter(|fix| fix.applicability != Applicability::DisplayOnly)
             .map(|fix| places.fix(fix))
             .collect(),
@@ -244,8 +244,8 @@ fn result<'a>(
     }
 }
 
-/// A message string. Braces stand for arguments (3.11.5) and `](` is the middle
-/// of a link (3.11.6); text of the file must not become either.
+/// A message string. Braces mark arguments (3.11.5) and `](` is the middle of a link
+/// (3.11.6); text of the file must not become either.
 fn message(text: &str) -> Text<String> {
     Text { text: text.replace('{', "{{").replace('}', "}}").replace("](", "\\](") }
 }
@@ -298,7 +298,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// All but the unreserved characters of RFC 3986, and `/` of a name on Windows.
+/// All characters but the unreserved ones of RFC 3986, and `/` of a name on Windows.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
@@ -310,10 +310,10 @@ pub(super) fn uri(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut uri = String::with_capacity(bytes.len());
     if path.is_absolute() {
-        // A drive has no slash of its own.
+        // A drive has no leading slash of its own.
         uri.push_str(if bytes.starts_with(b"/") { "file://" } else { "file:///" });
     }
-    // A byte is a part of the name, be it UTF-8 or not.
+    // Each byte is part of the name, even if it is not UTF-8.
     for part in bytes.split(|&byte| char::from(byte) == MAIN_SEPARATOR) {
         uri.extend(percent_encode(part, ESCAPED));
         uri.push('/');
@@ -326,14 +326,14 @@ pub(super) fn uri(path: &Path) -> String {
 /// their code, the text of their line, and their number among equal ones.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {
-    /// The line of the last finding, with its hash: lines can be long and hold
-    /// many findings.
+    /// The line of the last finding, with its hash. Lines can be long and have many
+    /// findings.
     line: Option<(usize, u64)>,
     seen: HashMap<(Code, u64), u32>,
 }
 
 impl Fingerprints {
-    /// Lines that follow are those of another text.
+    /// Starts another text: the next lines belong to it.
     pub(super) fn next_file(&mut self) {
         self.line = None;
     }
@@ -343,7 +343,7 @@ impl Fingerprints {
         format!("{}:{text:016x}:{number}", diagnostic.code)
     }
 
-    /// The hash of a finding's line, and its number.
+    /// The hash of a finding's line, and the finding's number.
     pub(super) fn parts(
         &mut self,
         diagnostic: &Diagnostic,
@@ -362,7 +362,7 @@ impl Fingerprints {
     }
 }
 
-/// FNV-1a: the standard library's hashes may change between versions of Rust.
+/// The FNV-1a hash. The standard library's hashes may change between versions of Rust.
 pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn hashes_are_those_of_fnv() {
-        // From the reference implementation's tests.
+        // The values come from the tests of the reference implementation.
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
     }

@@ -1,11 +1,12 @@
-//! Making visible what could control a terminal or start a line.
+//! Makes characters visible that could control a terminal or start a line.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Whether a character is not for showing: it controls the terminal (C0, DEL, C1),
-/// changes the direction of text, breaks a line, or is none at all (U+FFFE, U+FFFF).
+/// Whether a character must not be shown as it is: it controls the terminal (C0, DEL,
+/// C1), changes the direction of text, breaks a line, or is not a character (U+FFFE,
+/// U+FFFF).
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -20,14 +21,14 @@ pub(crate) fn is_hidden(c: char) -> bool {
         )
 }
 
-/// The text on one line, with everything visible: a hidden character is written
-/// `\u{1b}`, as in Rust, the line break and the tab too. All else stays, so that
-/// what is visible does not change when it goes through again.
+/// The text on one line, with every hidden character written as in Rust: `\u{1b}`. Line
+/// breaks and tabs are escaped, too. All other text stays, so a second pass changes
+/// nothing.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, &[])
 }
 
-/// As [`visible`], for text with lines of its own.
+/// Like [`visible`], but keeps line breaks.
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     visible_but(text, &['\n'])
 }
@@ -48,12 +49,12 @@ fn visible_but<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     shown.into()
 }
 
-/// As [`visible`], for bytes: one that is not UTF-8 is written `\xff`.
+/// Like [`visible`], for bytes. A byte that is not UTF-8 is written `\xff`.
 pub(crate) fn visible_bytes(bytes: &[u8]) -> String {
     visible_chunks(bytes, &[])
 }
 
-/// As [`visible_bytes`], for a line of a file, whose tabs stay.
+/// Like [`visible_bytes`], for a line of a file. Tabs stay.
 pub(crate) fn visible_line(bytes: &[u8]) -> String {
     visible_chunks(bytes, &['\t'])
 }
@@ -70,14 +71,14 @@ fn visible_chunks(bytes: &[u8], kept: &[char]) -> String {
     shown
 }
 
-/// A file's name for people. Lines that start with it must not be taken for commands by
-/// the log of GitHub.
+/// A file's name for people. The log of GitHub must not take lines that start with it
+/// for commands.
 pub(crate) fn visible_path(path: &Path) -> String {
     let name = visible_bytes(path.as_os_str().as_encoded_bytes());
     if name.trim_start().starts_with("::") { format!("./{name}") } else { name }
 }
 
-/// As [`visible_bytes`], and no two are written alike: a backslash that could start
+/// Like [`visible_bytes`], but no two names become equal: a backslash that could start
 /// one of these escapes becomes `\u{5c}`.
 pub(super) fn distinct(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());

@@ -1,9 +1,9 @@
-//! The PTX in the `asm` statements of CUDA, `OpenCL` and C++: what is found there,
-//! and where, against expectations written beside the statements of
-//! `fixtures/asm`, and against the same instructions as plain PTX.
+//! The PTX in the `asm` statements of CUDA, `OpenCL` and C++. Its findings and their
+//! places are compared with expectations written beside the statements of
+//! `fixtures/asm`, and with the findings of the same instructions as plain PTX.
 //!
-//! `VPTX_ASM_CASES` and `VPTX_ASM_SEED` choose how many random statements are
-//! tried, and which.
+//! `VPTX_ASM_CASES` sets the number of random statements to try, and `VPTX_ASM_SEED`
+//! selects them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ impl Expected {
         }
     }
 
-    /// Where it stands in a part of a text; that is one place only.
+    /// The place of the finding in a part of a text. It must occur exactly once.
     fn place(&self, source: &str, region: &Range<usize>) -> Range<usize> {
         let whole = format!("{}{}{}", self.before, self.span, self.after);
         let mut found = source[region.clone()].match_indices(&whole);
@@ -193,8 +193,8 @@ fn setting(name: &str, usual: u64) -> u64 {
 
 // Random instructions.
 
-/// A part of an instruction's text: itself, or an operand that can be one of the
-/// `asm`.
+/// A part of an instruction's text: fixed text, or an operand that can become one of
+/// the `asm`.
 #[derive(Clone)]
 enum Item {
     Text(String),
@@ -410,7 +410,7 @@ const ODD_OPERANDS: &[&str] = &[
     "!p",
 ];
 
-/// Some are not what the instruction needs.
+/// Declarations, some of them not as the instruction needs.
 const DECLARATIONS: &[&str] = &[
     ".reg .f32 t0; ",
     ".reg .b64 t0, %r5;\n",
@@ -425,7 +425,7 @@ const MISSPELT: &[&str] = &[
     "Vset", "vmax_4", "vsubb",
 ];
 
-/// Makes something wrong with it.
+/// Puts a mistake into the instruction.
 fn spoil(random: &mut Random, draft: &mut Draft) {
     let count = draft.modifiers.len();
     let at = random.below(count.max(1));
@@ -499,7 +499,7 @@ const GAPS: &[&str] = &[
 ];
 
 impl Draft {
-    /// Its text, with a gap here and there.
+    /// The text of the instruction, with a few gaps.
     fn items(&self, random: &mut Random) -> Vec<Item> {
         let often = random.pick(&[0, 0, 5, 30]);
         let mut gap = |usual: &str| {
@@ -522,9 +522,9 @@ impl Draft {
         items
     }
 
-    /// Whether it lacks what tells PTX from other assembler: two types in a row of
-    /// modifiers, or else a name of ours and an operand of the `asm`, in a line that
-    /// `;` ends, without `%%`.
+    /// Whether the instruction lacks the signs that tell PTX from other assembler code.
+    /// Two types in a row of modifiers are such a sign. So is a mnemonic of ours with
+    /// an operand of the `asm`, in a line that ends with `;` and has no `%%`.
     fn is_doubtful(&self, plain: &str) -> bool {
         let whole = self.modifiers.iter().take_while(|modifier| !modifier.contains(' '));
         let types = whole.filter(|modifier| TYPES.contains(&modifier.as_str())).count();
@@ -536,7 +536,7 @@ impl Draft {
     }
 }
 
-// The same as an `asm` statement.
+// The same instruction in an `asm` statement.
 
 /// An operand of the `asm`: its number, and its name if it has one.
 #[derive(Clone, Default)]
@@ -545,17 +545,17 @@ struct Slot {
     name: Option<String>,
 }
 
-/// The decoded text of the `asm`, and where each place of the plain text is in
-/// it.
+/// The decoded text of the `asm`, with the position in it of each place of the plain
+/// text.
 struct Template {
     chars: Vec<char>,
-    /// For an offset of the plain text: where what starts there starts.
+    /// By offset in the plain text: the start of the text that starts there.
     starts: BTreeMap<usize, usize>,
-    /// For an offset of the plain text: where what ends there ends.
+    /// By offset in the plain text: the end of the text that ends there.
     ends: BTreeMap<usize, usize>,
 }
 
-/// Plain PTX as the text of an `asm` with operands; `%=` is one already.
+/// Plain PTX as the text of an `asm` with operands. `%=` already is such text.
 fn percents(text: &str) -> Vec<char> {
     let mut chars = Vec::new();
     let mut rest = text.chars().peekable();
@@ -604,7 +604,7 @@ impl Template {
     }
 }
 
-/// How the literals are written.
+/// The style of the literals.
 struct Style {
     escape: usize,
     cut: usize,
@@ -656,7 +656,7 @@ impl Style {
     }
 }
 
-/// The same with every line continued.
+/// The same text with every line continued.
 fn continued(trivia: &'static str) -> &'static str {
     match trivia {
         "\n" => " \\\n",
@@ -673,7 +673,7 @@ enum Piece {
     Raw(&'static str),
 }
 
-/// Writes the decoded text as string literals; gives where each character went.
+/// Writes the decoded text as string literals. Returns the place of each character.
 fn write_literals(
     random: &mut Random,
     style: &Style,
@@ -682,7 +682,7 @@ fn write_literals(
 ) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut piece = open(random, style, out);
-    // Digits that an escape before would take as its own.
+    // Digits that an escape before them would swallow.
     let mut taken: fn(char) -> bool = |_| false;
     for &c in chars {
         let ends_raw = matches!(piece, Piece::Raw(delimiter)
@@ -695,7 +695,7 @@ fn write_literals(
             out.push_str(trivia);
             let at = out.len();
             piece = open(random, style, out);
-            // A prefix right after a literal would be the suffix of that.
+            // A prefix right after a literal would be its suffix.
             if !out[at..].starts_with('"') && matches!(trivia, "" | "\\\n" | "\\\r\n") {
                 out.insert(at, ' ');
             }
@@ -746,7 +746,8 @@ fn close(piece: &Piece, out: &mut String) {
     }
 }
 
-/// Writes a character as an escape; gives what it would take of the next.
+/// Writes a character as an escape. Returns a test for characters that the escape would
+/// swallow.
 fn escape(random: &mut Random, style: &Style, c: char, out: &mut String) -> fn(char) -> bool {
     let code = c as u32;
     let simple = match c {
@@ -791,7 +792,8 @@ const KEYWORDS: &[&str] = &[
     "asm /* ( */ volatile",
 ];
 
-/// Expressions that can be read and written, then some that can be read.
+/// Expressions: first those that can be read and written, then those that can only be
+/// read.
 const EXPRESSIONS: &[&str] = &[
     "d",
     "p->x",
@@ -813,7 +815,7 @@ const EXPRESSIONS: &[&str] = &[
 ];
 const WRITABLE: usize = 9;
 
-/// Statements that say nothing about ours, to stand before and after.
+/// Statements before and after the instruction that do not affect it.
 const BEFORE: &[&str] = &[
     "",
     "",
@@ -832,7 +834,7 @@ const BEFORE: &[&str] = &[
     ".reg .pred p;\n",
     "bar.sync 0; { .reg .pred %p1; ",
 ];
-/// How many of them declare nothing.
+/// The number of them that declare nothing.
 const UNDECLARED: usize = 13;
 const AFTER: &[&str] = &[
     "",
@@ -881,16 +883,17 @@ const AROUND: &[&str] = &[
 struct Pair {
     plain: String,
     source: String,
-    /// Where in the source each character of the `asm` text went.
+    /// The place in the source of each character of the `asm` text.
     places: Vec<Range<usize>>,
     template: Template,
-    /// Where in the source the literals begin.
+    /// The start of the literals in the source.
     open: usize,
     /// The text around the instruction in the `asm`.
     before: &'static str,
     after: &'static str,
     slots: Vec<Slot>,
-    /// Whether another assembler could be meant, so that silence is right.
+    /// Whether the text may be for another assembler, so that no findings are right,
+    /// too.
     doubtful: bool,
 }
 
@@ -959,8 +962,8 @@ impl Pair {
         Pair { plain, source, places, template, open, before, after, slots, doubtful }
     }
 
-    /// Where a place of the plain text is in the source; an empty one may be
-    /// after what comes before it or before what comes after it.
+    /// The place in the source of a place of the plain text. An empty place may be
+    /// after the text before it, or before the text after it.
     fn spans(&self, span: Span) -> Vec<Range<usize>> {
         let range = span.range();
         let start = self.template.starts.get(&range.start).map(|&at| self.places[at].start);
@@ -973,7 +976,7 @@ impl Pair {
         std::iter::once(start..end).collect()
     }
 
-    /// Whether a finding in the source is one in the plain text.
+    /// Whether a finding in the source equals one in the plain text.
     fn same(&self, plain: &Diagnostic, found: &Diagnostic) -> bool {
         let here = |plain: Span, found: Span| self.spans(plain).contains(&found.range());
         plain.code == found.code
@@ -983,8 +986,8 @@ impl Pair {
             && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
     }
 
-    /// The findings of the plain text, each with that of the source; none for a
-    /// source that may as well be meant for another assembler.
+    /// The findings of the plain text, each with the same finding of the source. Empty
+    /// if the source may be for another assembler.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
         let mut plain = check_ptx(&self.plain);
         // The rest that a line end cut off may be no statement of ours.
@@ -1013,7 +1016,7 @@ impl Pair {
         pairs
     }
 
-    /// The instruction in the `asm` of a source, with plain names.
+    /// The instruction read back from the `asm` of a source, with plain names.
     fn plain_again(&self, source: &str) -> String {
         let text = decode(&source[self.open..]);
         let mut plain = String::new();
@@ -1043,8 +1046,8 @@ impl Pair {
     }
 }
 
-/// The operands of an `asm`: where each of ours stands, and the tokens of the
-/// lists. Those that are written are outputs that are read, too.
+/// The operands of an `asm`: the slots of the instruction's operands, and the tokens of
+/// the operand lists. A written operand is an output that is also read.
 fn operand_lists(random: &mut Random, written: &[bool]) -> (Vec<Slot>, Vec<String>) {
     let mut outputs: Vec<Option<usize>> = Vec::new();
     let mut inputs: Vec<Option<usize>> = Vec::new();
@@ -1116,7 +1119,7 @@ fn decode(source: &str) -> String {
     }
 }
 
-/// After white space, comments and continued lines.
+/// Skips white space, comments and continued lines.
 fn skip_trivia(source: &str, mut at: usize) -> usize {
     loop {
         let rest = &source[at..];
@@ -1187,7 +1190,7 @@ fn plain_literal(source: &str, mut at: usize, text: &mut String) -> usize {
     at
 }
 
-/// Runs random cases; tells which one failed.
+/// Runs random cases and reports which one failed.
 fn each_case(count: u64, mut hold: impl FnMut(&mut Random)) {
     struct Told(u64, u64);
     impl Drop for Told {
@@ -1408,7 +1411,7 @@ const SOUP: &[&str] = &[
 fn any_mixture_is_read() {
     each_case(setting("VPTX_ASM_CASES", 100_000), |random| {
         let mut source = String::new();
-        // Half of them start as a statement does.
+        // Half of the texts start like a statement.
         if random.percent(50) {
             source.push_str(random.pick(&["asm(\"", "asm volatile(R\"(", "asm(\"vadd4.u32 "]));
         }

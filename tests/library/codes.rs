@@ -1,5 +1,5 @@
-//! Every code has a page and a fixture, both yield it, and every fix does
-//! what it promises.
+//! Every code has a page and a fixture, both give that code, and every fix keeps its
+//! promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +13,7 @@ use vptx::video::Semantics;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
-/// Findings that stand beside the one a fixture is for, because the checker
-/// reports both of one mistake.
+/// Findings beside the one a fixture is for: the checker reports one mistake twice.
 const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108)];
 
 /// The findings in a text that belong to a code. The results of an instruction
@@ -215,8 +214,8 @@ fn fixtures_in_the_ptxas_dialect() {
     }
 }
 
-/// Where an offset of the text comes to lie once the fix is made: what it
-/// replaces moves to the start of the replacement.
+/// The new place of an offset after the fix. Replaced text moves to the start of the
+/// replacement.
 fn moved(fix: &Fix, offset: u32) -> u32 {
     let mut place = offset;
     for edit in fix.edits.iter().filter(|edit| edit.span.start < offset) {
@@ -269,7 +268,7 @@ fn broken(
     let mut allowed = places(before, |offset| moved(fix, offset));
     let left = places(&after, |offset| offset);
 
-    // Several findings may come to lie on one place: one of them must go.
+    // Several findings may move to the same place. One of them must disappear.
     let own = (before[at].code, moved(fix, before[at].span.start));
     let count = allowed.get_mut(&own).expect("it was counted");
     *count -= 1;
@@ -292,14 +291,14 @@ fn broken(
     broken.into_iter().map(|problem| format!("{problem}\n{fixed}")).collect()
 }
 
-/// A result that a safe fix changes.
+/// A result that a safe fix changes, if there is one.
 fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
-    // The replacements of V601 are ordinary PTX, and are proven elsewhere.
+    // The replacements of V601 are ordinary PTX, and other tests prove them.
     if is_about_asm(code) || code == Code::V601 {
         return None;
     }
     let ((before, _), (after, _)) = (vptx::parse(text), vptx::parse(fixed));
-    // Errors, which some fixes remove, compute nothing.
+    // Instructions with errors compute nothing. Some fixes remove the errors.
     if before.statements().len() != after.statements().len() {
         return Some("statements come or go".into());
     }
@@ -307,7 +306,7 @@ fn changed(text: &str, fixed: &str, code: Code) -> Option<String> {
         let seed = name.bytes().fold(round.wrapping_mul(0x9e37_79b9) | 1, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193).rotate_left(13)
         });
-        // Edges are where results differ.
+        // Results mostly differ at the edges.
         match seed % 5 {
             0 => 0xffff_ffff,
             1 => 0x8000_0000,
@@ -390,7 +389,7 @@ fn every_fix_leaves_valid_code() {
     assert!(fixes > 100, "only {fixes} fixes were tried");
 }
 
-/// The fix for an emulated instruction leaves nothing to report of it.
+/// After the fix for an emulated instruction, there is nothing left to report about it.
 #[test]
 fn cost_fixes_are_valid() {
     let text = fixture_text(Code::V601);
@@ -409,7 +408,7 @@ fn cost_fixes_are_valid() {
     }
 }
 
-/// The document is the table of the rules.
+/// The document equals the table of the rules.
 #[test]
 fn the_document_has_all_rules() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
@@ -418,7 +417,7 @@ fn the_document_has_all_rules() {
     assert_eq!(text[start..], vptx::diagnostic::table(), "`vptx explain --all` prints it");
 }
 
-/// Every fixture with suppressions for what is found in it.
+/// The findings of every fixture can be suppressed.
 #[test]
 fn what_is_found_can_be_suppressed() {
     let mut written = 0;

@@ -1,4 +1,4 @@
-//! Where the meanings under ptxas and under the manual differ, for every form.
+//! Finds where the semantics of ptxas and of the manual differ, for every form.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ fn parse(text: &str) -> Instruction {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Every scalar form is decided: one program under both meanings, or inputs
-/// that tell them apart. The causes found are those that the pages name.
+/// Every scalar form is decided: either both semantics give one program, or inputs tell
+/// them apart. The causes found are those that the pages name.
 #[test]
 fn every_scalar_form_is_decided() {
     let mut causes: BTreeMap<&str, BTreeSet<Deviation>> = BTreeMap::new();
@@ -39,7 +39,7 @@ fn every_scalar_form_is_decided() {
     for (_, mnemonic) in rows() {
         let found: Vec<Deviation> = causes.remove(mnemonic.text()).into_iter().flatten().collect();
         let named = video::deviations(mnemonic.family());
-        // Every cause is on the page; a family's page may name more.
+        // Every cause found is on the page. A family's page may name more.
         assert!(found.iter().all(|cause| named.contains(cause)), "{mnemonic}: {found:?}");
     }
 }
@@ -54,7 +54,7 @@ fn holds(instruction: &Instruction, semantics: Semantics, witness: &Witness, tex
     assert!(!old || semantics == Semantics::Ptxas12, "{text}");
 }
 
-/// SIMD forms mean the same everywhere.
+/// SIMD forms have the same result under all semantics.
 #[test]
 fn simd_forms_agree() {
     for (form, mnemonic) in rows().filter(|(form, _)| form.sources != Sources::Scalar) {
@@ -68,7 +68,7 @@ fn simd_forms_agree() {
     }
 }
 
-/// The last line of a deviation's page shows it.
+/// The last line of a deviation's page shows the deviation.
 #[test]
 fn pages_of_deviations_show_them() {
     for &deviation in Deviation::ALL {
@@ -164,7 +164,7 @@ fn pages_of_deviations_say_what_to_write_instead() {
     }
 }
 
-/// A witness of the recorded vectors: -128 becomes 127.
+/// A known witness of the recorded vectors: -128 becomes 127.
 #[test]
 fn a_known_case() {
     let instruction = parse("vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;");
@@ -186,7 +186,7 @@ fn equal_registers_hold_equal_words() {
     for (text, differs) in [
         ("vadd.u32.u32.u32.sat d, a, b;", true),
         ("vadd.u32.u32.u32.sat d, a, a;", true),
-        // Never negative.
+        // The result is never negative.
         ("vsub.u32.u32.u32.sat d.b0, a, b, c;", true),
         ("vsub.u32.u32.u32.sat d.b0, a, a, c;", false),
     ] {

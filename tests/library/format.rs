@@ -1,4 +1,4 @@
-//! The formatter: layout by snapshot, and that nothing but layout changes.
+//! The formatter: snapshots of the layout, and checks that only the layout changes.
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ fn formatted(source: &str) -> String {
         .unwrap_or_else(|error| panic!("{error}: {:?}\n{source}", error.diagnostics()))
 }
 
-/// Comments and line markers, found by walking bytes: the lexer passes them
-/// over.
+/// Comments and line markers, found by walking over the bytes, because the lexer skips
+/// them.
 fn comments(text: &str) -> Vec<(Range<usize>, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -41,8 +41,8 @@ fn comments(text: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
-/// Tokens and comments outside legal video instructions, which count as one
-/// each, with how many comments are inside of them.
+/// Tokens and comments outside legal video instructions. Each such instruction counts
+/// as one item, with the number of comments inside it.
 fn stream(text: &str) -> Vec<String> {
     let (module, _) = parse(text);
     let mut video: Vec<(Range<usize>, &Instruction)> =
@@ -60,12 +60,12 @@ fn stream(text: &str) -> Vec<String> {
     parts.extend(video.iter().map(|(range, it)| (range.start, format!("{it:?}"))));
     parts.sort_by_key(|(at, _)| *at);
     let mut stream: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
-    // Where a comment stands between the tokens is a matter of snapshots.
+    // Snapshots cover the places of comments between tokens.
     stream.extend(comments(text).into_iter().map(|(_, words)| words));
     stream
 }
 
-/// All that must hold of a text that can be formatted.
+/// Checks all laws for a text that can be formatted.
 fn laws(name: &str, source: &str, options: &FormatOptions) {
     let once = match format(source, options) {
         Ok(once) => once,
@@ -149,14 +149,14 @@ fn layout_of_each_style() {
 #[test]
 fn only_what_keeps_the_meaning_is_normalised() {
     for (before, after) in [
-        // Order of modifiers; a repeated one.
+        // The order of modifiers; a repeated modifier.
         ("vadd.sat.u32.u32.u32 d, a, b;", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vadd.sat.u32.sat.u32.u32 d, a, b;", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vset.s32.s32.add.lt d, a, b, c;", "vset.s32.s32.lt.add d, a, b, c;"),
         // Default masks and selectors.
         ("vadd2.u32.u32.u32 d.h10, a.h10, b.h32, c;", "vadd2.u32.u32.u32 d, a, b, c;"),
         ("vmin4.s32.s32.s32 d.b3210, a.b3210, b.b7654, c;", "vmin4.s32.s32.s32 d, a, b, c;"),
-        // The same letters where they are no default.
+        // The same selectors and masks where they are not the default.
         ("vadd2.u32.u32.u32 d.h0, a.h32, b.h10, c;", "vadd2.u32.u32.u32 d.h0, a.h32, b.h10, c;"),
         ("vadd.u32.u32.u32 d.h0, a.h1, b.b0, c;", "vadd.u32.u32.u32 d.h0, a.h1, b.b0, c;"),
         // A third source without effect.
@@ -168,12 +168,12 @@ fn only_what_keeps_the_meaning_is_normalised() {
         ("vmad.s32.s32.s32 d, -a, - b, c;", "vmad.s32.s32.s32 d, a, b, c;"),
         ("vmad.s32.s32.s32 d, - a, b, c;", "vmad.s32.s32.s32 d, -a, b, c;"),
         ("vmad.s32.s32.s32 d, -a, -b, -c;", "vmad.s32.s32.s32 d, a, b, -c;"),
-        // Constants keep their spelling, even one that is cut.
+        // Constants keep their spelling, even those that are cut.
         ("vadd.u32.u32.u32 d, 0X0fU, 0x1ffffffff;", "vadd.u32.u32.u32 d, 0X0fU, 0x1ffffffff;"),
         ("vadd.u32.u32.u32 d, (2+3)*4, 1<<4;", "vadd.u32.u32.u32 d, (2 + 3) * 4, 1 << 4;"),
-        // A selector that ptxas ignores says something to a reader.
+        // A selector that ptxas ignores may still tell a reader something.
         ("vadd.u32.u32.u32 d.b01, a, b, c;", "vadd.u32.u32.u32 d.b01, a, b;"),
-        // Not legal: only white space.
+        // Illegal statements: only white space changes.
         ("vadd.sat.u32.u32  d,a;", "vadd.sat.u32.u32 d, a;"),
         ("vadd.u33.u32.u32.sat.sat d, a, b;", "vadd.u33.u32.u32.sat.sat d, a, b;"),
         ("vmin2.u32.u32.u32 d.h10,a.h10,b;", "vmin2.u32.u32.u32 d.h10, a.h10, b;"),
@@ -301,7 +301,7 @@ fn regions_can_be_left_alone() {
     laws("off and on", source, &FormatOptions::default());
     let source = "ret ; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  ";
     assert_eq!(formatted(source), "ret; /* vptx: fmt off */\nvadd2.u32.u32.u32  d.h10 ,a,b,c;  \n");
-    // Only a comment that says that and nothing else.
+    // Only a comment with exactly these words counts.
     assert_eq!(formatted("// vptx: fmt offline\nret ;"), "// vptx: fmt offline\nret;\n");
 }
 
@@ -364,7 +364,7 @@ fn what_is_not_understood_is_left_alone() {
     }
 }
 
-/// Numbers that look random and are not.
+/// Reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -378,7 +378,7 @@ impl Numbers {
     }
 }
 
-/// Statements of tokens that meet by chance, with any white space between.
+/// Random sequences of tokens with any white space between them.
 #[test]
 fn tokens_never_melt() {
     const WORDS: &[&str] = &[
@@ -474,8 +474,8 @@ fn tokens_never_melt() {
     assert!(done > 10_000, "{done}");
 }
 
-/// Lines of the usual shape are laid out without tokens, edits are told from
-/// tokens: what is nearly usual must not be taken for it.
+/// Lines of the usual shape are laid out without tokens, but edits are found by tokens.
+/// A line that is only nearly usual must not be taken for a usual one.
 #[test]
 fn usual_lines_are_laid_out_as_their_tokens() {
     const LINES: &[&[&str]] = &[
@@ -571,7 +571,7 @@ fn usual_lines_are_laid_out_as_their_tokens() {
         &["ret", ";"],
         &["bar.sync", " \t", "0", ";"],
         &["\t", "prefetch.global.L2", " ", "[", "4096", "]", ";"],
-        // Longer than is looked at at once.
+        // Longer than the part that is scanned at once.
         &[
             "\t",
             "ld.param.u64",
@@ -632,7 +632,8 @@ fn usual_lines_are_laid_out_as_their_tokens() {
 
 #[test]
 fn what_looks_like_an_opcode_starts_no_line() {
-    // After a break, the reader would miss a `;` before it.
+    // After a line break, the reader would take a video instruction there for one after
+    // a missing `;`.
     let names = ["%register"; 12].join(", ");
     for source in [
         format!(".reg .b32 {names}, vadd.u32.u32.u32 d, a, b;"),
@@ -652,7 +653,7 @@ fn depth_and_length_are_no_trouble() {
     assert!(text.len() < 200 * deep.len(), "{}", text.len());
     let long = "mov.u32 a, 1;".repeat(50_000);
     assert_eq!(formatted(&long).lines().count(), 50_000);
-    // No `;` comes, however far one looks.
+    // No `;` follows, however far the formatter looks.
     let labels = "L :\n".repeat(1 << 20);
     assert_eq!(formatted(&labels).lines().count(), 1 << 20);
     // Formatted lines are copied as they are, unless they need more than a line.
@@ -685,7 +686,7 @@ fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     found
 }
 
-/// The formatter's own fixes apart, what is found is the same before and after.
+/// Apart from the findings that the formatter fixes, formatting changes no findings.
 fn same_findings(text: &str, options: &FormatOptions) {
     let once = format(text, options).expect(text);
     for rules in [RuleSet::DEFAULT, RuleSet::ALL] {
@@ -776,7 +777,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
                         "}" => open -= 1,
                         _ => {}
                     }
-                    // A comment or a line break between its tokens.
+                    // A comment or a line break between the tokens.
                     let cuts: Vec<usize> =
                         statement.match_indices([' ', ',']).map(|it| it.0).collect();
                     match numbers.below(6) {
@@ -820,7 +821,7 @@ fn lines_that_a_suppression_is_about_stay_together() {
         format!("// vptx: ignore[V501] sums\n{one} {two}\nret;\n"),
         format!("{one} ret; // vptx: ignore\n"),
         format!("L: {one} // vptx: ignore[V501]\n"),
-        // A spelling that is meant.
+        // A spelling that the author wants.
         "vadd.sat.s32.s32.s32 d, a, b, c; // vptx: ignore[V401]\n".into(),
         "vmax.s32.s32.s32 d, a, b, 0x1ffffffff; // vptx: ignore[V406]\n".into(),
         "vadd2.u32.u32.u32 d.h10, a, b, c; // vptx: ignore[V408]\n".into(),
@@ -829,7 +830,7 @@ fn lines_that_a_suppression_is_about_stay_together() {
         laws(&text, &text, &FormatOptions::default());
         same_findings(&text, &FormatOptions::default());
     }
-    // One statement is laid out as ever, and so are lines without a suppression.
+    // A single statement is laid out as usual, and so are lines without a suppression.
     let text = format!("{two} // vptx: ignore[V501]\n{one} {one}\n");
     let two = "vadd.u32.u32.u32.sat d, a, a;";
     assert_eq!(formatted(&text), format!("{two} // vptx: ignore[V501]\n{one}\n{one}\n"));

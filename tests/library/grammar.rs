@@ -1,4 +1,5 @@
-//! `grammar/video.ebnf` against the checker and the table of forms, both ways.
+//! Compares `grammar/video.ebnf` with the checker and the table of forms, in both
+//! directions.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +15,12 @@ fn grammar() -> Grammar {
     Grammar::parse(text).unwrap_or_else(|error| panic!("video.ebnf: {error}"))
 }
 
-/// Warnings that stand for what the manual does not have.
+/// Warnings about syntax that the manual does not have.
 const BEYOND_MANUAL: [Code; 4] = [Code::V401, Code::V402, Code::V403, Code::V407];
 
 /// The checker's verdict on a text.
 struct Verdict {
-    /// It is one instruction of the manual's language and nothing else.
+    /// Whether the text is exactly one instruction of the manual's language.
     accepted: bool,
     /// The findings against it.
     against: Vec<Code>,
@@ -45,7 +46,7 @@ fn verdict(text: &str) -> Verdict {
     Verdict { accepted: whole && against.is_empty(), against }
 }
 
-/// Only white space and comments.
+/// Whether a text has only white space and comments.
 fn blank(mut text: &str) -> bool {
     loop {
         text = text.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
@@ -76,7 +77,7 @@ fn report(wrong: &[String], count: usize) {
     assert!(wrong.is_empty(), "{} of {count}:\n{some}", wrong.len());
 }
 
-/// Names, constants and four-way lanes by a few samples; all else in full.
+/// Samples for names, constants and four-way lanes. All else is enumerated in full.
 const SAMPLES: Samples<'static> = &[
     ("guard", &["@p", "@!%p1"]),
     ("REGISTER", &["d"]),
@@ -88,7 +89,7 @@ const SAMPLES: Samples<'static> = &[
 fn enumerated_sentences_are_accepted() {
     let grammar = grammar();
     let sentences = grammar.enumerate(ROOT, SAMPLES).expect("the samples make it finite");
-    // A prime step is an even sample of all alternatives.
+    // A prime step gives an even sample of all alternatives.
     let steps = [1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71];
     let all = sentences.count();
     let step = steps.into_iter().rev().find(|&step| all / step as u64 >= 100_000).unwrap_or(1);
@@ -113,7 +114,7 @@ fn random_sentences_are_accepted() {
     let mut used = BTreeSet::new();
     for turn in 0..24_000 {
         let samples: Samples<'_> = match turn % 4 {
-            // Plain operands, so that all forms come up.
+            // Plain operands, so that all forms occur.
             0 => &[("immediate", &["7"]), ("REGISTER", &["%r1", "a", "$x"])],
             _ => &[],
         };
@@ -136,8 +137,8 @@ fn random_sentences_are_accepted() {
     assert!(unused.is_empty(), "rules never used: {unused:?}");
 }
 
-/// Every form of the table has a derivation: 300,352 texts, and samples of the
-/// four-way ones.
+/// Every form of the table has a derivation: 300,352 texts, with samples of the
+/// four-way forms.
 #[test]
 fn forms_are_derivable() {
     let grammar = grammar();
@@ -152,7 +153,7 @@ fn forms_are_derivable() {
     assert_eq!(count, 78_400 + 221_952 + four_way);
 }
 
-/// The grammar's lists of selectors are the table's, no more and no less.
+/// The grammar's lists of selectors equal those of the table.
 #[test]
 fn selectors_are_the_same() {
     let grammar = grammar();
@@ -179,7 +180,7 @@ fn selectors_are_the_same() {
 
 // ------------------------------------------------------------------ mutants
 
-/// Tokens of a kind, so that many replacements stay legal.
+/// Tokens of one kind, so that many replacements stay legal.
 const POOLS: &[&[&str]] = &[
     &[".u32", ".s32"],
     &["a", "b", "%r1", "$x", "_y", "d"],
@@ -202,8 +203,8 @@ const POOLS: &[&[&str]] = &[
     ],
 ];
 
-/// Tokens that mostly do not fit. No `#`: lines of the preprocessor are the
-/// module reader's matter, not the grammar's.
+/// Tokens that usually do not fit. There is no `#`: the module reader handles
+/// preprocessor lines, not the grammar.
 const ODDITIES: &[&str] = &[
     "_",
     ".",
@@ -281,7 +282,7 @@ const ODDITIES: &[&str] = &[
     "//",
 ];
 
-/// Splits a text as a reader would who knows nothing but PTX's characters.
+/// Splits a text like a reader who knows only the characters of PTX.
 fn tokens(text: &str) -> Vec<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let mut tokens: Vec<String> = Vec::new();
@@ -331,7 +332,7 @@ fn seedling(random: &mut Random, pool: &[Vec<String>], grammar: &Grammar) -> Vec
             (*random.pick(&constants)).clone_into(token);
         }
     }
-    // Split the constants just put in.
+    // Split the constants that were just inserted.
     self::tokens(&tokens.join(" "))
 }
 
@@ -341,7 +342,7 @@ fn any_token(random: &mut Random) -> String {
     (*random.pick(pool)).to_owned()
 }
 
-/// One change of one token.
+/// Changes one token.
 fn mutate(tokens: &mut Vec<String>, random: &mut Random) {
     if tokens.is_empty() {
         return;
@@ -363,7 +364,7 @@ fn mutate(tokens: &mut Vec<String>, random: &mut Random) {
         4 => tokens.insert(at, any_token(random)),
         5 => tokens[at] = any_token(random),
         6 => {
-            // One letter more, less or other.
+            // Adds, removes or changes one letter.
             let mut token: Vec<char> = tokens[at].chars().collect();
             let place = random.below(token.len());
             match random.below(3) {
@@ -377,14 +378,14 @@ fn mutate(tokens: &mut Vec<String>, random: &mut Random) {
             tokens[at] = token.into_iter().collect();
         }
         7 => {
-            // A constant of several tokens in place of one.
+            // Replaces a token by a constant of several tokens.
             let constant =
                 ["( 1 + 2 )", "- 5", "~ ! 0", "1 ? 2 : 3", "8 % 3", "( .u64 ) 5", "1 << 4"];
             if !tokens[at].starts_with('.') {
                 tokens.splice(at..=at, random.pick(&constant).split(' ').map(str::to_owned));
             }
         }
-        // Another token of the same kind.
+        // Replaces a token by another one of the same kind.
         _ => {
             let token = tokens[at].as_str();
             let mut kinds = POOLS.to_vec();
@@ -397,8 +398,8 @@ fn mutate(tokens: &mut Vec<String>, random: &mut Random) {
     }
 }
 
-/// Puts tokens together: mostly apart, sometimes touching, sometimes with line
-/// breaks and comments between them.
+/// Joins tokens: usually with a space between them, sometimes with none, sometimes with
+/// line breaks and comments.
 fn spell(tokens: &[String], random: &mut Random) -> String {
     let gaps: &[&str] = match random.below(4) {
         0 => &[" ", "", "\n", "\t", " /* , */ ", "//;\n", "\r\n", "/**/"],
@@ -408,7 +409,7 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
     let mut text = String::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].as_str());
-        // Where nothing else is asked for, words stay words.
+        // Unless they are to fuse, words stay separate words.
         let fuse = before.ends_with(|c: char| c.is_ascii_alphanumeric())
             && token
                 .starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%'))
@@ -417,21 +418,21 @@ fn spell(tokens: &[String], random: &mut Random) -> String {
         text.push_str(if fuse && gap.is_empty() { " " } else { gap });
         text.push_str(token);
     }
-    // So that a `//` has an end.
+    // A final line break ends any `//`.
     text + "\n"
 }
 
-/// Why a mutant may get two verdicts; nothing else is exempt.
+/// The only reasons why the two verdicts on a mutant may differ.
 fn exempt(text: &str, derivable: bool, found: &Verdict) -> bool {
-    // Which names PTX predefines is no matter of syntax.
+    // The names that PTX predefines are not part of the syntax.
     let special = only(&found.against, &[Code::V219]);
-    // Nor is the value of a constant.
+    // Neither is the value of a constant.
     let valueless = only(&found.against, &VALUES);
     if derivable {
         return special || valueless;
     }
-    // The manual has floating-point constants, whose comparison is an integer;
-    // the grammar leaves them out.
+    // In the manual, floating-point constants exist and comparing them gives an
+    // integer. The grammar leaves them out.
     let words: Vec<String> = tokens(text);
     let float = words.iter().any(|word| {
         word == "0f3F800000"
@@ -474,8 +475,8 @@ fn mutants_get_the_same_verdict() {
     assert!(exempted * 50 < COUNT, "{exempted} exempt");
 }
 
-/// Each departure of ptxas from the manual is outside the grammar, and the
-/// checker says so in a way that the tests here count.
+/// Each deviation of ptxas from the manual is outside the grammar. The checker reports
+/// it in a way that the tests here count.
 #[test]
 fn what_only_ptxas_accepts_is_no_sentence() {
     let grammar = grammar();

@@ -1,5 +1,5 @@
-//! Laws of the library over every form of the table: what is written reads,
-//! prints, and reads again as the same value.
+//! Laws of the library for every form of the table: each text is read, printed, and
+//! read again as the same value.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,7 @@ use vptx::video::{
 };
 use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, parse_with};
 
-/// Findings on how instructions are written; what they compute is a matter of
-/// its own.
+/// Findings about the spelling of instructions. Their results are tested elsewhere.
 fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     let mut found = vptx::check(text, options);
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
@@ -29,12 +28,13 @@ fn options(dialect: Dialect) -> CheckOptions {
     CheckOptions::default().with_dialect(dialect)
 }
 
-/// `.b1024` is legal and canonical, but worth a note: newer ptxas misread it.
+/// `.b1024` is legal and canonical, but deserves a note: newer ptxas versions misread
+/// it.
 fn notable(diagnostic: &Diagnostic, source: &str) -> bool {
     !(diagnostic.code == Code::V405 && diagnostic.span.text(source) == ".b1024")
 }
 
-/// The laws for all texts of some families; gives the number of texts of each
+/// Checks the laws for all texts of some families. Returns the number of texts for each
 /// mnemonic.
 fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
     let mut counts: Vec<(Mnemonic, usize)> = Vec::new();
@@ -61,8 +61,8 @@ fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
             assert_eq!(instruction.mnemonic(), mnemonic, "{text}");
             let row = instruction.form();
             assert_eq!((row.section, row.title), (form.section, form.title), "{text}");
-            // The table fixes the order of the modifiers, the texts have no
-            // aliases: all that printing may change is explicit defaults.
+            // The table fixes the order of modifiers, and the texts have no aliases. Printing may
+            // therefore only change explicit defaults.
             let printed = instruction.to_string();
             let plain = without_defaults(text);
             assert_eq!(printed, plain);
@@ -84,7 +84,7 @@ fn scalar_arithmetic_and_shifts() {
     assert_eq!(arithmetic.len(), 5);
     assert!(arithmetic.iter().all(|&(_, count)| count == 8 * 2 * 49 * 10), "{arithmetic:?}");
     assert_eq!(arithmetic.iter().map(|(_, count)| count).sum::<usize>(), 39_200);
-    // The amount has one type only, but there are two modes.
+    // The amount has only one type, but there are two modes.
     let shifts = hold(&[Family::Shift]);
     assert_eq!(shifts, [(Mnemonic::Vshl, 7840), (Mnemonic::Vshr, 7840)]);
 }
@@ -126,7 +126,7 @@ fn four_way_forms() {
     );
 }
 
-/// Sampling leaves out no single selector and no mask.
+/// The samples include every selector and every mask.
 #[test]
 fn four_way_samples_name_every_selector() {
     let mut seen = HashSet::new();
@@ -144,8 +144,7 @@ fn four_way_samples_name_every_selector() {
     assert_eq!(seen.iter().filter(|text| text.starts_with('a')).count(), 4097);
 }
 
-/// Every value comes from one canonical text, and different texts have
-/// different values.
+/// Every value has one canonical text, and different texts have different values.
 #[test]
 fn equality_is_spelling_without_defaults() {
     for family in [Family::Set, Family::MultiplyAdd, Family::SimdSet(LaneWidth::Halves)] {
@@ -170,7 +169,7 @@ fn explicit_defaults_are_left_out() {
         ("vadd4.u32.u32.u32 d.b3210, a, b, c;", "vadd4.u32.u32.u32 d, a, b, c;"),
         ("vmin4.u32.s32.u32.sat d, a.b3210, b.b7654, c;", "vmin4.u32.s32.u32.sat d, a, b, c;"),
         ("vset4.s32.s32.ne d.b3210, a.b3210, b.b7654, c;", "vset4.s32.s32.ne d, a, b, c;"),
-        // The default of the other source is no default.
+        // The default of the other source is not a default here.
         ("vadd2.u32.u32.u32 d, a.h32, b.h10, c;", "vadd2.u32.u32.u32 d, a.h32, b.h10, c;"),
         ("vadd4.u32.u32.u32 d, a.b7654, b.b3210, c;", "vadd4.u32.u32.u32 d, a.b7654, b.b3210, c;"),
     ] {
@@ -181,8 +180,8 @@ fn explicit_defaults_are_left_out() {
     assert_ne!(read("vset4.u32.u32.eq d, a.b7654, b, c;"), read("vset4.u32.u32.eq d, a, b, c;"));
 }
 
-/// Two minus signs on the factors are the same value as none, in every form of
-/// `vmad`, beside `-c` too.
+/// Two minus signs on the factors give the same value as none. This holds in every form
+/// of `vmad`, also with `-c`.
 #[test]
 fn cancelled_negations_vanish() {
     let mut count = 0;
@@ -246,11 +245,11 @@ fn guards_read_and_print() {
     assert_eq!(read("vset.u32.s32.ge d, a, b").guard, None);
 }
 
-/// Constant expressions and their low 32 bits. The values follow from the
-/// manual's rules; where those leave room (`%`, shift counts, literals beyond
-/// 64 bits, the type of `?:`) they were measured on ptxas 11.8, 12.9 and 13.5.
+/// Constant expressions and their low 32 bits. The values follow from the manual's
+/// rules. Where the rules leave room (`%`, shift counts, literals beyond 64 bits, the
+/// type of `?:`), the values were measured on ptxas 11.8, 12.9 and 13.5.
 const CONSTANTS: &[(&str, u32)] = &[
-    // The left side alone says whether `>>` copies a sign.
+    // Only the left side decides if `>>` copies a sign.
     ("-8 >> 40U", 0xffff_ffff),
     ("-8 >> 40", 0xffff_ffff),
     ("0xfffffffffffffff8 >> 40", 0x00ff_ffff),
@@ -362,7 +361,7 @@ const CONSTANTS: &[(&str, u32)] = &[
     ("(1?-1:2U)>>60", 0xffff_ffff),
     ("(1?2U:3)/-1", 0),
     ("(0?2U:3)/-1", 0xffff_fffd),
-    // A complement is unsigned, whatever its operand is.
+    // A complement is unsigned, whatever the type of its operand.
     ("~0>>60", 15),
     ("~0U>>60", 15),
     ("(.s64)(~0)>>60", 0xffff_ffff),
@@ -373,12 +372,13 @@ const CONSTANTS: &[(&str, u32)] = &[
     ("1<<65", 2),
     ("1>>-1", 0),
     ("-1>>-1", 0xffff_ffff),
-    // Sixty-four ones; ptxas lets the second overflow by less than one digit.
+    // Sixty-four ones. ptxas accepts the second one, which overflows by less than one
+    // digit.
     ("18446744073709551615", 0xffff_ffff),
     ("36893488147419103231", 0xffff_ffff),
 ];
 
-/// Constants of more than 32 bits: legal, their low bits count, with a warning.
+/// Constants of more than 32 bits: legal, with a warning. Only the low bits count.
 const WIDE: &[(&str, u32)] = &[
     ("4294967296", 0),
     ("-4294967297", 0xffff_ffff),
@@ -425,8 +425,8 @@ fn constants_have_their_values() {
             let found = check(&text, &options(Dialect::Documented));
             let found: Vec<Code> = found.iter().map(|diagnostic| diagnostic.code).collect();
             let got = text.parse::<Instruction>().map(|read| immediates(&read)[0].0);
-            // Bits 32 to 63 all set, but unsigned: a warning may or may not be
-            // worth it.
+            // Bits 32 to 63 are all set, but the constant is unsigned. A warning may or may not be
+            // useful.
             let doubtful = text.contains('~') || text.contains("3231") || text.contains("1615");
             if got.as_ref().ok() != Some(value) || found != codes && !doubtful {
                 wrong.push(format!("{text} is {value:#x}: {got:x?} {found:?}"));
@@ -436,9 +436,9 @@ fn constants_have_their_values() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No video instruction takes a floating-point value. A comparison of decimal
-/// ones is an integer; hexadecimal ones (`0f…`, `0d…`) stand alone: ptxas finds
-/// a syntax error at the operator.
+/// No video instruction takes a floating-point value. A comparison of decimal values is
+/// an integer. Hexadecimal values (`0f…`, `0d…`) must stand alone: ptxas reports a
+/// syntax error at the operator.
 #[test]
 fn floating_point_is_no_constant_here() {
     let bare = |constant: &str| {
@@ -474,8 +474,8 @@ fn floating_point_is_no_constant_here() {
     }
 }
 
-/// Constants print so that they read as the same value in every place that
-/// takes one, and printing settles at once.
+/// Constants are printed such that every place that takes one reads the same value.
+/// Printing a second time changes nothing.
 #[test]
 fn constants_survive_printing() {
     let texts: Vec<&str> = CONSTANTS.iter().chain(WIDE).map(|(text, _)| *text).collect();
@@ -487,7 +487,7 @@ fn constants_survive_printing() {
             format!("@p vabsdiff.u32.u32.u32 d.h1, {other}, b, {one};"),
             format!("vmad.u32.u32.u32.po d, {one}, {one}, {other};"),
             format!("vmad.s32.s32.s32 d, {one}, -b, {other};"),
-            // Spread out, and with comments between the tokens.
+            // Spread out, with comments between the tokens.
             format!("vsub.u32.u32.u32 d, /* ; */ {}, b;", one.replace('?', " /*?*/ ?\n")),
             format!("vsub.u32.u32.u32 d, {}, b;", one.replace('+', "//\n+\n")),
         ] {
@@ -505,7 +505,7 @@ fn constants_survive_printing() {
     }
 }
 
-/// Made from a number, a constant prints as that number.
+/// A constant made from a number prints as that number.
 #[test]
 fn constants_from_numbers() {
     for value in [0, 1, 7, 8, 255, 0x8000_0000, u32::MAX] {
@@ -533,8 +533,8 @@ fn mad(mode: MadMode, a: Source, b: Source, c: Operand) -> Option<MultiplyAdd> {
     })
 }
 
-/// A minus before a constant is part of the constant, so a mode that negates a
-/// constant would not read back as itself.
+/// A minus before a constant is part of the constant. A mode that negates a constant
+/// would not be read back as that mode.
 #[test]
 fn multiply_add_negates_registers_only() {
     let constant = || vptx::video::Immediate::new(5);
@@ -577,7 +577,7 @@ fn multiply_add_negates_registers_only() {
 fn register_names() {
     for name in ["a", "%r1", "$x", "_x", "%%x", "a$b", "__", "%_", "_1", "%1", "warp_sz", "$1"] {
         match Register::new(name) {
-            // `%` starts a name, it cannot go on with one.
+            // `%` starts a name and cannot stand inside one.
             None => assert_eq!(name, "%%x"),
             Some(made) => {
                 assert_eq!((made.name(), made.to_string().as_str()), (name, name));
@@ -586,7 +586,7 @@ fn register_names() {
             }
         }
     }
-    // Short ones are kept in another way than long ones.
+    // Short names are stored differently from long ones.
     let names: Vec<String> = (1..50).map(|length| "r".repeat(length)).collect();
     for (at, name) in names.iter().enumerate() {
         let made = register(name);
@@ -601,7 +601,7 @@ fn register_names() {
     }
 }
 
-/// An instruction is one instruction: nothing more, nothing less.
+/// Parsing an instruction accepts exactly one instruction.
 #[test]
 fn instructions_stand_alone() {
     for text in [
@@ -625,8 +625,8 @@ fn instructions_stand_alone() {
     }
 }
 
-/// Whether all places of a finding are in the text, between characters, and its
-/// fixes can be made.
+/// Whether all places of a finding lie in the text, between characters, and its fixes
+/// can be applied.
 fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
     let inside =
         |span: vptx::source::Span| span.start <= span.end && text.get(span.range()).is_some();
@@ -640,8 +640,8 @@ fn is_sound(text: &str, diagnostic: &Diagnostic) -> bool {
         && diagnostic.fixes.iter().all(fits)
 }
 
-/// Parts and variants of instructions, read alone and as a text: whatever is found
-/// has its place in what was given, and no finding is about a `;` that is not there.
+/// Parts and variants of instructions, parsed alone and as a text. Every finding has
+/// its place in the given text, and no finding is about the missing `;`.
 #[test]
 fn findings_are_about_what_was_given() {
     let mut texts: Vec<String> =
@@ -750,7 +750,7 @@ fn registers_with_the_names_of_special_ones_survive() {
     assert_eq!(found, []);
     let (_, instruction) = module.instructions().next().expect("an instruction");
     assert_eq!(&read(&instruction.to_string()), instruction);
-    // Undeclared, it is the special one.
+    // An undeclared `%laneid` is the special register.
     let found = check("vadd.u32.u32.u32 d, a, %laneid;", &CheckOptions::default());
     assert_eq!(found[0].code, Code::V219);
 }

@@ -1,4 +1,4 @@
-//! Laws of the library, and recorded truth.
+//! Laws of the library, and recorded results.
 
 mod asm;
 mod codes;

@@ -1,17 +1,16 @@
-//! The examples of the manual's chapter 9.7.18, as it has them.
+//! The examples of the manual's chapter 9.7.18, word for word.
 
 use vptx::isa::Mnemonic;
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse_with};
 
-/// Findings on how instructions are written; what they compute is a matter of
-/// its own.
+/// Findings about the spelling of instructions. Their results are tested elsewhere.
 fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     let mut found = vptx::check(text, options);
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
     found
 }
 
-/// All twenty, in the manual's order.
+/// All twenty examples, in the manual's order.
 const EXAMPLES: [&str; 20] = [
     "vadd.s32.u32.s32.sat      r1, r2.b0, r3.h0;",
     "vsub.s32.s32.u32.sat      r1, r2.h1, r3.h1;",
@@ -35,7 +34,7 @@ const EXAMPLES: [&str; 20] = [
     "vset4.u32.u32.ne.max  r1, r2, r3, r0;",
 ];
 
-/// The two that contradict the chapter's own syntax, and the exact token.
+/// The two examples that contradict the chapter's own syntax, with the wrong token.
 const MISTAKES: [(usize, Code, &str); 2] = [(17, Code::V209, ".b00"), (19, Code::V112, ".max")];
 
 const HEAD: &str = "\
@@ -96,7 +95,7 @@ fn two_examples_are_mistakes() {
                 assert_eq!(found[0].span.range(), start..start + token.len());
             }
         }
-        // Both in one run, beside the good ones.
+        // Both in one run, beside the good examples.
         let text = module(&EXAMPLES);
         let found: Vec<(Code, &str)> =
             run(&text, dialect).iter().map(|found| (found.code, found.span.text(&text))).collect();
@@ -104,7 +103,7 @@ fn two_examples_are_mistakes() {
     }
 }
 
-/// The target notes say `varvg2` and `varvg4` for `vavrg2` and `vavrg4`.
+/// The target notes of the chapter say `varvg2` and `varvg4` for `vavrg2` and `vavrg4`.
 #[test]
 fn misspelt_averages_are_explained() {
     for (wrong, right) in [("varvg2", "vavrg2"), ("varvg4", "vavrg4")] {
@@ -124,7 +123,7 @@ fn misspelt_averages_are_explained() {
     }
 }
 
-/// The chapter's list of instructions, and the gates of its target notes.
+/// The chapter's list of instructions, and the requirements in its target notes.
 #[test]
 fn mnemonics_and_gates() {
     let list = "vadd vadd2 vadd4 vsub vsub2 vsub4 vmad vavrg2 vavrg4 vabsdiff vabsdiff2 \

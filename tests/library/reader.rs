@@ -1,5 +1,6 @@
-//! The module reader: every video instruction of a module is found where it
-//! stands and judged by the declarations it sees, whatever surrounds it.
+//! The module reader. It finds every video instruction of a module in its place,
+//! whatever surrounds it, and checks the instruction with the declarations that are in
+//! scope.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -9,8 +10,7 @@ use vptx::diagnostic::Severity;
 use vptx::isa::{PtxVersion, Target};
 use vptx::{CheckOptions, Code, Diagnostic, Dialect, parse, parse_with};
 
-/// Findings on how instructions are written; what they compute is a matter of
-/// its own.
+/// Findings about the spelling of instructions. Their results are tested elsewhere.
 fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     let mut found = vptx::check(text, options);
     found.retain(|diagnostic| !diagnostic.code.text().starts_with("V5"));
@@ -19,7 +19,7 @@ fn check(text: &str, options: &CheckOptions) -> Vec<Diagnostic> {
 
 const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 
-/// Takes the marks `⟦ ⟧` out of a text and says what they enclosed.
+/// Removes the marks `⟦ ⟧` from a text and returns the ranges that they enclosed.
 fn marked(text: &str) -> (String, Vec<Range<usize>>) {
     let mut plain = String::new();
     let mut ranges = Vec::new();
@@ -52,7 +52,7 @@ fn kernel(body: &str) -> String {
     format!("{HEAD}{body}\nret;\n}}\n")
 }
 
-/// The marked statements are found, all of them and no others, without any
+/// Checks that the marked statements are found, all of them and no others, without any
 /// finding.
 fn clean(text: &str) {
     let (text, marks) = marked(text);
@@ -70,7 +70,7 @@ fn clean(text: &str) {
     }
 }
 
-/// The errors of a text, as code and exact text; the same in both dialects.
+/// Checks the errors of a text, as code and exact text, in both dialects.
 #[track_caller]
 fn errors(text: &str, expected: &[(Code, &str)]) {
     for dialect in DIALECTS {
@@ -84,7 +84,7 @@ fn errors(text: &str, expected: &[(Code, &str)]) {
     }
 }
 
-/// One finding at the mark of the text.
+/// Checks that there is one finding, at the mark of the text.
 #[track_caller]
 fn error_at(text: &str, code: Code) {
     let (text, marks) = marked(text);
@@ -131,7 +131,7 @@ const BODIES: &[&str] = &[
     "vote.sync.all.pred q, q, 0xff;\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     ".pragma \"nounroll; } {\";\n⟦vadd.u32.u32.u32 r, s, t;⟧",
     "{}{{}{⟦vadd.u32.u32.u32 r, s, t;⟧}}",
-    // White space where ptxas takes it.
+    // White space wherever ptxas accepts it.
     "⟦vadd .u32 .u32\n.u32\tr , s .b0 , t\n.h1 ;⟧",
     "⟦@ ! q vadd.u32.u32.u32 r,s,t ;⟧",
     "⟦@/**/q/**/vadd.u32.u32.u32 r,s,(.s64)5;⟧",
@@ -148,7 +148,7 @@ fn statements_are_found_behind_anything() {
         clean(&text);
         clean(&text.replace('\n', "\r\n"));
     }
-    // All in one kernel, each in a scope of its own for the names.
+    // All in one kernel, each in a scope of its own for its names.
     let mut all = String::new();
     for body in BODIES {
         write!(all, "{{\n{body}\n}}\n").expect("strings grow");
@@ -156,7 +156,7 @@ fn statements_are_found_behind_anything() {
     clean(&kernel(&all));
 }
 
-/// A line break is no more than a space, between any two tokens.
+/// A line break counts as a space, between any two tokens.
 #[test]
 fn statements_may_break_anywhere() {
     for tokens in [
@@ -173,7 +173,7 @@ fn statements_may_break_anywhere() {
     }
 }
 
-/// The same with the module's own directives.
+/// The same for the module's own directives.
 const MODULES: &[&str] = &[
     ".file 1 \"a;b{.cu\", 1700000000, 4096\n.file\t2 \"c.cu\"\n",
     ".section .debug_info {\n.b8 1, 2\n.b64 .debug_abbrev+4\nstart:\n.b32 end-start\nend:\n}\n.section .debug_str { $info: .b8 1, 0 }\n",
@@ -200,7 +200,7 @@ fn directives_are_passed_over() {
         let text = format!("{preamble}{module}{rest}{GOOD}\nret;\n}}\n");
         clean(&text);
         clean(&text.replace('\n', "\r\n"));
-        // DWARF sections come last in most files.
+        // DWARF sections stand last in most files.
         clean(&format!("{preamble}{rest}{GOOD}\nret;\n}}\n{module}"));
         all.push_str(module);
     }
@@ -236,7 +236,7 @@ fn bare_statements_need_no_declarations() {
 
 // ------------------------------------------------- declarations and classes
 
-/// Each class of register as destination, source and third source.
+/// Checks each class of register as destination, source and third source.
 #[test]
 fn registers_are_judged_by_their_class() {
     for ty in [".b32", ".u32", ".s32"] {
@@ -314,14 +314,14 @@ fn ranges_of_registers_have_ends() {
         &kernel(".reg .b32 %x<100>;\nvadd.u32.u32.u32 %x99, %x100, %x;"),
         &[(Code::V216, "%x100"), (Code::V216, "%x")],
     );
-    // Digits before the count belong to no name.
+    // Digits before the count are not part of the name.
     errors(
         &kernel(".reg .f32 %f<4>; .reg .b32 %fx<4>;\nvadd.u32.u32.u32 %fx1, %f1, %fx4;"),
         &[(Code::V215, "%f1"), (Code::V216, "%fx4")],
     );
 }
 
-/// The innermost declaration counts, until its scope ends.
+/// The innermost declaration counts until its scope ends.
 #[test]
 fn scopes_hide_and_restore() {
     let text = kernel(
@@ -434,7 +434,7 @@ fn the_last_target_counts() {
     errors(&text, &[(Code::V301, "vadd4"), (Code::V302, "vadd4")]);
     assert_eq!(parse(&text).0.version(), Some(PtxVersion::new(2, 3)));
     errors(&module(".version 1.4\n.target sm_30"), &[(Code::V302, "vadd4")]);
-    // Options outrank the module.
+    // Options override the module.
     let options = CheckOptions::default()
         .with_target(Some(Target::sm(30)))
         .with_ptx_version(Some(PtxVersion::new(3, 0)));
@@ -445,7 +445,7 @@ fn the_last_target_counts() {
 
 #[test]
 fn what_never_ends_is_reported_where_it_starts() {
-    // The braces around it do end with the text.
+    // The braces around the statement do end with the text.
     for text in [
         "vadd.u32.u32.u32 d, a, b; ⟦/*⟧ open",
         "⟦/*⟧/ vadd.u32.u32.u32 d, a, b;",
@@ -472,7 +472,8 @@ fn what_never_ends_is_reported_where_it_starts() {
     {
         error_at(text, Code::V004);
     }
-    // Inside a video instruction: at least the comment or string, at its start.
+    // Inside a video instruction, at least the comment or string is reported, at its
+    // start.
     for (text, code) in [
         ("vadd.u32.u32.u32 d, ⟦/*⟧ a, b;", Code::V001),
         ("vadd⟦/*⟧.u32.u32.u32 d, a, b;", Code::V001),
@@ -487,7 +488,7 @@ fn what_never_ends_is_reported_where_it_starts() {
     }
 }
 
-/// The place is the end of the last token; what follows is read.
+/// The missing `;` is reported at the end of the last token. The text after it is read.
 #[test]
 fn missing_semicolons_are_reported_where_they_belong() {
     for text in [
@@ -518,7 +519,7 @@ fn missing_semicolons_are_reported_where_they_belong() {
     assert_eq!(found, [Code::V005, Code::V201, Code::V005]);
 }
 
-/// All that is wrong with a statement is said, although its `;` is missing.
+/// All errors of a statement are reported, even if its `;` is missing.
 #[test]
 fn missing_semicolons_hide_nothing() {
     for (text, expected) in [
@@ -557,7 +558,7 @@ fn words_with_v_are_no_statements() {
     }
 }
 
-/// A selector or mask on the mnemonic is shown where it belongs.
+/// The finding for a selector or mask on the mnemonic shows where it belongs.
 #[test]
 fn masks_on_mnemonics_are_shown_their_place() {
     for (text, help) in [
@@ -607,8 +608,8 @@ fn reading_goes_on_after_errors() {
     }
 }
 
-/// One instruction a line, with what is wrong in it: all of it in one run. The
-/// place of what is missing is empty.
+/// One instruction a line, with all errors that one run reports. A missing part has an
+/// empty place.
 const WRONG: &[(&str, &[(Code, &str)])] = &[
     ("vadd.u32.u32.u32 r, s, t;", &[]),
     ("vadd.u32.u32 r, s, t;", &[(Code::V104, ".u32.u32")]),
@@ -627,7 +628,7 @@ const WRONG: &[(&str, &[(Code, &str)])] = &[
     // An unknown modifier may be the one that seems to be missing.
     ("vset.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
     ("vshl.u32.u32.u32.frob r, s, t;", &[(Code::V102, ".frob")]),
-    // A mask is not.
+    // A mask cannot be the missing modifier.
     ("vset4.u32.u32.b0 r, s, t, r;", &[(Code::V108, ""), (Code::V102, ".b0")]),
     ("vclamp4.u32.u32.u32 r, s, t;", &[(Code::V101, "vclamp4")]),
     ("vmul.u32.u32.u32 r, s, t;", &[(Code::V101, "vmul")]),
@@ -675,7 +676,7 @@ fn every_wrong_instruction_is_reported_in_one_run() {
     assert_eq!(module.statements().len(), WRONG.len());
     let clean = WRONG.iter().filter(|(_, found)| found.is_empty()).count();
     assert_eq!(module.instructions().count(), clean);
-    // Alone, each line says the same.
+    // Each line alone has the same findings.
     for (line, found) in WRONG {
         errors(&kernel(line), found);
     }
@@ -683,8 +684,8 @@ fn every_wrong_instruction_is_reported_in_one_run() {
 
 // ------------------------------------------------------------------ fixtures
 
-/// Counts words that are mnemonics and have a modifier, outside comments and
-/// strings: a way of its own, that knows nothing of statements.
+/// Counts the mnemonics with a modifier outside comments and strings. This independent
+/// method knows nothing of statements.
 fn count_mnemonics(text: &str) -> usize {
     let names = "vadd vadd2 vadd4 vsub vsub2 vsub4 vmad vavrg2 vavrg4 vabsdiff vabsdiff2 \
                  vabsdiff4 vmin vmin2 vmin4 vmax vmax2 vmax4 vshl vshr vset vset2 vset4";
@@ -717,7 +718,7 @@ fn count_mnemonics(text: &str) -> usize {
     count
 }
 
-/// Findings of the `documented` dialect in files that ptxas accepts, and why.
+/// Findings of the `documented` dialect in files that ptxas accepts, with the reasons.
 const WARNINGS: &[(&str, Code, usize)] = &[];
 
 #[test]
@@ -740,7 +741,7 @@ fn fixtures_are_silent() {
                 warnings.push((name.to_owned(), diagnostic.code));
             }
         }
-        // Nothing in them depends on the kind of line ends.
+        // The findings do not depend on the kind of line ends.
         let unix = text.replace("\r\n", "\n");
         let crlf = unix.replace('\n', "\r\n");
         assert_eq!(run(&crlf, Dialect::Ptxas), [], "{name} with CRLF");

@@ -1,4 +1,4 @@
-//! Rewritten instructions compute what the instructions do.
+//! Rewritten instructions compute the same as the originals.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -96,8 +96,7 @@ fn all() -> RewriteOptions {
     RewriteOptions::default().with_all(true)
 }
 
-/// Every fixture, with its own line ends, with CRLF, and with a byte that is not
-/// UTF-8.
+/// Every fixture: unchanged, with CRLF, and with a byte that is not UTF-8.
 fn fixtures() -> Vec<String> {
     let files = ptx_files("").into_iter();
     let bytes = files.map(|path| fs::read(path).expect("it can be read"));
@@ -109,14 +108,14 @@ fn fixtures() -> Vec<String> {
     three.collect()
 }
 
-/// Some instructions of every form.
+/// A few instructions of every form.
 fn sample() -> Vec<Instruction> {
     let mut random = Random(7);
     let texts = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
     texts.filter(|_| random.one_in(400)).map(|text| text.parse().expect("legal")).collect()
 }
 
-/// A module with the instructions, in one kernel.
+/// A module with the instructions in one kernel.
 fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) -> String {
     let mut text = format!(
         ".version {version}\n.target {target}\n.entry k()\n{{\n    .reg .b32 a, b, c, d;\n"
@@ -127,8 +126,7 @@ fn module_of(instructions: &[Instruction], version: PtxVersion, target: Target) 
     text + "}\n"
 }
 
-/// The length of the comments that a text starts with, white space after them
-/// included.
+/// The length of the comments at the start of a text, with the white space after them.
 fn comments(text: &str) -> usize {
     for (start, end) in [("//", "\n"), ("/*", "*/")] {
         if text.starts_with(start) {
@@ -140,7 +138,7 @@ fn comments(text: &str) -> usize {
     0
 }
 
-/// The length of the statement or block that a text starts with.
+/// The length of the statement or block at the start of a text.
 fn replaced(text: &str) -> usize {
     let block = text.starts_with('{');
     let mut depth = 0;
@@ -161,7 +159,7 @@ fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
         if matches!(change.outcome, Outcome::Rewritten(_)) {
             let before = &source[at..change.span.start as usize];
             rest = rest.strip_prefix(before).expect("what stands before is as it was");
-            // Those inside of the instruction come first.
+            // The comments from inside the instruction come first.
             rest = &rest[comments(rest)..];
             let (new, after) = rest.split_at(replaced(rest));
             found.push(new.to_owned());
@@ -230,7 +228,7 @@ fn names_are_fresh() {
         assert!(name.starts_with("%vptx") && !source.contains(name), "{name}");
         assert!(!name.starts_with("%vptx_") && !name.starts_with("%vptx1_"), "{name}");
     }
-    // The block stands in the column of the statement.
+    // The block starts in the column of the statement.
     assert!(new.lines().skip(1).all(|line| line == "\t}" || line.starts_with("\t\t")), "{new}");
 }
 
@@ -271,8 +269,8 @@ fn guard_at_the_last_statement() {
     }
 }
 
-/// ptxas 13.5 joins shift and subtraction into two machine instructions, after three;
-/// with the guard it takes five (`sm_90`).
+/// ptxas 13.5 joins the shift and the subtraction into two machine instructions,
+/// instead of three. With the guard it takes five (`sm_90`).
 #[test]
 fn what_a_guard_makes_longer_stays() {
     let text = ".version 8.8\n.target sm_90\n.func f()\n{\n.reg .b32 a, b, d;\n.reg .pred p;\n\
@@ -313,7 +311,8 @@ fn text_uses_what_the_module_may() {
         let source = module_of(&instructions, version, target);
         let (module, _) = parse(&source);
         assert_eq!(module.instructions().count(), instructions.len());
-        // That it is assembled for a newer one gives the text no more.
+        // Assembling for a newer target does not make more instructions available to
+        // the text.
         for options in [all(), all().with_target(Some(Target::sm(120)))] {
             let result = rewrite(&module, &options).expect("a target");
             let text = result.text();
@@ -420,7 +419,7 @@ fn registers_are_those_of_the_most_particular_declaration() {
         ("vadd.s32.s32.s32 b, b, s.b0;", Integer),
         ("vadd.s32.s32.s32.add b, u, b, h;", Packed),
         ("vadd2.s32.s32.s32 b, b, h, u;", Packed),
-        // Neither a guard nor a third source that is ignored.
+        // Neither a guard nor an ignored third source.
         ("@p vadd.s32.s32.s32 b, b, b, h;", Untyped),
         ("vadd.s32.s32.s32 b, u, b, h;", Integer),
     ];
@@ -455,7 +454,7 @@ fn comments_inside_of_what_is_rewritten_stay() {
     assert_eq!(vptx::parse(&done).1.len(), 1, "nothing to suppress: {done}");
 }
 
-/// Names of registers are identifiers, whatever is asked for.
+/// Names of registers are identifiers, whatever the prefix.
 #[test]
 fn prefixes_are_checked() {
     for bad in ["0 bad;", "%t ", "a.b", "é", "%%", "a;", "0"] {

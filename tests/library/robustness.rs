@@ -1,5 +1,5 @@
-//! Input that is no PTX, or too much of it: no panic, no runaway, and the
-//! promises about spans, fixes, order and dialects hold for any text.
+//! Input that is not PTX, or too much of it. The library neither panics nor runs away,
+//! and its promises about spans, fixes, order and dialects hold for any text.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -24,7 +24,8 @@ fn inside(span: Span, text: &str) -> bool {
         && text.is_char_boundary(span.end as usize)
 }
 
-/// All that holds for any text; gives the number of findings in both dialects.
+/// Checks the properties that hold for any text. Returns the number of findings in both
+/// dialects.
 fn hold(text: &str) -> (usize, usize) {
     let mut errors: Vec<HashSet<(Code, Span)>> = Vec::new();
     let mut found = Vec::new();
@@ -107,7 +108,7 @@ fn binary_files() {
     }
 }
 
-/// Bytes that are not UTF-8 keep their places, and matter outside comments only.
+/// Bytes that are not UTF-8 keep their places. They matter only outside comments.
 #[test]
 fn broken_utf8() {
     let good = b"// caf\xe9 \xf0\x9f\x92\n/* \xff\xc3\x28 */ vadd.u32.u32.u32 d, a, b; // \x80\n";
@@ -180,7 +181,8 @@ fn unterminated() {
 
 const MANY: usize = 100_000;
 
-/// Findings are counted instead of seconds: as many as there is reason for.
+/// These tests count findings instead of seconds: there are as many as there are
+/// reasons.
 #[test]
 fn deep_and_long_structure() {
     assert_eq!(codes(&"{".repeat(MANY)), [Code::V003]);
@@ -195,11 +197,11 @@ fn deep_and_long_structure() {
     assert_eq!(codes(&"vadd.u32.u32.u32 d, a;\n".repeat(MANY)), vec![Code::V201; MANY]);
     assert_eq!(codes(&"vadd.u32.u32.u32 d, a, b\n".repeat(MANY)), vec![Code::V005; MANY]);
     assert_eq!(codes(&"{ret".repeat(MANY)).len(), codes(&"{ret".repeat(10)).len());
-    // Scopes that each hide the name of the one outside.
+    // Nested scopes that each hide the name of the outer one.
     let hidden = "{ .reg .f32 r; ".repeat(20_000);
     let used = format!("{hidden} vadd.u32.u32.u32 r, r, r; {}", "}".repeat(20_000));
     assert_eq!(codes(&used), [Code::V215; 3]);
-    // One declaration with many names, and many declarations.
+    // One declaration of many names, and many declarations.
     let names: Vec<String> = (0..MANY).map(|n| format!("r{n}")).collect();
     let list = format!(".reg .b32 {}; vadd.u32.u32.u32 r0, r99999, r7;", names.join(", "));
     assert_eq!(codes(&list), []);
@@ -212,7 +214,7 @@ fn one_long_line() {
     assert!(line.len() > 1_000_000);
     let (module, diagnostics) = parse_with(&line, &CheckOptions::default());
     assert_eq!((module.instructions().count(), diagnostics.len()), (40_000, 0));
-    // The last column of it is known as well.
+    // The index also knows the last column.
     let index = LineIndex::new(&line);
     let end = index.position(&line, line.len() as u32);
     assert_eq!((end.line as usize, end.column as usize), (1, line.len() + 1));
@@ -255,7 +257,7 @@ fn deep_and_long_operands() {
         assert_eq!(found.last(), Some(&Code::V201), "{}…", &text[..60]);
         assert!(found.len() <= 3, "{}…: {}", &text[..60], found.len());
     }
-    // Long, but flat: legal.
+    // Long, but flat, and therefore legal.
     let sum = vec!["1"; MANY].join("+");
     let instruction: Instruction =
         format!("vadd.u32.u32.u32 d, a, {sum};").parse().expect("a sum may be long");
@@ -568,7 +570,7 @@ fn token_soup() {
     assert!(sum > 10_000, "{sum} findings");
 }
 
-/// Pieces of fixtures with bytes changed, cut out, doubled, and spliced.
+/// Pieces of fixtures with bytes changed, removed, doubled, and spliced.
 #[test]
 fn mutated_fixtures() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ptx");
@@ -625,7 +627,7 @@ fn mutated_fixtures() {
     assert!(instructions > 3_000, "{instructions} instructions left");
 }
 
-/// Up to two kilobytes of a file, often its beginning.
+/// Up to two kilobytes of a file, often from its start.
 fn piece(texts: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let text = random.pick(texts);
     let start = if random.one_in(3) { 0 } else { random.below(text.len()) };
@@ -633,8 +635,7 @@ fn piece(texts: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     text[start..text.len().min(start + length)].to_vec()
 }
 
-/// Legal instructions with one token of the vocabulary too many or in the
-/// wrong place.
+/// Legal instructions with one extra or misplaced token of the vocabulary.
 #[test]
 fn mutated_instructions() {
     let mut random = Random(4);

@@ -1,4 +1,4 @@
-//! The floors of the house: no room imports one above it.
+//! The order of the source's modules ("rooms"): none imports one above it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The rooms that ARCHITECTURE.md lists, from the ground up.
+/// The rooms that ARCHITECTURE.md lists, from the lowest up.
 fn listed() -> Vec<String> {
     let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("the list");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `src/"));
@@ -40,7 +40,7 @@ fn files() -> Vec<(String, PathBuf)> {
     found.into_iter().map(room).collect()
 }
 
-/// The rooms that a text names, comments and unit tests aside.
+/// The rooms that a text names, outside comments and unit tests.
 fn named(text: &str) -> BTreeSet<String> {
     let code = text.split("\nmod tests {").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -56,7 +56,7 @@ fn no_room_imports_one_above_it() {
     let floor = |room: &str| rooms.iter().position(|listed| listed == room);
     let mut seen = BTreeSet::new();
     for (room, path) in files() {
-        // The roof, and what unit tests share.
+        // The files at the top, and the code that unit tests share.
         if ["lib", "main", "testing"].contains(&&*room) || path.ends_with("tests.rs") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Reading that passes over ordinary statements against reading all of them:
-//! the same statements, the same places, the same findings.
+//! Compares reading that skips ordinary statements with reading all of them. Both give
+//! the same statements, places and findings.
 
 use vptx::analysis::{check_counted, check_plainly};
 use vptx::source::decode;
@@ -9,7 +9,7 @@ use vptx::{CheckOptions, Dialect};
 use crate::support::forms::Random;
 use crate::support::ptx_files;
 
-/// All that a reader tells, as text.
+/// All results of a reader, as text.
 struct Record<'s> {
     source: &'s str,
     told: Vec<String>,
@@ -170,7 +170,7 @@ const PIECES: &[&str] = &[
 fn heaps_of_pieces_read_the_same() {
     let mut random = Random(0x0dd5_eed5);
     for _ in 0..60_000 {
-        // Up to some groups of blocks of the scanner.
+        // Up to a few groups of blocks of the scanner.
         let most = if random.one_in(4) { *random.pick(&[120, 120, 120, 600]) } else { 12 };
         let count = 1 + random.below(most);
         let source: String = (0..count).map(|_| *random.pick(PIECES)).collect();
@@ -192,12 +192,12 @@ fn random_bytes_read_the_same() {
     }
 }
 
-/// Tokens of real modules, some of them moved, doubled or dropped.
+/// Tokens of real modules, some of them moved, doubled or removed.
 #[test]
 fn shuffled_modules_read_the_same() {
     let mut random = Random(0x5ca9);
     for source in fixtures() {
-        // Where one kind of character ends.
+        // Cuts where the kind of character changes.
         let kind = |byte: u8| match byte {
             b if b.is_ascii_alphanumeric() || b == b'_' || b == b'$' => 1,
             b' ' | b'\t' => 2,
@@ -212,7 +212,7 @@ fn shuffled_modules_read_the_same() {
         cuts.push(bytes.len());
         let tokens: Vec<&str> = cuts.windows(2).map(|cut| &source[cut[0]..cut[1]]).collect();
         for _ in 0..12 {
-            // A stretch of it, as large modules would take long.
+            // A part of the module, since large modules would take long.
             let start = random.below(tokens.len());
             let length = 1 + random.below(600);
             let mut stretch = tokens[start..(start + length).min(tokens.len())].to_vec();

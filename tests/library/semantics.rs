@@ -16,7 +16,7 @@ use vptx::{CheckOptions, Dialect, Instruction, parse_with};
 
 const TYPES: [&str; 2] = [".u32", ".s32"];
 
-/// Words at which something changes: sign bits, widths, shift amounts.
+/// Words at which results change: sign bits, widths, shift amounts.
 const EDGES: [u32; 31] = [
     0,
     1,
@@ -51,7 +51,7 @@ const EDGES: [u32; 31] = [
     0xffff_ffff,
 ];
 
-/// Bytes at which something changes.
+/// Bytes at which results change.
 const EDGE_BYTES: [u8; 12] =
     [0x00, 0x01, 0x02, 0x1f, 0x20, 0x21, 0x22, 0x7f, 0x80, 0x81, 0xfe, 0xff];
 
@@ -68,14 +68,14 @@ type Words = [u32; 3];
 
 fn words(random: &mut Random) -> Words {
     let [a, b, c] = [(); 3].map(|()| word(random));
-    // Equal sources are rare otherwise.
+    // Equal sources would be rare otherwise.
     if random.one_in(8) { [a, a, c] } else { [a, b, c] }
 }
 
-/// Reads a list of instructions, one a line.
+/// Reads a list of instructions, one on each line.
 fn read_all<'a>(list: impl IntoIterator<Item = &'a str>) -> Vec<Instruction> {
     let list: Vec<&str> = list.into_iter().collect();
-    // Minus signs that cancel are in this dialect only.
+    // Only this dialect accepts minus signs that cancel.
     let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
     let text = list.join("\n");
     let (module, _) = parse_with(&text, &options);
@@ -104,7 +104,7 @@ fn eval_batch(program: &Program, inputs: &[Words]) -> Vec<u32> {
     d
 }
 
-/// Failures by kind, with the first few of each.
+/// Failures by kind, with the first few of each kind.
 #[derive(Default)]
 struct Failures {
     groups: BTreeMap<String, (usize, Vec<String>)>,
@@ -133,7 +133,7 @@ impl Failures {
     }
 }
 
-/// Mnemonic, modifiers that steer the rules, and the kind of destination.
+/// The mnemonic, the modifiers that affect the rules, and the kind of destination.
 fn kind(instruction: &Instruction, semantics: Semantics, failure: &str) -> String {
     let mut kind = format!("{} {failure}: {}", semantics.text(), instruction.mnemonic().text());
     for role in Role::ALL {
@@ -264,7 +264,7 @@ fn a_batch_takes_slices_of_one_length() {
     }
 }
 
-/// Holds a batch of any length to what single inputs give.
+/// Compares a batch of any length with the results for single inputs.
 fn batch_is_eval(program: &Program, random: &mut Random) {
     let inputs: Vec<Words> = (0..1300).map(|_| words(random)).collect();
     let wants: Vec<u32> = inputs.iter().map(|&words| eval(program, words)).collect();
@@ -307,7 +307,7 @@ fn settled(instruction: &Instruction) -> bool {
     simd || !saturated && !scaled && tail_settled
 }
 
-/// Lowers every text of some mnemonics; gives the number of them.
+/// Lowers every text of some mnemonics. Returns the number of texts.
 fn sweep(chosen: impl Fn(Mnemonic) -> bool, inputs: usize) -> usize {
     let mut failures = Failures::default();
     let mut count = 0;
@@ -441,12 +441,12 @@ fn programs_read_back() {
 
 // Laws
 
-/// Inputs tried for each instance of a law.
+/// The number of inputs tried for each instance of a law.
 const TRIALS: u64 = 32;
 
-/// Holds both sides of a law to the same value; shows a small counterexample.
+/// Compares both sides of a law. Shows a small counterexample if they differ.
 fn law(name: &str, sides: impl Fn(Words) -> (u32, u32)) {
-    // Every instance gets its own words.
+    // Every instance of a law gets its own words.
     let seed = name.bytes().fold(7, |seed, byte| seed * 31 % 1_000_003 + u64::from(byte));
     let broken = |words: Words| {
         let (left, right) = sides(words);
@@ -479,7 +479,7 @@ fn shrink(mut words: Words, broken: impl Fn(Words) -> bool) -> Words {
     }
 }
 
-/// The law that two texts mean the same, on inputs that may be rearranged.
+/// The law that two texts compute the same, on inputs that may be rearranged.
 fn same(semantics: Semantics, left: &str, right: &str, inputs: impl Fn(Words) -> Words) {
     let programs = [left, right].map(|text| lower(text, semantics));
     law(&format!("{}: {left} = {right}", semantics.text()), |words| {
@@ -487,7 +487,7 @@ fn same(semantics: Semantics, left: &str, right: &str, inputs: impl Fn(Words) ->
     });
 }
 
-/// Scalar texts without selectors on their sources: head with `d`, sources.
+/// Scalar texts without selectors on their sources: the head with `d`, and the sources.
 fn whole_word_texts() -> impl Iterator<Item = (Mnemonic, String, String)> {
     let scalar = rows().filter(|(form, _)| form.sources == Sources::Scalar);
     scalar.flat_map(|(form, mnemonic)| {
@@ -583,9 +583,9 @@ fn spelling_and_guards_change_nothing() {
         ("@p vshl.u32.u32.u32.sat.wrap d.h1, a, b, c;", "vshl.u32.u32.u32.sat.wrap d.h1, a, b, c;"),
         ("@!p vmin.s32.u32.s32.max d, a, b, c;", "vmin.s32.u32.s32.max d, a, b, c;"),
         ("vsub.u32.s32.s32.add x, y.b1, z.h0, w;", "vsub.u32.s32.s32.add d, a.b1, b.h0, c;"),
-        // Operands count by place, not by name.
+        // Operands count by position, not by name.
         ("vsub.u32.s32.s32.add r, r.b1, r.h0, r;", "vsub.u32.s32.s32.add d, a.b1, b.h0, c;"),
-        // Accepted by ptxas alone: `c` without use.
+        // ptxas alone accepts an unused `c`.
         ("vadd.u32.s32.s32 d, a.b1, b.h0, c;", "vadd.u32.s32.s32 d, a.b1, b.h0;"),
     ];
     for semantics in Semantics::ALL {
@@ -717,7 +717,7 @@ fn nothing_is_left_of_a_minus_a() {
     }
 }
 
-/// Sources of 16 bits, so that the plain word is the exact result.
+/// With sources of 16 bits, the plain word is the exact result.
 #[test]
 fn saturation_clamps_the_exact_result() {
     for (dtype, x, y) in types() {
@@ -807,7 +807,7 @@ fn multiply_add_laws() {
                 let no_type = plain.replacen(".u32", ".s32", 1);
                 same(semantics, &plain, &no_type, |words| words);
                 same(semantics, &minus_a, &minus_b, |words| words);
-                // Minus signs cancel, which ptxas alone accepts.
+                // ptxas alone accepts minus signs that cancel.
                 same(semantics, &text("", ["-", "-", ""]), &plain, |words| words);
                 same(semantics, &text("", ["-", "-", "-"]), &minus_c, |words| words);
                 let plus_one = text(".po", ["", "", ""]);
@@ -818,7 +818,7 @@ fn multiply_add_laws() {
                     [&plain, &minus_a, &minus_c, &plus_one].map(|text| lowered(text));
                 let name = format!("{} vmad.u32{x}{y}{tail}", semantics.text());
                 law(&format!("{name} plus one"), |[a, b, c]| {
-                    // At these the sum of `c` and one changes its sign.
+                    // At these values the sum of `c` and one changes its sign.
                     let c = if c == i32::MAX as u32 || c == u32::MAX { 0 } else { c };
                     (eval(&plus_one, [a, b, c]), eval(&plain, [a, b, c + 1]))
                 });
@@ -860,7 +860,8 @@ fn an_average_lies_between_the_two() {
                         let [least, average, most] =
                             all.each_ref().map(|it| eval(it, [a, b, 0]).cast_signed());
                         let between = (least..=most).contains(&average);
-                        // As near to one as to the other, half up from 0.
+                        // The average is as near to one as to the other; halves are rounded up from
+                        // 0.
                         let twice = 2 * average - (least + most);
                         let even = twice == 0 || twice == if least + most >= 0 { 1 } else { -1 };
                         (u32::from(between && even), 1)
@@ -900,8 +901,8 @@ fn plain_results_do_not_depend_on_c() {
     }
 }
 
-/// `.add` adds to the plain result; of `.min` and `.max` one gives it and the
-/// other gives `c`.
+/// `.add` adds to the plain result. Of `.min` and `.max`, one gives the plain result
+/// and the other gives `c`.
 #[test]
 fn secondary_operations_combine_the_plain_result_with_c() {
     for semantics in Semantics::ALL {
@@ -949,7 +950,7 @@ fn masks(lanes: usize) -> &'static [&'static str] {
     if lanes == 2 { &MASKS2 } else { &MASKS4 }
 }
 
-/// A random lane selector, and the word it makes of the pair `{b, a}`.
+/// A random lane selector, and the word that it takes from the pair `{b, a}`.
 fn selector(random: &mut Random, lanes: usize) -> (String, impl Fn(u32, u32) -> u32 + use<>) {
     let taken: Vec<usize> = (0..lanes).map(|_| random.below(2 * lanes)).collect();
     let digits: String = taken.iter().rev().map(usize::to_string).collect();
@@ -1002,7 +1003,7 @@ fn masks_take_results_apart() {
             });
             continue;
         }
-        // Lanes outside the mask are those of `c`.
+        // Lanes outside the mask come from `c`.
         let width = 32 / lanes;
         for mask in 1..full {
             let kept: u32 = (0..lanes)
@@ -1027,7 +1028,7 @@ fn a_lane_is_the_scalar_operation_on_that_part() {
             for lane in 0..lanes {
                 let mask = format!(".{letter}{lane}");
                 let simd = format!("{head} d{mask}, a, b, c;");
-                // `.h1` as a destination is a case of its own.
+                // `.h1` as a destination is a special case.
                 let d = if last(&head) == "add" { "d" } else { &format!("d.{letter}0") };
                 let scalar = format!("{scalar} {d}, a{mask}, b{mask}, c;");
                 let [left, right] = [&simd, &scalar].map(|text| lower(text, semantics));

@@ -1,4 +1,4 @@
-//! Recorded verdicts of ptxas against both dialects.
+//! Compares recorded verdicts of ptxas with both dialects.
 
 use crate::support::{errors, fixture_text, oracle_module};
 use vptx::check::Dialect;

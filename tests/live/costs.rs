@@ -19,7 +19,7 @@ use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Source
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
-/// Kernels in a module.
+/// The number of kernels in a module.
 const BATCH: usize = 400;
 
 fn tool(name: &str) -> PathBuf {
@@ -37,7 +37,7 @@ fn kernel(number: usize, body: &str) -> String {
     )
 }
 
-/// A module of kernels; the first one does nothing but load and store.
+/// A module of kernels. The first one only loads and stores.
 fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String {
     let mut module = format!(".version 8.8\n.target sm_{target}\n.address_size 64\n");
     for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
@@ -46,7 +46,7 @@ fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String 
     module
 }
 
-/// Machine instructions of the kernels of a module beyond those of the first one.
+/// The machine instructions of each kernel of a module, minus those of the first one.
 fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<u32> {
     let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -88,7 +88,7 @@ fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
     counts
 }
 
-/// Counts for many bodies, each measured once, on two threads.
+/// Counts for many bodies. Each body is measured once, on two threads.
 fn measure_all(bodies: &[String], target: u16) -> HashMap<String, u32> {
     let mut distinct: Vec<&str> = bodies.iter().map(String::as_str).collect();
     distinct.sort_unstable();
@@ -127,7 +127,7 @@ fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
     registers.declarations().join("\n") + "\n" + &text
 }
 
-/// Instructions of each class to measure.
+/// The instructions to measure, by class.
 fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
     let mut random = Random(2026);
     let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
@@ -193,7 +193,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
         let mut pick = || loop {
             let digits: String =
                 (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
-            // ptxas takes it for a type.
+            // ptxas takes this selector for a type.
             if digits != "1024" {
                 return format!(".{letter}{digits}");
             }
@@ -204,7 +204,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
             add(format!("{head} d{d}, a, b{b}, c;"), 8);
             add(format!("{head} d{d}, a{a}, b, c;"), 8);
         }
-        // The least that is left to do.
+        // The selectors that leave the least work.
         let same = |digit: usize| {
             format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
         };
@@ -216,7 +216,7 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
     }
 }
 
-/// The sequences of an instruction that may be the cheapest.
+/// The sequences for an instruction that may be the cheapest.
 fn worth_trying(instruction: &Instruction, target: u16) -> Vec<(Strategy, Sequence)> {
     let gate = Gate { target: Target::sm(target), version: None };
     let mut all = candidates(instruction, Semantics::Ptxas13, gate);
@@ -261,16 +261,16 @@ fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>
 /// The values that `d` may hold before an instruction that a guard can skip.
 const BEFORE: [&str; 2] = ["mov.b32 d, b;", "ld.volatile.global.u32 d, [%pointer+16];"];
 
-/// A body that does something only if `c` is large.
+/// A body that has an effect only if `c` is large.
 fn guarded(before: &str, text: &str) -> String {
     format!("{before}\nsetp.gt.u32 p, c, 7;\n{text}")
 }
 
-/// By how much at most an instruction may become shorter that is measured with a guard.
+/// The largest saving at which an instruction is measured with a guard.
 const SMALL: u32 = 5;
 
-/// Instructions with a guard, of each class that becomes a little shorter without one
-/// on some target.
+/// Instructions with a guard, from each class that saves a little without a guard on
+/// some target.
 fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>> {
     let is_small = |it: &Cell| it.best < it.ptxas && it.ptxas - it.best <= SMALL;
     let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
@@ -281,7 +281,7 @@ fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>>
             classes.entry(class).or_default().push(instruction);
         }
     };
-    // ptxas treats some parts of a word unlike others of the same width.
+    // ptxas treats some parts of a word unlike other parts of the same width.
     let parts = || iter::once(&"").chain(&PARTS);
     for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Scalar) {
         let c = if form.third { ", c" } else { "" };
@@ -303,8 +303,9 @@ fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>>
     classes
 }
 
-/// The lines for instructions with a guard, marked by `@`: of mnemonics and modifiers
-/// of which some class becomes longer then, although it does not without.
+/// The lines for instructions with a guard, marked by `@`. They are those mnemonics and
+/// modifiers with a class that becomes longer with a guard, although it does not
+/// without one.
 fn guarded_cells(cells: &Cells) -> Cells {
     let samples = guarded_samples(cells);
     let mut marked = Cells::new();
@@ -363,7 +364,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
     marked
 }
 
-/// The cells of the table there is, without those for guards.
+/// The cells of the current table, without those for guards.
 fn known_cells() -> Cells {
     let cell = |instruction: &Instruction, target| {
         let cost = instruction.cost(Target::sm(target)).expect("it was measured");
@@ -415,8 +416,8 @@ fn measure_costs() {
     write_table(cells);
 }
 
-/// The rows of the README: what ptxas makes of a mnemonic's classes on average,
-/// what becomes of them, and the geometric mean of the ratios.
+/// The rows of the README: the average costs of a mnemonic's classes, before and after,
+/// and the geometric mean of the ratios.
 fn summary() -> String {
     let mut text = String::from("| |");
     let mut rule = String::from("|---|");
@@ -465,12 +466,12 @@ fn geometric(ratios: &[f64]) -> f64 {
     (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
 }
 
-/// A count, which is small.
+/// Converts a small count.
 fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).expect("a small one"))
 }
 
-/// Not one that takes a lane twice or compares it with itself.
+/// Whether an instruction neither takes a lane twice nor compares it with itself.
 fn usual(instruction: &Instruction) -> bool {
     let simd = instruction.form().sources != Sources::Scalar;
     !simd || class(instruction).1 % 3 != 2
@@ -497,9 +498,9 @@ fn averages(column: usize) -> Vec<(String, f64, f64)> {
     .collect()
 }
 
-/// Machine instructions before and after, a pair of bars for each mnemonic.
+/// Draws the machine instructions before and after: two bars for each mnemonic.
 fn chart() -> String {
-    // Pixels; the last is for one machine instruction.
+    // In pixels. The last number is the width of one machine instruction.
     let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
     let column = TARGETS.iter().position(|target| *target == 90).expect("sm_90");
     let bars = averages(column);
@@ -549,7 +550,8 @@ fn the_chart_shows_the_measured_table() {
     assert!(drawn == chart, "VPTX_PICTURES=1 draws docs/pictures/costs.svg again");
 }
 
-/// Every class has a cost, and what is cheaper is admitted where it is measured.
+/// Every class has a cost. A cheaper sequence is admitted on the target where it was
+/// measured.
 #[test]
 fn every_class_is_in_the_table() {
     for instruction in samples().values().flatten() {
@@ -567,7 +569,7 @@ fn every_class_is_in_the_table() {
     );
 }
 
-/// A cost is that of the sequence that is written: also where a module's version lacks
+/// The cost is that of the sequence that is written, even if a module's version lacks
 /// the measured one.
 #[test]
 fn costs_are_of_what_is_written() {
@@ -595,7 +597,7 @@ fn costs_are_of_what_is_written() {
     assert!(told.iter().all(|count| *count > 100), "{told:?}");
 }
 
-/// An instruction of the table's forms with any operands, constants too.
+/// An instruction of the table's forms with any operands, including constants.
 fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     let (form, mnemonic) = *random.pick(all);
     let heads = heads(form, mnemonic);
@@ -636,7 +638,7 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     let mut text = format!("{head} d.{letter}{mask}");
     for name in ["a", "b"] {
         let selector = digits(random, lanes);
-        // ptxas takes the one for a type.
+        // ptxas takes this selector for a type.
         if random.one_in(3) || selector == "1024" {
             write!(text, ", {name}").expect("a string");
         } else {
@@ -646,7 +648,7 @@ fn any(all: &[(&'static Form, Mnemonic)], random: &mut Random) -> String {
     text + ", c;"
 }
 
-/// Instructions whose sources are one register: ptxas folds some of them.
+/// Instructions whose sources are one register. ptxas folds some of them.
 fn doubled() -> Vec<String> {
     let mut texts = Vec::new();
     for at in 0..8 {

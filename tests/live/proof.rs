@@ -1,5 +1,5 @@
-//! Sequences of ordinary PTX equal the programs of their instructions for all
-//! inputs: proven by z3.
+//! z3 proves that sequences of ordinary PTX equal the programs of their instructions
+//! for all inputs.
 //!
 //! `scripts/prove-rewrites` runs it.
 
@@ -21,19 +21,19 @@ use vptx::video::Semantics;
 /// Admits every sequence.
 const GATE: Gate = Gate { target: Target::sm(120), version: None };
 
-/// For one query, in seconds; 15 is what the slowest one takes on an idle machine.
+/// The limit for one query, in seconds. The slowest one takes 15 on an idle machine.
 const PATIENCE: u64 = 300;
 
 const DEFAULT_SEED: u64 = 0x5eed_2026;
 
-/// Both minus signs at once are no canonical spelling.
+/// Both minus signs at once are not a canonical spelling.
 const NEGATIONS: [[&str; 3]; 4] = [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]];
 
-/// Words at which results change, for comparing encodings with evaluation.
+/// Words at which results change, to compare encodings with evaluation.
 const EDGES: [u32; 8] =
     [0, 1, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x80ff_7f01, 0x7fff_8000, 0x0020_1f10];
 
-/// Constants of every range that matters.
+/// Constants from every range that matters.
 const CONSTANTS: [&str; 7] = ["0", "1", "27", "0x1234", "0x7fffffff", "0x80000000", "0xffffffff"];
 
 fn variable(name: &str) -> Option<String> {
@@ -65,10 +65,10 @@ struct Tally {
     classes: usize,
     sequences: usize,
     proven: usize,
-    /// Wrong sequences, and instructions that have none.
+    /// Wrong sequences, and instructions without any sequence.
     different: Vec<String>,
     unknown: Vec<String>,
-    /// Seconds of the longest query, and what it was.
+    /// The seconds of the longest query, and its name.
     slowest: (f64, String),
 }
 
@@ -98,7 +98,7 @@ impl Tally {
     }
 }
 
-/// Proves what it is given, each pair of program and sequence once.
+/// Proves pairs of program and sequence, each once.
 struct Prover {
     z3: PathBuf,
     start: Instant,
@@ -111,7 +111,7 @@ impl Prover {
         Prover { z3: z3(), start: Instant::now(), asked: Mutex::default(), total: Tally::default() }
     }
 
-    /// Whether nobody has asked this yet.
+    /// Whether this query is new.
     fn is_new(&self, query: &str) -> bool {
         let hash = |salt: u8| {
             let mut hasher = DefaultHasher::new();
@@ -122,7 +122,7 @@ impl Prover {
         self.asked.lock().expect("no thread panics here").insert(key)
     }
 
-    /// Proves every sequence of these instructions.
+    /// Proves every sequence for these instructions.
     fn prove(&mut self, name: &str, texts: &[String]) {
         let only = only();
         let texts: Vec<&String> = texts.iter().filter(|text| text.starts_with(&only)).collect();
@@ -197,7 +197,7 @@ impl Prover {
         }
     }
 
-    /// Prints the sum of all, and fails unless everything is proven.
+    /// Prints the totals, and fails unless everything is proven.
     fn finish(self) {
         for different in &self.total.different {
             println!("different: {different}");
@@ -211,12 +211,12 @@ impl Prover {
     }
 }
 
-/// How the instructions begin that are asked for.
+/// The start of the instructions to prove, if only some are requested.
 fn only() -> String {
     variable("VPTX_PROVE_ONLY").unwrap_or_default()
 }
 
-/// Each row of the table that has such, with their mnemonics and modifiers.
+/// Each row of the table with such instructions, with their mnemonics and modifiers.
 fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     let only = only();
     let mut table = Vec::new();
@@ -231,7 +231,7 @@ fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     table
 }
 
-/// Tells selectors of one width in turn.
+/// Takes selectors of one width in turn.
 struct Turns(usize);
 
 impl Turns {
@@ -252,7 +252,7 @@ fn negations(form: &Form) -> &'static [[&'static str; 3]] {
     }
 }
 
-/// Whatever changes more than the places of parts and lanes.
+/// All variants that change more than the places of parts and lanes.
 fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
     if let Some(only) = variable("X_TEXT") {
@@ -287,7 +287,7 @@ fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     texts
 }
 
-/// A constant in each place, as its range decides between sequences, too.
+/// A constant in each place, because its range decides between sequences, too.
 fn constant_texts(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
     if form.sources != Sources::Scalar {
@@ -352,7 +352,7 @@ fn lanes2(number: usize) -> String {
 fn gathers_are_proven() {
     let mut prover = Prover::new();
     let types = [".u32.u32", ".u32.s32", ".s32.u32", ".s32.s32"];
-    // A comparison looks at all bits of each lane, and at its sign.
+    // A comparison depends on all bits of each lane, and on its sign.
     for types in types {
         let texts: Vec<String> = (0..256)
             .map(|at| {
@@ -363,7 +363,7 @@ fn gathers_are_proven() {
         prover.prove(&format!("vset2{types}, every pair of selectors"), &texts);
     }
     for types in types {
-        // Each selector once for each operand; 1777 shares no factor with 4096.
+        // Each selector once for each operand. 1777 shares no factor with 4096.
         let texts: Vec<String> = (0..4096)
             .map(|at| {
                 let (a, b) = (lanes4(at), lanes4((at * 1777 + 5) % 4096));
@@ -416,7 +416,7 @@ fn gathers_are_proven() {
     prover.finish();
 }
 
-/// A whole instruction at random.
+/// A random instruction with random operands.
 fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Random) -> String {
     let (form, _, heads) = random.pick(table);
     let head = random.pick(heads);
@@ -426,7 +426,7 @@ fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Ra
         Destination::Mask(LaneWidth::Halves) => random.pick(&MASKS2),
         Destination::Mask(LaneWidth::Bytes) => random.pick(&MASKS4),
     };
-    // Two places may name one register.
+    // Two places may have the same register.
     let mut names = ["a", "b", "c"];
     if random.one_in(4) {
         let (to, from) = (random.below(3), random.below(3));

@@ -1,5 +1,6 @@
-//! Fresh instructions against the real ptxas: an error in dialect `ptxas` is
-//! what it rejects, and dialect `documented` lets nothing pass that it rejects.
+//! Compares fresh instructions with the real ptxas. The `ptxas` dialect has an error
+//! exactly where ptxas rejects an instruction. The `documented` dialect accepts nothing
+//! that ptxas rejects.
 //!
 //! `scripts/ptxas-agree` runs it.
 
@@ -23,10 +24,10 @@ const DEFAULT_SEED: u64 = 0x5eed_2026;
 
 const VERSIONS: [&str; 3] = ["11.8", "12.9", "13.5"];
 
-/// Accepted instructions that share a module.
+/// The number of accepted instructions that share a module.
 const GROUP: usize = 64;
 
-/// Far above what any module takes.
+/// A limit far above the time that any module takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verdict of ptxas on a module.
@@ -35,7 +36,7 @@ enum Verdict {
     Accepted,
     /// The first error.
     Rejected(String),
-    /// No verdict: ended by a signal, or never.
+    /// No verdict: ptxas was ended by a signal, or did not end.
     Crashed(String),
 }
 
@@ -96,7 +97,7 @@ fn wait(mut child: Child) -> Verdict {
     }
 }
 
-/// `ptxas FILE, line 7; error   : TEXT`, without what comes before the text.
+/// Removes all before the text from `ptxas FILE, line 7; error   : TEXT`.
 fn first_error(text: &str) -> String {
     let message = |line: &str| {
         let (head, message) = line.split_once(" : ")?;
@@ -106,7 +107,7 @@ fn first_error(text: &str) -> String {
     text.lines().find_map(message).unwrap_or_else(|| text.trim().to_string())
 }
 
-/// A folder for modules, in memory if possible; removed when dropped.
+/// A folder for modules, in memory if possible. Removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -129,19 +130,19 @@ impl Drop for Scratch {
     }
 }
 
-/// An instruction and what vptx says of it.
+/// An instruction and the findings of vptx on it.
 struct Case {
     instruction: String,
-    /// In dialect `ptxas`, of every severity.
+    /// The findings in the `ptxas` dialect, of every severity.
     findings: Vec<Diagnostic>,
-    /// Whether dialect `documented` has an error.
+    /// Whether the `documented` dialect has an error.
     undocumented: bool,
     verdicts: [Option<Verdict>; VERSIONS.len()],
 }
 
 impl Case {
-    /// `None` where vptx does not judge all of the text: what is no video
-    /// instruction passes.
+    /// Returns `None` if vptx does not judge the whole text: it accepts other
+    /// instructions.
     fn new(instruction: String) -> Option<Case> {
         let module = oracle_module(&instruction);
         let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
@@ -177,12 +178,12 @@ impl Case {
         self.accepted() && !self.instruction.contains(['"', '/', '#', ':'])
     }
 
-    /// Whether ptxas of a version rejects it, if it says.
+    /// Whether a version of ptxas rejects the instruction, if there is a verdict.
     fn rejected(&self, version: usize) -> Option<bool> {
         match self.verdicts[version].as_ref().expect("asked") {
             Verdict::Accepted => Some(false),
             Verdict::Rejected(_) => Some(true),
-            // A constant divided by zero, or too large a quotient.
+            // A constant divided by zero, or a quotient that is too large.
             Verdict::Crashed(how) if how.contains("SIGFPE") => Some(true),
             Verdict::Crashed(_) => None,
         }
@@ -201,8 +202,7 @@ impl Case {
         let mut kind = String::new();
         for verdict in self.verdicts.iter().flatten() {
             let verdict = format!("{verdict:?}");
-            // The names in a message do not matter, but where a syntax error
-            // is says most about it.
+            // The names in a message do not matter. For a syntax error, its place matters most.
             let every = if verdict.contains("syntax error") { 1 } else { 2 };
             kind.extend(verdict.split('\'').step_by(every));
         }
@@ -240,7 +240,7 @@ impl Case {
     }
 }
 
-/// Whether the statements are all there is of the instruction, but for a label.
+/// Whether the statements cover the whole instruction, except for a label.
 fn covers(module: &str, spans: &[vptx::source::Span]) -> bool {
     let end = module.len() - "\n}\n".len();
     let mut at = ORACLE_HEAD.len();
@@ -258,18 +258,18 @@ fn is_label_or_nothing(text: &str) -> bool {
     let tokens = statement_tokens(text);
     match tokens.as_slice() {
         [] => true,
-        // Any other name may be taken.
+        // Another name may be in use.
         [name, colon] => name.span.text(text) == "L" && colon.is(b':'),
         _ => false,
     }
 }
 
-/// Why ptxas and vptx differ where neither is to be changed.
+/// The reason for a difference between ptxas and vptx, if neither should be changed.
 fn accident(case: &Case) -> Option<&'static str> {
     let rejected: Vec<bool> =
         (0..VERSIONS.len()).map(|version| case.rejected(version)).collect::<Option<_>>()?;
     let only = |test: &dyn Fn(&Diagnostic) -> bool| !case.accepted() && case.errors().all(test);
-    // The lexer of 12.9 and later has a type of that name.
+    // The lexer of 12.9 and later has a type with that name.
     if case.accepted()
         && rejected == [false, true, true]
         && case.findings.iter().any(|finding| finding.code == Code::V405)
@@ -284,12 +284,12 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("the name of a function passes for a register");
     }
-    // The fourth operand of scalar forms is read like an address, `c+4`.
+    // The fourth operand of scalar forms is read like an address, such as `c+4`.
     if rejected == [false; 3] && only(&|error| error.code == Code::V006 && case.text(error) == "+")
     {
         return Some("a constant added to the fourth operand");
     }
-    // An opcode may be written with a backslash before it.
+    // A backslash may stand before an opcode.
     if rejected == [false; 3] && only(&|error| error.code == Code::V007 && case.text(error) == "\\")
     {
         return Some("a backslash before the opcode");
@@ -303,8 +303,8 @@ fn accident(case: &Case) -> Option<&'static str> {
     {
         return Some("an unsigned comparison in `vset2` or `vset4`, which ptxas 13 rejects");
     }
-    // Modifiers that only other instructions have, and only they look at:
-    // seven in all three versions, the others since 12.9, one in 11.8 alone.
+    // Modifiers of other instructions, which only those examine: seven in all three
+    // versions, the others since 12.9, one only in 11.8.
     let ignored = if rejected == [false, true, true] {
         &[".oob"]
     } else if rejected[1..] == [false, false] {
@@ -328,7 +328,8 @@ fn number(name: &str, default: u64) -> u64 {
     })
 }
 
-/// Cases to ask together; one that is alone has a module of its own.
+/// Groups of cases to ask together. A case that must stand alone has a module of its
+/// own.
 fn tasks(cases: &[Case]) -> Vec<Vec<usize>> {
     let (together, alone): (Vec<usize>, Vec<usize>) =
         (0..cases.len()).partition(|&at| cases[at].sociable());
@@ -336,8 +337,8 @@ fn tasks(cases: &[Case]) -> Vec<Vec<usize>> {
     groups.chain(alone.into_iter().map(|at| vec![at])).collect()
 }
 
-/// The verdicts of one task. A group that is accepted is accepted in each of
-/// its parts; any other is asked one by one.
+/// The verdicts of one task. If ptxas accepts a group, it accepts each part. Otherwise
+/// each case is asked alone.
 fn ask(ptxas: &Ptxas, cases: &[Case], task: &[usize], file: &Path) -> Vec<Verdict> {
     if task.len() > 1 {
         let mut module = String::from(ORACLE_HEAD);
@@ -439,7 +440,7 @@ fn ptxas_agrees() {
     }
     println!("{:.0} seconds", start.elapsed().as_secs_f64());
     let total: usize = disagreements.values().map(Vec::len).sum();
-    // The shortest of a kind says most.
+    // The shortest case of a kind says most.
     for alike in disagreements.values_mut() {
         alike.sort_by_key(|case| case.instruction.len());
         println!("\n{} alike: {}", alike.len(), alike[0].report());

@@ -1,5 +1,5 @@
-//! Rewritten instructions against the real ptxas: it assembles them, and folds
-//! their opcodes to what `Opcode::eval` says.
+//! Checks rewritten instructions with the real ptxas. ptxas assembles them, and folds
+//! their opcodes to the results of `Opcode::eval`.
 //!
 //! `scripts/rewrite-check` runs it.
 
@@ -24,7 +24,7 @@ const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
 
 const VERSIONS: [&str; 2] = ["12.9", "13.5"];
 
-/// Kernels in a module.
+/// The number of kernels in a module.
 const GROUP: usize = 125;
 
 const EDGES: [u32; 24] = [
@@ -79,7 +79,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether ptxas takes a module; its first error, if not.
+/// Assembles a module. Fails with ptxas' first error.
 fn assemble(version: &str, flags: &[&str], module: &str, file: &Path) -> Result<(), String> {
     fs::write(file, module).expect("the scratch folder is writable");
     let run = Command::new(tool(&format!("ptxas-{version}")))
@@ -97,7 +97,7 @@ fn assemble(version: &str, flags: &[&str], module: &str, file: &Path) -> Result<
     Err(error.map_or_else(|| format!("{}: {}", run.status, said.trim()), str::to_owned))
 }
 
-/// Makes a module of some kernels.
+/// Writes a module of some kernels.
 type Writer = Box<dyn Fn(&[usize]) -> String + Sync>;
 
 /// Kernels for one target.
@@ -108,7 +108,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// The kernels of which ptxas does not take a module, each with its message.
+    /// The kernels that ptxas rejects, each with its message.
     fn refused(&self, version: &str, file: &Path, among: &[usize]) -> Vec<(usize, String)> {
         let arch = format!("sm_{}", self.target);
         let verdict = assemble(version, &["-arch", &arch], &(self.module)(among), file);
@@ -119,7 +119,7 @@ impl Batch {
             (Err(_), _) => {
                 let (left, right) = among.split_at(among.len() / 2);
                 let mut found = self.refused(version, file, left);
-                // A few are enough to see what is wrong.
+                // A few are enough to see the problem.
                 if found.len() < 3 {
                     found.extend(self.refused(version, file, right));
                 }
@@ -129,7 +129,8 @@ impl Batch {
     }
 }
 
-/// Asks each ptxas about each batch; what it says, after what a kernel is.
+/// Runs each ptxas on each batch. Returns its errors, each after a description of the
+/// kernel.
 fn refusals(
     name: &str,
     batches: &[Batch],
@@ -169,7 +170,7 @@ fn head(target: u16) -> String {
     format!(".version 8.8\n.target sm_{target}\n.address_size 64\n")
 }
 
-/// Instructions spread evenly over all that a mnemonic has.
+/// Instructions spread evenly over the mnemonics, and over the texts of each.
 fn sample(count: usize, seed: u64) -> Vec<String> {
     let mut all: BTreeMap<Mnemonic, Vec<String>> = BTreeMap::new();
     for (form, mnemonic) in rows() {
@@ -177,13 +178,13 @@ fn sample(count: usize, seed: u64) -> Vec<String> {
     }
     let mut random = Random(seed);
     let mut taken = Vec::new();
-    // Mnemonics with few forms first, so that the others make up for them.
+    // Mnemonics with few forms come first, so that the others fill the rest.
     let mut all: Vec<Vec<String>> = all.into_values().collect();
     all.sort_by_key(Vec::len);
     let mnemonics = all.len();
     for (at, texts) in all.into_iter().enumerate() {
         let share = ((count - taken.len()) / (mnemonics - at)).min(texts.len());
-        // One of each stretch: heads and destinations follow each other.
+        // One instruction of each part: neighbours have similar heads and destinations.
         for part in 0..share {
             let (from, to) = (part * texts.len() / share, (part + 1) * texts.len() / share);
             taken.push(texts[from + random.below(to - from)].clone());
@@ -192,7 +193,7 @@ fn sample(count: usize, seed: u64) -> Vec<String> {
     taken
 }
 
-/// A case: its instruction, and what it is to mean on which target.
+/// A case: an instruction, with the semantics and the target to use.
 #[derive(Clone)]
 struct Case {
     text: String,
@@ -202,7 +203,7 @@ struct Case {
 }
 
 impl Case {
-    /// Semantics and targets come in turn, at independent paces.
+    /// Semantics and targets change in turn, with different periods.
     fn new(number: usize, text: String) -> Case {
         let instruction = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let semantics = Semantics::ALL[number % 3];
@@ -217,7 +218,8 @@ impl std::fmt::Display for Case {
     }
 }
 
-/// Where candidates do not compute what the program does; how many there are.
+/// Collects the candidates that differ from the program. Returns the number of
+/// candidates.
 fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
     let gate = Gate { target: Target::sm(case.target), version: None };
     let program: Program = case.instruction.lower(case.semantics);
@@ -263,8 +265,8 @@ fn report(what: &str, complaints: &[String]) {
     assert!(complaints.is_empty(), "{what}: {} complaints", complaints.len());
 }
 
-/// The statements of `to_ptx` in a kernel that reads `a`, `b`, `c` and writes
-/// `d`, or tests it.
+/// A kernel with the statements of `to_ptx` that reads `a`, `b`, `c` and stores or
+/// tests `d`.
 fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> {
     let mut registers = FreshRegisters::new("%v_").expect("a prefix");
     let target = Target::sm(case.target);
@@ -312,8 +314,7 @@ fn kernel_refusals(name: &str, cases: &[Case], use_of_d: &str) -> Vec<String> {
 
 const STORE: &str = "st.global.u32 [%q+12], d;";
 
-/// ptxas 12.9 and 13.5 crash where the result of a `lop3` is used in nothing but
-/// such a test.
+/// ptxas 12.9 and 13.5 crash if the result of a `lop3` is used only in such a test.
 const TEST: &str = "setp.eq.u32 z, d, 0;\n@z bra E;\nst.global.u32 [%q+12], 7;\nE:";
 
 #[test]
@@ -354,13 +355,13 @@ const CONSTANTS: [&str; 8] = ["0", "1", "-1", "5", "255", "0x80000000", "0x7ffff
 /// The registers of the kernels in [`overlap_module`].
 const CLASSES: [(&str, char); 4] = [(".u32", 'u'), (".s32", 's'), (".b32", 'b'), (".f16x2", 'h')];
 
-/// The instruction with other operands: registers that overlap in one of eight
-/// ways, constants in scalar places, and a guard.
+/// The instruction with other operands: registers that overlap in one of eight ways,
+/// constants in scalar places, and a guard.
 fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     let (opcode, operands) = text.trim_end_matches(';').split_once(' ').expect("operands");
     let mut register = |place: usize| format!("%{}{place}", random.pick(&CLASSES).1);
     let mut names = [register(0), register(1), register(2), register(3)];
-    // Places that have one register: d, a, b, c.
+    // The places with the same register: d, a, b, c.
     let same: &[usize] =
         [&[][..], &[0, 1], &[0, 2], &[0, 3], &[1, 2], &[0, 1, 2, 3], &[1, 3], &[2, 3]][number % 8];
     for &place in same {
@@ -384,7 +385,7 @@ fn dressed(text: &str, number: usize, random: &mut Random) -> String {
     format!("{guard}{opcode} {};", operands.join(", "))
 }
 
-/// Kernels with a video instruction each, between lines that mark it.
+/// A module of kernels with one video instruction each, between lines that mark it.
 fn overlap_module(target: u16, cases: &[Case], some: &[usize]) -> String {
     let mut module = head(target);
     for &at in some {
@@ -411,7 +412,7 @@ fn overlap_module(target: u16, cases: &[Case], some: &[usize]) -> String {
     module
 }
 
-/// The module with all of it rewritten.
+/// The module with all instructions rewritten.
 fn overlap_rewritten(cases: &[Case], module: &str) -> Result<String, String> {
     let (read, findings) = vptx::parse(module);
     let options = RewriteOptions::default().with_all(true).with_semantics(cases[0].semantics);
@@ -513,7 +514,7 @@ fn overlaps_guards_and_constants() {
     report("overlaps", &complaints);
 }
 
-/// How to assemble a module for its first target, like `scripts/fmt-same-code`.
+/// The flags to assemble a module for its first target, as in `scripts/fmt-same-code`.
 fn flags(text: &str) -> Vec<String> {
     let line = text
         .split_once(".target")
@@ -521,7 +522,7 @@ fn flags(text: &str) -> Vec<String> {
     let arch = line.trim().split([',', ' ', '\t']).next().unwrap_or_default();
     let number: u16 =
         arch.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(90);
-    // The oldest one that ptxas 13.5 assembles for.
+    // The oldest target that ptxas 13.5 supports.
     let arch = if number < 75 { "sm_75" } else { arch };
     let mut flags = vec!["-arch".to_owned(), arch.to_owned()];
     if line.contains("debug") {
@@ -550,7 +551,7 @@ fn real_modules_assemble() {
         video += usize::from(module.instructions().next().is_some());
         for (all, count) in [false, true].into_iter().zip(&mut rewritten) {
             let options = RewriteOptions::default().with_all(all);
-            // Without a target there are no video instructions, as ptxas takes it.
+            // ptxas requires a target wherever there are video instructions.
             let result = rewrite(&module, &options).expect("a module that ptxas takes");
             let changes = result.changes.iter();
             let own = changes.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
@@ -571,7 +572,7 @@ fn real_modules_assemble() {
 
 const TYPES: [Type; 2] = [Type::U32, Type::S32];
 
-/// Every opcode with each of its types and comparisons; of `lop3` a few tables.
+/// Every opcode with each of its types and comparisons, and a few tables of `lop3`.
 fn opcodes() -> Vec<Opcode> {
     use Opcode as O;
     let mut all = vec![
@@ -635,9 +636,9 @@ fn argument_classes(opcode: Opcode) -> Vec<Class> {
     }
 }
 
-/// A kernel that stores something unless an opcode's result for constants is
-/// what it should be: where ptxas folds it, nothing is left, or the store is
-/// without a condition.
+/// A kernel that stores something unless the result of an opcode for constants is as
+/// expected. If ptxas folds the opcode, nothing is left, or a store without a
+/// condition.
 fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     let mut text = format!(
         ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 r, t;\n\
@@ -657,7 +658,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     }
     match opcode {
         Opcode::Lop3(table) => names.push(format!("0x{table:02x}")),
-        // Not read, but it must be a register.
+        // The argument is not read, but it must be a register.
         Opcode::AbsDiff4 => names.push("r".into()),
         _ => {}
     }
@@ -669,7 +670,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     };
     let result = if opcode == Opcode::High { "{_, r}" } else { result };
     let holds = opcode.class() != Class::Predicate || expected == 1;
-    // With the result stored, ptxas survives a test of what `lop3` gave.
+    // If the result is stored, ptxas does not crash on a test of a `lop3`.
     let stored = if opcode.class() == Class::Word { "r" } else { "7" };
     let not = if holds { "!" } else { "" };
     let arguments = names.join(", ");
@@ -718,7 +719,7 @@ fn fold(target: u16, kernels: &[String], file: &Path) -> Vec<Folded> {
     found.into_iter().map(|found| found.expect("a section for each kernel")).collect()
 }
 
-/// ptxas does not fold these.
+/// Opcodes that ptxas does not fold.
 fn stays(opcode: Opcode) -> bool {
     use Opcode as O;
     matches!(
@@ -776,7 +777,7 @@ fn ptxas_folds_opcodes_alike() {
     }
     let mut found = vec![Folded::No; pairs.len()];
     for target in [75, 120] {
-        // The halves are newer.
+        // Instructions on halves are newer.
         let some: Vec<usize> = (0..pairs.len())
             .filter(|&at| pairs[at].0.requirement().0 <= target && found[at] == Folded::No)
             .collect();

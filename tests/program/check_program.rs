@@ -18,10 +18,10 @@ const WIDE: &str = "vadd.u32.u32.u64 d, a, b;\n";
 const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
 /// A warning without a fix, V501.
 const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
-/// A note that one has to ask for, with a safe fix, V408.
+/// A note with a safe fix, V408. It is reported only on request.
 const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
 
-/// A CUDA source with a warning (V403) and two errors, one of the `asm` itself.
+/// A CUDA source with a warning (V403) and two errors, one of them in the `asm` itself.
 const KERNEL: &str = r#"__device__ unsigned sums(unsigned a, unsigned b, unsigned c)
 {
     unsigned d;
@@ -39,7 +39,7 @@ fn concise(folder: &Folder, arguments: &[&str]) -> Run {
     filter(folder, arguments, b"")
 }
 
-/// The same on some input.
+/// The same run on standard input.
 fn filter(folder: &Folder, arguments: &[&str], stdin: &[u8]) -> Run {
     vptx_in(&folder.0, &[&["check", "--format", "concise"], arguments].concat(), stdin)
 }
@@ -56,7 +56,7 @@ fn files(text: &str) -> Vec<&str> {
     files
 }
 
-/// A transcript without the folder's path.
+/// The transcript of a run without the folder's path.
 fn transcript(folder: &Folder, run: &Run) -> String {
     let real = folder.0.canonicalize().expect("a path");
     let text = run.transcript().replace(real.to_str().expect("UTF-8"), "FOLDER");
@@ -71,7 +71,7 @@ fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
     fs::read(folder.0.join(name)).expect(name)
 }
 
-/// Standard output under some variables.
+/// Standard output of a run with environment variables.
 fn with_variables(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_vptx"))
         .args(arguments)
@@ -96,7 +96,7 @@ fn kinds(name: &str) -> Folder {
     folder
 }
 
-// Which rules.
+// The selection of rules.
 
 #[test]
 fn rules_are_selected() {
@@ -116,7 +116,7 @@ fn rules_are_selected() {
         (&["--ignore", "V403"], &["V104", "V501"]),
         (&["--ignore", "V1,result-differs"], &["V403"]),
         (&["--ignore", "ALL"], &[]),
-        // The longest wins, wherever it stands; `ignore` among equals.
+        // The longest selector wins, wherever it stands; among equals, `ignore` does.
         (&["--ignore", "V4", "--extend-select", "V403"], &["V104", "V501", "V403"]),
         (&["--select", "V403", "--ignore", "V4"], &["V403"]),
         (&["--select", "V4", "--ignore", "V403"], &["V408"]),
@@ -172,13 +172,13 @@ fn costs_are_noted_for_a_target() {
         (&["--extend-select", "V6", "--target", "sm_90"], &["V601"]),
         (&["--costs", "--select", "V1", "--target", "sm_90"], &["V601"]),
         (&["--costs", "--ignore", "V601", "--target", "sm_90"], &[]),
-        // These have the instruction in hardware.
+        // These targets have the instruction in hardware.
         (&["--costs", "--target", "sm_30"], &[]),
     ] {
         let run = concise(&folder, arguments);
         assert_eq!((run.status, codes(&run.stdout)), (0, expected.to_vec()), "{arguments:?}");
     }
-    // A note is no warning.
+    // A note is not a warning.
     let noted = ["--costs", "--target", "sm_90", "--deny", "warnings"];
     assert_eq!(concise(&folder, &noted).status, 0);
     let fixed = concise(&folder, &["--costs", "--target", "sm_90", "--fix"]);
@@ -186,7 +186,7 @@ fn costs_are_noted_for_a_target() {
     assert!(!read(&folder, "a.ptx").contains("vavrg4"), "{}", read(&folder, "a.ptx"));
 }
 
-/// A source may be built for targets that lack what would be written.
+/// A source may be built for targets that lack the replacement's instructions.
 #[test]
 fn what_is_cheaper_in_a_source_is_written_for_all_its_targets() {
     let folder = Folder::new("targets");
@@ -203,13 +203,13 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
         assert_eq!(run.status, 0, "{}", run.stderr);
         (read(&folder, "k.cu"), run.stdout)
     };
-    // One target does not say that there are no others.
+    // A single target does not exclude others.
     for arguments in [&["--target", "sm_90", "k.cu"][..], &["k.cu"]] {
         assert_eq!(fixed(arguments).0, source, "{arguments:?}");
     }
     let shown = concise(&folder, &["--costs", "--target", "sm_90"]);
     assert!(shown.stdout.contains("on sm_90, an equivalent of"), "{}", shown.stdout);
-    // `min.u16x2` is there since sm_90.
+    // `min.u16x2` exists since sm_90.
     let (text, said) = fixed(&["--target", "sm_90,sm_120", "k.cu"]);
     assert!(text.contains("min.u16x2"), "{said}{text}");
     for list in ["sm_75,sm_90", "sm_90,sm_75"] {
@@ -218,7 +218,7 @@ __device__ unsigned f(unsigned a, unsigned b, unsigned c) {
     }
     folder.write("vptx.toml", "[check]\ntarget = [\"sm_90\"]\n");
     assert!(fixed(&["--ptx-version", "8.0", "k.cu"]).0.contains("min.u16x2"));
-    // The first compilers for sm_90 have PTX 7.8, and no `min.u16x2`.
+    // The first compilers for sm_90 have PTX 7.8, which lacks `min.u16x2`.
     assert!(!fixed(&["k.cu"]).0.contains("min.u16x2"));
     folder.write("vptx.toml", "[check]\ntarget = []\n");
     let none = vptx_in(&folder.0, &["check", "k.cu"], b"");
@@ -253,7 +253,7 @@ fn warnings_are_denied() {
         ("bad.ptx", 1, 1),
         ("differs.ptx", 0, 1),
         ("loose.ptx", 0, 1),
-        // Notes stay notes.
+        // Notes do not become warnings.
         ("plain.ptx", 0, 0),
     ] {
         let arguments = [file, "--extend-select", "V408", "--deny", "warnings"];
@@ -600,7 +600,7 @@ fn the_table_of_rules_is_that_of_the_document() {
     assert!(run.stdout.starts_with("| code | name |"), "{}", run.stdout);
     let document = fs::read_to_string(Path::new(ROOT).join("docs/rules.md")).expect("a document");
     assert!(document.ends_with(&run.stdout));
-    // All that it names can be selected and explained.
+    // Every listed rule can be selected and explained.
     for line in run.stdout.lines().skip(2) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, code, name, ..] = cells[..] else { panic!("{line}") };
@@ -690,7 +690,7 @@ fn only_reported_findings_are_fixed() {
         assert_eq!(concise(&folder, arguments).stdout, "");
         assert_eq!(read(&folder, "a.ptx"), both);
     }
-    // Nor what is suppressed.
+    // Suppressed findings are not fixed either.
     let suppressed = LOOSE.replace('\n', " // vptx: ignore[V403] for later\n");
     folder.write("a.ptx", &suppressed);
     assert_eq!(concise(&folder, &["--fix"]).stdout, "");
@@ -776,7 +776,7 @@ fn standard_input_is_fixed_to_standard_output() {
         let run = filter(&folder, &["--fix", "-q", "-"], text.as_bytes());
         assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, text, ""));
     }
-    // And so does what cannot be read.
+    // Text that cannot be read does, too.
     let run = filter(&folder, &["--fix", "-"], b"\x7fELF\x02\x01\x01\0\0");
     assert_eq!((run.status, run.stdout.as_str()), (1, "\x7fELF\x02\x01\x01\0\0"));
     assert_eq!(codes(&run.stderr), ["V008"]);
@@ -881,7 +881,7 @@ fn links_and_permissions_stay() {
         (2, "vptx: cannot write `fixed.ptx`: the file is read-only\n")
     );
     assert_eq!(read(&folder, "fixed.ptx"), LOOSE);
-    // To look is allowed, and so is to find nothing to fix.
+    // Reading is allowed, and so is a run that finds nothing to fix.
     assert_eq!(concise(&folder, &["--diff", "fixed.ptx"]).status, 1);
     folder.write("good.ptx", GOOD);
     fs::set_permissions(folder.0.join("good.ptx"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -988,7 +988,7 @@ fn comments_that_do_nothing_are_found() {
     a.ptx:7:22: warning[V801]: `V701` is not reported here
     -- stderr --
     ");
-    // Of what is not looked for none can say whether it is needed.
+    // V801 is silent about rules that are not checked.
     assert_eq!(codes(&concise(&folder, &["--select", "V801"]).stdout), ["V801"; 0]);
     assert_eq!(concise(&folder, &["--ignore", "V5,V8"]).stdout, "");
     concise(&folder, &["--fix"]);
@@ -1025,7 +1025,7 @@ fn a_baseline_hides_what_is_known() {
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
 
-    // Moved lines are known, and more of the same are not.
+    // Moved lines stay known, but further findings of the same kind are new.
     folder.write("a.ptx", format!("// Moved.\n\n{LOOSE}\n{BAD}{BAD}{DIFFERS}"));
     let run = concise(&folder, &known);
     insta::assert_snapshot!(run.transcript(), @r"
@@ -1059,7 +1059,7 @@ fn a_baseline_hides_what_is_known() {
     let run = concise(&folder, &known);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert!(!read(&folder, "known.json").contains("a.ptx\",\n      \"code\": \"V104"));
-    // A file that is not looked at is not gone.
+    // Findings in a file that was not read are not gone.
     let run = concise(&folder, &["--baseline", "known.json", "sub"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     let before = read(&folder, "known.json");
@@ -1072,7 +1072,7 @@ fn a_baseline_is_named_in_the_settings() {
     let folder = Folder::new("check-baseline-settings");
     folder.write("vptx.toml", "[check]\nbaseline = \"known.json\"\n");
     folder.write("sub/a.ptx", BAD);
-    // Relative to the settings, wherever one stands.
+    // The path is relative to the settings, not to the current folder.
     let sub = folder.0.join("sub");
     let arguments = ["check", "--format", "concise", "--update-baseline"];
     assert_eq!(vptx_in(&sub, &arguments, b"").status, 0);
@@ -1141,18 +1141,19 @@ fn settings_are_found_upwards() {
     ");
     let deep = vptx_in(&folder.0.join("deep/er"), &["check", "--format", "concise"], b"");
     assert_eq!(codes(&deep.stdout), ["V403"]);
-    // One file for all, or none.
+    // One given settings file for all, or no settings.
     let run = concise(&folder, &["--config", "other.toml", "own", "deep"]);
     assert_eq!(files(&run.stdout), ["own/a.ptx", "deep/er/a.ptx"]);
     assert!(codes(&run.stdout).iter().all(|code| code.starts_with("V5")), "{}", run.stdout);
     let run = concise(&folder, &["--isolated", "own", "deep"]);
     assert_eq!(codes(&run.stdout), ["V501", "V501", "V403"]);
-    // The command line counts for more.
+    // The command line overrides the settings.
     let run = concise(&folder, &["--select", "V408"]);
     assert!(run.stdout.contains("plain.ptx:1:20: note[V408]"), "{}", run.stdout);
     let run = concise(&folder, &["own", "--target", "sm_90"]);
     assert_eq!(codes(&run.stdout), ["V501", "V408"]);
-    // For standard input those of the current folder, or of its name.
+    // Standard input uses the settings of the current folder, or those for its given
+    // name.
     assert_eq!(codes(&filter(&folder, &["-"], DIFFERS.as_bytes()).stdout), [""; 0]);
     let named = filter(&folder, &["--stdin-filename", "own/b.ptx", "-"], DIFFERS.as_bytes());
     assert_eq!(codes(&named.stdout), ["V501"]);
@@ -1189,11 +1190,11 @@ fn settings_differ_by_path() {
     legacy/old.ptx:3:20: note[V408]: `.h10` is the default
     -- stderr --
     ");
-    // Seen from elsewhere it is the same.
+    // Started in another folder, the result is the same.
     let deep = vptx_in(&folder.0.join("legacy"), &["check", "--format", "concise"], b"");
     let here = run.stdout.lines().filter_map(|line| line.strip_prefix("legacy/"));
     assert_eq!(deep.stdout.lines().collect::<Vec<_>>(), here.collect::<Vec<_>>());
-    // A file that is named is read.
+    // A file that the user names is read.
     for name in ["a.gen.ptx", "third_party/a.ptx"] {
         assert_eq!(codes(&concise(&folder, &[name]).stdout), ["V501", "V403"], "{name}");
     }
@@ -1265,7 +1266,7 @@ fn wrong_settings_are_said() {
         ("[check]\nformat = \"json\"\n", "unknown field `format`"),
         ("[[check.per-path]]\nignore = [\"V4\"]\n", "`paths` must name the files"),
         ("[check]\nexclude = [\"{a\"]\n", "check.exclude: error parsing glob '{a'"),
-        // Of the other commands, too.
+        // The tables of the other commands are checked, too.
         ("[format]\nindent = 2\n", "unknown field `indent`"),
     ] {
         let text = said(text);
@@ -1338,7 +1339,7 @@ fn directories_are_walked() {
     let run = concise(&folder, &[]);
     assert_eq!(files(&run.stdout), ["a/x.cu", "a/y.ptx", "a.ptx", "b.ptx"]);
     assert_eq!(concise(&folder, &["."]).stdout, run.stdout);
-    // In the order of the command line, and each once.
+    // In the order of the command line, each file once.
     let run = concise(&folder, &["b.ptx", "a", "a.ptx", "b.ptx", "a/y.ptx", "out/a.ptx"]);
     assert_eq!(files(&run.stdout), ["b.ptx", "a/x.cu", "a/y.ptx", "a.ptx", "out/a.ptx"]);
 }
@@ -1361,11 +1362,11 @@ fn what_cannot_be_read_is_said_and_the_rest_done() {
     vptx: cannot read `a.ptx/b.ptx`: not a directory
     vptx: cannot read `none`: no such file or directory
     ");
-    // Fixed, too.
+    // The other file is fixed, too.
     let run = concise(&folder, &["--fix", "none.ptx", "a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert_eq!(read(&folder, "a.ptx"), "vadd.s32.s32.s32 d, a, b;\n");
-    // A report for a program stays whole.
+    // A report for programs stays complete.
     let run = vptx_in(&folder.0, &["check", "--format", "sarif", "none.ptx"], b"");
     assert_eq!(run.status, 2);
     assert!(
@@ -1380,7 +1381,7 @@ fn files_of_others_are_said() {
     let folder = kinds("check-forbidden");
     let bad = folder.0.join("bad.ptx");
     fs::set_permissions(&bad, fs::Permissions::from_mode(0o000)).unwrap();
-    // A superuser reads it all the same.
+    // A superuser can read the file anyway.
     if fs::read(&bad).is_err() {
         let run = concise(&folder, &[]);
         assert_eq!((run.status, codes(&run.stdout)), (2, vec!["V501", "V403"]));
@@ -1399,7 +1400,7 @@ fn links_that_lead_nowhere() {
         (run.status, run.stderr.as_str()),
         (2, "vptx: cannot read `loop.ptx`: too many levels of symbolic links\n")
     );
-    // A folder in itself is no endless walk.
+    // A folder inside itself does not make the search endless.
     folder.write("sub/a.ptx", BAD);
     symlink(".", folder.0.join("sub/again")).unwrap();
     assert_eq!(files(&concise(&folder, &["sub"]).stdout), ["sub/a.ptx"]);
@@ -1447,8 +1448,8 @@ fn utf16_is_named() {
     assert!(run.stdout.contains("iconv -f UTF-16 -t UTF-8"), "{}", run.stdout);
 }
 
-/// The findings that the summary of a run offers to fix: with `--fix`, and with
-/// `--unsafe-fixes` in all.
+/// The numbers of findings that the summary offers to fix: with `--fix`, and in total
+/// with `--unsafe-fixes`.
 fn offered(stdout: &str) -> [usize; 2] {
     let number = |text: &str| -> usize {
         text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
@@ -1462,7 +1463,7 @@ fn offered(stdout: &str) -> [usize; 2] {
     }
 }
 
-/// The findings that a run says it has fixed.
+/// The number of findings that a run reports as fixed.
 fn made(stdout: &str) -> usize {
     let summary = stdout.lines().find(|line| line.contains(" fixed, ")).unwrap_or("0 ");
     summary.split_once(' ').unwrap().0.parse().unwrap()
@@ -1525,7 +1526,7 @@ fn what_is_offered_is_made() {
         assert_eq!(made(&safe), offers[0], "{name}: {safe}");
         assert_eq!(offered(&safe)[1], offers[1] - offers[0], "{name}: {safe}");
         folder.write(name, text);
-        // Not every text is UTF-8.
+        // The text need not be UTF-8.
         let diff = output_in(&folder.0, &["check", "--extend-select", "V5", "--diff", name], b"");
         let said = String::from_utf8(diff.stderr).expect("UTF-8");
         assert_eq!(offered(&said)[1], if offers[0] < offers[1] { offers[1] } else { 0 });
@@ -1556,7 +1557,7 @@ fn other_commands_refuse_sources() {
             "{arguments:?}"
         );
     }
-    // They do not come across them either.
+    // A search does not find sources either.
     folder.write("a.ptx", GOOD);
     let run = vptx_in(&folder.0, &["fmt", "--check"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
@@ -1577,7 +1578,7 @@ fn input_may_come_late_and_end_early() {
     assert_eq!(filter(&folder, &["-"], b"").status, 0);
 }
 
-/// The command line counts for more than any file.
+/// The command line overrides every file.
 #[test]
 fn later_choices_count_for_more() {
     let folder = Folder::new("check-layers");
@@ -1602,12 +1603,12 @@ fn suppressions_and_fixes_that_went_wrong() {
         let all = [&["check", "--format", "concise", "--fix", name], arguments].concat();
         (vptx_in(&folder.0, &all, b"").stdout, read(&folder, name))
     };
-    // In front of what it is about.
+    // Before the statement.
     let text = "/* vptx: ignore[V104] */ vadd.u32.u32 d, a, b;\n";
     assert_eq!(fixed("a.ptx", text, &[]), (String::new(), text.into()));
     let useless = "  /* vptx: ignore[V104] */ vadd.u32.u32.u32 d, a, b;\n";
     assert_eq!(fixed("a.ptx", useless, &[]).1, "  vadd.u32.u32.u32 d, a, b;\n");
-    // Needed, if not by the rules or the target at hand.
+    // Needed under other rules or for another target.
     for text in [
         "vadd.u32.u32 d, a, b; // vptx: ignore\n",
         "vadd.u32.u32 d, a, b; // vptx: ignore[ALL]\n",
@@ -1615,7 +1616,7 @@ fn suppressions_and_fixes_that_went_wrong() {
     ] {
         assert_eq!(fixed("a.ptx", text, &["--select", "V8"]).1, text);
     }
-    // In a string it is no comment.
+    // In a string it is not a comment.
     let text = "f(\"// vptx: ignore[V501] %u\"); \
                 asm(\"vadd.u32.u32.u32.sat %0, %1, %2;\" : \"=r\"(d) : \"r\"(a), \"r\"(b));\n";
     let (found, left) = fixed("k.cu", text, &[]);
@@ -1680,10 +1681,10 @@ fn suppressions_are_written() {
     assert_eq!(concise(&folder, &[]).stdout, "");
     let again = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
     assert_eq!((again.status, read(&folder, "a.ptx").as_str()), (0, after));
-    // As a filter.
+    // On standard input.
     let run = vptx(&["check", "--add-ignore", "-"], text);
     assert_eq!((run.status, run.stdout.as_str()), (0, after));
-    // Errors of structure have no statement; bytes that are no text stay.
+    // Structural errors have no statement. Bytes that are not text stay unchanged.
     folder.write("a.ptx", b"{ vadd.u32.u32.u32.sat d, a, b; // \xe9\n");
     let run = vptx_in(&folder.0, &["check", "--add-ignore", "--quiet", "a.ptx"], b"");
     assert_eq!(codes(&concise(&folder, &[]).stdout), ["V003"]);

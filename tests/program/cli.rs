@@ -17,7 +17,7 @@ fn every_code_as_human_and_json() {
     for code in Code::ALL {
         let ending = if is_about_asm(*code) { "cu" } else { "ptx" };
         let path = format!("fixtures/diagnostics/{code}.{ending}");
-        // Some one has to ask for.
+        // Some findings are reported only on request.
         let mut arguments = vec!["check", "--extend-select", code.text(), &path];
         let human = vptx(&arguments, "");
         insta::assert_snapshot!(format!("{code}.human"), human.transcript());
@@ -141,7 +141,7 @@ fn flags_gate_bare_statements() {
     let both = ["check", "--format", "concise", "--target", "sm_13", "--ptx-version", "1.4", "-"];
     assert_eq!(vptx(&both, bare).stdout.lines().count(), 2);
     assert_eq!(vptx(&["check", "--target", "sm_90a", "--ptx-version", "8.0", "-"], bare).status, 0);
-    // A flag overrides what the module says.
+    // A flag overrides the module.
     let module =
         ".version 3.0\n.target sm_20\n.entry k() { .reg .b32 r; vadd4.u32.u32.u32 r,r,r,r; }";
     assert_eq!(vptx(&["check", "-"], module).status, 1);
@@ -198,7 +198,8 @@ fn narrow_terminals_and_long_lines_stay_readable() {
 fn a_closed_pipe_is_no_error() {
     let module = "vadd.u32.u32 d, a, b;\n".repeat(20_000);
     let mut child = start(Path::new(ROOT), &["check", "-"]);
-    // Closed before the program, which reads all input first, can write.
+    // The pipe is closed before the program can write, because the program reads all
+    // input first.
     drop(child.stdout.take());
     child.stdin.take().expect("a pipe").write_all(module.as_bytes()).expect("read whole");
     let output = child.wait_with_output().expect("the program ends");
@@ -321,7 +322,7 @@ fn explain_tells_of_a_whole_instruction() {
     ];
     assert!(pages.iter().all(|page| page.status == 0 && page.stderr.is_empty()));
     insta::assert_snapshot!("explain-instructions", pages.map(|page| page.stdout).join("\n"));
-    // Modifiers alone will do.
+    // Modifiers alone are enough.
     for (modifiers, whole) in [
         ("vadd.u32.u32.u32.sat", "vadd.u32.u32.u32.sat d, a, b;"),
         ("vadd.u32.u32.u32.min", "vadd.u32.u32.u32.min d, a, b, c;"),

@@ -90,7 +90,7 @@ fn nothing_is_wider_than_80_columns() {
     instructions.push("vmad.u32.u32.u32.sat d, a, b, c;\t0xffffffff\t0xffffffff\t0xffffffff");
     for line in instructions {
         let fields: Vec<&str> = line.split('\t').collect();
-        // As it is read: without a third source that is ignored.
+        // The instruction as it is read, without an ignored third source.
         let instruction = fields[0].parse::<Instruction>().unwrap().to_string();
         let (_, operands) = instruction.split_once(' ').unwrap();
         let words: Vec<&str> = operands.split(|c: char| !c.is_alphanumeric()).collect();
@@ -145,7 +145,7 @@ fn only_what_is_read_is_needed() {
     let run = eval(&["vadd2.u32.u32.u32 d, a.h22, b.h33, c;", "b=0x00010002"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stdout.contains("0x00030003"), "{}", run.stdout);
-    // It may be given all the same.
+    // A value for `a` may be given anyway.
     let run = eval(&["vadd2.u32.u32.u32 d, a.h22, b.h33, c;", "b=0x00010002", "a=7"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
 }
@@ -160,7 +160,7 @@ fn rejected_instructions() {
         &["add.u32 d, a, b;", "a=1", "b=2"],
         &[""],
     ]));
-    // As `check` prints them.
+    // The findings look as in `check`.
     for text in ["vadd.u32.u32 d, a, b;", "vadd.u32.u32.u32 d, a, b /* open"] {
         let checked = vptx(&["check", "--quiet", "-"], text);
         let run = eval(&[text]);
@@ -246,8 +246,8 @@ fn batch(arguments: &[&str], input: &[u8]) -> Run {
     vptx_in(Path::new(ROOT), &[&["eval", "--batch", "-"], arguments].concat(), input)
 }
 
-/// Whatever stands in a line, it gets one line: breaks in messages would shift all that
-/// follow.
+/// Each input line gets exactly one output line. A break in a message would shift all
+/// the lines after it.
 #[test]
 fn each_line_has_its_own() {
     let whole = [
@@ -401,7 +401,7 @@ fn json_follows_its_schema() {
     let run = batch(&["--output-format", "json"], input.as_bytes());
     let found = records(&run);
     let lines: Vec<u64> = found.iter().map(|it| it["line"].as_u64().unwrap()).collect();
-    // Comments and blank lines have no record.
+    // Comments and blank lines get no record.
     assert_eq!((run.status, lines), (1, vec![2, 4, 5, 6, 7, 8]));
     assert_eq!(found[0]["results"], serde_json::json!({ "manual": word("0x00000003", 3, 3) }));
     assert_eq!(found[1]["error"]["code"], "malformed");
@@ -508,7 +508,8 @@ fn an_answer_does_not_wait_for_the_rest_of_a_line() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Many more instructions than are kept, and results in the order of the lines.
+/// A batch with many more instructions than are kept gives its results in the order of
+/// the lines.
 #[test]
 fn a_long_batch_keeps_its_order() {
     let line = |n: u32| format!("vadd.u32.u32.u32 d, a, {};\t1", n % 7_000);
@@ -525,7 +526,7 @@ fn a_broken_pipe_is_no_error() {
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let lines = "vadd.u32.u32.u32 d, a, b;\t1\t2\n".repeat(100_000);
-        // The program ends before it has read this.
+        // The program ends before it has read everything.
         let _ = input.write_all(lines.as_bytes());
     });
     let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -37,7 +37,7 @@ fn pipe(folder: &Folder, name: &str) {
     assert!(Command::new("mkfifo").arg(folder.0.join(name)).status().unwrap().success());
 }
 
-/// A file of 5 GiB that takes no room.
+/// A file of 5 GiB that takes no disk space.
 fn sparse(folder: &Folder, name: &str) {
     File::create(folder.0.join(name)).unwrap().set_len(5 << 30).unwrap();
 }
@@ -56,7 +56,7 @@ fn ignore_files_that_are_no_files_are_not_waited_for() {
     let said = "vptx: `./b/.gitignore` is not a regular file: its folder is not searched\n\
                 1 file to format\n";
     assert_eq!((run.status, run.stderr.as_str()), (2, said));
-    // Those above a folder count as well.
+    // Ignore files above a folder count as well.
     let run = vptx_in(&folder.0, &["fmt", "--check", "b/c"], b"");
     assert_eq!(run.status, 2);
     assert!(
@@ -92,7 +92,7 @@ fn a_walk_follows_no_links_and_takes_only_files() {
     assert_eq!(read(&folder, "home/p.py"), UGLY);
     assert_eq!(read(&folder, "home/l.ptx"), LOOSE);
 
-    // A link that is named is followed, and stays.
+    // A link that the user names is followed, and stays a link.
     assert_eq!(vptx_in(&repo, &["fmt", "k.ptx"], b"").status, 0);
     assert_eq!(vptx_in(&repo, &["check", "--fix", "l.ptx"], b"").status, 0);
     assert_eq!(read(&folder, "home/p.py"), NEAT);
@@ -100,7 +100,7 @@ fn a_walk_follows_no_links_and_takes_only_files() {
     for link in ["k.ptx", "l.ptx"] {
         assert!(repo.join(link).symlink_metadata().unwrap().is_symlink());
     }
-    // So is one to a folder.
+    // A link to a folder is followed, too.
     folder.write("home/l.ptx", UGLY);
     assert_eq!(vptx_in(&repo, &["fmt", "home"], b"").status, 0);
     assert_eq!(read(&folder, "home/l.ptx"), NEAT);
@@ -111,14 +111,14 @@ fn what_is_no_file_is_not_replaced() {
     let folder = Folder::new("files-pipe");
     pipe(&folder, "p.ptx");
     for arguments in [&["fmt", "p.ptx"][..], &["check", "--fix", "p.ptx"]] {
-        // Not even read: nobody writes to it.
+        // The pipe is not even read: nobody writes to it.
         let run = vptx_in(&folder.0, arguments, b"");
         assert_eq!(
             (run.status, run.stderr.as_str()),
             (2, "vptx: cannot write `p.ptx`: it is not a regular file\n")
         );
     }
-    // To read it is fine, once.
+    // Reading the pipe once is fine.
     for (arguments, status) in [(&["check", "p.ptx"][..], 1), (&["fmt", "--check", "p.ptx"], 0)] {
         let child = start(&folder.0, arguments);
         fs::write(folder.0.join("p.ptx"), BAD).unwrap();
@@ -175,7 +175,8 @@ fn settings_and_baselines_that_are_no_files() {
         assert!(run.stderr.starts_with("vptx: cannot read `"), "{arguments:?}: {}", run.stderr);
     }
     assert_eq!(names(&folder.0), ["a.ptx", "folder", "pipe", "vptx.toml"]);
-    // One that is found and no file is none; one that is named is read.
+    // A settings file that is found must be a regular file. One that is named is read
+    // anyway.
     assert_eq!(vptx_in(&folder.0, &["check", "a.ptx"], b"").status, 0);
     let child = start(&folder.0, &["check", "--config", "pipe", "--deny", "warnings", "a.ptx"]);
     fs::write(folder.0.join("pipe"), "[check]\nignore = [\"V4\"]\n").unwrap();
@@ -189,8 +190,8 @@ fn long() -> String {
     ".func f()\n{\nret ;\n}\n".repeat(400_000)
 }
 
-/// Waits until a program has begun to read a file that was just written: the time of
-/// the last access changes then, unless the file system keeps none.
+/// Waits until a program has begun to read a file that was just written. The time of
+/// the last access changes then, unless the file system does not keep that time.
 fn wait_for_read(child: &mut Child, path: &Path, written: SystemTime) {
     while fs::metadata(path).unwrap().accessed().unwrap() == written {
         assert!(child.try_wait().unwrap().is_none(), "it ended before");
@@ -209,7 +210,7 @@ fn keeps_times(folder: &Folder) -> bool {
     keeps
 }
 
-/// The text is changed while it is formatted, or fixed, in parts or as a whole.
+/// The text changes while the program formats or fixes it, in parts or as a whole.
 #[test]
 fn what_others_write_is_not_lost() {
     let folder = Folder::new("files-lost");
@@ -217,7 +218,7 @@ fn what_others_write_is_not_lost() {
         return;
     }
     let path = folder.0.join("a.ptx");
-    // Only the whole text shows how its lines end.
+    // The line ending is only known from the whole text.
     folder.write("whole.toml", "[format]\nline-ending = \"keep\"\n");
     for (arguments, before) in [
         (&["fmt", "a.ptx"][..], long()),
@@ -226,7 +227,7 @@ fn what_others_write_is_not_lost() {
     ] {
         fs::write(&path, &before).unwrap();
         let written = fs::metadata(&path).unwrap().accessed().unwrap();
-        // The clock of files goes by ticks.
+        // The clock for file times has coarse ticks.
         std::thread::sleep(Duration::from_millis(50));
         let mut child = start(&folder.0, arguments);
         wait_for_read(&mut child, &path, written);
@@ -249,7 +250,7 @@ fn baselines_of_several_runs_are_one() {
     for at in 0..RUNS {
         folder.write(&format!("f{at}.ptx"), BAD);
     }
-    // The first time there is no baseline yet.
+    // In the first round there is no baseline yet.
     for _ in 0..2 {
         let runs: Vec<Child> = (0..RUNS)
             .map(|at| {
@@ -337,7 +338,7 @@ fn owners_and_modes_stay() {
     {
         folder.write("a.ptx", text);
         let path = folder.0.join("a.ptx");
-        // Only some may give files away.
+        // Only some users may give files away.
         let given = chown(&path, Some(1234), Some(2345)).is_ok();
         fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
         assert_eq!(vptx_in(&folder.0, arguments, b"").status, 0);
@@ -355,7 +356,7 @@ fn all_names_of_a_file_see_what_is_written() {
         folder.write("a.ptx", ugly);
         let _ = fs::remove_file(folder.0.join("b.ptx"));
         fs::hard_link(folder.0.join("a.ptx"), folder.0.join("b.ptx")).unwrap();
-        // Under two names it is written once.
+        // A file with two names is written once.
         let run = vptx_in(&folder.0, &["fmt", "."], b"");
         assert_eq!((run.status, run.stderr.as_str()), (0, "1 file formatted\n"));
         assert_eq!((read(&folder, "a.ptx"), read(&folder, "b.ptx")), (neat.into(), neat.into()));
@@ -373,7 +374,7 @@ fn all_names_of_a_file_see_what_is_written() {
 // Signals.
 
 fn send(signal: Signal, child: &Child) {
-    // It may have ended.
+    // The program may have ended already.
     let _ = kill_process(Pid::from_child(child), signal);
 }
 
@@ -383,7 +384,7 @@ fn signals_leave_no_temporary_files() {
     let path = folder.0.join("a.ptx");
     let text = long();
     for signal in [Signal::INT, Signal::TERM] {
-        // It may be done before the signal comes.
+        // The program may finish before the signal comes.
         let mut tries = 0..100;
         loop {
             assert!(tries.next().is_some(), "the signal always came late");
@@ -401,7 +402,7 @@ fn signals_leave_no_temporary_files() {
     }
 }
 
-// Where output goes.
+// The destination of output.
 
 /// A run whose reader went before anything was written.
 fn unread(arguments: &[&str], stdin: &[u8]) -> Output {
@@ -433,7 +434,7 @@ fn the_exit_status_tells_of_the_work_though_nobody_reads() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!said.contains("vptx: "), "{arguments:?}: {said}");
     }
-    // Neither standard output nor standard error is read.
+    // Nobody reads standard output or standard error.
     let mut child = start(Path::new(ROOT), &["check", "--diff", "-"]);
     drop((child.stdout.take(), child.stderr.take()));
     child.stdin.take().unwrap().write_all(LOOSE.as_bytes()).unwrap();

@@ -1,5 +1,5 @@
-//! Flags that choose files, threads and the exit status, and those that show what is
-//! chosen.
+//! Flags that choose files, threads and the exit status, and flags that show the
+//! choices.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
 const TIGHT: &str = "vadd.s32.s32.s32 d, a, b;\n";
 /// A warning without a fix, V501.
 const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
-/// A note that one has to ask for, V408.
+/// A note that is reported only on request, V408.
 const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
 /// PTX that `fmt` changes.
 const UGLY: &str = "{ret;}\n";
@@ -41,7 +41,7 @@ fn codes(text: &str) -> Vec<&str> {
     text.lines().map(|line| &line[line.find('[').expect(line) + 1..][..4]).collect()
 }
 
-// Which files.
+// The choice of files.
 
 fn tree(name: &str) -> Folder {
     let folder = Folder::new(name);
@@ -69,7 +69,7 @@ fn patterns_exclude() {
         ),
         (&["--exclude", "*.ptx", "--exclude", "!a.ptx"], &["a.ptx", "src/k.cu"]),
         (&["--exclude", "nothing/"], &all),
-        // In a folder that is named, too; a file that is named is read.
+        // Also in a folder that is named. A file that is named is read anyway.
         (&["--exclude", "src/*.ptx", "src"], &["src/gen/c.ptx", "src/k.cu"]),
         (&["--exclude", "*.ptx", "src", "a.ptx"], &["src/k.cu", "a.ptx"]),
     ] {
@@ -82,14 +82,14 @@ fn patterns_exclude() {
         left.sort_unstable();
         assert_eq!(read, left, "{arguments:?}");
     }
-    // From the current folder on, not from that of the file.
+    // The pattern starts from the current folder, not from that of the file.
     let deep = folder.0.join("src");
     assert_eq!(files(&deep, &["--exclude", "/gen/"]), ["b.gen.ptx", "k.cu"]);
     assert_eq!(
         files(&deep, &["--exclude", "gen/", ".."]),
         ["../a.ptx", "../gen/b.ptx", "../src/b.gen.ptx", "../src/k.cu"]
     );
-    // Besides the settings.
+    // In addition to the settings.
     folder.write("vptx.toml", "[check]\nexclude = [\"gen/\"]\n");
     assert_eq!(files(&folder.0, &["--exclude", "*.cu"]), ["a.ptx", "src/b.gen.ptx"]);
     for (pattern, said) in
@@ -134,7 +134,7 @@ fn the_formatter_chooses_files_alike() {
     // Named files are formatted.
     assert_eq!(changed(&["third"]), ["third/d.ptx"]);
     assert_eq!(changed(&["third/d.ptx"]), ["third/d.ptx"]);
-    // As it is without the flag.
+    // The same as without the flag.
     assert_eq!(changed(&["-i", "a.ptx"]), ["a.ptx"]);
     assert_eq!(changed(&["--in-place", "gen"]), ["gen/b.ptx"]);
 }
@@ -168,7 +168,7 @@ fn any_number_of_threads_reports_the_same() {
     }
 }
 
-/// Threads of a process, of which there are as many as jobs and the main one.
+/// The process has one thread for each job, and the main thread.
 #[cfg(target_os = "linux")]
 #[test]
 fn as_many_threads_start_as_jobs() {
@@ -200,11 +200,11 @@ fn the_formatters_input_has_a_name() {
     assert!(run.stdout.starts_with("--- own/a.ptx\n+++ own/a.ptx\n"), "{}", run.stdout);
     let run = vptx_in(&folder.0, &[&name[..], &["--check"]].concat(), UGLY.as_bytes());
     assert_eq!((run.status, run.stdout.as_str()), (1, "would format own/a.ptx\n"));
-    // As the file would be.
+    // Handled like a file of that name.
     let run = vptx_in(&folder.0, &["fmt", "--stdin-filename", "k.cu"], b"int x;");
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     assert!(run.stderr.contains("`k.cu` is source code"), "{}", run.stderr);
-    // Files that are named keep their names.
+    // Files that are named keep their own names.
     folder.write("b.ptx", UGLY);
     let run = vptx_in(&folder.0, &[&name[..], &["--check", "b.ptx"]].concat(), b"");
     assert_eq!(run.stdout, "would format b.ptx\n");
@@ -264,7 +264,7 @@ fn rules_are_denied() {
     let baseline = ["loose.ptx", "--baseline", "known.json", "--deny", "V4"];
     assert_eq!(check(&folder, &[&baseline[..], &["--update-baseline"]].concat()).status, 0);
     assert_eq!(check(&folder, &baseline).status, 0);
-    // The last step: it is fixed.
+    // The finding is fixed before the run ends.
     assert_eq!(check(&folder, &["loose.ptx", "--deny", "V4", "--fix"]).status, 0);
     let run = check(&folder, &["--deny", "V9"]);
     assert_eq!(run.status, 2);
@@ -315,7 +315,7 @@ fn only_fixes_are_made() {
     let run = vptx_in(&folder.0, &["check", "-q", "--fix-only", "--deny", "warnings"], b"");
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert_eq!(check(&folder, &["--fix-only"]).status, 2, "a format is a report");
-    // A filter, and a diff.
+    // On standard input, and as a diff.
     let both = format!("{LOOSE}{BAD}");
     let run = vptx_in(&folder.0, &["check", "--fix-only", "-q", "-"], both.as_bytes());
     assert_eq!((run.status, run.stdout), (0, format!("{TIGHT}{BAD}")));
@@ -325,7 +325,7 @@ fn only_fixes_are_made() {
     assert_eq!(run.status, 1);
     assert!(run.stdout.contains(&format!("+{TIGHT}")), "{}", run.stdout);
     assert_eq!(read(&folder, "loose.ptx"), LOOSE);
-    // Trouble stays trouble, and unsafe fixes must be asked for.
+    // Errors stay errors, and unsafe fixes must be requested.
     assert_eq!(vptx_in(&folder.0, &["check", "--fix-only", "none.ptx"], b"").status, 2);
     folder.write("wide.ptx", "vadd.u32.u32.u64 d, a, b;\n");
     vptx_in(&folder.0, &["check", "--fix-only", "wide.ptx"], b"");
@@ -348,7 +348,7 @@ fn settings_are_shown() {
          dialect = \"ptxas\"\nptx-version = \"7.5\"\nextend-select = [\"result-differs\"]\ndeny = []\n",
     );
     let real = folder.0.canonicalize().unwrap();
-    // Which codes there are does not matter here.
+    // The set of codes does not matter here.
     let masked = |line: &str| {
         let line = if line.starts_with("select = ") { "select = [..]" } else { line };
         line.replace(real.to_str().unwrap(), "FOLDER") + "\n"
@@ -527,15 +527,15 @@ fn settings_that_are_shown_mean_the_same() {
 
 // Watching.
 
-/// A run with `--watch`, killed at the end.
+/// A run with `--watch`. It is killed at the end.
 struct Watcher {
     child: Child,
-    /// Its standard error.
+    /// Standard error of the run.
     said: BufReader<std::process::ChildStderr>,
 }
 
 impl Watcher {
-    /// Starts one, and waits until it has checked.
+    /// Starts a run and waits for its first check.
     fn start(folder: &Folder, arguments: &[&str]) -> Watcher {
         let arguments = [&["check", "--watch", "--format", "concise"], arguments].concat();
         let mut child = start(&folder.0, &arguments);
@@ -545,8 +545,8 @@ impl Watcher {
         watcher
     }
 
-    /// The next lines of standard error up to the one that says what is watched, with
-    /// times left out.
+    /// The next lines of standard error, up to the one that says what is watched. Times
+    /// are left out.
     fn summary(&mut self) -> String {
         let mut text = String::new();
         loop {
@@ -562,7 +562,7 @@ impl Watcher {
         }
     }
 
-    /// Ends it, and says what it has reported.
+    /// Ends the run and returns its report.
     fn end(mut self) -> String {
         self.child.kill().unwrap();
         std::io::read_to_string(self.child.stdout.take().unwrap()).unwrap()
@@ -583,7 +583,7 @@ fn changes_are_checked_again() {
     let mut watcher = Watcher::start(&folder, &[]);
     folder.write("a.ptx", BAD);
     assert_eq!(watcher.summary(), "vptx: checked; watching 1 file, Ctrl-C ends\n");
-    // A file that comes, settings that come, are wrong, and go.
+    // A file appears. Settings appear, are wrong, and disappear.
     folder.write("sub/b.ptx", LOOSE);
     assert_eq!(watcher.summary(), "vptx: checked; watching 2 files, Ctrl-C ends\n");
     folder.write("vptx.toml", "[check]\nignore = [\"V1\"]\n");
@@ -621,7 +621,7 @@ fn fixes_are_made_while_watching() {
     }
 }
 
-// How much memory patterns take.
+// The memory that patterns take.
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -642,10 +642,10 @@ fn memory_of_patterns_is_bounded() {
     };
     let [none, one, two, four] = [0, 1024, 2048, 4096].map(peak);
     for (count, kib) in [(1024, one), (2048, two), (4096, four)] {
-        // 8 KiB each, and what an allocator rounds to.
+        // 8 KiB for each pattern, rounded up by the allocator.
         assert!(kib - none < 12 * count, "{count}: {none} to {kib} KiB");
     }
-    // The next are refused, before they take memory.
+    // More patterns are refused before they take memory.
     settings(100_000);
     let run = check(&folder, &["a.ptx"]);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
@@ -791,7 +791,7 @@ mod schema {
         let (_, words) = wrong.split_once("is not a dialect: ").unwrap();
         let words: Vec<&str> = words.split('`').skip(1).step_by(2).collect();
         assert_eq!(schema["$defs"]["dialect"]["enum"], json!(words));
-        // Rules, by all of their names.
+        // Rules, by all their names.
         let validator = validator();
         for code in vptx::Code::ALL {
             for name in [code.text(), code.name(), &code.text()[..2], &code.text()[..3]] {

@@ -72,7 +72,8 @@ fn the_diff_applies() {
     let diff = vptx_in(&folder.0, &["fmt", "--diff", "a.ptx"], b"").stdout;
     vptx_in(&folder.0, &["fmt", "a.ptx"], b"");
     let formatted = read(&folder, "a.ptx");
-    // Applied by hand: context and `-` lines must be those of the original.
+    // The diff is applied by hand: context and `-` lines must equal those of the
+    // original.
     let mut old = original.lines();
     let mut patched: Vec<&str> = Vec::new();
     let mut taken = 0;
@@ -175,7 +176,7 @@ fn other_encodings_survive() {
         fs::read(folder.0.join("a.ptx")).unwrap(),
         b"ret; // caf\xe9\n/* \xff */ exit;\n.pragma \"\xfe\";\n"
     );
-    // The line ends inside the comment would have to change.
+    // Formatting would have to change the line ends inside the comment.
     let bytes = b"/* \xe9\r\n */\r\nret ;";
     folder.write("b.ptx", bytes);
     let run = vptx_in(&folder.0, &["fmt", "b.ptx"], b"");

@@ -1,6 +1,6 @@
-//! Which texts are read, and as what: nothing is judged as PTX, or written, that
-//! is neither named as PTX nor plainly PTX, unless one says so. What was not read
-//! is counted, and what does not exist is said.
+//! The languages of texts. Text is only judged as PTX, or written, if it is named as
+//! PTX or plainly PTX, or if an option says that it is. Unread text is counted, and
+//! missing files are reported.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ fn found(run: &Run) -> Vec<String> {
     run.stdout.lines().map(of).collect()
 }
 
-/// No command judges, or writes to, a file that is no PTX.
+/// No command judges a file that is not PTX, or writes to it.
 #[test]
 fn other_files_are_refused() {
     let folder = Folder::new("kinds-refused");
@@ -53,7 +53,7 @@ fn other_files_are_refused() {
         &["lower", "--emit", "ptx", "--target", "sm_90"],
     ];
     for name in names {
-        // Bare statements say as little as Python does.
+        // Bare statements are as unclear as Python.
         for text in [PYTHON, BAD, "", "\t.file\t\"a.c\"\n\t.version\t\"01.01\"\n"] {
             folder.write(name, text);
             for command in commands {
@@ -70,7 +70,7 @@ fn other_files_are_refused() {
             }
         }
     }
-    // The others are checked.
+    // The other files are checked.
     folder.write("b.ptx", BAD);
     let run = check(&folder, &["a.py", "b.ptx"], "");
     assert_eq!((run.status, found(&run)), (2, vec!["b.ptx V104".into()]));
@@ -84,7 +84,7 @@ fn a_language_is_forced() {
     assert_eq!(found(&check(&folder, &["--language", "ptx", "a.py"], "")), ["a.py V104"]);
     assert_eq!(found(&check(&folder, &["--language", "cuda", "a.txt"], "")), ["a.txt V104"]);
     assert_eq!(check(&folder, &["--language", "cuda", "a.py"], "").stdout, "");
-    // It counts for more than endings, chosen ones too.
+    // The option overrides endings, even chosen ones.
     folder.write("a.ptx", SOURCE);
     let arguments = ["--language", "cuda", "--extension", "ptx=ptx", "a.ptx"];
     assert_eq!(found(&check(&folder, &arguments, "")), ["a.ptx V104"]);
@@ -102,7 +102,7 @@ fn a_language_is_forced() {
         let run = run(&folder, &[command, &["--language", "cuda", "b.txt"]].concat(), "");
         assert!(run.status == 2 && run.stderr.contains("possible values: ptx"), "{}", run.stderr);
     }
-    // Directories are walked by endings: none is read as what it is not.
+    // Directories are searched by endings. No file is read as something else.
     folder.write("sub/a.cu", SOURCE);
     folder.write("sub/a.ptx", BAD);
     folder.write("sub/a.py", BAD);
@@ -123,7 +123,7 @@ fn modules_are_read_whatever_their_names() {
         assert_eq!(run(&folder, &["fmt", name], "").status, 0);
         assert!(read(&folder, name).contains("    ret;\n"), "{name}");
     }
-    // They are not looked for.
+    // A search does not find such files.
     let walked = run(&folder, &["check", "."], "");
     assert!(walked.stdout.contains("1 file\n"), "{}", walked.stdout);
     let none = run(&folder, &["fmt", "."], "");
@@ -148,7 +148,7 @@ fn endings_in_any_case_are_known() {
     let mut walked = found(&check(&folder, &["."], ""));
     walked.sort();
     assert_eq!(walked, expected);
-    // No source is formatted.
+    // Sources are not formatted.
     for name in sources {
         let run = run(&folder, &["fmt", name], "");
         assert!(run.stderr.contains("is source code, but only PTX is read here"), "{}", run.stderr);
@@ -173,13 +173,13 @@ fn endings_are_chosen() {
     let with = |more: &[&str]| found(&check(&folder, &[&chosen, more].concat(), ""));
     assert_eq!(with(&["a.inl2", "b.s", "c.ptx.in", "d.txt"]), expected);
     assert_eq!(with(&["."]), all);
-    // Settings say the same, for folders below them.
+    // The settings do the same, for folders below them.
     folder.write("vptx.toml", "[extension]\ninl2 = \"cuda\"\ns = \"ptx\"\n\"ptx.in\" = \"ptx\"\n");
     assert_eq!(found(&check(&folder, &["."], "")), all);
     assert_eq!(found(&check(&folder, &["b.s"], "")), ["b.s V104"]);
     assert_eq!(found(&check(&folder, &["--stdin-filename", "x.s"], BAD)), ["x.s V104"]);
     assert_eq!(check(&folder, &["--isolated", "b.s"], "").status, 2);
-    // The command line counts for more, and its last choice for most.
+    // The command line overrides the settings, and its last choice wins.
     let later = ["--extension", "s=ptx", "--extension", "s=cuda", "b.s"];
     assert_eq!(
         (check(&folder, &later, "").status, check(&folder, &later, "").stdout),
@@ -238,7 +238,7 @@ fn standard_input_is_recognised() {
             assert!(run.stderr.contains("`<stdin>` is source code"), "{}", run.stderr);
         }
     }
-    // Bare statements, with errors too.
+    // Bare statements, some with errors.
     for (bare, codes) in [
         ("vadd.u32.u32.u32 d, a, b;\n", &[][..]),
         (BAD, &["V104"]),
@@ -274,7 +274,7 @@ fn standard_input_is_recognised() {
     }
     let forced = run(&folder, &["fmt", "--language", "ptx", "-"], "f (x)  ;");
     assert_eq!((forced.status, forced.stdout.as_str()), (0, "f (x);\n"));
-    // A name counts as that of a file does.
+    // A given name counts like that of a file.
     let run = check(&folder, &["--stdin-filename", "a.py"], BAD);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     let run = check(&folder, &["--stdin-filename", "a"], &format!("{MODULE}{BAD}"));
@@ -369,7 +369,7 @@ fn unknown_targets_and_versions_are_said() {
     folder.write("b.ptx", BAD);
     let target = "vptx: target `sm_999` is not known; the nearest known target is `sm_121`\n";
     let version = "vptx: PTX version `9.99` is not known; the nearest known version is `9.5`\n";
-    // It works, and is said once.
+    // The check works, and the message appears once.
     let run = check(&folder, &["--target", "sm_999", "a.ptx", "b.ptx"], "");
     assert_eq!((found(&run), run.stderr.as_str()), (vec!["b.ptx V104".to_string()], target));
     let run = check(&folder, &["--ptx-version", "9.99", "a.ptx"], "");
@@ -414,7 +414,8 @@ fn unknown_targets_and_versions_of_modules() {
             assert_eq!(concise(version, target, &[]), "", "{version} {target}");
         }
     }
-    // One yet to come has no fix; others have the nearest.
+    // A newer version or target has no fix. Others are replaced by the nearest known
+    // one.
     let fixed = |version: &str, target: &str| {
         concise(version, target, &["--fix", "--unsafe-fixes"]);
         let text = read(&folder, "a.ptx");
@@ -426,16 +427,16 @@ fn unknown_targets_and_versions_of_modules() {
     assert_eq!(fixed("99.0", "sm_999"), pair("99.0", "sm_999"));
     assert_eq!(fixed("6.6", "sm_85, debug"), pair("6.5", "sm_86, debug"));
     assert_eq!(fixed("8.10", "sm_90b"), pair("8.8", "sm_90"));
-    // Suppressed as others are.
+    // Suppressed like other findings.
     folder.write("a.ptx", module("8.0", "sm_85 // vptx: ignore[V303] none"));
     assert_eq!(check(&folder, &["a.ptx"], "").stdout, "");
-    // Other commands go on.
+    // Other commands continue.
     folder.write("a.ptx", module("99.0", "sm_999"));
     assert_eq!(run(&folder, &["fmt", "a.ptx"], "").status, 0);
     assert_eq!(run(&folder, &["lower", "--emit", "ir", "a.ptx"], "").status, 0);
 }
 
-/// Modules that compilers made, and those of the tests of ptxas.
+/// Modules from compilers, and those of the tests of ptxas.
 #[test]
 fn committed_modules_have_known_targets_and_versions() {
     let folders = ["fixtures/ptx", "fixtures/format"];

@@ -26,7 +26,7 @@ $L__BB0_1:
 } // f
 ";
 
-/// Large enough, with something in the middle.
+/// A text that is large enough, with something in its middle.
 fn text(middle: &[u8]) -> Vec<u8> {
     let half = FUNCTION.repeat((3 << 20) / FUNCTION.len());
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()

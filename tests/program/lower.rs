@@ -29,7 +29,7 @@ fn one_instruction() {
     insta::assert_snapshot!("differs", of("vadd.u32.u32.u32.sat d, a, b;", &sm_90));
     let manual = ["--target", "sm_120", "--semantics", "manual"];
     insta::assert_snapshot!("manual", of("vadd.u32.u32.u32.sat d, a, b;", &manual));
-    // Nothing was measured there.
+    // Nothing was measured on this target.
     insta::assert_snapshot!(
         "old",
         of("vmax4.u32.s32.u32.sat d.b31, a, b.b7777, c;", &["--target", "sm_61"])
@@ -93,7 +93,7 @@ fn a_module() {
 #[test]
 fn nothing_else_changes() {
     let folder = Folder::new("lower-bytes");
-    // Line ends, other encodings and escapes come through.
+    // Line ends, other encodings and escapes pass through.
     let module = MODULE.replace('\n', "\r\n").replace("stays a line", "\u{1b}[1m \u{e9}");
     let latin: Vec<u8> = module.chars().map(|c| c as u8).collect();
     folder.write("latin.ptx", &latin);
@@ -117,7 +117,7 @@ fn errors_are_left_alone_and_reported() {
     assert!(run.stdout.contains("    vadd.u32.u32 d, a, b;\n"), "{}", run.stdout);
     assert!(run.stdout.contains("min.s16x2"), "{}", run.stdout);
     assert!(run.stderr.contains("error[V104]"), "{}", run.stderr);
-    // Instructions that the module's own version lacks.
+    // Instructions that need a newer target than the module's.
     let old = MODULE.replace(".target sm_90", ".target sm_30");
     let run = vptx(&["lower", "--emit", "ptx", "--all", "--target", "sm_90", "-"], &old);
     assert!(!run.stdout.contains("min.s16x2"), "{}", run.stdout);
@@ -131,8 +131,8 @@ fn module(version: &str, target: &str, body: &str) -> String {
     )
 }
 
-/// The measured sequence has `cvt.pack`, which PTX 6.0 lacks: what is written instead has
-/// no measured cost.
+/// The measured sequence has `cvt.pack`, which PTX 6.0 lacks. The replacement written
+/// instead has no measured cost.
 #[test]
 fn only_what_was_measured_has_a_cost() {
     let sat = "    vadd2.s32.s32.s32.sat d, a, b, c;";
@@ -146,7 +146,7 @@ fn only_what_was_measured_has_a_cost() {
     let old = vptx(&emit, &module("6.0", "sm_75", sat));
     assert!(!old.stdout.contains("cvt.pack"), "{}", old.stdout);
     assert_eq!(old.stderr, "1 of 1 video instruction rewritten; the new PTX was not measured\n");
-    // It counts apart.
+    // Such an instruction is counted separately.
     let average = "    vavrg4.u32.u32.u32 d, a, b, c;";
     let both = vptx(&emit, &module("6.0", "sm_75", &format!("{sat}\n{average}")));
     assert_eq!(
@@ -154,7 +154,7 @@ fn only_what_was_measured_has_a_cost() {
         "2 of 2 video instructions rewritten: 31 → 4 machine instructions on sm_90, for the 1 \
          that were measured\n"
     );
-    // So does one with a constant: registers were measured.
+    // So is one with a constant, because only registers were measured.
     let constant = format!("{average}\n    vadd.u32.u32.u32.sat d, a, 5;");
     let run = vptx(&[&emit[..], &["--all"]].concat(), &module("8.0", "sm_90", &constant));
     assert!(run.stderr.contains("rewritten: 31 → 4 machine"), "{}", run.stderr);
@@ -185,7 +185,7 @@ fn what_is_better_kept_is_told() {
     let keep = "// keep it: ptxas 13.5 emits 3 machine instructions for it on sm_90, and at most 5 for \
                 this PTX\n";
     assert!(guarded.contains(keep), "{guarded}");
-    // Where it means something else it cannot be kept.
+    // An instruction with another meaning cannot be kept.
     let manual = of("vadd.u32.u32.u32.sat d, a, b;", &["--semantics", "manual"]);
     assert!(manual.contains("// ptxas 13.5 emits 7 machine instructions for it"), "{manual}");
     assert!(!of("vavrg4.u32.u32.u32 d, a, b, c;", &[]).contains("keep"));
@@ -224,7 +224,7 @@ fn several_files() {
         assert_eq!(text(&folder, name), expected);
     }
     assert_eq!(text(&folder, "a.ptx"), MODULE);
-    // Programs can stand one after the other.
+    // Several programs can be printed one after the other.
     let ir = vptx_in(&folder.0, &["lower", "--emit", "ir", "a.ptx", "b/b.ptx"], b"");
     let comments: Vec<&str> = ir.stdout.lines().filter(|line| line.starts_with("//")).collect();
     assert_eq!(ir.status, 0);
@@ -297,7 +297,8 @@ fn in_place() {
     let expected = MODULE.replace("@p vmin2.s32.s32.s32 d, a, b, c;", "@p min.s16x2 d, a, b;");
     let expected: Vec<u8> = expected.replace("stays", "\u{e9}").chars().map(|c| c as u8).collect();
     assert_eq!(std::fs::read(folder.0.join("a.ptx")).unwrap(), expected);
-    // One with errors is left alone, one without anything to do is not touched.
+    // A file with errors is left alone; a file without video instructions is not
+    // touched.
     assert_eq!((text(&folder, "wrong.ptx"), text(&folder, "none.ptx")), (wrong, none));
     assert_eq!(modified(), before);
     assert!(run.stderr.contains("vptx: `wrong.ptx` is unchanged: it has errors"), "{}", run.stderr);
@@ -316,7 +317,7 @@ fn what_is_neither_file_nor_instruction() {
         assert!(run.stderr.starts_with(&start), "{}", run.stderr);
         assert_eq!(run.stderr.contains("`vptx explain vadd` explains"), about, "{}", run.stderr);
     }
-    // Without quotes, the shell makes several arguments of an instruction.
+    // Without quotes, the shell splits an instruction into several arguments.
     let run = vptx(&["lower", "--emit", "ir", "vadd.u32.u32.u32", "d,", "a,", "b;"], "");
     assert!(run.stderr.contains("`vptx explain vadd` explains"), "{}", run.stderr);
 }

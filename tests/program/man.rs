@@ -5,12 +5,12 @@ use std::fs;
 
 use crate::support::program::{Folder, vptx, vptx_in};
 
-/// The commands that `vptx --help` lists, but `help` itself.
+/// The commands that `vptx --help` lists, except `help` itself.
 fn commands() -> Vec<String> {
     let help = vptx(&["--help"], "").stdout;
     let (_, list) = help.split_once("Commands:\n").expect("a list");
     let list = list.split("\n\n").next().expect("its end");
-    // Deeper lines go on with a description.
+    // Deeper lines continue a description.
     list.lines()
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         .filter(|name| !name.is_empty() && *name != "help")
@@ -18,7 +18,7 @@ fn commands() -> Vec<String> {
         .collect()
 }
 
-/// The page as a reader sees it, roughly.
+/// Roughly the page that a reader sees.
 fn plain(page: &str) -> String {
     page.replace("\\-", "-").replace("\\fB", "").replace("\\fI", "").replace("\\fR", "")
 }

@@ -40,7 +40,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(json).collect()
 }
 
-/// Fails if something in the text is hidden, but ends of lines.
+/// Fails if the text has hidden characters other than line ends.
 fn assert_visible(text: &[u8], what: &str) -> String {
     let text = std::str::from_utf8(text).unwrap_or_else(|error| panic!("{what}: {error}"));
     if let Some(c) = text.chars().find(|c| hidden(*c) && *c != '\n') {
@@ -49,7 +49,7 @@ fn assert_visible(text: &[u8], what: &str) -> String {
     text.into()
 }
 
-/// A PTX text whose messages quote hidden characters, line breaks too.
+/// A PTX text whose messages quote hidden characters, including line breaks.
 fn hostile() -> String {
     let mut texts = vec![
         format!("vadd.u32.u32.u32 d, a, b; // vptx: ignore[{HIDDEN}]\n"),
@@ -61,7 +61,7 @@ fn hostile() -> String {
     texts.concat()
 }
 
-/// Names of files that no terminal should see.
+/// File names that must not reach a terminal as they are.
 #[cfg(target_os = "linux")]
 fn hostile_names() -> Vec<std::ffi::OsString> {
     use std::os::unix::ffi::OsStringExt;
@@ -108,7 +108,7 @@ fn nothing_controls_the_terminal() {
             assert_eq!(text.lines().count(), found, "{format}");
         }
     }
-    // Colours are the only commands.
+    // Colours are the only control sequences.
     let colored = output(&folder.0, &["check", "--color", "always"], b"");
     let text = std::str::from_utf8(&colored.stdout).expect("UTF-8");
     let mut pieces = text.split('\u{1b}');
@@ -125,7 +125,7 @@ fn nothing_controls_the_terminal() {
             + &assert_visible(&output.stderr, &format!("{arguments:?}"))
     };
     for name in &names {
-        // A name that Rust can pass on; others come by the folder.
+        // A name that Rust can pass as an argument; others are read from the folder.
         let Ok(name) = std::str::from_utf8(name.as_bytes()) else { continue };
         let gone = format!("no{name}");
         assert_eq!(all(&["check", &gone]).lines().count(), 1, "{gone:?}");
@@ -145,7 +145,7 @@ fn nothing_controls_the_terminal() {
     let told = all(&["fmt", "--check"]);
     let would = told.lines().filter(|line| line.starts_with("would format ")).count();
     assert_eq!(would, names.len(), "{told}");
-    // A program as a comment with the name.
+    // A program, with the name in a comment.
     for name in names.iter().filter_map(|name| name.to_str()) {
         let ir = all(&["lower", "--emit", "ir", name]);
         assert!(!ir.lines().any(|line| line.starts_with("::") || line.starts_with("bad")), "{ir}");
@@ -165,7 +165,7 @@ fn lines_of_a_batch_are_its_own() {
     assert!(text.lines().all(|line| line.starts_with("error: ")), "{text}");
 }
 
-/// The bytes that a name with escapes stands for.
+/// The bytes of a name with escapes.
 #[cfg(target_os = "linux")]
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -241,7 +241,7 @@ fn names_are_told_without_loss() {
         suites.map(|suite| unescaped(suite.attribute("name").expect("a name"))).collect();
     assert_eq!(told, bytes);
 
-    // GitHub has no way to say bytes, so names are only kept apart there.
+    // GitHub's format cannot express bytes, so names are only kept distinct there.
     let github = report("github");
     let told: BTreeSet<&str> =
         github.lines().map(|line| line.split_once(',').expect("a comma").0).collect();
@@ -277,7 +277,7 @@ fn programs_read_exact_messages() {
 
 #[test]
 fn labels_stand_under_their_token() {
-    // Of one, two and three bytes, all shown one column wide.
+    // Characters of one, two and three bytes, all shown one column wide.
     for hidden in
         ["", "\u{1b}", "\u{7f}\u{9b}", "\u{202e}\u{2066}", "\u{61c}\u{85}\u{200f}\u{fffe}"]
     {
@@ -286,7 +286,7 @@ fn labels_stand_under_their_token() {
         let at = shown.iter().position(|line| line.contains("[a]")).expect("an excerpt");
         let column =
             |line: &str, what: &str| line[..line.find(what).expect("it is there")].chars().count();
-        // The mark is below the middle of three columns.
+        // The mark stands under the middle of three columns.
         assert_eq!(column(shown[at], "[a]"), column(shown[at + 1], "─┬─"), "{}", run.stdout);
         let marks = shown[at].chars().filter(|c| "?¿\u{fffd}".contains(*c)).count();
         assert_eq!(marks, hidden.chars().count());
@@ -336,13 +336,13 @@ fn applied(diff: &[u8], old: &[u8]) -> Option<Vec<u8>> {
     Some(new)
 }
 
-/// Whether the machine has a `patch` that keeps bytes.
+/// Whether the machine has a `patch` that preserves bytes.
 fn has_patch() -> bool {
     let version = Command::new("patch").arg("--version").output();
     version.is_ok_and(|output| output.stdout.starts_with(b"GNU patch"))
 }
 
-/// Has the real `patch` apply a diff, which says of which files.
+/// Applies a diff with the real `patch`. The diff names the files.
 fn patch(folder: &Path, arguments: &[&str], diff: &[u8]) {
     let mut child = Command::new("patch")
         .args(arguments)
@@ -380,7 +380,7 @@ fn diffs_apply_byte_for_byte() {
     ];
     let mut changed = 0;
     for text in texts {
-        // Many lines around, so that hunks have places.
+        // Many lines around it, so that hunks have line numbers.
         let far: Vec<u8> = [&b"// line\n".repeat(20)[..], text, &b"\n// line".repeat(9)].concat();
         for text in [text.to_vec(), far] {
             for [shows, makes] in commands {
@@ -409,7 +409,7 @@ fn diffs_apply_byte_for_byte() {
     assert!(changed > 30, "{changed}");
 }
 
-/// A name as a diff says it.
+/// The file name in a diff.
 fn told_name(diff: &[u8]) -> Vec<u8> {
     let line = diff.split(|&b| b == b'\n').next().and_then(|line| line.strip_prefix(b"--- "));
     let line = line.expect("a header");
@@ -455,7 +455,7 @@ fn diffs_name_files_as_patch_does() {
             let line = line.strip_suffix(b"\t").unwrap_or(line);
             assert_visible(line, "a header");
         }
-        // That takes no name with a line break from a diff.
+        // `patch` accepts no name with a line break from a diff.
         if has_patch() && !name.as_bytes().contains(&b'\n') {
             patch(&folder.0, &[], &diff);
             assert_eq!(fs::read(&path).expect("it is there"), b"vadd.s32.s32.s32.sat d, a, b;\n");
@@ -492,7 +492,7 @@ fn diffs_for_people_are_visible() {
 
 // Formats.
 
-/// The cases of a `JUnit` document: what failed, by code.
+/// The failed cases of a `JUnit` document, by code.
 fn failures(xml: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(xml).expect("XML");
     let failed: Vec<String> = document
@@ -542,7 +542,7 @@ fn gitlab_gets_what_it_documents() {
         json(&run.stdout).as_array().expect("an array").clone()
     };
     let found = issues(&[]);
-    // docs.gitlab.com: Code Quality report format.
+    // The format is documented on docs.gitlab.com, as the Code Quality report format.
     for issue in &found {
         for field in ["description", "check_name", "fingerprint"] {
             assert!(issue[field].as_str().is_some_and(|text| !text.is_empty()), "{issue}");
@@ -580,19 +580,20 @@ fn gitlab_gets_what_it_documents() {
     let unique = |prints: &[String]| prints.iter().collect::<BTreeSet<_>>().len() == prints.len();
     let before = prints(&found);
     assert!(unique(&before), "{before:?}");
-    // One file under three names is one file, whose findings are told apart all the same.
+    // A file under three names is one file, but its findings still have distinct
+    // fingerprints.
     let absolute = folder.0.join("b.ptx");
     let thrice = issues(&["b.ptx", "./b.ptx", absolute.to_str().expect("UTF-8")]);
     assert_eq!(thrice.len(), 6);
     assert!(thrice.iter().all(|issue| issue["location"]["path"] == "b.ptx"), "{thrice:?}");
     assert!(unique(&prints(&thrice)));
     assert_eq!(prints(&thrice)[..2], before[..2]);
-    // Lines that move are the same.
+    // Moved lines keep their fingerprints.
     folder.write("sub/a.ptx", format!("// new\n\n  {BAD}\n{BAD}{LOOSE}"));
     assert_eq!(prints(&issues(&[])), before);
     folder.write("sub/a.ptx", format!("{BAD}{BAD}{}", LOOSE.replace(" c;", " e;")));
     assert_ne!(prints(&issues(&[])), before);
-    // Nothing is an array, too.
+    // A report without findings is an array, too.
     folder.write("good.ptx", "");
     assert_eq!(issues(&["good.ptx"]), Vec::<Value>::new());
 }
@@ -613,13 +614,13 @@ fn json_names_rules_and_their_pages() {
 #[test]
 fn statistics_for_programs() {
     let folder = Folder::new("output-statistics");
-    // The second of the same rule has no safe fix.
+    // The second finding of the same rule has no safe fix.
     folder.write("a.ptx", format!("{BAD}{LOOSE}{LOOSE}vadd.u32.u32.u64 d, a, b;\n"));
     let run = vptx_in(&folder.0, &["check", "--statistics", "--format", "json"], b"");
     assert_eq!((run.status, run.stderr.as_str()), (1, ""));
     let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json"));
     let mut schema = json(&schema.expect("the schema"));
-    // A line is a count in place of a finding.
+    // Each line is a count in place of a finding.
     let finding = ["required", "additionalProperties", "description"];
     schema.as_object_mut().expect("an object").retain(|key, _| !finding.contains(&&**key));
     schema["$ref"] = "#/$defs/count".into();
@@ -662,7 +663,7 @@ fn reports_go_to_a_file() {
             assert_eq!(run.stdout, if format == "human" { summary } else { "" }, "{format}");
         }
     }
-    // Nothing else stays in the folder.
+    // No other file stays in the folder.
     assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 2);
     let run = vptx_in(&folder.0, &["check", "--statistics", "-o", "report", "-q"], b"");
     assert_eq!((run.stdout.as_str(), read("report").lines().count()), ("", 2));
@@ -670,7 +671,7 @@ fn reports_go_to_a_file() {
     let run = vptx_in(&folder.0, &["check", "--fix", "-o", "report", "-"], LOOSE.as_bytes());
     assert_eq!(run.stdout, "vadd.s32.s32.s32 d, a, b;\n");
     assert_eq!(read("report"), "");
-    // Not in the place of what is read, and not where there is no place.
+    // A report cannot replace an input, and its folder must exist.
     for name in ["a.ptx", "./a.ptx", "no/folder/report"] {
         let run = vptx_in(&folder.0, &["check", "-o", name], b"");
         assert_eq!(run.status, 2, "{name}");
@@ -683,7 +684,7 @@ fn reports_go_to_a_file() {
 
 #[test]
 fn reports_of_many_findings_are_whole() {
-    // They are made in batches.
+    // Reports are written in batches.
     const COUNT: usize = 20_000;
     let folder = Folder::new("many-findings");
     folder.write("a.ptx", BAD.repeat(COUNT));

@@ -1,4 +1,4 @@
-//! The picture of a finding in the README is what the program prints.
+//! The picture of a finding in the README equals the program's output.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Every command and output of the README and of the guide.
+//! Checks every command and output of the README and of the guide.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 fn run(line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_vptx"));
     let folder = program.parent().expect("a folder");
-    // The line for a fresh machine builds the same program first.
+    // The command for a fresh machine builds the same program first.
     let line = line.replace("cargo run --release --locked --", "vptx");
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("sh")

@@ -14,11 +14,11 @@ use vptx::diagnostic::{Applicability, Fix};
 const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
 const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 const ODD: &str = "vadd.sat.s32.s32.s32 d, a, b;\n";
-/// A note, if one asks for costs.
+/// A note, reported if costs are requested.
 const COSTLY: &str = ".version 8.0\n.target sm_90\n.func f(.reg .b32 d, .reg .b32 e) {\n\
     vavrg4.u32.u32.u32 d, e, d, d;\n}\n";
 
-/// Every finding there is.
+/// All findings that exist.
 const ALL: [&str; 3] = ["check", "--costs", "fixtures/diagnostics"];
 
 fn parse(text: &str) -> Value {
@@ -66,7 +66,7 @@ fn shown(message: &Value) -> String {
     text.replace("{{", "{").replace("}}", "}").replace("\\](", "](")
 }
 
-/// The offset of a line and column, both from 1, columns in characters.
+/// The offset of a line and column, both counted from 1, columns in characters.
 fn offset(text: &str, line: &Value, column: &Value) -> usize {
     let [line, column] = [line, column].map(|value| value.as_u64().expect("a number") as usize);
     let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -74,7 +74,7 @@ fn offset(text: &str, line: &Value, column: &Value) -> usize {
     before + characters.map(char::len_utf8).sum::<usize>()
 }
 
-/// The bytes of a region, which it names twice.
+/// The bytes of a region, which it gives in two ways.
 fn range(text: &str, region: &Value) -> std::ops::Range<usize> {
     let start = offset(text, &region["startLine"], &region["startColumn"]);
     let end = offset(text, &region["endLine"], &region["endColumn"]);
@@ -83,12 +83,12 @@ fn range(text: &str, region: &Value) -> std::ops::Range<usize> {
     start..end
 }
 
-/// The text with a fix made as an editor would, from lines and columns.
+/// The text after a fix, applied by lines and columns like in an editor.
 fn fixed(text: &str, fix: &Value) -> String {
     let mut text = text.to_string();
     let changes = fix["artifactChanges"].as_array().expect("changes");
     assert_eq!(changes.len(), 1);
-    // From the end, so that the places before stay right.
+    // From the end, so that earlier places stay valid.
     for replacement in changes[0]["replacements"].as_array().expect("replacements").iter().rev() {
         let range = range(&text, &replacement["deletedRegion"]);
         let inserted = replacement["insertedContent"]["text"].as_str().expect("text");
@@ -124,7 +124,7 @@ fn sarif_says_what_json_says() {
         assert_eq!(region["endColumn"], record["end"]["column"]);
         assert_eq!(region["byteOffset"], record["span"]["start"]);
         let text = fs::read_to_string(Path::new(ROOT).join(record["path"].as_str().expect("path")));
-        // One fixture is no text.
+        // One fixture is not text.
         if let Ok(text) = &text {
             range(text, region);
         }
@@ -260,13 +260,13 @@ fn sarif_fingerprints_stay_when_lines_move() {
     };
     let text = format!("{BAD}{ODD}{BAD}");
     let before = fingerprints(&text);
-    // Equal lines are told apart by their number.
+    // Equal lines are distinguished by their number.
     assert!(before.len() >= 3);
     assert_eq!(before.iter().collect::<BTreeSet<_>>().len(), before.len());
     assert_eq!(fingerprints(&format!("// new\n\n{GOOD}{text}")), before);
     assert_eq!(fingerprints(&text.replace("vadd", "\t  vadd")), before);
     assert_ne!(fingerprints(&text.replace(" a,", " e,")), before);
-    // Two findings of one rule in one line.
+    // Two findings of one rule on one line.
     let twice = fingerprints("vadd.u32.u32.u32 d, [a], [b];");
     assert_eq!(twice.len(), 2);
     assert_ne!(twice[0], twice[1]);
@@ -280,7 +280,7 @@ fn sarif_messages_hold_no_placeholders() {
     assert!(texts.contains("this `{{` is never closed"), "{texts}");
 }
 
-/// Where `scripts/sarif-schema` puts the schema.
+/// The path where `scripts/sarif-schema` puts the schema.
 fn schema() -> PathBuf {
     let folder = std::env::var_os("VPTX_CUDA_DIR");
     let folder = folder.map_or_else(|| Path::new(ROOT).join(".cuda"), PathBuf::from);
@@ -291,8 +291,8 @@ fn schema() -> PathBuf {
 #[ignore = "needs the schema: scripts/sarif-schema"]
 fn sarif_follows_its_schema() {
     let schema = fs::read_to_string(schema()).expect("scripts/sarif-schema was run");
-    // This pattern of languages is no regular expression; later versions by OASIS
-    // fix it so.
+    // This pattern for languages is not a valid regular expression. Later versions by
+    // OASIS fix it like this.
     let broken = "^[a-zA-Z]{2}|^[a-zA-Z]{2}-[a-zA-Z]{2}]?$";
     let schema = schema.replace(broken, "^[a-zA-Z]{2}(-[a-zA-Z]{2})?$");
     let validator = jsonschema::options()
@@ -316,7 +316,7 @@ fn sarif_follows_its_schema() {
         let path = entry.expect("it can be read").path();
         let path = path.to_str().expect("UTF-8");
         validate(&["check", "--costs", path], "", root);
-        // Not all of them are text.
+        // Not all files are text.
         if let Ok(text) = fs::read_to_string(path) {
             validate(&["check", "--costs", "-"], &text, root);
         }
@@ -350,7 +350,7 @@ fn github_annotations() {
     ::error file=over lines.ptx,line=1,endLine=2,title=V214 operand-kind::video instructions take no vectors%0Atheir lanes are parts of one 32-bit register; pack with `mov.b32 r, {lo, hi}`
     -- stderr --
     ");
-    // Nothing to tell, no line.
+    // Without findings, no line is printed.
     assert_eq!(vptx(&["check", "--format", "github", "-"], GOOD).stdout, "");
 }
 
@@ -468,7 +468,7 @@ fn junit_report() {
     "#);
 }
 
-/// The suites of a report, read by a parser that is not the writer's.
+/// The suites of a report, read by a parser that is independent of the writer.
 fn suites<'a>(document: &'a roxmltree::Document) -> Vec<roxmltree::Node<'a, 'a>> {
     let root = document.root_element();
     assert!(root.has_tag_name("testsuites"));

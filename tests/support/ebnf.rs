@@ -25,7 +25,7 @@ struct Rule {
     token: bool,
     line: usize,
     body: usize,
-    /// Nesting of the shallowest derivation.
+    /// The nesting of the shallowest derivation.
     height: u32,
 }
 
@@ -118,7 +118,8 @@ fn lexemes(text: &str) -> Result<Vec<(usize, Lexeme)>, String> {
     Ok(out)
 }
 
-/// Single characters and ranges, `[_a-z]`; no escapes, no complement.
+/// A class of single characters and ranges, such as `[_a-z]`. There are no escapes and
+/// no complement.
 fn class(mut bytes: &[u8]) -> Option<u128> {
     let mut set = 0;
     while let Some(&low) = bytes.first() {
@@ -324,8 +325,8 @@ impl Grammar {
         }
     }
 
-    /// Tokens consist of tokens, and what only makes sense on characters stays
-    /// inside them.
+    /// Tokens consist of tokens, and constructs that only make sense for characters
+    /// stay inside them.
     fn layers(&self) -> Result<(), String> {
         for rule in &self.rules {
             let mut todo = vec![rule.body];
@@ -445,12 +446,13 @@ impl Grammar {
 
 // ------------------------------------------------------------- recognition
 
-/// Continues a name or number, so no token may end before it in mid-word.
+/// Whether a byte continues a name or number, so that no token may end before it.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
 
-/// `%` begins a name, so as an operator it can't touch a word either.
+/// Whether a byte is `%`, which begins a name. As an operator it cannot touch a word
+/// either.
 fn binds(byte: u8) -> bool {
     is_word(byte) || byte == b'%'
 }
@@ -500,7 +502,7 @@ impl<'g, 't> Run<'g, 't> {
         }
     }
 
-    /// Sorts the set that begins at `base` and drops what occurs twice.
+    /// Sorts the set that begins at `base` and removes duplicates.
     fn settle(&mut self, base: usize) {
         if self.stack.len() > base + 1 {
             self.stack[base..].sort_unstable();
@@ -544,7 +546,7 @@ impl<'g, 't> Run<'g, 't> {
                     self.push(end);
                 }
             }
-            // The first byte has been looked at.
+            // The first byte was examined already.
             Node::Class(_) => self.push(begin + 1),
             Node::Rule(rule) if !facts.raw && grammar.rules[*rule].token => {
                 let base = self.stack.len();
@@ -614,7 +616,7 @@ impl<'g, 't> Run<'g, 't> {
         }
     }
 
-    /// Closes the set that begins at `base` under one more `node`.
+    /// Extends the set that begins at `base` by one more `node`, until it is closed.
     fn repeat(&mut self, node: usize, base: usize) {
         let mut next = base;
         while next < self.stack.len() {
@@ -667,8 +669,7 @@ impl<'g, 't> Run<'g, 't> {
         Some((begin, end))
     }
 
-    /// Marks the rules of one derivation of `text[at..end]`, which is known to
-    /// exist.
+    /// Marks the rules of one derivation of `text[at..end]`, which must exist.
     fn trace(&mut self, node: usize, at: usize, end: usize, used: &mut [bool]) {
         let grammar = self.grammar;
         match &grammar.nodes[node] {
@@ -710,7 +711,7 @@ impl<'g, 't> Run<'g, 't> {
         }
     }
 
-    /// Where the members of a sequence end, first to last.
+    /// The ends of the members of a sequence, from first to last.
     fn split(&mut self, all: &[usize], at: usize, end: usize) -> Option<Vec<usize>> {
         let Some((&first, rest)) = all.split_first() else {
             return (at == end).then(Vec::new);
@@ -724,7 +725,7 @@ impl<'g, 't> Run<'g, 't> {
         None
     }
 
-    /// Where the turns of a repetition end, first to last.
+    /// The ends of the turns of a repetition, from first to last.
     fn steps(
         &mut self,
         node: usize,
@@ -779,7 +780,7 @@ impl Grammar {
 
 // -------------------------------------------------------------- generation
 
-/// Adds a token, apart from its neighbour where they would fuse.
+/// Appends a token. A space separates it from its neighbour if they would fuse.
 fn append(out: &mut String, token: &str) {
     if let (Some(last), Some(first)) = (out.bytes().last(), token.bytes().next()) {
         let comment = last == b'/' && matches!(first, b'/' | b'*');
@@ -797,13 +798,13 @@ pub(crate) struct Sentences<'g> {
     grammar: &'g Grammar,
     start: usize,
     samples: Vec<Option<Vec<String>>>,
-    /// Number of sentences per rule, then per node.
+    /// The number of sentences by rule, then by node.
     of_rule: Vec<Option<u64>>,
     of_node: Vec<u64>,
 }
 
 impl Sentences<'_> {
-    /// How many there are.
+    /// The number of sentences.
     pub(crate) fn count(&self) -> u64 {
         self.of_rule[self.start].unwrap_or(0)
     }
@@ -820,12 +821,12 @@ impl Sentences<'_> {
         out
     }
 
-    /// All of them, in order.
+    /// All sentences, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = String> + '_ {
         self.every(1)
     }
 
-    /// Every `step`-th of them, an even sample if `step` is prime.
+    /// Every `step`-th sentence. This is an even sample if `step` is prime.
     pub(crate) fn every(&self, step: usize) -> impl Iterator<Item = String> + '_ {
         (0..self.count()).step_by(step).map(|index| self.get(index))
     }
@@ -980,9 +981,9 @@ impl Grammar {
         Ok(sentences)
     }
 
-    /// A random sentence of rule `start`; a rule with samples is one of them.
-    /// Beyond `max_depth` nested rules, or when it gets long, it takes the
-    /// shortest way out.
+    /// A random sentence of rule `start`. A rule with samples gives one of them. Beyond
+    /// `max_depth` nested rules, or in a long sentence, the shortest derivations are
+    /// taken.
     ///
     /// # Panics
     ///
@@ -1005,8 +1006,8 @@ impl Grammar {
     }
 }
 
-/// Length from which a random sentence hurries to its end: depth alone doesn't
-/// keep nested repetitions short.
+/// From this length on, a random sentence takes the shortest derivations. The limit on
+/// depth alone does not keep nested repetitions short.
 const LONG: usize = 120;
 
 struct Writer<'g, 's> {
@@ -1076,7 +1077,7 @@ impl Writer<'_, '_> {
                 if matches!(grammar.nodes[node], Node::Plus(_)) {
                     self.node(*one, depth, out);
                 }
-                // Phrases nest, so they must repeat less than letters do.
+                // Phrases nest, so they must repeat less often than letters.
                 let odds = if facts.raw { 2 } else { 8 };
                 while grammar.facts[*one].height <= depth && self.below(odds) == 0 {
                     self.node(*one, depth, out);

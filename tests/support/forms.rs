@@ -53,8 +53,8 @@ pub(crate) fn rows() -> impl Iterator<Item = (&'static Form, Mnemonic)> {
     forms.flat_map(|form| form.mnemonics.iter().map(move |&mnemonic| (form, mnemonic)))
 }
 
-/// Every text of one row with one mnemonic. Four-way selectors are sampled, all
-/// else is exhaustive.
+/// Every text of one row with one mnemonic. Four-way selectors are sampled; all else is
+/// complete.
 pub(crate) fn texts(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
     let mut texts = Vec::new();
     let mut lanes = LaneSampler::new(mnemonic);
@@ -79,7 +79,7 @@ pub(crate) fn texts(form: &Form, mnemonic: Mnemonic) -> Vec<String> {
     texts
 }
 
-/// The text with an explicit default mask or lane selector left out.
+/// The text without explicit default masks and lane selectors.
 pub(crate) fn without_defaults(text: &str) -> String {
     let (half, byte) = (".h10,", ".b3210,");
     let (d, rest) = text.split_once(", ").expect("there are operands");
@@ -120,7 +120,7 @@ fn destinations(form: &Form) -> Vec<&'static str> {
 }
 
 fn scalar_tails(form: &Form, head: &str, d: &str, texts: &mut Vec<String>) {
-    // Minus signs that cancel are no canonical spelling.
+    // Minus signs that cancel are not a canonical spelling.
     let negations: &[[&str; 3]] = match form.negation {
         Negation::Forbidden => &[["", "", ""]],
         Negation::ProductOrThird => &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]],
@@ -133,7 +133,7 @@ fn scalar_tails(form: &Form, head: &str, d: &str, texts: &mut Vec<String>) {
     }
 }
 
-/// Nothing, and each of the texts.
+/// An empty text, and each of the texts.
 fn optional<'a>(texts: &[&'a str]) -> Vec<&'a str> {
     std::iter::once("").chain(texts.iter().copied()).collect()
 }
@@ -150,7 +150,7 @@ fn selectors2() -> [&'static str; 16] {
     ]
 }
 
-/// Four-way selectors: those of `a` go through all of them in turn, those of
+/// Samples four-way selectors. Those of `a` go through all selectors in turn, those of
 /// `b` are random.
 struct LaneSampler {
     turn: u64,

@@ -1,8 +1,8 @@
-//! Fresh video instructions, half of them well-formed by the table of forms,
-//! half of them near misses.
+//! Fresh video instructions: half of them are well-formed by the table of forms, the
+//! other half are near misses.
 //!
-//! They are meant for the module of `oracle_module`, whose registers they name.
-//! The text depends on the seed alone.
+//! The instructions use the registers of the module in `oracle_module`. The text
+//! depends only on the seed.
 
 use std::fmt::Write as _;
 
@@ -34,14 +34,14 @@ impl Rng {
     }
 }
 
-/// Makes one statement after the other.
+/// Generates one statement after the other.
 pub(crate) struct Generator {
     rng: Rng,
 }
 
 /// An instruction that can still be changed.
 struct Draft {
-    /// `@`, `!`, the name; or anything else.
+    /// `@`, `!` and the name; or anything else.
     guard: Vec<String>,
     mnemonic: String,
     /// Each with its dot.
@@ -56,7 +56,7 @@ struct Value {
     selector: String,
 }
 
-/// A token and what stands before it.
+/// A token with the white space before it.
 struct Piece {
     gap: &'static str,
     text: String,
@@ -182,7 +182,7 @@ const MALFORMED: &[&str] = &[
     "99999999999999999999999",
 ];
 
-/// Modifiers of PTX; most mean nothing to a video instruction.
+/// Modifiers of PTX. Most have no meaning on a video instruction.
 const MODIFIERS: &[&str] = &[
     ".u8",
     ".u16",
@@ -355,7 +355,7 @@ const MODIFIERS: &[&str] = &[
     "._",
 ];
 
-/// Known to ptxas' lexer from other instructions, and ignored on video
+/// Modifiers that ptxas' lexer knows from other instructions and ignores on video
 /// instructions.
 pub(crate) const IGNORED_MODIFIERS: &[&str] = &[
     ".acc::f32",
@@ -382,8 +382,7 @@ pub(crate) const IGNORED_MODIFIERS: &[&str] = &[
     ".swizzle_mode",
 ];
 
-/// Those that are near enough to be taken for video instructions, and a few
-/// that are not.
+/// Names similar enough to be taken for video instructions, and a few that are not.
 const MNEMONICS: &[&str] = &[
     "varvg2",
     "varvg4",
@@ -589,7 +588,7 @@ impl Generator {
         for _ in 0..2 {
             operands.push(self.source(form.sources));
         }
-        // ptxas ignores a third source that nothing asks for.
+        // ptxas ignores a third source that the form does not have.
         if form.third || form.sources == Sources::Scalar && self.rng.percent(10) {
             let mut third = self.source(form.sources);
             third.selector.clear();
@@ -630,7 +629,7 @@ impl Generator {
         Value { sign: "", text: self.rng.pick(&WORDS).into(), selector }
     }
 
-    /// Mostly an integer; now and then one without a value.
+    /// Usually an integer; sometimes a constant without a value.
     fn immediate(&mut self) -> String {
         match self.rng.below(10) {
             0..3 => self.rng.below(256).to_string(),
@@ -640,7 +639,7 @@ impl Generator {
                 let depth = 1 + self.rng.below(3);
                 self.expression(depth)
             }
-            // Whether there is a value tells what the inner expression is.
+            // The value of the inner expression, if it has one, decides.
             8 => {
                 let depth = 1 + self.rng.below(3);
                 let inner = self.expression(depth);
@@ -740,7 +739,7 @@ impl Generator {
                     self.rng.pick(&["<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/"]);
                 let sign = self.rng.pick(&["", "", "-", "+"]);
                 let sum = format!("{sign}{left}{space}{operator}{space}{right}");
-                // A comparison is an integer, the other operators need one.
+                // A comparison gives an integer, which the other operators need.
                 if matches!(operator, "+" | "-" | "*" | "/") {
                     format!("({sum}{space}<{space}{})", self.float())
                 } else {
@@ -894,7 +893,7 @@ impl Generator {
         }
     }
 
-    /// White space, comments and the like between tokens where they may stand.
+    /// Puts white space, comments and the like between tokens where they may stand.
     fn spread(&mut self, pieces: &mut [Piece]) {
         for _ in 0..=self.rng.below(3) {
             let at = self.rng.below(pieces.len());
@@ -914,7 +913,7 @@ impl Generator {
             0..7 => pieces[at].gap = self.rng.pick(TRIVIA),
             7..10 => pieces[at].gap = self.rng.pick(ODD_TRIVIA),
             10..12 => {
-                // The space after the last modifier, or one after a comma.
+                // The space after the last modifier, or a space after a comma.
                 let spaces: Vec<usize> =
                     (0..pieces.len()).filter(|&at| pieces[at].gap == " ").collect();
                 if !spaces.is_empty() {
@@ -997,7 +996,7 @@ impl Draft {
     }
 }
 
-/// A dot and its word are two pieces, so that something may come between.
+/// A dot and its word are two pieces, so that something may stand between them.
 fn dotted(pieces: &mut Vec<Piece>, text: &str) {
     match text.strip_prefix('.') {
         Some(word) => {

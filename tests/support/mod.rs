@@ -54,7 +54,7 @@ pub(crate) fn oracle_module(instruction: &str) -> String {
     format!("{ORACLE_HEAD}{instruction}\n}}\n")
 }
 
-/// All that stands before the instruction in [`oracle_module`].
+/// The text before the instruction in [`oracle_module`].
 pub(crate) const ORACLE_HEAD: &str = "\
 .version 7.0
 .target sm_75
@@ -72,8 +72,8 @@ pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Whether the finding is about what an instruction computes or costs, not how
-/// it is written. Most tests look at the latter.
+/// Whether the finding is about the result or cost of an instruction, not about its
+/// spelling. Most tests examine the spelling.
 pub(crate) fn is_about_results(diagnostic: &Diagnostic) -> bool {
     ["V5", "V6"].iter().any(|start| diagnostic.code.text().starts_with(start))
 }

@@ -1,14 +1,14 @@
-//! Running the program as a user does.
+//! Runs the program like a user.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// The checkout.
+/// The folder of the repository.
 pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -40,7 +40,7 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
         .expect("the program starts")
 }
 
-/// Runs the program in a folder on some input, whose output may be any bytes.
+/// Runs the program in a folder on some input. The output may be any bytes.
 pub(crate) fn output_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = start(folder, arguments);
     let mut input = child.stdin.take().expect("a pipe");
@@ -61,7 +61,7 @@ pub(crate) fn vptx_in(folder: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
     }
 }
 
-/// Runs the program in the checkout.
+/// Runs the program in the folder of the repository.
 pub(crate) fn vptx(arguments: &[&str], stdin: &str) -> Run {
     vptx_in(Path::new(ROOT), arguments, stdin.as_bytes())
 }

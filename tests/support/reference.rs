@@ -1,5 +1,5 @@
-//! The manual's pseudocode (9.7.18), written down as it stands: exact
-//! integers, one step a line. It shares nothing with the library but the tree.
+//! The manual's pseudocode (9.7.18), written down literally with exact integers, one
+//! step on each line. It shares nothing with the library but the tree.
 
 use vptx::Instruction;
 use vptx::isa::{Compare, LaneWidth, Part, Scale, SecondaryOp, ShiftMode, Type};
@@ -247,7 +247,7 @@ fn compare(x: i128, y: i128, how: Compare) -> i128 {
     })
 }
 
-/// The low bits of a value, read as the type says.
+/// The low bits of a value, read as the type demands.
 fn extend(value: i128, bits: u32, ty: Type) -> i128 {
     match ty {
         Type::U32 => value & ((1 << bits) - 1),

@@ -1,8 +1,8 @@
-//! Programs and sequences as SMT-LIB 2 text over the words `a`, `b`, `c`, and a
-//! solver to ask whether they differ.
+//! Writes programs and sequences as SMT-LIB 2 text over the words `a`, `b`, `c`, and
+//! asks a solver if they differ.
 //!
-//! Both sides are written from the definitions of their operations, not by
-//! calling what evaluates them.
+//! Both sides are written from the definitions of their operations. The code that
+//! evaluates them is not called.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -14,8 +14,7 @@ use vptx::backend::ptx::{Arg, Class, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
 use vptx::isa::{Compare, Type};
 
-/// Inputs that are one register are one word: the second and third word are
-/// those of these places.
+/// The place whose word each input uses. Inputs that are one register share one word.
 pub(crate) fn places(instruction: &Instruction) -> [usize; 3] {
     let sources = instruction.sources();
     [0, 1, 2].map(|at| {
@@ -24,7 +23,7 @@ pub(crate) fn places(instruction: &Instruction) -> [usize; 3] {
     })
 }
 
-/// Declares the words; those that stand for another one are equal to it.
+/// Declares the words. A word that uses another place equals that place's word.
 fn inputs(places: [usize; 3]) -> String {
     let mut text = String::new();
     for (at, input) in Input::ALL.into_iter().enumerate() {
@@ -59,10 +58,10 @@ pub(crate) fn evaluation(program: &Program, sequence: &Sequence, words: [u32; 3]
     text
 }
 
-/// Defines every step and line, and tells the terms of the results.
+/// Defines every step and line, and returns the terms of the results.
 fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String, String) {
-    // Solvers do not see that products of different widths are equal, nor what
-    // parts of one have to do with each other: those are left to `mul`.
+    // Solvers do not see that products of different widths are equal, nor how parts of
+    // a product are related. Such products are left to `mul`.
     let wide = |line: &Line| matches!(line.opcode, Opcode::MulWide | Opcode::Product(_));
     let wide = sequence.lines().iter().any(wide);
     let mut steps = Steps { program, wide, bits: Vec::new() };
@@ -104,7 +103,7 @@ impl Bits {
         resized(&self.name, self.width, self.signed, width)
     }
 
-    /// The width in which it can be compared with signed values.
+    /// The width in which the value can be compared with signed values.
     fn width_as(&self, signed: bool) -> u32 {
         self.width + u32::from(signed && !self.signed)
     }
@@ -119,7 +118,7 @@ fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {
     }
 }
 
-/// Bits that a range needs: unsigned where it has no negative number.
+/// The bits that a range needs. It is unsigned if it has no negative number.
 fn needed(range: Range) -> u32 {
     let bits = |value: i128| 128 - value.leading_zeros();
     match range.min {
@@ -148,7 +147,7 @@ fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String {
     }
 }
 
-/// `|x - y|` where that fits the width.
+/// `|x - y|`, if it fits the width.
 fn distance(signed: bool, x: &str, y: &str) -> String {
     format!("(ite {} (bvsub {y} {x}) (bvsub {x} {y}))", holds(Compare::Lt, signed, x, y))
 }
@@ -163,12 +162,12 @@ fn greater(signed: bool, x: &str, y: &str) -> String {
 
 struct Steps<'p> {
     program: &'p Program,
-    /// Products are those of `mul`, which have 64 bits.
+    /// Whether products are written with `mul`, in 64 bits.
     wide: bool,
     bits: Vec<Bits>,
 }
 
-/// A value prints as `%` and its number.
+/// The number after `%` in a value's printed form.
 fn index(value: Value) -> usize {
     value.to_string()[1..].parse().expect("a number")
 }
@@ -182,7 +181,7 @@ impl Steps<'_> {
         &self.bits[index(value)]
     }
 
-    /// Both values in one width in which they compare, and whether as signed.
+    /// Both values in a common width for comparison, and whether they are signed.
     fn pair(&self, x: Value, y: Value) -> (String, String, u32, bool) {
         let (x, y) = (self.get(x), self.get(y));
         let signed = x.signed || y.signed;
@@ -190,8 +189,8 @@ impl Steps<'_> {
         (x.at(width), y.at(width), width, signed)
     }
 
-    /// Sums and differences are exact in as many bits as the range needs; with at
-    /// least a word, solvers see sums of words in another order to be equal.
+    /// Sums and differences are exact in as many bits as the range needs. With at least
+    /// a word, solvers see that sums of words in another order are equal.
     fn sum(&self, op: &str, x: Value, y: Value, range: Range) -> (String, u32) {
         let (x, y) = (self.get(x), self.get(y));
         let width = needed(range).max(x.width).max(y.width).max(32);
@@ -224,7 +223,7 @@ impl Steps<'_> {
             }
             Op::AbsDiff(x, y) => {
                 let (x, y, width, signed) = self.pair(x, y);
-                // Unsigned as it is, the result has as many bits as the operands.
+                // The result is unsigned, so it has as many bits as the operands.
                 (distance(signed, &x, &y), width)
             }
             Op::Min(x, y) => {
@@ -275,14 +274,14 @@ impl Steps<'_> {
         }
     }
 
-    /// Widths rest on ranges, so these are not believed either.
+    /// Checks the range of a step, because widths depend on ranges.
     fn check(&self, step: &Step) {
         let ends = |value| {
             let range = self.range(value);
             [range.min, range.max]
         };
-        // Operations that are monotone in each operand have their extremes at
-        // the ends of ranges.
+        // Operations that are monotone in each operand have their extremes at the ends
+        // of ranges.
         let corners = |x, y, f: fn(i128, i128) -> i128| {
             ends(x).into_iter().all(|x| ends(y).into_iter().all(|y| step.range.contains(f(x, y))))
         };
@@ -299,7 +298,7 @@ impl Steps<'_> {
             Op::Add(x, y) => corners(x, y, |x, y| x + y),
             Op::Sub(x, y) => corners(x, y, |x, y| x - y),
             Op::Mul(x, y) => corners(x, y, |x, y| x * y),
-            // A lower end above 0 has no part in the width.
+            // A lower end above 0 does not affect the width.
             Op::AbsDiff(x, y) => {
                 let most = Range::new(0, step.range.max);
                 ends(x).iter().all(|x| ends(y).iter().all(|y| most.contains((x - y).abs())))
@@ -357,7 +356,7 @@ fn part(word: &str, at: u32, bits: u32) -> String {
     format!("((_ extract {} {}) {word})", bits * (at + 1) - 1, bits * at)
 }
 
-/// A word of lanes, from what each of them is.
+/// A word made from the terms of its lanes.
 fn lanes(count: u32, lane: impl Fn(u32) -> String) -> String {
     let lanes: Vec<String> = (0..count).rev().map(lane).collect();
     format!("(concat {})", lanes.join(" "))
@@ -369,8 +368,8 @@ fn plus(word: &str, count: u32, term: impl Fn(u32) -> String) -> String {
     format!("(bvadd {word} {})", terms.join(" "))
 }
 
-/// The bits of a word under a mask. A single run is cut out, as the parts of
-/// sources are: solvers do not see the two to be equal factors.
+/// The bits of a word under a mask. A single run is extracted, like the parts of
+/// sources: solvers do not see that the two forms are equal factors.
 fn masked(word: &str, mask: u32) -> String {
     let (low, width) = (mask.trailing_zeros(), mask.count_ones());
     if mask == 0 || mask == u32::MAX || width + low + mask.leading_zeros() != 32 {
@@ -381,7 +380,7 @@ fn masked(word: &str, mask: u32) -> String {
     if low == 0 { run } else { format!("(concat {run} (_ bv0 {low}))") }
 }
 
-/// A signed number of some bits clamped to fewer bits, and cut to these.
+/// A signed number clamped to fewer bits, and cut to them.
 fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
     let range = Range::bits(bits as u8, signed(ty));
     let (least, most) = (constant(range.min, from), constant(range.max, from));
@@ -389,14 +388,14 @@ fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
     format!("((_ extract {} 0) {limited})", bits - 1)
 }
 
-/// A sum or difference of words in 33 bits, clamped to 32.
+/// A sum or difference of words in 33 bits, clamped to 32 bits.
 fn saturated_sum(op: &str, x: &str, y: &str) -> String {
     let [x, y] = [x, y].map(|word| resized(word, 32, true, 33));
     saturated(&format!("({op} {x} {y})"), 33, 32, Type::S32)
 }
 
-/// One of eight bytes by a nibble: its low bits count bytes, bit 3 asks for the
-/// sign in all bits.
+/// One of eight bytes, selected by a nibble. The low bits are the byte's number; bit 3
+/// asks for the sign in all bits.
 fn permuted(low: &str, high: &str, selector: &str, at: u32) -> String {
     let nibble = part(selector, at, 4);
     let count = format!("((_ zero_extend 58) (concat ((_ extract 2 0) {nibble}) #b000))");
@@ -501,7 +500,7 @@ fn line_term(line: &Line) -> String {
     }
 }
 
-/// Heads of queries, with and without telling what products are.
+/// The heads of queries, with and without a definition of products.
 const PRODUCT: &str = "(set-logic QF_BV)
 (define-fun mul ((x (_ BitVec 64)) (y (_ BitVec 64))) (_ BitVec 64) (bvmul x y))
 ";
@@ -512,15 +511,15 @@ const ANY_PRODUCT: &str = "(set-logic QF_UFBV)
 /// The solver's answer to a [`query`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There are no such inputs.
+    /// No such inputs exist.
     Proven,
-    /// These are.
+    /// The results differ on these inputs.
     Differs([u32; 3]),
-    /// None in time.
+    /// No answer in time.
     Unknown,
 }
 
-/// A z3 that answers one query after the other.
+/// A z3 process that answers one query after the other.
 pub(crate) struct Solver {
     child: Child,
     input: ChildStdin,
@@ -551,14 +550,14 @@ impl Solver {
         line.trim().to_owned()
     }
 
-    /// Nothing of an earlier query is left.
+    /// Starts a query. Nothing of an earlier query is left.
     fn start(&mut self, head: &str, text: &str, end: &str, seconds: u64) {
         let timeout = seconds * 1000;
         self.send(&format!("(reset)\n(set-option :timeout {timeout})\n{head}{text}{end}\n"));
     }
 
-    /// The answer to a [`query`]. Most do not ask what a product is, only that it
-    /// is the same for the same factors.
+    /// The answer to a [`query`]. Most queries do not need the definition of a product,
+    /// only that equal factors give equal products.
     pub(crate) fn ask(&mut self, query: &str, seconds: u64) -> Answer {
         if query.contains("(mul ") && self.check(ANY_PRODUCT, query, seconds) == Answer::Proven {
             return Answer::Proven;

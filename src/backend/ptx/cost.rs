@@ -1,11 +1,11 @@
 //! The costs of instructions and their sequences, in machine instructions of
 //! ptxas 13.5: loads, stores and the rest of a kernel not counted.
 //!
-//! `costs.txt` is measured by `scripts/measure-costs`. Its first part has a line
-//! for each mnemonic with its modifiers, in order: the number of a row of the
-//! second part for each class of operands. Rows have, for each target, what
-//! ptxas' own expansion has, what the best sequence has, and its strategy. A line
-//! whose modifiers end in `@` has what differs where there is a guard.
+//! `scripts/measure-costs` writes `costs.txt`. The first part has a line for each
+//! mnemonic with its modifiers, sorted. The line has a row number of the second part
+//! for each class of operands. A row has, for each target, the cost of ptxas' own
+//! expansion, the cost of the best sequence and the strategy of that sequence. A line
+//! whose modifiers end in `@` has the costs with a guard, where they differ.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ pub struct Cost {
     pub ptxas: u32,
     /// Machine instructions that it emits for the best ordinary PTX.
     pub rewritten: u32,
-    /// How that is written.
+    /// The strategy that gives the best ordinary PTX.
     #[doc(hidden)]
     pub strategy: Strategy,
 }
@@ -36,16 +36,16 @@ impl Cost {
     }
 }
 
-/// Both parts of the table: the blank line between them is sought once.
+/// Both parts of the table. The blank line between them is searched for only once.
 static TABLE: LazyLock<(&str, &str)> =
     LazyLock::new(|| include_str!("costs.txt").split_once("\n\n").unwrap_or_default());
-/// Characters of a row: five cells of `nn>nn@ss`, a space between.
+/// Characters of a row: five cells of `nn>nn@ss`, separated by a space.
 const ROW: usize = 9 * TARGETS.len();
-/// Characters of a row's number.
+/// Characters of a row number.
 const CODE: usize = 3;
 
-/// The target whose costs stand for those of another: the newest one that is
-/// not newer. Before `sm_75` there is none.
+/// The target whose costs stand for those of another one: the newest that is not newer.
+/// There is none before `sm_75`.
 fn measured(target: Target) -> Option<usize> {
     TARGETS.iter().rposition(|&number| number <= target.number)
 }
@@ -77,9 +77,9 @@ impl Instruction {
     }
 }
 
-/// Whether both sources are one register, and what ptxas makes of that may be
-/// shorter than what it makes of two: it folds minima and maxima of a word with
-/// itself, and some results of lanes with themselves.
+/// Whether both sources are one register and ptxas may then emit less code than for two
+/// registers. It folds minima and maxima of a word with itself, and some results of
+/// lanes with themselves.
 fn is_folded(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
@@ -90,7 +90,7 @@ fn is_folded(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether a lane of a register meets itself, by way of two sources.
+/// Whether some lane of a register is combined with itself.
 fn has_lane_twice(operands: &SimdOperands) -> bool {
     let lanes = operands.lanes.width().lanes() as u8;
     let same = |(_, a, b): (_, u8, u8)| a % lanes == b % lanes;
@@ -116,10 +116,9 @@ fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
     None
 }
 
-/// The line and the column of an instruction in the table. Which parts of words
-/// are selected does not matter beyond their width, and neither do the lanes of
-/// SIMD selectors, unless two lanes have the same operands, or one has the same
-/// operand twice.
+/// The line and the column of an instruction in the table. Only the width of a selected
+/// part matters. The lanes of SIMD selectors matter only if two lanes have the same
+/// operands, or if one lane has the same operand twice.
 pub fn class(instruction: &Instruction) -> (String, usize) {
     let mut head = instruction.mnemonic().text().to_owned();
     for slot in instruction.form().slots {
@@ -167,7 +166,7 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
     (head, cell)
 }
 
-/// By the number of lanes in the mask and the kind of the selectors.
+/// The column, by the number of lanes in the mask and the kind of the selectors.
 fn simd(operands: &SimdOperands) -> usize {
     let lanes: Vec<(u8, u8)> = operands.lanes.written().map(|(_, a, b)| (a, b)).collect();
     let twice = lanes.iter().enumerate().any(|(at, pair)| {
@@ -182,10 +181,10 @@ fn simd(operands: &SimdOperands) -> usize {
     3 * (lanes.len() - 1) + kind
 }
 
-/// How far an estimate must be below what ptxas makes of the instruction.
+/// An estimate must be below ptxas' own cost by more than this.
 const MARGIN: u32 = 2;
 
-/// About what a sequence costs, where it was not measured.
+/// The approximate cost of a sequence that was not measured.
 fn estimate(sequence: &Sequence, target: Target) -> u32 {
     let new = target.number >= 120;
     let of = |opcode: Opcode| match opcode {
@@ -206,7 +205,8 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
     sequence.lines().iter().map(|line| of(line.opcode)).sum()
 }
 
-/// The measured best sequence, if a gate admits it and it means what is asked.
+/// The measured best sequence, if the gate admits it and it computes what the semantics
+/// asks for.
 fn best(
     instruction: &Instruction,
     cost: Cost,
@@ -218,8 +218,8 @@ fn best(
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
 }
 
-/// The cheapest sequence that a gate admits and that has no video instructions:
-/// the measured one where there is one, else by estimate.
+/// The cheapest sequence that the gate admits and that has no video instructions: the
+/// measured one if there is one, otherwise the one with the lowest estimate.
 pub(super) fn cheapest(
     instruction: &Instruction,
     target: Target,
@@ -236,8 +236,8 @@ pub(super) fn cheapest(
     })
 }
 
-/// A sequence that is cheaper than what ptxas makes of an instruction; unsigned
-/// `vabsdiff4`, which is one itself, may be in it.
+/// A sequence that is cheaper than ptxas' own expansion of an instruction. It may
+/// contain unsigned `vabsdiff4`, which is a video instruction itself.
 pub(super) fn cheaper(
     instruction: &Instruction,
     target: Target,
@@ -246,14 +246,14 @@ pub(super) fn cheaper(
 ) -> Option<Sequence> {
     let cost = instruction.cost(target).filter(Cost::is_lower)?;
     best(instruction, cost, semantics, gate).or_else(|| {
-        // Not measured: well below, to be sure.
+        // An estimate must be well below, to be sure.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
     })
 }
 
-/// A sequence that a gate admits, and that is cheaper on each of some targets than what
-/// ptxas makes of an instruction.
+/// A sequence that the gate admits and that is cheaper than ptxas' own expansion on
+/// each of the targets.
 pub(crate) fn cheaper_on_all(
     instruction: &Instruction,
     targets: &[Target],
@@ -289,8 +289,8 @@ pub(crate) fn cost_of(
     (measured == *sequence).then_some(cost)
 }
 
-/// Whether an instruction should stay rather than become this sequence, which means
-/// the same to ptxas 13.
+/// Whether an instruction should stay rather than become this sequence, which computes
+/// the same under ptxas 13.
 #[cfg(feature = "cli")]
 pub(crate) fn is_better_kept(
     instruction: &Instruction,

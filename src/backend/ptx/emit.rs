@@ -1,4 +1,4 @@
-//! Sequences as text.
+//! Writes sequences as text.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -12,11 +12,11 @@ use crate::source::line_end;
 use crate::syntax::lexer::comments;
 use crate::video::{Instruction, Register, Semantics};
 
-/// Names of registers that nothing else has.
+/// Names of registers that occur nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshRegisters {
     prefix: String,
-    /// How many were taken of each class: words, 64 bits, predicates.
+    /// The number of registers taken of each class: words, 64 bits, predicates.
     taken: [u32; 3],
 }
 
@@ -34,7 +34,7 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
     let number = |at: usize| -> Option<u64> {
         let rest = &source[at + stem.len()..];
         let digits = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
-        // As numbers are written here, without zeros before them.
+        // Numbers as they are written here: without leading zeros.
         let is_written_so = rest[digits.len()..].starts_with('_') && !digits.starts_with('0');
         digits.parse().ok().filter(|_| is_written_so)
     };
@@ -45,8 +45,8 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
 const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
 
 impl FreshRegisters {
-    /// Registers whose names start with a prefix, such as `%t_`; `None` if what
-    /// starts so is no PTX identifier.
+    /// Registers whose names start with a prefix, such as `%t_`. Returns `None` if
+    /// names with that prefix are not PTX identifiers.
     pub fn new(prefix: &str) -> Option<FreshRegisters> {
         Register::new(&format!("{prefix}r0"))?;
         Some(FreshRegisters::starting(prefix.into()))
@@ -61,7 +61,7 @@ impl FreshRegisters {
         if is_free(PREFIX, source) {
             return FreshRegisters::starting(PREFIX.into());
         }
-        // One pass, however many are taken.
+        // One pass, whatever the number of prefixes taken.
         let taken = taken_numbers(source);
         let mut number = 1u64;
         while taken.contains(&number) {
@@ -70,19 +70,19 @@ impl FreshRegisters {
         FreshRegisters::starting(format!("%vptx{number}_"))
     }
 
-    /// Registers of the names that [`FreshRegisters::avoiding`] takes first.
+    /// Registers with the prefix that [`FreshRegisters::avoiding`] tries first.
     #[cfg(feature = "cli")]
     pub(super) fn usual() -> FreshRegisters {
         FreshRegisters::starting(PREFIX.into())
     }
 
-    /// Whether those occur nowhere in a text.
+    /// Whether the usual names occur nowhere in a text.
     #[cfg(feature = "cli")]
     pub(crate) fn usual_are_free(source: &str) -> bool {
         is_free(PREFIX, source)
     }
 
-    /// The number, in its class, of another register.
+    /// Takes another register of a class and returns its number.
     fn take(&mut self, class: Class) -> u32 {
         let taken = &mut self.taken[class_index(class)];
         *taken += 1;
@@ -95,7 +95,7 @@ impl FreshRegisters {
         let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
     }
 
-    /// The declarations of all registers that were taken, a `.reg` each.
+    /// The declarations of all registers that were taken, one `.reg` for each class.
     pub fn declarations(&self) -> Vec<String> {
         let taken = CLASSES.iter().zip(self.taken).filter(|(_, count)| *count > 0);
         taken
@@ -103,13 +103,13 @@ impl FreshRegisters {
             .collect()
     }
 
-    /// As after [`FreshRegisters::new`]: for another scope.
+    /// Forgets the registers taken, for another scope.
     pub(super) fn reset(&mut self) {
         self.taken = [0; 3];
     }
 }
 
-/// Where a class stands among [`CLASSES`].
+/// The index of a class in [`CLASSES`].
 fn class_index(class: Class) -> usize {
     match class {
         Class::Word => 0,
@@ -118,7 +118,7 @@ fn class_index(class: Class) -> usize {
     }
 }
 
-/// No sequence for an instruction uses only what a target has.
+/// The error when every sequence for an instruction needs more than a target has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no ordinary PTX for `{instruction}` on {target}")]
 pub struct Unavailable {
@@ -127,15 +127,17 @@ pub struct Unavailable {
 }
 
 impl Instruction {
-    /// Ordinary PTX that does what the instruction does under a semantics, a
-    /// statement a line: the cheapest on the target without video instructions.
-    /// The guard stands at the last one, which alone writes `d`. The instruction's
-    /// registers must be declared as `.b32` (see [`Sequence::for_registers`]);
-    /// others are taken from `registers`, and declaring them is left to the caller.
+    /// Ordinary PTX that computes what the instruction computes under a semantics, one
+    /// statement a line. It is the cheapest on the target without video instructions.
+    /// The guard stands at the last statement, the only one that writes `d`.
+    ///
+    /// The instruction's registers must be declared as `.b32` (see
+    /// [`Sequence::for_registers`]). Other registers are taken from `registers`; the
+    /// caller declares them.
     ///
     /// # Errors
-    /// When all sequences use instructions that the target does not have. For
-    /// `sm_50` and later there is always one.
+    /// When all sequences use instructions that the target does not have. For `sm_50`
+    /// and later there is always one.
     pub fn to_ptx(
         &self,
         target: Target,
@@ -150,9 +152,8 @@ impl Instruction {
 }
 
 impl Sequence {
-    /// The statements that take the place of an instruction. The last one writes
-    /// `d` and has the instruction's guard; the others write registers taken from
-    /// `registers`.
+    /// The statements that replace an instruction. The last one writes `d` and has the
+    /// instruction's guard. The others write registers taken from `registers`.
     pub fn to_ptx(&self, instruction: &Instruction, registers: &mut FreshRegisters) -> Vec<String> {
         let numbers = self.numbers(registers);
         let statement = |at| {
@@ -165,17 +166,17 @@ impl Sequence {
         (0..self.lines().len()).map(statement).collect()
     }
 
-    /// The number of the register that each line writes, but for the last one.
+    /// The number of the register that each line writes, except the last line.
     fn numbers(&self, registers: &mut FreshRegisters) -> Vec<u32> {
         let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
         others.iter().map(|line| registers.take(line.opcode.class())).collect()
     }
 }
 
-/// Bytes that names and white space mostly add to a template.
+/// The bytes that names and white space usually add to a template.
 const ROOM: usize = 64;
 
-/// A text with holes for what differs among instructions of one form.
+/// A text with holes for the parts that differ among instructions of one form.
 #[derive(Debug, Default)]
 pub(super) struct Template {
     text: String,
@@ -206,18 +207,18 @@ pub(super) struct Surroundings<'s> {
     comment: &'s str,
 }
 
-/// Finds places in a text.
+/// Finds the places of instructions in a text.
 #[derive(Debug)]
 pub(super) struct Places {
     line_end: &'static str,
-    /// The last offset that was asked for, and where its line starts.
+    /// The last offset that was looked up, and the start of its line.
     last: (usize, usize),
     /// The last place that was found.
     line: String,
     inner: String,
 }
 
-/// Blanks at the start of a line that are taken for its indentation, at most.
+/// At most this many blanks at the start of a line count as its indentation.
 const DEEP: usize = 100;
 
 impl Places {
@@ -234,13 +235,13 @@ impl Places {
         comment: &'p str,
     ) -> Surroundings<'p> {
         let (bytes, start) = (source.as_bytes(), start as usize);
-        // Many may stand on a long line.
+        // A long line may hold many instructions.
         let (seen, line) = if self.last.0 <= start { self.last } else { (0, 0) };
         let line = memchr::memrchr(b'\n', &bytes[seen..start]).map_or(line, |at| seen + at + 1);
         self.last = (start, line);
         let blanks = bytes[line..].iter().take(DEEP).take_while(|byte| b" \t".contains(byte));
         let indent = &source[line..line + blanks.count()];
-        // Mostly it is that of the one before.
+        // The indentation is usually that of the instruction before.
         if self.line[self.line_end.len()..] != *indent {
             let level = if indent.ends_with('\t') { "\t" } else { "    " };
             self.line.truncate(self.line_end.len());
@@ -267,7 +268,8 @@ impl Surroundings<'_> {
 }
 
 impl Template {
-    /// A statement, or a block of them with registers of its own.
+    /// The template of a statement, or of a block of statements with registers of its
+    /// own.
     pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
         let mut template = Template::default();
         registers.reset();
@@ -351,8 +353,8 @@ impl Template {
         if line.opcode == Opcode::High {
             self.text.push('}');
         }
-        // `vabsdiff4` is a video instruction itself: its third source does not
-        // matter, but must be a register.
+        // `vabsdiff4` is a video instruction itself. Its third source does not matter,
+        // but must be a register.
         let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
         for (place, arg) in line.args().iter().chain(&third).enumerate() {
             self.text.push_str(", ");
@@ -396,7 +398,7 @@ mod tests {
             let mut places = Places::new(&text);
             let mut at = 0;
             for _ in 0..30 {
-                // Mostly onwards.
+                // Usually onwards.
                 at = if numbers.below(5) == 0 { 0 } else { at } + numbers.below(20);
                 if at > text.len() || !text.is_char_boundary(at) {
                     continue;

@@ -19,7 +19,7 @@
 //! # Ok::<(), vptx::backend::ptx::RewriteError>(())
 //! ```
 
-// Words are bit patterns: casts take their low bits.
+// Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
 mod cost;
@@ -55,17 +55,18 @@ pub use sequence::{Arg, Class, Line, Opcode};
 use parallel::Means;
 use words::Tactics;
 
-/// A way to compute a video instruction by ordinary ones.
+/// A way to compute a video instruction with ordinary ones.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Strategy(u8);
 
-/// Bits of a strategy on words, one value after the other.
+/// The bits of a strategy that computes one value after the other.
 const SUBTRACT: u8 = 1;
 const DOT: u8 = 2;
 const PACK: u8 = 4;
 const WIDE: u8 = 8;
-/// All lanes at once, with two bits of its own.
+/// The bit of a strategy that computes all lanes at once. It has two further bits of
+/// its own.
 const PARALLEL: u8 = 16;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
@@ -85,8 +86,8 @@ impl Strategy {
         Strategy::all().find(|strategy| strategy.0 == number)
     }
 
-    /// The sequence for an instruction under a semantics, if the strategy has one
-    /// of what a gate admits.
+    /// The sequence for an instruction under a semantics, if the strategy has one that
+    /// the gate admits.
     pub fn sequence(
         self,
         instruction: &Instruction,
@@ -190,8 +191,8 @@ impl Gate {
     }
 }
 
-/// The sequences that compute an instruction under a semantics, each once, with
-/// the first strategy that gives it.
+/// All different sequences that compute an instruction under a semantics, each with the
+/// first strategy that gives it.
 #[doc(hidden)]
 pub fn candidates(
     instruction: &Instruction,

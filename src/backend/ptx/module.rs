@@ -1,4 +1,4 @@
-//! Whole modules.
+//! Rewrites whole modules.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
 
-/// How to rewrite.
+/// Options for rewriting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RewriteOptions {
@@ -21,10 +21,10 @@ pub struct RewriteOptions {
     /// The semantics of the new PTX: by default that of the code that ptxas 13
     /// emits now.
     pub semantics: Semantics,
-    /// Rewrite what does not become cheaper, too: for tools that lack the
-    /// instructions.
+    /// Also rewrite instructions that do not become cheaper, for tools that lack the
+    /// video instructions.
     pub all: bool,
-    /// Write each original as a comment.
+    /// Write each original instruction as a comment.
     pub comments: bool,
 }
 
@@ -49,7 +49,7 @@ impl RewriteOptions {
         self
     }
 
-    /// These options, rewriting all or only what becomes cheaper.
+    /// These options, to rewrite all instructions or only those that become cheaper.
     #[must_use]
     pub fn with_all(mut self, all: bool) -> RewriteOptions {
         self.all = all;
@@ -64,7 +64,7 @@ impl RewriteOptions {
     }
 }
 
-/// Why a module is not rewritten.
+/// The reason why a module is not rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RewriteError {
@@ -76,19 +76,19 @@ pub enum RewriteError {
 /// The fate of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Ordinary PTX takes its place.
+    /// Ordinary PTX replaces the instruction.
     Rewritten(Sequence),
-    /// It stays: nothing is cheaper.
+    /// The instruction stays: nothing is cheaper.
     Kept,
-    /// It stays, although it should not: the module's `.target` or `.version`
-    /// has no instructions that would do.
+    /// The instruction stays although it should be replaced: the module's `.target` or
+    /// `.version` lacks the instructions for that.
     Unavailable,
 }
 
-/// A video instruction of a module that was rewritten.
+/// A video instruction of a rewritten module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'m> {
-    /// Where it stands, from guard or mnemonic to `;`.
+    /// The place of the instruction, from guard or mnemonic to `;`.
     pub span: Span,
     /// The instruction.
     pub instruction: &'m Instruction,
@@ -96,10 +96,10 @@ pub struct Change<'m> {
     pub target: Target,
     /// Whether it is rewritten.
     pub outcome: Outcome,
-    /// Its cost on the target, and that of what takes its place, where just that was
-    /// measured.
+    /// The cost of the instruction on the target, and of its replacement. `None` if
+    /// exactly that was not measured.
     pub cost: Option<Cost>,
-    /// The semantics under which it would have to compute something else.
+    /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
 }
 
@@ -113,26 +113,26 @@ pub struct Rewritten<'m> {
 }
 
 impl Rewritten<'_> {
-    /// The replacements, one for each statement that was rewritten, in order.
+    /// The replacements, one for each rewritten statement, in order.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
 
-    /// The text. Beside the statements that were rewritten it is that of the
-    /// module, byte for byte.
+    /// The new text. Outside the rewritten statements it equals the module's text, byte
+    /// for byte.
     pub fn text(&self) -> String {
         apply(self.source, &self.edits)
     }
 }
 
-/// Puts ordinary PTX in the place of each legal video instruction of a module
-/// for which it is cheaper on the target, or which would compute something else
-/// under ptxas 13 than the semantics asks for.
+/// Replaces the legal video instructions of a module by ordinary PTX. An instruction is
+/// replaced if the new code is cheaper on the target, or if the instruction computes
+/// something else under ptxas 13 than the semantics asks for.
 ///
-/// A single instruction takes the place as it is; more of them stand in a block
-/// with registers of its own, whose names occur nowhere in the module. Guards
-/// are kept, at the one instruction that writes `d`; comments inside an
-/// instruction stand before what takes its place.
+/// A single instruction is written in place. Several instructions stand in a block with
+/// registers of its own, whose names occur nowhere in the module. Guards are kept, at
+/// the one instruction that writes `d`. Comments inside an instruction stand before its
+/// replacement.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -153,7 +153,7 @@ pub fn rewrite<'m>(
     Ok(Rewritten { source: module.source(), edits, changes })
 }
 
-/// Finds what becomes of instructions, most of which are like others.
+/// Finds the outcome for instructions, most of which are like others.
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, with a guard or without, for registers that are declared so.
@@ -174,7 +174,7 @@ impl<'o> Rewriter<'o> {
         Rewriter { options, forms: Map::default(), registers: None }
     }
 
-    /// For several modules, all under the same gates, in none of which anything has
+    /// A rewriter for several modules, all under the same gates. None of them may use
     /// the usual names.
     #[cfg(feature = "cli")]
     pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
@@ -186,8 +186,8 @@ impl<'o> Rewriter<'o> {
         self.options
     }
 
-    /// Does something for each legal video instruction of a module, having appended
-    /// what takes its place, if anything.
+    /// Calls `work` for each legal video instruction of a module. Before the call, the
+    /// instruction's replacement, if any, is appended to the text.
     pub(crate) fn each<'m>(
         &mut self,
         module: &'m Module<'_>,
@@ -217,7 +217,7 @@ impl<'o> Rewriter<'o> {
                 (known, Some(template))
             });
             if let Some(template) = template {
-                // Block comments, as more may stand on the line.
+                // Block comments, because more code may follow on the line.
                 let comment = options.comments.then(|| format!(" /* {instruction} */"));
                 let comment = comment.as_deref().unwrap_or_default();
                 let place = places.find(source, span.start, comment);
@@ -295,20 +295,20 @@ pub(crate) fn choose(
     }
 }
 
-/// Writes what takes the place of instructions in a text.
+/// Writes the replacements of instructions in a text.
 pub(crate) struct BlockWriter {
     registers: FreshRegisters,
     places: Places,
 }
 
 impl BlockWriter {
-    /// For a text.
+    /// A writer for one text.
     pub(crate) fn new(source: &str) -> BlockWriter {
         BlockWriter { registers: FreshRegisters::avoiding(source), places: Places::new(source) }
     }
 
-    /// A statement, or a block of them, for an instruction that stands somewhere in
-    /// the text.
+    /// The statement, or the block of statements, that replaces an instruction at a
+    /// place in the text.
     pub(crate) fn block(
         &mut self,
         source: &str,

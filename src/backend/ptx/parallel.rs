@@ -1,15 +1,15 @@
-//! SIMD instructions on all lanes of a word at once.
+//! Computes SIMD instructions on all lanes of a word at once.
 //!
-//! Operands are gathered into words first; from then on lanes stay in their
-//! places. What depends on the sign of lanes is decided by truth tables over
-//! the top bits of both operands and of a sum that cannot leave its lane.
+//! Operands are first gathered into words. From then on lanes stay in their places.
+//! Truth tables over the top bits of both operands, and of a sum that cannot leave its
+//! lane, decide everything that depends on the sign of lanes.
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::Input;
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail};
 
-/// Instructions beyond those for words that a strategy may use.
+/// Instructions beyond those on words that a strategy may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Means {
     /// Sums, minima and maxima of halves (`sm_90`).
@@ -39,13 +39,13 @@ struct Simd {
     btype: Type,
     /// Bits in a lane.
     bits: u32,
-    /// Results that count, one bit each.
+    /// The results that count, one bit for each lane.
     mask: u32,
     a_lanes: Vec<u8>,
     b_lanes: Vec<u8>,
 }
 
-/// The lanes of a result, and how to read them where they are exact.
+/// The lanes of a result. If the lanes are exact, also the type to read them as.
 struct Results {
     arg: Arg,
     ty: Type,
@@ -145,7 +145,7 @@ impl Parallel {
         self.builder.permute(x, word(0), selector)
     }
 
-    /// The lanes a selector names, each in its place. Results that do not count
+    /// The lanes that a selector names, each in its place. Results that do not count
     /// may hold anything.
     fn gather(&mut self, lanes: &[u8], own: Input) -> Arg {
         let first = if own == Input::A { 0 } else { lanes.len() as u8 };
@@ -236,7 +236,7 @@ impl Parallel {
         Some(self.merged(arg))
     }
 
-    /// Results outside the mask from `c`.
+    /// Takes the results outside the mask from `c`.
     fn merged(&mut self, arg: Arg) -> Arg {
         let (mask, c) = (self.masked(), self.inputs[2]);
         if mask == u32::MAX {
@@ -264,13 +264,13 @@ impl Parallel {
         self.builder.push(dot, &[lanes.arg, word(weights), c])
     }
 
-    /// A byte for each lane of the mask.
+    /// A word with the weight in the byte of each lane of the mask.
     fn weights(&self, weight: u32) -> u32 {
         let lanes = (0..self.lanes()).filter(|at| self.simd.mask >> at & 1 == 1);
         lanes.fold(0, |all, at| all | weight << (8 * at))
     }
 
-    /// `c` plus sums or differences of lanes: each operand counts by itself.
+    /// `c` plus sums or differences of lanes. Each operand is added by itself.
     fn sums(&mut self, op: SimdOp, x: Arg, y: Arg) -> Arg {
         let mut sum = self.inputs[2];
         let minus = if op == SimdOp::Sub { 0xff } else { 1 };
@@ -313,7 +313,7 @@ impl Parallel {
             return self.builder.push(Opcode::Not, &[sum]);
         }
         if self.means.halves && !subtract {
-            // Upper bytes with nothing below them, lower bytes as they are.
+            // Upper bytes with zeros below them, and lower bytes as they are.
             let upper = self.builder.and(x, word(0xff00_ff00));
             let upper = self.builder.push(Opcode::Add2, &[upper, y]);
             let lower = self.builder.push(Opcode::Add2, &[x, y]);
@@ -329,9 +329,9 @@ impl Parallel {
         self.builder.xor(inner, flip)
     }
 
-    /// Sums and differences clamped to a type. With `t` the top bit of the inner
-    /// sum, a lane is `k` times 2^(bits-1) plus its other bits, where `k` follows
-    /// from `t` and the operands' top bits.
+    /// Sums and differences clamped to a type. Let `t` be the top bit of the inner sum.
+    /// Then a lane is `k` times 2^(bits-1) plus its other bits, where `k` follows from
+    /// `t` and the operands' top bits.
     fn saturated(&mut self, op: SimdOp, x: Arg, y: Arg, dtype: Type) -> Arg {
         let subtract = op == SimdOp::Sub;
         let weight = |ty: Type| if ty == Type::S32 { -1 } else { 1 };
@@ -345,7 +345,7 @@ impl Parallel {
         let odd = table(|x, y, t| k(x, y, t).rem_euclid(2) == 1);
         let (top, rest) = (word(self.top()), word(!self.top()));
         let t = self.inner(subtract, x, y);
-        // Where a lane that fits never has its top bit set, it is not needed.
+        // `odd` is not needed where a lane that fits never has its top bit set.
         let plain = odd & !over & !under == 0;
         let mut lanes = if plain {
             t
@@ -378,7 +378,7 @@ impl Parallel {
 
     /// A word whose top bits say where `x < y` holds.
     fn less(&mut self, x: Arg, y: Arg, xtype: Type, ytype: Type) -> Arg {
-        // Top bit set where the other bits of x are not less.
+        // The top bit is set where the other bits of x are not less.
         let inner = self.inner(true, x, y);
         let weight = |ty: Type| if ty == Type::S32 { -1 } else { 1 };
         let (a, b) = (weight(xtype), weight(ytype));
@@ -417,11 +417,11 @@ impl Parallel {
         }
     }
 
-    /// A comparison of halves as 1 or 0 each, and whether it is the opposite that
-    /// was asked for.
+    /// A comparison of halves as 1 or 0 each. The flag says that it is the opposite of
+    /// the requested one.
     fn differ(&mut self, compare: Compare, x: Arg, y: Arg) -> (Arg, bool) {
         let most = Opcode::Max2(self.simd.atype);
-        // The larger one is not this one where the other one is larger.
+        // The maximum differs from one operand where the other operand is larger.
         let (bits, flip) = match compare {
             Compare::Eq => (self.builder.xor(x, y), true),
             Compare::Ne => (self.builder.xor(x, y), false),
@@ -443,7 +443,7 @@ impl Parallel {
         let least = op == SimdOp::Min;
         let ty = match () {
             () if atype == btype => atype,
-            // No larger than the signed one, no less than the unsigned one.
+            // A minimum is at most the signed lane, a maximum at least the unsigned lane.
             () if least => Type::S32,
             () => Type::U32,
         };
@@ -452,7 +452,8 @@ impl Parallel {
             if self.simd.bits == 16 {
                 return Results::exact(self.builder.push(pick, &[x, y]), ty);
             }
-            // The upper byte of a half decides first; the lower ones in its place.
+            // The upper byte of a half decides first; lower bytes are moved up and compared in
+            // their turn.
             let upper = self.builder.push(pick, &[x, y]);
             let x = self.builder.push(Opcode::Shl, &[x, word(8)]);
             let y = self.builder.push(Opcode::Shl, &[y, word(8)]);
@@ -497,7 +498,7 @@ impl Parallel {
         Results::exact(self.builder.sub(most, least), ty)
     }
 
-    /// `c` plus absolute differences, by the machine's own instruction.
+    /// `c` plus absolute differences, with the machine's own instruction.
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
         if !self.means.absdiff || self.simd.bits != 8 {
             return None;
@@ -521,7 +522,7 @@ impl Parallel {
             let either = self.builder.or(x, y);
             return Results::exact(self.builder.sub(either, half), Type::U32);
         }
-        // Rounded down as unsigned lanes, x + y = 2 (x & y) + (x ^ y); then up
+        // Rounded down as unsigned lanes, x + y = 2 (x & y) + (x ^ y); then rounded up
         // where the sum is odd and not negative.
         let differ = self.builder.xor(x, y);
         let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
@@ -534,8 +535,8 @@ impl Parallel {
         Results::exact(self.builder.xor(rounded, top), Type::S32)
     }
 
-    /// Averages of an unsigned and a signed lane, with a quarter of the lane's
-    /// range to subtract.
+    /// Averages of an unsigned and a signed lane. A quarter of the lane's range is yet
+    /// to be subtracted.
     fn mixed_average(&mut self, x: Arg, y: Arg) -> Results {
         let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
         let (x, y) = if self.simd.atype == Type::S32 { (y, x) } else { (x, y) };
@@ -548,7 +549,7 @@ impl Parallel {
         let bits = self.simd.bits;
         let top_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 1)]);
         let next_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 2)]);
-        // Not negative: not below a quarter.
+        // Not negative means not below a quarter.
         let up = self.builder.lop3(top_bit, next_bit, differ, |t, n, d| (t | n) & d);
         let up = self.builder.and(up, ones);
         Results { arg: self.builder.add(down, up), ty: Type::U32, excess: 1 << (bits - 2) }
@@ -559,7 +560,7 @@ impl Parallel {
         let (top, rest) = (word(self.top()), word(!self.top()));
         let excess = word(self.each(lanes.excess));
         let guarded = self.builder.or(lanes.arg, top);
-        // The top bit stays where the lower bits were enough.
+        // The top bit stays where the lower bits sufficed for the subtraction.
         let inner = self.builder.sub(guarded, excess);
         let result = self.builder.lop3(inner, lanes.arg, top, |t, x, h| t ^ (!x & h));
         match finish {

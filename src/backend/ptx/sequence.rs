@@ -21,15 +21,15 @@ pub enum Class {
 pub enum Arg {
     /// A source of the video instruction, a 32-bit word.
     Input(Input),
-    /// The result of the line of this number.
+    /// The result of the line with this number.
     Line(u16),
-    /// A constant; its low 32 bits in a place for words.
+    /// A constant. A place for a word takes its low 32 bits.
     Constant(u64),
 }
 
 macro_rules! opcodes {
     ($($(#[$doc:meta])* $name:ident $(($($part:ty),+))? $class:ident $arity:literal)*) => {
-        /// An ordinary PTX instruction. Types tell how words are read.
+        /// An ordinary PTX instruction. Types say how words are read.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Opcode {
@@ -37,12 +37,12 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
-            /// The class of its result.
+            /// The class of the result.
             pub const fn class(self) -> Class {
                 match self { $(Opcode::$name { .. } => Class::$class,)* }
             }
 
-            /// How many arguments it has, 1 to 3.
+            /// The number of arguments, 1 to 3.
             pub const fn arity(self) -> usize {
                 match self { $(Opcode::$name { .. } => $arity,)* }
             }
@@ -144,23 +144,23 @@ opcodes! {
     MinWide(Type) Wide 2
     /// The larger.
     MaxWide(Type) Wide 2
-    /// Whether words compare so.
+    /// Whether the comparison of two words holds.
     Set(Compare, Type) Predicate 2
-    /// Whether words compare so and a predicate holds.
+    /// Whether the comparison of two words holds and a predicate does.
     SetAnd(Compare, Type) Predicate 3
-    /// Whether words compare so or a predicate holds.
+    /// Whether the comparison of two words holds or a predicate does.
     SetOr(Compare, Type) Predicate 3
-    /// Whether 64 bits compare so.
+    /// Whether the comparison of two 64-bit values holds.
     SetWide(Compare, Type) Predicate 2
 }
 
-/// `.u32` or `.s32` by signedness, of 32 bits.
+/// `s` or `u`: the letter of a type's signedness.
 fn sign(ty: Type) -> char {
     if ty == Type::S32 { 's' } else { 'u' }
 }
 
 impl Opcode {
-    /// The oldest target and PTX version that have it.
+    /// The oldest target and PTX version that have the instruction.
     pub const fn requirement(self) -> (u16, PtxVersion) {
         match self {
             Opcode::Lop3(_) => (50, PtxVersion::new(4, 3)),
@@ -175,8 +175,8 @@ impl Opcode {
         }
     }
 
-    /// The result for arguments of their classes: words and 64 bits as unsigned
-    /// numbers, predicates as 0 or 1.
+    /// The result for arguments of the right classes. Words and 64-bit values are
+    /// unsigned numbers; predicates are 0 or 1.
     pub fn eval(self, [x, y, z]: [u64; 3]) -> u64 {
         let (a, b, c) = (x as u32, y as u32, z as u32);
         let (sa, sb) = (a.cast_signed(), b.cast_signed());
@@ -339,9 +339,9 @@ impl Line {
     }
 }
 
-/// Ordinary PTX that computes the new `d` of a video instruction from `a`, `b`
-/// and `c`. The last line gives the result; no line writes what another one
-/// reads later, so that `d` may be any of the sources.
+/// Ordinary PTX that computes the new `d` of a video instruction from `a`, `b` and `c`.
+/// The last line gives the result. No line overwrites a value that a later line reads,
+/// so `d` may be any of the sources.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequence {
     lines: Vec<Line>,
@@ -370,7 +370,7 @@ impl Sequence {
         values.last().map_or(0, |&value| value as u32)
     }
 
-    /// The oldest target and PTX version that have all its instructions.
+    /// The oldest target and PTX version that have all instructions of the sequence.
     pub fn requirement(&self) -> (Target, PtxVersion) {
         let all = self.lines.iter().map(|line| line.opcode.requirement());
         let (target, version) = all
@@ -386,7 +386,7 @@ impl Sequence {
         !self.lines.iter().any(video)
     }
 
-    /// The sequence for registers that are declared so: where its instructions
+    /// The sequence for registers with these declared types. Where its instructions
     /// would reject them, it works on copies, which cost nothing in machine code.
     #[must_use]
     pub fn for_registers(&self, registers: WordRegisters) -> Sequence {
@@ -422,8 +422,8 @@ impl Sequence {
 
 const ZERO: Arg = Arg::Constant(0);
 
-/// Makes sequences: equal lines once, constants computed, what changes nothing
-/// left out.
+/// Builds sequences. Equal lines are written once, constants are computed, and lines
+/// without effect are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     lines: Vec<Line>,
@@ -437,7 +437,7 @@ impl Builder {
             return value;
         }
         if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_)) {
-            // These take registers only.
+            // These instructions take registers only.
             for arg in &mut all[..opcode.arity()] {
                 if let Arg::Constant(_) = arg {
                     *arg = self.line(Opcode::Move, [*arg, ZERO, ZERO]);
@@ -456,13 +456,13 @@ impl Builder {
         Arg::Line(at as u16)
     }
 
-    /// A bitwise function of three words by instructions on two, which ptxas joins
-    /// again.
+    /// A bitwise function of three words, from instructions on two words, which ptxas
+    /// joins again.
     ///
-    /// ptxas 12.9 and 13.5 crash on a `lop3` whose result is only tested for zero,
-    /// as a program may do with `d`.
+    /// ptxas 12.9 and 13.5 crash on a `lop3` whose result is only tested for zero, as a
+    /// program may do with `d`.
     fn split(&mut self, table: u8, args: [Arg; 3]) -> Arg {
-        // Each word in turn decides between two functions of the other two.
+        // Each word in turn selects one of two functions of the other two.
         let ways = (0..3u8).map(|pivot| {
             let (first, second) = [(2, 1), (2, 0), (1, 0)][usize::from(pivot)];
             let row = |on: bool, x: u8, y: u8| {
@@ -514,7 +514,7 @@ impl Builder {
         }
     }
 
-    /// The lines that lead to a result.
+    /// The sequence of the lines that a result depends on.
     pub(crate) fn finish(mut self, result: Arg) -> Sequence {
         let last = match result {
             Arg::Line(at) => Some(self.lines[usize::from(at)]),

@@ -1,8 +1,8 @@
-//! From programs over exact integers to words: the instructions that compute a
-//! program's result, chosen by the ranges of its values.
+//! Compiles programs over exact integers to instructions on words. The ranges of a
+//! program's values decide which instructions compute its result.
 //!
-//! A value is wanted in one of three ways: its low 32 bits (`low`), exactly in
-//! a word (`exact`, where its range allows), or in 64 bits (`wide`).
+//! A value is needed in one of three ways: its low 32 bits (`low`), exactly in a word
+//! (`exact`, if its range allows that), or in 64 bits (`wide`).
 
 mod clamp;
 mod dot;
@@ -15,9 +15,8 @@ use crate::ir::{Op, Program, Range, Value};
 use crate::isa::{Compare, Type};
 use wide::both64;
 
-/// Choices that no range decides: which of them is cheaper depends on the
-/// target.
-// Independent of each other.
+/// Choices that no range decides: the cheaper one depends on the target.
+// The choices are independent of each other.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Tactics {
@@ -37,7 +36,7 @@ const S64: Range = Range::bits(64, true);
 const U64: Range = Range::bits(64, false);
 const TOP: u32 = 0x8000_0000;
 
-/// A word that holds a value exactly, signed or unsigned as the range tells.
+/// A word that holds a value exactly. The range says if it is signed or unsigned.
 #[derive(Clone, Copy, Debug)]
 struct Exact {
     arg: Arg,
@@ -49,7 +48,7 @@ impl Exact {
         Exact { arg: word(value as u32), range: Range::new(value, value) }
     }
 
-    /// How to read the word; signed if both will do.
+    /// The type to read the word as; signed if both types are possible.
     fn ty(self) -> Type {
         if S32.contains_range(self.range) { Type::S32 } else { Type::U32 }
     }
@@ -59,7 +58,7 @@ impl Exact {
     }
 }
 
-/// The way to read both words as one type.
+/// The one type that both words can be read as.
 fn common(x: Range, y: Range) -> Option<Type> {
     let both = |range: Range| range.contains_range(x) && range.contains_range(y);
     match () {
@@ -69,7 +68,7 @@ fn common(x: Range, y: Range) -> Option<Type> {
     }
 }
 
-/// Compiles a program; `None` where a value is needed that 64 bits cannot hold.
+/// Compiles a program. Returns `None` if 64 bits cannot hold a value that is needed.
 pub(super) fn compile(program: &Program, inputs: [Arg; 3], tactics: Tactics) -> Option<Sequence> {
     let mut compiler = Compiler {
         program,
@@ -266,8 +265,8 @@ impl Compiler<'_> {
         (above, below)
     }
 
-    /// A shift amount, and whether it counts modulo 32. PTX itself takes
-    /// amounts above 31 for 32.
+    /// A shift amount, and whether it counts modulo 32. PTX itself treats amounts above
+    /// 31 as 32.
     fn amount(&mut self, amount: Value) -> Option<(Arg, bool)> {
         match self.op(amount) {
             Op::Extract { value, low, width: 5, .. } if low <= 27 => {
@@ -323,8 +322,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The low word of 64 bits shifted right: ptxas keeps a `mad.wide` whole when
-    /// its words are taken, not when 64 bits are shifted.
+    /// The low word of 64 bits shifted right. ptxas keeps a `mad.wide` whole if its two
+    /// words are used, but not if its 64 bits are shifted.
     fn shifted_down(&mut self, wide: Arg, bits: u32) -> Arg {
         let low = self.push(Opcode::Low, &[wide]);
         if bits == 0 {
@@ -343,7 +342,7 @@ impl Compiler<'_> {
         if let Some(ty) = common(left.range, right.range) {
             return Some(self.push(Opcode::Set(compare, ty), &[left.arg, right.arg]));
         }
-        // Against an unsigned word, a negative one is less than all.
+        // A negative word is less than any unsigned one.
         let signed = if left.negative() { left.arg } else { right.arg };
         let args = [left.arg, right.arg];
         let less = match compare {

@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
 use crate::video::Register;
 
-/// Whether an operand is read or written, which decides what to do instead.
+/// Whether an operand is read or written: the advice depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandUse {
     Destination,
@@ -56,7 +56,7 @@ pub(super) fn word_register(
     None
 }
 
-/// The finding on an operand that is no name of a register.
+/// The finding for an operand that is not a register name.
 pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnostic> {
     let kind = |message: &str, help: &str| {
         Diagnostic::new(Code::V214, operand.span, message).label("expected a register").help(help)
@@ -100,7 +100,7 @@ pub(super) fn wrong_shape(operand: &RawOperand, written: bool) -> Option<Diagnos
     })
 }
 
-/// The finding on a special register.
+/// The finding for a special register.
 pub(super) fn special_register(
     checked: &Checked<'_, '_>,
     operand: &RawOperand,
@@ -122,7 +122,7 @@ pub(super) fn special_register(
     Diagnostic::new(Code::V219, whole, message).label("expected an ordinary register").help(help)
 }
 
-/// The finding on a name that a module does not declare here.
+/// The finding for a name that the module does not declare here.
 pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Diagnostic {
     let text = operand.value.text(checked.source);
     let diagnostic =
@@ -145,8 +145,8 @@ pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Dia
         .help(format!("raise the number in `{base}<{count}>`"))
 }
 
-/// A source that the compiler of an `asm` replaces by a number: any value, as a
-/// register has.
+/// A source that the compiler replaces by a number in an `asm` statement. The number
+/// may have any value, as a register may.
 pub(super) fn unknown_constant(
     checked: &mut Checked<'_, '_>,
     form: &Form,
@@ -169,14 +169,14 @@ pub(super) fn unknown_constant(
         );
         return None;
     }
-    // The minus of a number is part of it; of a register it is another thing.
+    // A minus on a number is part of the number. On a register it is a negation.
     if operand.minus.is_some() {
         return None;
     }
     register(checked, operand)
 }
 
-/// A declared name that is no 32-bit register.
+/// Reports a declared name that is not a 32-bit register.
 pub(super) fn wrong_symbol(
     span: Span,
     text: &str,
@@ -239,7 +239,7 @@ pub(super) fn wrong_symbol(
     }
 }
 
-/// An operand of inline assembly with the wrong constraint.
+/// The finding for an operand of inline assembly with the wrong constraint.
 pub(super) fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> Diagnostic {
     match class {
         OperandClass::Constant(constraint) => Diagnostic::new(

@@ -8,8 +8,8 @@ use crate::source::Span;
 use crate::syntax::{RawOperand, Shape};
 use crate::video;
 
-/// Whether a selector on the operand is worth a finding of its own. On a
-/// special register it is part of the name: `%tid.x`.
+/// Whether a selector on the operand deserves a finding of its own. On a special
+/// register the selector is part of the name: `%tid.x`.
 pub(super) fn takes_selector(checked: &Checked<'_, '_>, operand: &RawOperand) -> bool {
     matches!(operand.shape, Shape::Name) && !is_special(checked, operand.value.text(checked.source))
 }
@@ -72,7 +72,7 @@ pub(super) fn masks(width: LaneWidth) -> String {
     }
 }
 
-/// Whether it is a selector or mask of some video instruction.
+/// Whether the text is a selector or mask of some video instruction.
 pub(super) fn known_selector(text: &str) -> bool {
     Part::from_text(text).is_some()
         || Sources::Lanes(LaneWidth::Halves).accepts(text)
@@ -80,7 +80,7 @@ pub(super) fn known_selector(text: &str) -> bool {
         || Destination::Mask(LaneWidth::Bytes).accepts(text)
 }
 
-/// A selector that is none of this kind of source (or scalar destination).
+/// Reports a selector that this kind of source (or scalar destination) does not have.
 pub(super) fn wrong_selector(checked: &mut Checked<'_, '_>, selector: Span, sources: Sources) {
     let text = selector.text(checked.source);
     let (code, message) = if known_selector(text) {
@@ -127,7 +127,7 @@ pub(super) fn meant_selector(text: &str, sources: Sources) -> Option<String> {
     }
     let part = lower.len() == 3;
     match (sources, lower.as_str()) {
-        // Counted from one.
+        // The lanes are counted from one.
         (Sources::Scalar, ".b4") => Some(".b3".into()),
         (Sources::Scalar, ".h2") => Some(".h1".into()),
         // The register's own lanes, in the other width.

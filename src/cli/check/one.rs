@@ -1,4 +1,4 @@
-//! The check of one input.
+//! Checks one input.
 
 use std::borrow::Cow;
 use std::fs;
@@ -36,28 +36,29 @@ impl ReportText {
     }
 }
 
-/// Findings of one file that are kept at most: with more, it is checked once more, and
-/// each is reported as it comes.
+/// The largest number of findings of one file that is kept. A file with more is checked
+/// again, and each finding is reported as soon as it is found.
 const MANY: usize = 10_000;
 
 /// The outcome for one input.
 pub(super) struct CheckedFile {
     pub(super) statements: usize,
-    /// How it is named to the reader.
+    /// The name of the input as shown to the reader.
     pub(super) name: PathBuf,
     pub(super) source: ReportText,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The whole path, if it is a file.
     pub(super) path: Option<PathBuf>,
-    /// How many findings were fixed.
+    /// The number of findings that were fixed.
     pub(super) fixed: usize,
-    /// How many findings another run fixes: with safe fixes, and how many more with all.
+    /// The number of findings that another run would fix: with safe fixes, and how many
+    /// more with all fixes.
     pub(super) fixable: [usize; 2],
-    /// Changes to show, or the fixed text of standard input.
+    /// The changes to show, or the fixed text of standard input.
     pub(super) text: Option<Vec<u8>>,
-    /// Why the fixed text is not in its place.
+    /// The reason why the fixed text could not be written.
     pub(super) trouble: Option<String>,
-    /// Whether nothing says for which target it is.
+    /// Whether the text has no known target.
     pub(super) targetless: bool,
     /// The `asm` statements that were not read.
     pub(super) skipped: Vec<Skipped>,
@@ -65,7 +66,7 @@ pub(super) struct CheckedFile {
     pub(super) unknown: Vec<String>,
     /// Findings that fail a run in addition to errors.
     pub(super) denied: Vec<Denied>,
-    /// How to check it once more, if it has too many findings to keep.
+    /// The options for a second check, if there are too many findings to keep.
     pub(super) many: Option<CheckOptions>,
 }
 
@@ -188,8 +189,8 @@ fn find(
     }
 }
 
-/// Messages about a requested target and version that are not known; they may be future
-/// ones.
+/// Messages about a requested target or version that is not known. A newer ptxas may
+/// know it.
 fn unknown(options: &CheckOptions) -> Vec<String> {
     let targets = options.target.iter().chain(&options.targets);
     let targets = targets.filter_map(|&target| unknown_target(target));
@@ -216,14 +217,15 @@ fn make_fixes(
     } else {
         fix(&source, options, most)
     };
-    // Byte for byte, as the text may have stand-ins.
+    // The bytes are edited, because the text may have characters that stand for other
+    // bytes.
     let new = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
     let stdin = *input == Input::Stdin;
     if new != **bytes {
         if arguments.diff {
             checked.text = Some(diff(&checked.name, bytes, &new, look));
         } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
-            // Where a link points to is what is replaced.
+            // A link is kept, and its target replaced.
             let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&new], stamp));
             if let Err(error) = written {
                 let why = reason(&error);

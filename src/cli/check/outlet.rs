@@ -1,4 +1,4 @@
-//! Where the report of a check goes.
+//! The destination of the report of a check.
 
 use std::fs;
 use std::io::{self, Seek, Write};
@@ -12,16 +12,17 @@ use crate::cli::files::put;
 use crate::cli::input::{Input, reason};
 use crate::report::visible_path;
 
-/// Bytes of a report that are held in memory before a file takes them.
+/// Bytes of a report that stay in memory before a temporary file takes them.
 const HELD: usize = 1 << 20;
 
-/// Where a report goes.
+/// The destination of a report.
 pub(super) enum Outlet {
     /// Standard output.
     Stream,
-    /// Standard error, where standard output has the text: a report would mix with it.
+    /// Standard error, because standard output has the text, and a report would mix
+    /// with it.
     Errors,
-    /// A file, which keeps what it has until the report is complete.
+    /// A file. It keeps its contents until the report is complete.
     File { path: PathBuf, report: SpooledTempFile },
 }
 
@@ -38,7 +39,7 @@ impl Outlet {
         }
     }
 
-    /// Writes text, and empties it.
+    /// Writes the text and clears it.
     pub(super) fn take(
         &mut self,
         text: &mut Vec<u8>,
@@ -54,7 +55,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// Ends the report: a file gets it now.
+    /// Ends the report. A file is written now.
     pub(super) fn close(self) -> Result<(), String> {
         match self {
             Outlet::Stream | Outlet::Errors => Ok(()),
@@ -65,22 +66,22 @@ impl Outlet {
     }
 }
 
-/// Whether one of the inputs is the file: its text would be lost.
+/// Whether the file is one of the inputs, whose text would be lost.
 fn is_read(inputs: &[Input], file: &Path) -> bool {
-    // A file that does not exist is not read, either.
+    // A file that does not exist is not an input.
     let Ok(file) = fs::canonicalize(file) else { return false };
     let is_it = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == file);
     inputs.iter().filter_map(Input::path).any(is_it)
 }
 
-/// Puts a report in the place of a file; a device, or a pipe, is written to.
+/// Replaces a file by a report. A device or a pipe is written to.
 fn write_report(path: &Path, mut report: SpooledTempFile) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         report.rewind()?;
         let mut file = fs::OpenOptions::new().write(true).open(path)?;
         return io::copy(&mut report, &mut file).map(drop);
     }
-    // A link stays, and the file that it names is replaced.
+    // A link is kept, and its target replaced.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match report.into_inner() {
         SpooledData::InMemory(report) => put(&place, &[report.into_inner()]),

@@ -1,4 +1,4 @@
-//! One run over all inputs: what it reports, and how it ends.
+//! One run over all inputs: its reports and its exit status.
 
 use std::io::{self, Write};
 use std::mem;
@@ -25,7 +25,7 @@ pub(super) struct Session<'a, E> {
     errors: E,
     reporter: Reporter,
     outlet: Outlet,
-    /// The fixed text of standard input goes to standard output.
+    /// Whether the fixed text of standard input goes to standard output.
     filters: bool,
     totals: Totals,
     pub(super) binaries: Binaries,
@@ -33,7 +33,7 @@ pub(super) struct Session<'a, E> {
     said: Set<String>,
     /// The files that were checked.
     paths: Vec<PathBuf>,
-    /// How many errors kept the run from doing something.
+    /// The number of errors that kept the run from doing something.
     troubles: usize,
 }
 
@@ -47,7 +47,7 @@ impl Run {
                 return Ok(FAILED);
             }
         };
-        // Several inputs have a core each, which takes less time in all.
+        // Several inputs get a core each, which takes less time in total.
         let alone = inputs.len() == 1;
         let look = out.diff_look();
         // Binaries are read one after the other, as they are reported.
@@ -89,7 +89,7 @@ impl<E: Write> Session<'_, E> {
         self.say(message)
     }
 
-    /// Says something on standard error, after all that was found so far.
+    /// Writes a message to standard error, after all findings so far.
     fn say(&mut self, message: &str) -> io::Result<()> {
         self.out.stream.flush()?;
         trouble(message);
@@ -110,7 +110,7 @@ impl<E: Write> Session<'_, E> {
         if let Some(shown) = &checked.text {
             self.totals.changed += usize::from(self.arguments.diff);
             if self.filters {
-                // Not through the stream, which may drop escapes.
+                // The stream may drop escapes, so the text bypasses it.
                 plain_output().write_all(shown)?;
             } else {
                 self.out.write_diff(shown)?;
@@ -144,7 +144,8 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Reports findings of one input, and whether any are new to the baseline.
+    /// Reports findings of one input. Returns whether any are new compared with the
+    /// baseline.
     fn report_found(
         &mut self,
         checked: &CheckedFile,
@@ -164,12 +165,12 @@ impl<E: Write> Session<'_, E> {
         let mut text = Vec::new();
         let file = FileReport { path: &checked.name, source, diagnostics: &found };
         self.reporter.file(&mut text, &file)?;
-        // The stream is line-buffered; this goes out in one piece.
+        // The stream is line-buffered. This text goes out in one piece.
         self.outlet.take(&mut text, self.out, &mut self.errors)?;
         Ok(true)
     }
 
-    /// Ends the report, sums up, and says how the run ended.
+    /// Ends the report, prints the summary, and returns the exit status.
     fn finish(mut self) -> io::Result<u8> {
         self.end_report()?;
         self.sum_up()?;
@@ -227,7 +228,7 @@ impl<E: Write> Session<'_, E> {
         Ok(())
     }
 
-    /// Writes the baseline, or reports findings in it that are gone.
+    /// Writes the baseline, or reports that it has findings which are gone.
     fn conclude_baseline(&mut self) -> io::Result<()> {
         let Some(baseline) = &self.run.baseline else { return Ok(()) };
         let quiet = self.arguments.quiet;

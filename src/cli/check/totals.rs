@@ -1,4 +1,4 @@
-//! The sums and the summary of a check.
+//! The totals and the summary of a check.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,27 +11,27 @@ use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::embed::SkipReason;
 use crate::report::{self, Counts, Format};
 
-/// The sums of a run.
+/// The totals of a run.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) counts: Counts,
     pub(super) codes: BTreeMap<Code, usize>,
-    /// How many of them have a safe fix.
+    /// The number of findings of each code that have a safe fix.
     pub(super) fixable_by_code: BTreeMap<Code, usize>,
     pub(super) files: usize,
     pub(super) statements: usize,
     pub(super) fixed: usize,
-    /// Files of which changes were shown.
+    /// The number of files whose changes were shown.
     pub(super) changed: usize,
-    /// As for each file.
+    /// The sums of `Checked::fixable`.
     pub(super) fixable_findings: [usize; 2],
-    /// Files with too many findings to try their fixes.
+    /// The number of files with too many findings to try their fixes.
     pub(super) untried: usize,
-    /// Whether there are video instructions of no known target.
+    /// Whether there are video instructions without a known target.
     pub(super) targetless: bool,
-    /// How many `asm` statements were not read.
+    /// The number of `asm` statements that were not read.
     pub(super) skipped: BTreeMap<SkipReason, usize>,
-    /// Whether there are findings to fail on that are no errors.
+    /// Whether there are findings that make the run fail although they are not errors.
     pub(super) denied: bool,
 }
 
@@ -51,7 +51,8 @@ impl Totals {
         }
     }
 
-    /// Adds findings of a file, of which a run fails on some that are no errors.
+    /// Adds findings of a file. Those that match `denied` make the run fail even if
+    /// they are no errors.
     pub(super) fn add_findings(&mut self, denied: &[Denied], found: &[Diagnostic]) {
         self.counts.add(found);
         for diagnostic in found {
@@ -63,7 +64,7 @@ impl Totals {
         }
     }
 
-    /// How often each rule was broken, the most frequent first.
+    /// Prints how often each rule was broken, the most frequent first.
     pub(super) fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
@@ -130,7 +131,7 @@ impl Totals {
             };
         }
         let [safe, unsafes] = match (arguments.diff, arguments.most()) {
-            // Nothing was made yet, and nothing is left to make.
+            // A diff with all fixes: no fix was made yet, and it shows all that can be made.
             (true, Some(Applicability::Unsafe)) => [0, 0],
             (true, _) if self.fixable_findings != [0, 0] => {
                 [0, self.fixed + self.fixable_findings[1]]
@@ -146,7 +147,7 @@ impl Totals {
     }
 }
 
-/// `1 finding`
+/// For example `1 finding`.
 pub(super) fn findings(count: usize) -> String {
     format!("{count} finding{}", if count == 1 { "" } else { "s" })
 }

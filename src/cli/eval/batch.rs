@@ -1,4 +1,4 @@
-//! `vptx eval --batch`: a line out for each line in.
+//! `vptx eval --batch`: one output line for each input line.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,14 +17,14 @@ use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::{Instruction, Semantics};
 
-/// Texts whose programs are kept.
+/// The largest number of texts whose programs are kept.
 const KEPT: usize = 4096;
-/// Bytes of a text that is kept: a line may have many more.
+/// The largest length of a text that is kept, in bytes. A line may be much longer.
 const SHORT: usize = 1024;
 
 /// An instruction that is ready to be evaluated.
 struct Prepared {
-    /// One for each semantics.
+    /// One program for each semantics.
     programs: Vec<Program>,
     registers: Registers,
 }
@@ -39,7 +39,7 @@ impl Prepared {
         self.programs.iter().any(|program| program.reads(Input::ALL[place]))
     }
 
-    /// The name of a place: if its register has another name, both are given.
+    /// The name of a place. If its register has another name, both are given.
     fn name(&self, place: usize) -> String {
         let letter = Input::ALL[place].text();
         match &self.registers.sources[place] {
@@ -48,7 +48,7 @@ impl Prepared {
         }
     }
 
-    /// The words of the three places. One register is one word, wherever it is given.
+    /// The words of the three places. A register in several places has one word.
     fn words(&self, given: [Option<u32>; 3]) -> Result<[u32; 3], Failure> {
         let mut words = [0; 3];
         for (place, word) in words.iter_mut().enumerate() {
@@ -83,7 +83,7 @@ impl Prepared {
     }
 }
 
-/// An instruction of a line or an argument.
+/// Parses the instruction of a line or an argument.
 pub(super) fn parse(text: &str) -> Result<Instruction, Failure> {
     match statement_tokens(text).last().map(|last| last.kind) {
         Some(TokenKind::UnclosedComment) => {
@@ -103,11 +103,11 @@ pub(super) fn parse(text: &str) -> Result<Instruction, Failure> {
     })
 }
 
-/// How lines are evaluated.
+/// Evaluates lines.
 pub(super) struct Batch<'b> {
     semantics: &'b [Semantics],
     json: bool,
-    /// The instruction of all lines, if they have values only.
+    /// The instruction of all lines, if the lines have only values.
     fixed: Option<(String, Rc<Prepared>)>,
     known: HashMap<String, Result<Rc<Prepared>, Failure>>,
 }
@@ -140,11 +140,11 @@ impl<'b> Batch<'b> {
         let mut status = 0;
         let mut line = Vec::new();
         for number in 1.. {
-            // A caller may wait for an answer before it sends the next line.
+            // A caller may wait for an answer before sending the next line.
             if lines.must_read() {
                 writer.flush()?;
             }
-            // The reader is gone: no more answers are needed.
+            // The reader is gone, so no more answers are needed.
             if writer.get_ref().is_closed {
                 break;
             }
@@ -177,7 +177,7 @@ impl<'b> Batch<'b> {
     /// Writes the answer to a line, and returns the exit status for it.
     fn answer(&mut self, number: u64, line: &[u8], out: &mut impl Write) -> io::Result<u8> {
         if matches!(line.trim_ascii_start(), [] | [b'#', ..]) {
-            // Records have numbers; lines are counted.
+            // JSON records have line numbers. Text answers are counted, so each line needs one.
             if !self.json {
                 out.write_all(b"\n")?;
             }
@@ -230,7 +230,7 @@ impl<'b> Batch<'b> {
             Record::of_failure(Some(number), instruction.or(fixed), failure).write(out)?;
         } else {
             let Failure { code, message } = failure;
-            // A code that is not that of a finding is followed by `line`.
+            // A code that is not a finding's is followed by `line`.
             let line = if code.starts_with('V') { "" } else { " line:" };
             writeln!(out, "error: {code}{line} {} (line {number})", visible(message))?;
         }
@@ -270,7 +270,7 @@ impl<'b> Batch<'b> {
         Ok((prepared, words))
     }
 
-    /// The kept program of an instruction's text; it is built and kept at first use.
+    /// The program of an instruction's text. It is built at first use and kept.
     fn prepared(&mut self, text: &str) -> Result<Rc<Prepared>, Failure> {
         if let Some(known) = self.known.get(text) {
             return known.clone();

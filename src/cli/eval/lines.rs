@@ -1,18 +1,18 @@
-//! The lines of a stream, none of which takes more memory than some bound.
+//! Reads the lines of a stream in bounded memory.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-/// Bytes that a line may have.
+/// The largest length of a line, in bytes.
 pub(super) const LONGEST: usize = 1 << 16;
 
-/// How reading a line ended.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// It is there, without its line end.
+    /// The line was read, without its line end.
     Whole,
-    /// It was passed over.
+    /// The line was too long, and skipped.
     TooLong,
-    /// There is no other.
+    /// There are no more lines.
     End,
 }
 
@@ -24,7 +24,8 @@ pub(super) struct Lines<'r> {
 impl<'r> Lines<'r> {
     pub(super) fn new(mut input: impl Read + 'r) -> io::Result<Lines<'r>> {
         let mut start = Vec::new();
-        // More than what a mark can be is not waited for.
+        // Reads no more than a byte order mark can need, so as not to wait for more
+        // input.
         while start.len() < 2 && matches!(start.first(), None | Some(0xfe | 0xff)) {
             if input.by_ref().take(1).read_to_end(&mut start)? == 0 {
                 break;
@@ -38,7 +39,7 @@ impl<'r> Lines<'r> {
         Ok(Lines { reader: BufReader::with_capacity(LONGEST, input) })
     }
 
-    /// Whether the next line may have to be waited for.
+    /// Whether reading the next line may wait for input.
     pub(super) fn must_read(&self) -> bool {
         memchr::memchr(b'\n', self.reader.buffer()).is_none()
     }
@@ -75,7 +76,7 @@ impl<'r> Lines<'r> {
 struct Utf16<R> {
     input: R,
     unit: fn([u8; 2]) -> u16,
-    /// Bytes that are read and not yet decoded.
+    /// Bytes that were read and not yet decoded.
     rest: Vec<u8>,
     decoded: Cursor<String>,
 }
@@ -85,7 +86,7 @@ impl<R: Read> Utf16<R> {
         Utf16 { input, unit, rest: Vec::new(), decoded: Cursor::default() }
     }
 
-    /// Decodes what is read, but for a character that may go on.
+    /// Decodes the bytes read, except a character that may be incomplete.
     fn decode(&mut self, is_end: bool) {
         let mut units: Vec<u16> =
             self.rest.chunks_exact(2).map(|pair| (self.unit)([pair[0], pair[1]])).collect();
@@ -128,7 +129,7 @@ impl<R: Read> Read for Utf16<R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time.
+    /// Returns one byte at a time.
     struct Slow<'b>(&'b [u8]);
 
     impl Read for Slow<'_> {

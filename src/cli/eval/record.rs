@@ -1,4 +1,4 @@
-//! Results and failures of evaluations, as JSON Lines; the schema is
+//! Results and failures of evaluations as JSON Lines. The schema is
 //! `docs/eval.schema.json`.
 
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::video::Semantics;
 
-/// Why a line, or an instruction, has no result.
+/// The reason why a line or an instruction has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Failure {
     /// The code of a finding, or `malformed`.
     pub(super) code: &'static str,
-    /// In one line.
+    /// The message, on one line.
     pub(super) message: String,
 }
 
@@ -24,7 +24,7 @@ impl Failure {
     }
 
     pub(super) fn new(code: &'static str, message: &str) -> Failure {
-        // Some readers of lines end them at these two as well.
+        // Some line readers also end a line at these two.
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         Failure { code, message: message.replace(breaks, " ") }
     }

@@ -1,4 +1,4 @@
-//! Results for people.
+//! Writes results for people.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::video::{
     Agreement, Deviation, Instruction, Operation, Semantics, SimdTail, Tail, Witness,
 };
 
-/// A part of `d` that has a value of its own.
+/// A part of `d` with a value of its own.
 pub(super) struct Shown {
     label: String,
     low: u32,
@@ -19,7 +19,7 @@ pub(super) struct Shown {
     from: Option<String>,
 }
 
-/// The lanes of `d` from the highest, or the part that is written.
+/// The lanes of `d` from the highest down, or the part that is written.
 pub(super) fn parts(instruction: &Instruction, registers: &Registers) -> Vec<Shown> {
     let scalar = |tail: &Tail, signed: bool| match tail {
         Tail::Merge { part, .. } => vec![Shown {
@@ -64,7 +64,7 @@ fn lanes(mask: Mask, signed: bool, registers: &Registers) -> Vec<Shown> {
         .collect()
 }
 
-/// The new `d` as a whole and in parts.
+/// Writes the new `d`, whole and in parts.
 pub(super) fn result(text: &mut impl Write, name: &str, d: u32, parts: &[Shown]) -> io::Result<()> {
     let width = parts.iter().map(|part| part.label.len()).max().unwrap_or(name.len());
     let signed = d.cast_signed();
@@ -76,7 +76,7 @@ pub(super) fn result(text: &mut impl Write, name: &str, d: u32, parts: &[Shown])
         let hex = format!("0x{raw:0digits$x}", digits = *bits as usize / 4);
         write!(text, "  {label:width$}  {hex:>10}  ")?;
         match from {
-            // As wide as any value of a lane.
+            // The width fits any value of a lane.
             Some(from) => writeln!(text, "{value:<6}  from {from}")?,
             None => writeln!(text, "{value}")?,
         }
@@ -84,7 +84,7 @@ pub(super) fn result(text: &mut impl Write, name: &str, d: u32, parts: &[Shown])
     Ok(())
 }
 
-/// Every step by its stage, with its value.
+/// Writes every step with its value, grouped by stage.
 pub(super) fn trace(
     text: &mut impl Write,
     program: &Program,
@@ -113,7 +113,8 @@ pub(super) fn trace(
     Ok(())
 }
 
-/// As many bytes as the value needs; a negative one goes on with `f` for ever.
+/// As many bytes as the value needs. A negative value starts with dots, for endless `f`
+/// digits.
 fn hex(value: i128, unicode: bool) -> String {
     let bits = 128 - if value < 0 { (!value).leading_zeros() } else { value.leading_zeros() };
     if value < 0 {
@@ -125,7 +126,7 @@ fn hex(value: i128, unicode: bool) -> String {
     }
 }
 
-/// How the code of ptxas and the manual differ, on these inputs and others.
+/// Writes how the code of ptxas differs from the manual, on these inputs and on others.
 pub(super) fn agreement(
     text: &mut impl Write,
     instruction: &Instruction,
@@ -134,7 +135,7 @@ pub(super) fn agreement(
     unicode: bool,
 ) -> io::Result<()> {
     let expected = instruction.lower(Semantics::Manual).eval(a, b, c);
-    // Versions of which the same is to be said are named together.
+    // Versions with the same result are named together.
     let mut said: Vec<(Vec<&str>, bool, Agreement)> = Vec::new();
     for semantics in [Semantics::Ptxas12, Semantics::Ptxas13] {
         let differs = instruction.lower(semantics).eval(a, b, c) != expected;
@@ -182,7 +183,7 @@ pub(super) fn agreement(
     writeln!(text, "see `vptx explain {first}`")
 }
 
-/// Inputs on which some semantics differ from the manual, and what they are.
+/// Writes inputs on which some semantics differ from the manual, and the results.
 fn example(
     text: &mut impl Write,
     witness: &Witness,
@@ -197,7 +198,7 @@ fn example(
         .zip(words)
         .filter_map(|(name, word)| Some(format!("{} = {word:#010x}", name.as_deref()?)))
         .collect();
-    // The same register has the same word.
+    // A register in two places has one word.
     values.dedup();
     writeln!(text, ", but not on others:")?;
     writeln!(
@@ -254,7 +255,7 @@ pub(super) fn others(
     let causes: Vec<&str> = causes.into_iter().map(Deviation::text).collect();
     let said = format!("{} on these inputs ({})", others.join(", "), causes.join(", "));
     let more = "see --semantics all";
-    // In 80 columns, if that is possible.
+    // On one line if 80 columns suffice.
     let gap = if said.len() + 2 + more.len() > 80 { "\n" } else { "; " };
     writeln!(text, "\n{said}{gap}{more}")
 }

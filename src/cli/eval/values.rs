@@ -1,4 +1,4 @@
-//! Values of source registers, as people write them.
+//! Parses the values of source registers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::video::{Instruction, Register};
 /// The registers of an instruction.
 pub(super) struct Registers {
     pub(super) d: String,
-    /// The sources in their places; `None` where a constant or nothing stands.
+    /// The sources in their places. `None` for a constant, or if there is no source.
     pub(super) sources: [Option<String>; 3],
 }
 
@@ -21,7 +21,7 @@ impl Registers {
         Registers { d: name(instruction.destination()), sources }
     }
 
-    /// The sources by name, each once, in their order.
+    /// The names of the sources, each once, in order.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for name in self.sources.iter().flatten() {
@@ -33,7 +33,7 @@ impl Registers {
     }
 }
 
-/// Why a text is no 32-bit word.
+/// The reason why a text is not a 32-bit word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum WordError {
     #[error("is not a number: write it in decimal, as 0x… or as 0b…")]
@@ -42,7 +42,7 @@ pub(super) enum WordError {
     TooLarge,
 }
 
-/// A 32-bit word as people write it.
+/// Parses a 32-bit word.
 pub(super) fn word(text: &str) -> Result<u32, WordError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -53,7 +53,7 @@ pub(super) fn word(text: &str) -> Result<u32, WordError> {
         Some("0b" | "0B") => (2, &digits[2..]),
         _ => (10, digits),
     };
-    // Neither a sign, nor `_`, nor nothing.
+    // Rejects a sign, `_` and an empty text.
     if !digits.starts_with(|first: char| first.is_digit(radix))
         || !digits.chars().all(|digit| digit == '_' || digit.is_digit(radix))
     {
@@ -64,7 +64,7 @@ pub(super) fn word(text: &str) -> Result<u32, WordError> {
     } else {
         i64::from_str_radix(digits, radix)
     };
-    // All that can be wrong with digits is that there are too many.
+    // Too many digits are the only error left.
     let value = value.map_err(|_| WordError::TooLarge)?;
     let value = if negative { -value } else { value };
     u32::try_from(value)
@@ -72,8 +72,8 @@ pub(super) fn word(text: &str) -> Result<u32, WordError> {
         .map_err(|_| WordError::TooLarge)
 }
 
-/// The words for the places `a`, `b`, `c`, or all that is wrong with what was
-/// given. Places that no program reads get 0.
+/// The words for the places `a`, `b`, `c`, or all errors in the given values. Places
+/// that no program reads get 0.
 pub(super) fn words(
     registers: &Registers,
     programs: &[Program],

@@ -1,4 +1,4 @@
-//! A whole instruction, for `vptx explain`.
+//! Explains a whole instruction, for `vptx explain`.
 
 use std::fmt::Write;
 
@@ -13,8 +13,8 @@ use crate::video::{
     SimdTail, Tail,
 };
 
-/// The instruction that a text means, if it looks like one. Operands are filled in
-/// where only modifiers are given.
+/// The instruction that a text means, if it looks like one. If only modifiers are
+/// given, the operands are added.
 pub(super) fn meant(text: &str) -> Option<String> {
     if text.contains(|c: char| c.is_whitespace() || c == ';') {
         return Some(text.into());
@@ -22,7 +22,7 @@ pub(super) fn meant(text: &str) -> Option<String> {
     let (mnemonic, _) = text.split_once('.')?;
     Mnemonic::from_text(&mnemonic.to_ascii_lowercase())?;
     let filled = ["d, a, b, c;", "d, a, b;"].map(|operands| format!("{text} {operands}"));
-    // Otherwise, findings say what is wrong.
+    // If neither is legal, findings report the errors.
     let legal = filled.iter().find(|text| {
         text.parse::<Instruction>().is_ok_and(|it| it.to_string().len() == text.len())
     });
@@ -73,7 +73,7 @@ fn write(
     cost(text, instruction, target)
 }
 
-/// The effect of a modifier in an instruction.
+/// The effect of a modifier on an instruction.
 fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> String {
     let is_simd = instruction.form().sources != Sources::Scalar;
     let signed = if modifier == Modifier::S32 { "signed" } else { "unsigned" };
@@ -92,7 +92,7 @@ fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> Strin
     }
 }
 
-/// Lines of at most so many characters.
+/// Breaks a text into lines of at most `width` characters.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     // Blanks at the start stay.
@@ -111,7 +111,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The result in symbols, a line for each lane.
+/// The result as formulas, one line for each lane.
 fn formula(instruction: &Instruction) -> Vec<String> {
     let d = instruction.destination().name();
     match &instruction.operation {
@@ -261,7 +261,7 @@ fn lanes(
     lines
 }
 
-/// Whether ptxas computes what the manual says.
+/// Writes whether ptxas computes what the manual says.
 fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std::fmt::Result {
     let found = [Semantics::Ptxas12, Semantics::Ptxas13].map(|it| instruction.agreement(it));
     let names = ["ptxas 11 and 12", "ptxas 13"];

@@ -1,9 +1,9 @@
-//! Modifiers, selectors and masks, for `vptx explain`.
+//! Explains modifiers, selectors and masks, for `vptx explain`.
 
 use crate::isa::{Destination, Form, LaneWidth, Mask, Modifier, Part, Selector, Sources};
 use crate::video::FORMS;
 
-/// The page of a modifier, selector or mask, with or without its dot; empty if the word
+/// The page of a modifier, selector or mask, with or without its dot. Empty if the word
 /// is not known.
 pub(super) fn page(word: &str) -> String {
     let mut word = word.to_ascii_lowercase();
@@ -75,7 +75,7 @@ exact lanes that the mask names, and no lanes are written."
     }
 }
 
-/// The instructions whose forms have something, by families.
+/// The instructions whose forms satisfy a condition, by families.
 fn places(has: impl Fn(&Form) -> bool) -> String {
     let mut text = String::from("Taken by:\n\n");
     for forms in FORMS {
@@ -126,7 +126,7 @@ fn selector_page(width: LaneWidth, word: &str) -> Option<String> {
     ))
 }
 
-/// The lane of the pair that a digit names.
+/// The lane of the register pair that a digit names.
 pub(super) fn lane_name(width: LaneWidth, lane: u8, a: &str, b: &str) -> String {
     let (lane, lanes) = (usize::from(lane), width.lanes());
     format!("{}.{}{}", if lane < lanes { a } else { b }, width.letter(), lane % lanes)

@@ -24,7 +24,7 @@ use crate::report::FileReport;
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
 
-/// The one semantics that was asked for.
+/// The requested semantics, exactly one.
 fn semantics(arguments: &Arguments) -> Semantics {
     let name = arguments.semantics.unwrap_or(SemanticsName::Ptxas13);
     name.list().first().copied().unwrap_or(Semantics::Ptxas13)
@@ -32,16 +32,16 @@ fn semantics(arguments: &Arguments) -> Semantics {
 
 /// A single instruction as ordinary PTX, with the costs of both.
 pub(in crate::cli) struct Single {
-    /// Declarations of registers, and statements.
+    /// The declarations of registers, and the statements.
     pub(in crate::cli) lines: Vec<String>,
-    /// Machine instructions for both, where they were measured.
+    /// The machine instructions of both, if they were measured.
     pub(in crate::cli) costs: Option<String>,
-    /// Whether the instruction should rather stay.
+    /// Whether the instruction is better kept.
     pub(in crate::cli) is_better_kept: bool,
 }
 
 impl Single {
-    /// `None` where the target has no ordinary PTX for it.
+    /// Returns `None` if there is no ordinary PTX for it on the target.
     pub(in crate::cli) fn new(
         instruction: &Instruction,
         semantics: Semantics,
@@ -60,7 +60,7 @@ impl Single {
     }
 }
 
-/// Machine instructions for an instruction and for a sequence in its place.
+/// The machine instructions of an instruction and of the sequence that replaces it.
 fn costs(
     instruction: &Instruction,
     sequence: &Sequence,
@@ -69,12 +69,12 @@ fn costs(
 ) -> Option<String> {
     let ptxas = instruction.cost(target)?.ptxas;
     let plural = if ptxas == 1 { "" } else { "s" };
-    // It was measured with registers, and constants make it no longer.
+    // The cost was measured with registers. Constants do not increase it.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let native =
         format!("ptxas 13.5 emits {most}{ptxas} machine instruction{plural} for it on {target}");
     Some(match ptx::cost_of(instruction, sequence, target, semantics) {
-        // The figure is that of the most that any of its class takes.
+        // The figure is the maximum of the whole class.
         Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
             format!("{native}, and at most {rewritten} for this PTX")
         }
@@ -83,7 +83,7 @@ fn costs(
     })
 }
 
-/// The text of a single instruction, or the exit status if there is none.
+/// The text for a single instruction, or the exit status if there is none.
 pub(super) fn single(
     instruction: &Instruction,
     arguments: &Arguments,
@@ -117,7 +117,7 @@ pub(super) fn single(
     Ok(Ok(text))
 }
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 pub(super) enum Trouble {
     /// A message about the input.
     Input(String),
@@ -136,7 +136,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Rewrites one file; if it is one of several, messages start with its name.
+/// Rewrites one file. If it is one of several, messages start with its name.
 pub(super) fn file(
     input: &Input,
     destination: &Destination,
@@ -183,7 +183,7 @@ pub(super) fn file(
     Ok(notice.tell(&lowered, found, out)?)
 }
 
-/// A text, or a part of one, and what takes the place of its video instructions.
+/// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
 struct Lowered {
     /// Line breaks that replacements are written with.
@@ -195,12 +195,12 @@ struct Lowered {
     total: usize,
     rewritten: usize,
     measured: usize,
-    /// Machine instructions of those that were measured.
+    /// The machine instructions of the measured ones.
     before: usize,
     after: usize,
     target: Option<Target>,
     unavailable: bool,
-    /// Notes, with their places.
+    /// Notes with their places.
     notes: Vec<(u32, String)>,
 }
 
@@ -383,7 +383,7 @@ fn lower_part<'o>(
         return None;
     }
     let rewriter = rewriter.get_or_insert_with(|| Rewriter::with_usual_names(options));
-    // The first line may start in the part before.
+    // The first line may have started in the part before.
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
     let alone = part.is_first() || part.text[..first].contains('\n');
@@ -393,9 +393,9 @@ fn lower_part<'o>(
 /// How many texts are written at once: systems take no more.
 const MANY: usize = 1024;
 
-/// Writes texts one after the other, and copies none.
+/// Writes texts one after the other without copying them.
 fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<()> {
-    // Leaves empty ones out.
+    // Skips empty texts.
     IoSlice::advance_slices(&mut texts, 0);
     while !texts.is_empty() {
         match out.write_vectored(texts) {
@@ -408,7 +408,7 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
     Ok(())
 }
 
-/// How to report on an input.
+/// The way to report on an input.
 #[derive(Clone, Copy)]
 struct Notice<'n> {
     name: &'n str,
@@ -569,7 +569,7 @@ mod tests {
         assert!(several > 500, "{several}");
     }
 
-    /// Takes some bytes of the first text only, if it takes any.
+    /// Takes a few bytes of the first text only, or none.
     struct Slow {
         taken: Vec<u8>,
         at_once: usize,

@@ -1,4 +1,5 @@
-//! Values clamped to a range, a sum by way of one operand wherever its limit is a word.
+//! Clamps values to a range. A sum can be clamped by clamping one operand, if the
+//! operand's limit is a word.
 
 use super::super::sequence::{Arg, Opcode, word};
 use super::wide::both64;
@@ -7,7 +8,7 @@ use crate::ir::{Op, Range, Value};
 use crate::isa::{Compare, Type};
 
 impl Compiler<'_> {
-    /// The low 32 bits of the nearest number within a range.
+    /// The low 32 bits of the number within the range that is nearest to the value.
     pub(super) fn clamp(&mut self, value: Value, range: Range) -> Option<Arg> {
         if let Some(exact) = self.exact(value) {
             return Some(self.clamp_word(exact, range)?.arg);
@@ -58,7 +59,8 @@ impl Compiler<'_> {
         let (low, high) = (whole.min < range.min, whole.max > range.max);
         let combine = if subtract { Opcode::Sub } else { Opcode::Add };
         let signed = common(x.range, y.range) == Some(Type::S32);
-        // Five instructions before sm_120, three where one limit matters.
+        // `add.sat` and `sub.sat` are five instructions before sm_120. If only one
+        // limit matters, three instructions do the same.
         if signed && range == S32 && (self.tactics.wide || low == high) {
             let opcode = if subtract { Opcode::SubSat } else { Opcode::AddSat };
             return Some(self.push(opcode, &[x.arg, y.arg]));
@@ -79,7 +81,7 @@ impl Compiler<'_> {
                 return Some(self.push(combine, &[x.arg, limited.arg]));
             }
         }
-        // Operands beyond what can matter.
+        // Operand values beyond these ranges give the same clamped result.
         let near = |own: Range, other: Range, flip: bool| {
             let (least, most) = match (subtract, flip) {
                 (false, _) => (range.min - other.max, range.max - other.min),
@@ -105,7 +107,7 @@ impl Compiler<'_> {
             let opcode = if subtract { Opcode::SubSat } else { Opcode::AddSat };
             return Some(self.push(opcode, &[x.arg, y.arg]));
         }
-        // Differences of unsigned words are those of signed ones.
+        // The difference of unsigned words is clamped like that of signed ones.
         if subtract && range == S32 && common(x.range, y.range) == Some(Type::U32) {
             let x = self.builder.xor(x.arg, word(TOP));
             let y = self.builder.xor(y.arg, word(TOP));
@@ -114,8 +116,8 @@ impl Compiler<'_> {
         None
     }
 
-    /// Clamps a sum or difference by clamping its first operand, where the
-    /// limits are words of its type.
+    /// Clamps a sum or difference by clamping its first operand, if the limits are
+    /// words of its type.
     pub(super) fn clamp_first(
         &mut self,
         x: Exact,
@@ -142,7 +144,7 @@ impl Compiler<'_> {
         Some(self.push(combine, &[limited.arg, y.arg]))
     }
 
-    /// `bound + y`, or `bound - y`, where that is a word.
+    /// `bound + y`, or `bound - y`, if that is a word.
     pub(super) fn offset(&mut self, y: Exact, bound: i128, negate: bool) -> Option<Exact> {
         let range = if negate {
             Range::new(bound - y.range.max, bound - y.range.min)
@@ -162,7 +164,7 @@ impl Compiler<'_> {
         Some(Exact { arg, range })
     }
 
-    /// The low 32 bits of a sum of words, 0 where it is negative.
+    /// The low 32 bits of a sum of words, or 0 if the sum is negative.
     pub(super) fn positive_sum(&mut self, x: Exact, y: Exact) -> Option<Arg> {
         let unsigned = |side: Exact| !S32.contains_range(side.range);
         let sum = self.builder.add(x.arg, y.arg);
@@ -175,7 +177,7 @@ impl Compiler<'_> {
             (flag, _) => {
                 let (unsigned, signed) = if flag { (x, y) } else { (y, x) };
                 let below = self.push(Opcode::Set(Compare::Lt, Type::S32), &[signed.arg, word(0)]);
-                // No carry: the sum has gone below zero.
+                // Without a carry the sum is below zero.
                 self.push(Opcode::SetAnd(Compare::Gt, Type::U32), &[sum, unsigned.arg, below])
             }
         };
@@ -197,8 +199,8 @@ impl Compiler<'_> {
         self.clamp_exact_sum(above, below, false, range)
     }
 
-    /// Clamps a word shifted left, of which 34 bits are kept, to a word's range
-    /// or part of it.
+    /// Clamps a shifted word, of which 34 bits are kept, to the range of a word or to
+    /// part of it.
     pub(super) fn clamp_shift(&mut self, shifted: Value, range: Range) -> Option<Arg> {
         let Op::Shl(x, amount) = self.op(shifted) else {
             return None;
@@ -207,7 +209,7 @@ impl Compiler<'_> {
             return None;
         }
         let (left, high) = self.shifted_pair(x, amount)?;
-        // Bits 2 to 33: where they lie in a word's range, so do all.
+        // If bits 2 to 33 lie in the range of a word, all bits do.
         let top = self.push(Opcode::FunnelRightWrap, &[left, high, word(2)]);
         let (least, most) = (range.min >> 2, range.max >> 2);
         let over = self.push(Opcode::Set(Compare::Gt, Type::S32), &[top, word(most as u32)]);
@@ -242,8 +244,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Low, &[wide]))
     }
 
-    /// Clamps a difference that 64 bits cannot hold, or one shifted right: its
-    /// larger operand, an unsigned one, is clamped first.
+    /// Clamps a difference that 64 bits cannot hold, possibly shifted right. Its larger
+    /// operand, an unsigned one, is clamped first.
     pub(super) fn clamp_far(&mut self, value: Value, range: Range) -> Option<Arg> {
         let (difference, bits) = match self.op(value) {
             Op::Shr(x, amount) => match self.op(amount) {
@@ -277,7 +279,7 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Low, &[clamped]))
     }
 
-    /// Clamps 64 bits, or these shifted right, to a word's range by looking at the
+    /// Clamps 64 bits, possibly shifted right, to the range of a word by looking at the
     /// upper word.
     pub(super) fn clamp_parts(&mut self, value: Value, range: Range) -> Option<Arg> {
         let unsigned = self.range(value).min >= 0;
@@ -307,7 +309,7 @@ impl Compiler<'_> {
             let moved = self.builder.add(high, word(1 << (bits - 1)));
             self.push(Opcode::Set(Compare::Lt, Type::U32), &[moved, word(1 << bits)])
         };
-        // The greatest, and one more (which wraps) where the value is negative.
+        // The greatest value, or one more (which wraps) where the value is negative.
         let limit = if unsigned {
             word(range.max as u32)
         } else {

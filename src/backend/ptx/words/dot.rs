@@ -9,7 +9,7 @@ use crate::isa::Type;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SourcePart {
     pub(super) input: Input,
-    /// First byte.
+    /// The number of the first byte.
     pub(super) byte: u8,
     pub(super) width: u8,
     ty: Type,
@@ -23,7 +23,7 @@ struct Term {
 }
 
 impl Compiler<'_> {
-    /// A sum as dot products, if at least two parts of words are in it.
+    /// A sum as dot products, if it has at least two parts of words.
     pub(super) fn dot(&mut self, value: Value) -> Option<Arg> {
         let (mut terms, mut rest) = (Vec::new(), Vec::new());
         self.terms(value, false, &mut terms, &mut rest)?;
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         let mut sum = word(0);
         let mut minus = Vec::new();
         for (other, negative) in rest {
-            // A product is left to `mad`.
+            // `mad` computes products.
             if matches!(self.op(other), Op::Mul(..)) {
                 return None;
             }
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         };
         let weight = |negative: bool| if negative { -1i32 } else { 1 };
         if mixed && group.len() <= lanes {
-            // The terms side by side in one word; what else is there weighs 0.
+            // The terms stand side by side in one word; other bytes have weight 0.
             let other = group.iter().find(|term| term.part.input != first.input);
             let Some(Term { part: other, .. }) = other else {
                 return sum;
@@ -165,7 +165,7 @@ impl Compiler<'_> {
     /// The product of two parts plus a word.
     fn product(&mut self, x: Value, y: Value, more: Arg) -> Option<Arg> {
         let (first, second) = (self.part(x)?, self.part(y)?);
-        // The wider one is not moved.
+        // The wider part is not moved.
         let (
             SourcePart { input, byte, width, ty },
             SourcePart { input: other, byte: from, width: 8, ty: other_ty },
@@ -174,7 +174,7 @@ impl Compiler<'_> {
             return None;
         };
         let at = u32::from(byte / (width / 8));
-        // Alone in its place: all other products are 0.
+        // The other part stands alone in its place, so that all other products are 0.
         let selector = 0x4444 & !(15 << (4 * at)) | u32::from(from) << (4 * at);
         let (whole, moved) = (self.inputs[input as usize], self.inputs[other as usize]);
         let alone = if at == u32::from(from) {

@@ -61,7 +61,7 @@ impl Compiler<'_> {
 
     pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
         for (one, other) in [(x, y), (y, x)] {
-            // A negative number that counts as unsigned is larger than all.
+            // A negative number that counts as unsigned is larger than all others.
             if let Some(inner) = self.taken_as_unsigned(one)
                 && let (Some(left), Some(right)) = (self.exact(inner), self.exact(other))
                 && S32.contains_range(left.range)
@@ -87,7 +87,8 @@ impl Compiler<'_> {
         self.either_wide(Opcode::MaxWide, x, y)
     }
 
-    /// The value that is read as 64 unsigned bits here, if it can be negative.
+    /// The inner value, if the value reads it as 64 unsigned bits and it can be
+    /// negative.
     pub(super) fn taken_as_unsigned(&self, value: Value) -> Option<Value> {
         match self.op(value) {
             Op::Extract { value, low: 0, width: 64, signed: false }
@@ -99,14 +100,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// The smaller of a possibly negative value read as 64 unsigned bits, and
-    /// another one.
+    /// The smaller of two values, one of which may be negative but is read as 64
+    /// unsigned bits.
     pub(super) fn least_unsigned(&mut self, value: Value, other: Value) -> Option<Arg> {
         let inner = self.taken_as_unsigned(value)?;
         let right = self.exact(other).filter(|right| U32.contains_range(right.range))?;
         let left = if S32.contains_range(self.range(inner)) {
             let left = self.exact(inner)?;
-            // Negative words count as large already, but not as largest.
+            // Negative words already count as large, but not as the largest.
             if right.range.max > S32.max {
                 let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[left.arg, word(0)]);
                 let least = self.push(Opcode::Min(Type::U32), &[left.arg, right.arg]);
@@ -121,8 +122,8 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Min(Type::U32), &[left, right.arg]))
     }
 
-    /// A word that is the value where that lies in 0 … 2^31 - 1, and larger than
-    /// that where it does not. The value is a sum or difference of two words.
+    /// A word that equals the value if the value lies in 0 … 2^31 - 1, and that is
+    /// larger than 2^31 - 1 otherwise. The value is a sum or difference of two words.
     pub(super) fn large_where_out(&mut self, value: Value) -> Option<Arg> {
         let (x, y, subtract) = match self.op(value) {
             Op::Add(x, y) => (x, y, false),
@@ -132,7 +133,7 @@ impl Compiler<'_> {
         let (left, right) = (self.exact(x)?, self.exact(y)?);
         let word_of = if subtract { Opcode::Sub } else { Opcode::Add };
         let low = self.push(word_of, &[left.arg, right.arg]);
-        // The result may be small by wrapping only where these signs meet.
+        // Only with these signs may the result wrap and be small.
         let unsigned = |side: Exact| !S32.contains_range(side.range);
         let table: fn(u8, u8, u8) -> u8 = match (unsigned(left), unsigned(right), subtract) {
             (true, true, false) => return None,
@@ -145,8 +146,8 @@ impl Compiler<'_> {
         Some(self.builder.or(low, out))
     }
 
-    /// The smaller or larger of a left shift and a word, both read as unsigned,
-    /// by the shift's upper word.
+    /// The smaller or larger of a left shift and a word, both read as unsigned. The
+    /// upper word of the shift decides.
     pub(super) fn shifted_or(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
         let y = self.exact(y).filter(|y| U32.contains_range(y.range))?;
         let inner = match self.taken_as_unsigned(x) {
@@ -165,7 +166,7 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Select, &[winner, words, large]))
     }
 
-    /// Both words of a word shifted left.
+    /// Both words of a left shift of a word.
     pub(super) fn shifted_pair(&mut self, x: Value, amount: Value) -> Option<(Arg, Arg)> {
         let exact = self.exact(x)?;
         let (by, wraps) = self.amount(amount)?;

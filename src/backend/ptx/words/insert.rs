@@ -1,4 +1,4 @@
-//! Parts and lanes put into a word.
+//! Inserts parts and lanes into a word.
 
 use super::super::sequence::{Arg, Opcode, word};
 use super::dot::SourcePart;
@@ -6,7 +6,7 @@ use super::{Compiler, S32};
 use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
 
-/// Lanes put into a word one after the other.
+/// Lanes inserted into a word one after the other.
 struct Chain {
     base: Value,
     width: u8,
@@ -27,7 +27,7 @@ impl Compiler<'_> {
         };
         let base = self.low(base)?;
         let (word_of, first) = self.bytes(value, width)?;
-        // The bytes of `base` are numbers 0 to 3, those of the value 4 to 7.
+        // The bytes of `base` have the numbers 0 to 3, the bytes of the value 4 to 7.
         let at = u32::from(low / 8);
         let mut selector = 0x3210;
         for byte in 0..u32::from(width / 8) {
@@ -37,8 +37,8 @@ impl Compiler<'_> {
         Some(self.builder.permute(base, word_of, selector))
     }
 
-    /// A word and the number of the byte in it from which on the low bits of the
-    /// value stand.
+    /// A word that contains the low bits of the value, and the number of the byte where
+    /// they start.
     fn bytes(&mut self, value: Value, width: u8) -> Option<(Arg, u32)> {
         match self.op(value) {
             Op::Extract { value: inner, low, width: own, .. }
@@ -71,9 +71,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// A word from whose upper half on stand the low bits of the sum or difference
-    /// of two parts that both would have to be moved: side by side, they are added
-    /// by one multiplication.
+    /// A word with the low bits of a sum or difference in its upper half. The operands
+    /// are two parts that both would have to be moved. Side by side in one word, a
+    /// single multiplication adds them.
     fn side_by_side(&mut self, value: Value, width: u8) -> Option<Arg> {
         let (x, y, factor) = match self.op(value) {
             Op::Add(x, y) => (x, y, 0x0001_0001),
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         Some(self.push(Opcode::Mul, &[both, word(factor)]))
     }
 
-    /// A word whose low bits are those of a value; the others may be anything.
+    /// A word with the low bits of a value. The other bits may be anything.
     fn modulo(&mut self, value: Value, width: u8) -> Option<Arg> {
         let (opcode, x, y) = match self.op(value) {
             _ if self.low[value.index()].is_some() => return self.low(value),
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             if width != chain.width || low % width != 0 {
                 return None;
             }
-            // The last one put in counts.
+            // Of several insertions into a lane, the last one counts.
             chain.lanes[usize::from(low / width)].get_or_insert(value);
             chain.base = base;
         }
@@ -174,7 +174,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The type of a part whose range this is.
+/// The type whose range this is, for a part of this width.
 fn packs(range: Range, width: u8) -> Option<Type> {
     [Type::U32, Type::S32].into_iter().find(|ty| Range::bits(width, *ty == Type::S32) == range)
 }

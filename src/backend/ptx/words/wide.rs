@@ -6,8 +6,7 @@ use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
 
 impl Compiler<'_> {
-    /// A value modulo 2^64; a product in one instruction, even where a word would
-    /// hold it.
+    /// A value modulo 2^64. A product is one instruction, even if a word could hold it.
     pub(super) fn wide_product(&mut self, value: Value) -> Option<Arg> {
         let Op::Mul(x, y) = self.op(value) else {
             return self.wide(value);
@@ -30,11 +29,11 @@ impl Compiler<'_> {
             return Some(self.push(Opcode::Extend(exact.ty()), &[exact.arg]));
         }
         match self.op(value) {
-            // A product and a sum, not `mad.wide`: ptxas joins the two, but takes
-            // that apart before sm_120.
+            // A product and a sum, not `mad.wide`: ptxas joins the two, but before sm_120 it splits
+            // a `mad.wide`.
             Op::Add(x, y) => {
                 let (x, more) = match (self.op(x), self.op(y)) {
-                    // Last of all, the product, so that it is joined.
+                    // The product is added last, so that ptxas joins it.
                     (Op::Add(product, c), Op::Constant(_)) => {
                         let (c, one) = (self.wide(c)?, self.wide(y)?);
                         (product, self.push(Opcode::AddWide, &[c, one]))
@@ -109,7 +108,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The way to compare two values as 64 bits.
+/// The type to compare two values as 64 bits.
 pub(super) fn both64(x: Range, y: Range) -> Option<Type> {
     let both = |range: Range| range.contains_range(x) && range.contains_range(y);
     match () {
