@@ -1,6 +1,6 @@
 //! Binaries and archives, which may have PTX inside.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
@@ -42,6 +42,10 @@ const STARTS: &[&[u8]] = &[
 
 /// Opens a regular file if it is a binary or an archive, by its first bytes.
 pub(super) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
+    // A pipe must not be opened twice: its writer could take the first time for the end.
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
     let (mut file, _) = Access::Regular.open(path)?;
     let mut head = Vec::new();
     (&mut file).take(264).read_to_end(&mut head)?;

@@ -237,3 +237,22 @@ fn fixes_are_not_made_in_binaries() {
     let known = vptx_in(&folder.0, &baseline, b"");
     assert!(known.stdout.starts_with("nothing new found"), "{}", known.stdout);
 }
+
+/// Looking whether it is a binary must not take a pipe's first reader away.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_opened_once() {
+    let folder = Folder::new("extract-pipe");
+    let pipe = folder.0.join("pipe");
+    for _ in 0..5 {
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let run = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| fs::write(&pipe, TEXT));
+            let run = vptx_in(&folder.0, &["check", "pipe"], b"");
+            writer.join().unwrap().expect("somebody reads all of it");
+            run
+        });
+        assert_eq!(run.stdout, "nothing found in 0 video instructions of 1 file\n");
+        fs::remove_file(&pipe).unwrap();
+    }
+}
