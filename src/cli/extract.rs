@@ -69,7 +69,7 @@ enum ListFormat {
     /// A table
     #[default]
     Human,
-    /// One object a line: path, arch, ptx, compression, offset, bytes
+    /// One object a line: path, arch, ptx, compression, offset, bytes, replaces
     Json,
 }
 
@@ -82,6 +82,8 @@ struct Record<'r> {
     compression: &'r str,
     offset: u64,
     bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaces: Option<u32>,
 }
 
 /// The work on all subjects.
@@ -206,17 +208,21 @@ impl Run<'_> {
     }
 
     fn list(&mut self, path: &str, image: &Image) -> io::Result<()> {
-        let arch = format!("sm_{}", image.arch);
+        let (arch, replaces) = (image.target.to_string(), image.replaces);
         let ptx = format!("{}.{}", image.version.0, image.version.1);
         let (compression, offset, bytes) =
             (image.compression.text(), image.offset, image.bytes.len());
         if self.arguments.format == ListFormat::Json {
-            let record = Record { path, arch, ptx, compression, offset, bytes };
+            let record = Record { path, arch, ptx, compression, offset, bytes, replaces };
             serde_json::to_writer(&mut self.out.stream, &record)?;
             return writeln!(self.out.stream);
         }
         let offset = format!("0x{offset:x}");
-        self.rows.push([arch, ptx, compression.into(), bytes.to_string(), offset, path.into()]);
+        let name = match replaces {
+            Some(number) => format!("{path} (loaded in place of {number})"),
+            None => path.into(),
+        };
+        self.rows.push([arch, ptx, compression.into(), bytes.to_string(), offset, name]);
         Ok(())
     }
 

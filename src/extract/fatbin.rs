@@ -1,10 +1,13 @@
 //! The reader of fat binaries.
 
+use std::collections::VecDeque;
 use std::io::Read;
+use std::mem;
 
-use super::payload::unpack;
+use super::payload::{text, unpack};
 use super::window::Window;
 use super::{Compression, Counts, ExtractError, Image, Limits};
+use crate::isa::Target;
 
 /// The first bytes of a fat binary.
 const MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
@@ -13,15 +16,24 @@ const MAGIC: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const HEADER: usize = 16;
 const ENTRY: usize = 64;
 
-/// Bytes that the header of an entry has at most: those seen have 64 to 120.
-const LONGEST_ENTRY: u32 = 4096;
+/// Bytes that the header of an entry has at most: those seen have 64 to 120, and 80 to 200
+/// for each of several entries that are packed as one.
+const LONGEST_ENTRY: u32 = 1 << 16;
 
 const PTX: u16 = 1;
 const CUBIN: u16 = 2;
+/// Several entries whose payloads are packed as one.
+const JOINED: u16 = 0x100;
 
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 const OBFUSCATED: u64 = 0x1_0000;
+/// `sm_90a`, `sm_100f`.
+const ARCHITECTURE: u64 = 0x10_0000;
+const FAMILY: u64 = 0x20_0000;
+
+/// Different targets of one fat binary that are remembered, to see which come again.
+const TARGETS: usize = 1024;
 
 /// The PTX texts of a stream, one after the other. It keeps one text and little more.
 #[derive(Debug)]
@@ -30,6 +42,10 @@ pub struct Images<R> {
     limits: Limits,
     /// Where the fat binary at hand ends.
     end: Option<u64>,
+    /// Its targets so far, each with the number of its last text.
+    targets: Vec<(Target, u32)>,
+    /// Texts and errors that were read and not yet handed over.
+    ready: VecDeque<Result<Image, ExtractError>>,
     counts: Counts,
     /// After an error in reading, nothing more is read.
     broken: bool,
@@ -73,6 +89,15 @@ impl Entry {
         (entry.kind != 0 && fits).then_some(entry)
     }
 
+    fn target(&self) -> Target {
+        let suffix = match self.flags {
+            flags if flags & ARCHITECTURE != 0 => Some('a'),
+            flags if flags & FAMILY != 0 => Some('f'),
+            _ => None,
+        };
+        Target { number: u16::try_from(self.arch).unwrap_or(u16::MAX), suffix }
+    }
+
     fn compression(&self) -> Compression {
         match self.flags {
             flags if flags & LZ4 != 0 => Compression::Lz4,
@@ -95,8 +120,15 @@ impl Entry {
 impl<R: Read> Images<R> {
     /// The texts of a stream.
     pub fn new(reader: R, limits: Limits) -> Images<R> {
-        let window = Window::new(reader);
-        Images { window, limits, end: None, counts: Counts::default(), broken: false }
+        Images {
+            window: Window::new(reader),
+            limits,
+            end: None,
+            targets: Vec::new(),
+            ready: VecDeque::new(),
+            counts: Counts::default(),
+            broken: false,
+        }
     }
 
     /// How many entries were passed so far.
@@ -107,12 +139,11 @@ impl<R: Read> Images<R> {
     /// Finds the next text, or an error, or the end.
     fn find(&mut self) -> Result<Option<Image>, ExtractError> {
         loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return ready.map(Some);
+            }
             match self.end {
-                Some(end) if self.window.offset() < end => {
-                    if let Some(image) = self.entry(end)? {
-                        return Ok(Some(image));
-                    }
-                }
+                Some(end) if self.window.offset() < end => self.entry(end)?,
                 _ => {
                     self.end = None;
                     if !self.container(u64::MAX)? {
@@ -149,6 +180,7 @@ impl<R: Read> Images<R> {
                 let size = u64::from_le_bytes(number(header, 8));
                 self.window.take(HEADER);
                 self.counts.containers += 1;
+                self.targets.clear();
                 self.end = Some(self.window.offset().saturating_add(size));
                 return Ok(true);
             }
@@ -156,8 +188,8 @@ impl<R: Read> Images<R> {
         }
     }
 
-    /// Reads the entry at hand. `None` if it has no PTX.
-    fn entry(&mut self, end: u64) -> Result<Option<Image>, ExtractError> {
+    /// Reads the entry at hand; its texts are ready then.
+    fn entry(&mut self, end: u64) -> Result<(), ExtractError> {
         let offset = self.window.offset();
         let header = self.window.peek(ENTRY)?;
         if header.len() < ENTRY {
@@ -174,25 +206,57 @@ impl<R: Read> Images<R> {
             self.end = None;
             return Err(ExtractError::Malformed { offset });
         };
-        if entry.kind == PTX {
-            let image = self.ptx(offset, &entry);
-            if image.is_err() {
-                self.counts.failed += 1;
-                if !self.pass(next)? {
-                    self.end = None;
+        let parts = match entry.kind {
+            JOINED => self.parts(offset, &entry)?,
+            _ => vec![Part { entry, range: None }],
+        };
+        for Part { entry, .. } in &parts {
+            match entry.kind {
+                PTX => {}
+                CUBIN => self.counts.cubin += 1,
+                _ => self.counts.other += 1,
+            }
+        }
+        let ptx = || parts.iter().filter(|part| part.entry.kind == PTX);
+        let read = match ptx().next() {
+            Some(_) => self.payload(offset, &entry),
+            None => Ok(Vec::new()),
+        };
+        match read {
+            Ok(payload) => {
+                for part in ptx() {
+                    let found = self.image(offset, &entry, part, &payload);
+                    self.ready.push_back(found);
                 }
             }
-            return image.map(Some);
+            Err(error) => {
+                self.counts.failed += ptx().count() as u64;
+                self.ready.push_back(Err(error));
+            }
         }
-        match entry.kind {
-            CUBIN => self.counts.cubin += 1,
-            _ => self.counts.other += 1,
+        if !self.pass(next)? {
+            self.end = None;
+            if self.ready.is_empty() {
+                return Err(ExtractError::Truncated { offset });
+            }
         }
-        if self.pass(next)? {
-            return Ok(None);
+        Ok(())
+    }
+
+    /// The entries that an entry joins.
+    fn parts(&mut self, offset: u64, entry: &Entry) -> Result<Vec<Part>, ExtractError> {
+        let length = entry.header as usize;
+        let parts = match self.window.peek(length)? {
+            whole if whole.len() == length => Part::read(&whole[ENTRY..]),
+            _ => {
+                self.end = None;
+                return Err(ExtractError::Truncated { offset });
+            }
+        };
+        if parts.is_none() {
+            self.end = None;
         }
-        self.end = None;
-        Err(ExtractError::Truncated { offset })
+        parts.ok_or(ExtractError::Malformed { offset })
     }
 
     /// Goes to an offset, or to a fat binary before it: lengths may lie. Says whether the
@@ -202,7 +266,8 @@ impl<R: Read> Images<R> {
         Ok(self.container(next)? || self.window.offset() == next && self.end == end)
     }
 
-    fn ptx(&mut self, offset: u64, entry: &Entry) -> Result<Image, ExtractError> {
+    /// The payload of the entry at hand, unpacked.
+    fn payload(&mut self, offset: u64, entry: &Entry) -> Result<Vec<u8>, ExtractError> {
         let limit = self.limits.image;
         if entry.flags & OBFUSCATED != 0 {
             return Err(ExtractError::Obfuscated { offset });
@@ -216,18 +281,91 @@ impl<R: Read> Images<R> {
             return Err(ExtractError::Truncated { offset });
         }
         let payload = entry.payload(&all[entry.header as usize..]);
-        let compression = entry.compression();
-        let bytes = unpack(payload, compression, entry.unpacked, offset, limit)?;
+        let unpacked = unpack(payload, entry.compression(), entry.unpacked, offset, limit)?;
         self.window.take(length);
-        self.counts.ptx += 1;
+        Ok(unpacked)
+    }
+
+    /// A text of an entry.
+    fn image(
+        &mut self,
+        offset: u64,
+        entry: &Entry,
+        part: &Part,
+        payload: &[u8],
+    ) -> Result<Image, ExtractError> {
+        let Part { entry: own, range } = part;
+        let bytes = match range {
+            Some((start, end)) => payload.get(*start..*end),
+            None => Some(payload),
+        };
+        let found = match bytes {
+            _ if own.flags & OBFUSCATED != 0 => Err(ExtractError::Obfuscated { offset }),
+            Some(bytes) => Ok(text(bytes).to_vec()),
+            None => Err(ExtractError::Malformed { offset }),
+        };
+        match found {
+            Ok(_) => self.counts.ptx += 1,
+            Err(_) => self.counts.failed += 1,
+        }
+        let (number, target) = ((self.counts.ptx + self.counts.failed) as u32, own.target());
+        let replaces = match self.targets.iter_mut().find(|(known, _)| *known == target) {
+            Some((_, last)) => Some(mem::replace(last, number)),
+            None => {
+                if self.targets.len() < TARGETS {
+                    self.targets.push((target, number));
+                }
+                None
+            }
+        };
         Ok(Image {
-            number: (self.counts.ptx + self.counts.failed) as u32,
+            number,
             offset,
-            arch: entry.arch,
-            version: (entry.major, entry.minor),
-            compression,
-            bytes,
+            target,
+            version: (own.major, own.minor),
+            compression: entry.compression(),
+            replaces,
+            bytes: found?,
         })
+    }
+}
+
+/// One of the texts or codes of an entry.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    entry: Entry,
+    /// Where it lies in the unpacked payload, if that has several.
+    range: Option<(usize, usize)>,
+}
+
+impl Part {
+    /// Reads the table of an entry that joins several, which follows the usual header: a
+    /// number of entries, the length of the table, and for each entry its header with an
+    /// offset in the payload in place of the length of the header.
+    fn read(table: &[u8]) -> Option<Vec<Part>> {
+        let count = u32::from_le_bytes(*table.first_chunk()?);
+        let mut rest = table.get(8..)?;
+        let mut parts = Vec::new();
+        for _ in 0..count {
+            let header = rest.get(..ENTRY)?;
+            let offset = u32::from_le_bytes(number(header, 4)) as usize;
+            let options = u32::from_le_bytes(number(header, 20));
+            // The options of ptxas may follow, with a NUL and padding.
+            let length = match options {
+                0 => ENTRY,
+                _ => {
+                    let options = u32::from_le_bytes(number(rest.get(ENTRY + 4..)?.get(..4)?, 0));
+                    ENTRY + 8 + (options as usize).checked_add(1)?.checked_next_multiple_of(8)?
+                }
+            };
+            let mut usual: [u8; ENTRY] = *header.first_chunk()?;
+            usual[4..8].copy_from_slice(&(ENTRY as u32).to_le_bytes());
+            let entry = Entry::read(&usual)?;
+            let end = usize::try_from(entry.size).ok()?.checked_add(offset)?;
+            parts.push(Part { entry, range: Some((offset, end)) });
+            rest = rest.get(length..)?;
+        }
+        Some(parts)
     }
 }
 

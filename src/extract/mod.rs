@@ -19,7 +19,7 @@
 //! # }
 //! let library = [b"\x7fELF code ", &fat_binary(b".version 8.0\n.target sm_90\n")[..]].concat();
 //! let images: Vec<_> = vptx::extract::images(&library).collect::<Result<_, _>>()?;
-//! assert_eq!(images[0].arch, 90);
+//! assert_eq!(images[0].target.to_string(), "sm_90");
 //! assert_eq!(images[0].text(), ".version 8.0\n.target sm_90\n");
 //! # Ok::<(), vptx::extract::ExtractError>(())
 //! ```
@@ -32,14 +32,23 @@
 //!
 //! | offset | bits | |
 //! |---|---|---|
-//! | 0 | 16 | kind: 1 PTX, 2 machine code |
+//! | 0 | 16 | kind: 1 PTX, 2 machine code, 0x100 several entries packed as one |
 //! | 4 | 32 | length of this header |
 //! | 8 | 64 | length of the payload after it, padded |
 //! | 16 | 32 | length of a compressed payload without padding |
 //! | 24 | 16, 16 | minor and major version: of PTX, for PTX |
 //! | 28 | 32 | architecture: 90 for `sm_90` |
-//! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated |
+//! | 40 | 64 | flags: 0x2000 LZ4 block, 0x8000 zstd, 0x10000 obfuscated, 0x100000 `sm_90a`, 0x200000 `sm_100f` |
 //! | 56 | 64 | length of the text that a compressed payload gives |
+//!
+//! An entry of several (`nvcc --concat`) has a table after these 64 bytes: the number of
+//! entries (32 bits), the length of the table (32 bits), and the header of each entry,
+//! with an offset in the unpacked payload at byte 4. If byte 20 is not 0, options of ptxas
+//! follow such a header: the offset 72 and their length (32 bits each), then their text
+//! with a NUL, padded to 8 bytes.
+//!
+//! If a fat binary has several texts for one target, nvJitLink 13.5, and so perhaps the
+//! driver, takes the last: [`Image::replaces`].
 //!
 //! A text ends at its first NUL. Lengths are not trusted: no more memory is taken than the
 //! bytes that are there can fill, and never more than [`Limits::image`]. Fat binaries are
@@ -56,6 +65,7 @@ use std::io::{self, Read};
 
 use thiserror::Error;
 
+use crate::isa::Target;
 use crate::source::decoded;
 
 pub use archive::{Member, walk};
@@ -67,14 +77,17 @@ pub use fatbin::Images;
 pub struct Image {
     /// Its number among the PTX texts of the file, from 1.
     pub number: u32,
-    /// Where its entry starts in the file, in bytes.
+    /// Where its entry starts in the file, in bytes. An entry may have several texts.
     pub offset: u64,
-    /// The architecture: 90 for `sm_90`.
-    pub arch: u32,
+    /// The target, as the entry has it.
+    pub target: Target,
     /// Major and minor version of PTX, as the entry has them.
     pub version: (u16, u16),
     /// How the text was packed.
     pub compression: Compression,
+    /// The number of an earlier text for the same target in the same fat binary, in place
+    /// of which this one is loaded.
+    pub replaces: Option<u32>,
     /// The text, without the NUL that ends it.
     pub bytes: Vec<u8>,
 }
@@ -87,7 +100,7 @@ impl Image {
 
     /// A name for the text: `3.sm_90.ptx`.
     pub fn name(&self) -> String {
-        format!("{}.sm_{}.ptx", self.number, self.arch)
+        format!("{}.{}.ptx", self.number, self.target)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Unpacking of a text.
+//! Unpacking of a payload.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use super::{Compression, ExtractError};
 /// The largest ratio of a block of LZ4: a byte of length stands for 255.
 const LZ4_RATIO: u64 = 255;
 
-/// The text of a payload, up to its NUL.
+/// Unpacks a payload, which may have some bytes more than its text.
 pub(super) fn unpack(
     payload: &[u8],
     compression: Compression,
@@ -17,7 +17,7 @@ pub(super) fn unpack(
 ) -> Result<Vec<u8>, ExtractError> {
     let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
     let too_large = |length| ExtractError::TooLarge { offset, length, limit };
-    let mut text = match compression {
+    Ok(match compression {
         Compression::None => payload.to_vec(),
         Compression::Lz4 => {
             if length > limit {
@@ -45,9 +45,10 @@ pub(super) fn unpack(
             }
             text
         }
-    };
-    if let Some(end) = memchr::memchr(0, &text) {
-        text.truncate(end);
-    }
-    Ok(text)
+    })
+}
+
+/// The text of an unpacked payload: it ends at its first NUL.
+pub(super) fn text(payload: &[u8]) -> &[u8] {
+    &payload[..memchr::memchr(0, payload).unwrap_or(payload.len())]
 }

@@ -1,5 +1,6 @@
 //! PTX in binaries and archives, made by hand for each corner of the format.
 
+use std::fs;
 use std::io::{Cursor, Read};
 
 use vptx::extract::{Compression, ExtractError, Image, Images, Limits, images, walk};
@@ -9,6 +10,8 @@ use crate::support::fatbin::{
     zstd_frame,
 };
 use crate::support::forms::Random;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { vadd4.u32.u32.u32 a, b, c, d; }\n";
 
@@ -39,7 +42,7 @@ fn texts_are_unpacked() {
     let bytes = sample();
     let mut all = Images::new(&bytes[..], Limits::default());
     let found: Vec<Image> = all.by_ref().collect::<Result<_, _>>().unwrap();
-    let facts: Vec<_> = found.iter().map(|it| (it.number, it.arch, it.compression)).collect();
+    let facts: Vec<_> = found.iter().map(|it| (it.number, it.target.number, it.compression)).collect();
     let expected =
         [(1, 75, Compression::None), (2, 80, Compression::Lz4), (3, 90, Compression::Zstd)];
     assert_eq!(facts, expected);
@@ -79,10 +82,69 @@ fn streams_are_read_in_pieces_of_any_size() {
     }
 }
 
+/// Fat binaries that nvcc 13.5 made, one for each way to pack.
+const MODES: [(&str, Compression); 6] = [
+    ("none", Compression::None),
+    ("speed", Compression::Lz4),
+    ("balance", Compression::Zstd),
+    ("size", Compression::Zstd),
+    ("concat-speed", Compression::Lz4),
+    ("concat-size", Compression::Zstd),
+];
+
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(format!("{ROOT}/fixtures/fatbin/{name}")).expect(name)
+}
+
+#[test]
+fn every_packing_of_nvcc_is_read() {
+    for (mode, compression) in MODES {
+        let bytes = fixture(&format!("{mode}.fatbin"));
+        let mut all = Images::new(&bytes[..], Limits::default());
+        let found: Vec<Image> = all.by_ref().collect::<Result<_, _>>().unwrap();
+        let names: Vec<String> = found.iter().map(Image::name).collect();
+        assert_eq!(names, ["1.sm_75.ptx", "2.sm_90.ptx", "3.sm_100a.ptx"], "{mode}");
+        for (image, name) in found.iter().zip(&names) {
+            // The texts are those that cuobjdump 13.5.37 extracts.
+            assert!(image.bytes == fixture(name), "{mode}: {name}");
+            assert_eq!((image.compression, image.version), (compression, (9, 5)), "{mode}");
+        }
+        let counts = all.counts();
+        assert_eq!((counts.containers, counts.ptx, counts.cubin, counts.other), (1, 3, 1, 0));
+    }
+}
+
+#[test]
+fn the_last_text_for_a_target_replaces_others() {
+    let mut special = plain(90, &text(1));
+    special.flags |= 0x10_0000;
+    let one = fat_binary(&[plain(90, TEXT), special, plain(80, TEXT), lz4(90, TEXT)]);
+    let two = fat_binary(&[plain(90, TEXT), zstd(90, TEXT), plain(90, TEXT)]);
+    let (found, _) = read(&library(&[one, two]));
+    let facts: Vec<_> = found.iter().map(|it| (it.name(), it.replaces)).collect();
+    let expected = [
+        ("1.sm_90.ptx", None),
+        ("2.sm_90a.ptx", None),
+        ("3.sm_80.ptx", None),
+        ("4.sm_90.ptx", Some(1)),
+        ("5.sm_90.ptx", None),
+        ("6.sm_90.ptx", Some(5)),
+        ("7.sm_90.ptx", Some(6)),
+    ];
+    assert_eq!(facts, expected.map(|(name, replaces)| (name.to_string(), replaces)));
+}
+
 #[test]
 fn a_cut_file_gives_what_is_whole() {
-    let bytes = sample();
-    let (whole, errors) = read(&bytes);
+    let fixtures = ["none", "speed", "size", "concat-speed", "concat-size"];
+    let fixtures = fixtures.map(|mode| fixture(&format!("{mode}.fatbin")));
+    for bytes in [&[sample()], &fixtures[..]].concat() {
+        cut(&bytes);
+    }
+}
+
+fn cut(bytes: &[u8]) {
+    let (whole, errors) = read(bytes);
     assert!(errors.is_empty());
     let mut cut_off = 0;
     for length in 0..bytes.len() {
@@ -96,6 +158,23 @@ fn a_cut_file_gives_what_is_whole() {
         }
     }
     assert!(cut_off > 500, "{cut_off}");
+}
+
+/// A table of several texts that lies: no panic, and the next fat binary is found.
+#[test]
+fn lying_tables_hide_no_neighbour() {
+    let mut random = Random(7);
+    let head = fixture("concat-size.fatbin");
+    let joined = head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
+    for at in joined..joined + 312 {
+        for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
+            let mut bytes = head.clone();
+            bytes[at] = value;
+            let last = fat_binary(&[plain(90, &text(4))]);
+            let (found, _) = read(&library(&[bytes, last]));
+            assert_eq!(found.last().map(Image::text).as_deref(), Some(&*text(4)), "{at} {value}");
+        }
+    }
 }
 
 /// Fields that lie: nothing panics, memory stays small, and the next fat binary is found.
