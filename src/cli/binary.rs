@@ -1,12 +1,16 @@
 //! Binaries and archives, which may have PTX inside.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::files::Access;
+use tempfile::SpooledTempFile;
+
+use super::files::{self, Access, Contents};
+use super::input::reason;
 use crate::extract::{Image, Member};
-use crate::report::visible;
+use crate::report::{visible, visible_path};
 
 /// Endings of binaries and archives that a walk takes.
 const ENDINGS: &[&str] = &[
@@ -15,7 +19,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Whether a file has the name of a binary or an archive: `libx.so`, `libx.so.12`.
-fn has_name(path: &Path) -> bool {
+pub(super) fn is_name_of_one(path: &Path) -> bool {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
     else {
         return false;
@@ -47,23 +51,108 @@ pub(super) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
         return Ok(None);
     }
     let (mut file, _) = Access::Regular.open(path)?;
+    Ok(starts_as_one(&mut file)?.then(|| BufReader::new(file)))
+}
+
+/// Whether the first bytes of a file are those of a binary or an archive.
+pub(super) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     let mut head = Vec::new();
     (&mut file).take(264).read_to_end(&mut head)?;
-    let is_tar = head.get(257..262) == Some(b"ustar");
-    if !is_tar && !STARTS.iter().any(|start| head.starts_with(start)) {
-        return Ok(None);
-    }
     file.rewind()?;
-    Ok(Some(BufReader::new(file)))
+    let is_tar = head.get(257..262) == Some(b"ustar");
+    Ok(is_tar || STARTS.iter().any(|start| head.starts_with(start)))
 }
 
 /// Whether a walk takes a file for a binary: by its name, then by its first bytes.
 pub(super) fn is_one(path: &Path) -> bool {
-    has_name(path) && open(path).is_ok_and(|file| file.is_some())
+    is_name_of_one(path) && open(path).is_ok_and(|file| file.is_some())
 }
 
 /// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`.
 pub(super) fn inner_name(member: &Member, image: Option<&Image>) -> String {
     let members = member.names().iter().map(|name| visible(name).into_owned());
     members.chain(image.map(Image::name)).collect::<Vec<_>>().join("!")
+}
+
+/// A file that can be read from any place.
+pub(super) trait Seekable: Read + Seek {}
+
+impl<T: Read + Seek> Seekable for T {}
+
+/// Opens a file, whatever is in it, or standard input.
+pub(super) fn open_any(subject: &Path) -> io::Result<Box<dyn Seekable>> {
+    if subject.as_os_str() == "-" {
+        let mut all = SpooledTempFile::new(64 << 20);
+        io::copy(&mut io::stdin().lock(), &mut all)?;
+        all.rewind()?;
+        return Ok(Box::new(all));
+    }
+    let (file, data) = Access::Named.open(subject)?;
+    if data.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(BufReader::new(file)))
+}
+
+/// `FILE!MEMBER!3.sm_90.ptx`, on one line.
+pub(super) fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
+    let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };
+    match inner_name(member, image) {
+        inner if inner.is_empty() => name,
+        inner => format!("{name}!{inner}"),
+    }
+}
+
+/// The file for a text, inside the directory for all.
+fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
+    let own = subject.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    let own = if own == "-" { "stdin".into() } else { own };
+    let names: Vec<&str> = std::iter::once(&*own)
+        .chain(member.names().iter().flat_map(|name| name.split(['/', '\\'])))
+        .filter(|name| !matches!(*name, "" | "." | ".."))
+        .collect();
+    let (last, folders) = names.split_last().unwrap_or((&"image", &[]));
+    // cuobjdump leaves out the last ending.
+    let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
+    let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
+    file.push(plain(&format!("{stem}.{}", image.name())));
+    file
+}
+
+/// A name without characters that file systems or terminals treat as special.
+fn plain(name: &str) -> String {
+    let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
+    name.replace(is_odd, "_")
+}
+
+/// The files for texts of binaries, in a directory.
+pub(super) struct TextFiles<'f> {
+    folder: &'f Path,
+    written: HashSet<PathBuf>,
+}
+
+impl TextFiles<'_> {
+    pub(super) fn new(folder: &Path) -> TextFiles<'_> {
+        TextFiles { folder, written: HashSet::new() }
+    }
+
+    /// Writes the file for a text. The message says why that is not possible.
+    pub(super) fn put(
+        &mut self,
+        subject: &Path,
+        member: &Member,
+        image: &Image,
+        contents: &(impl Contents + ?Sized),
+    ) -> Result<(), String> {
+        let file = self.folder.join(file_name(subject, member, image));
+        let name = visible_path(&file);
+        if !self.written.insert(file.clone()) {
+            let path = path_of(subject, member, Some(image));
+            return Err(format!("`{path}`: another text has the file `{name}`"));
+        }
+        let folder = file.parent().unwrap_or(self.folder);
+        fs::create_dir_all(folder)
+            .and_then(|()| files::put(&file, contents))
+            .map_err(|error| format!("cannot write `{name}`: {}", reason(&error)))
+    }
 }

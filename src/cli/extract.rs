@@ -2,17 +2,13 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
-use std::collections::HashSet;
-use std::fs;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use tempfile::SpooledTempFile;
 
-use super::binary::inner_name;
-use super::files::{self, Access};
+use super::binary::{TextFiles, open_any, path_of};
 use super::input::reason;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
@@ -97,8 +93,8 @@ struct Run<'r> {
     texts: u64,
     /// Texts that were asked for by name.
     chosen: u64,
-    /// Files that were written.
-    written: HashSet<PathBuf>,
+    /// The files for texts, if they are written.
+    files: Option<TextFiles<'r>>,
     /// The lines of the table.
     rows: Vec<[String; 6]>,
 }
@@ -112,7 +108,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         only: None,
         texts: 0,
         chosen: 0,
-        written: HashSet::new(),
+        files: arguments.output.as_deref().map(TextFiles::new),
         rows: Vec::new(),
     };
     for subject in &arguments.subjects {
@@ -121,29 +117,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     run.finish()
 }
 
-/// A file that can be read from any place.
-trait Seekable: Read + Seek {}
-
-impl<T: Read + Seek> Seekable for T {}
-
-fn open(subject: &Path) -> io::Result<Box<dyn Seekable>> {
-    if subject.as_os_str() == "-" {
-        let mut all = SpooledTempFile::new(64 << 20);
-        io::copy(&mut io::stdin().lock(), &mut all)?;
-        all.rewind()?;
-        return Ok(Box::new(all));
-    }
-    let (file, data) = Access::Named.open(subject)?;
-    if data.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    Ok(Box::new(BufReader::new(file)))
-}
-
 impl Run<'_> {
     fn subject(&mut self, subject: &Path) -> io::Result<()> {
         let name = visible_path(subject);
-        let mut file = match open(subject) {
+        let mut file = match open_any(subject) {
             Ok(file) => file,
             Err(error) => {
                 self.failed = true;
@@ -179,15 +156,10 @@ impl Run<'_> {
     fn image(&mut self, subject: &Path, member: &Member, image: Image) -> io::Result<()> {
         let path = path_of(subject, member, Some(&image));
         self.texts += 1;
-        if let Some(folder) = &self.arguments.output {
-            let file = folder.join(file_name(subject, member, &image));
-            if !self.written.insert(file.clone()) {
+        if let Some(files) = &mut self.files {
+            if let Err(message) = files.put(subject, member, &image, &[&image.bytes][..]) {
                 self.failed = true;
-                trouble(&format!("`{path}`: another text has the file `{}`", visible_path(&file)));
-            } else if let Err(error) = put(&file, &image.bytes) {
-                self.failed = true;
-                let why = reason(&error);
-                trouble(&format!("cannot write `{}`: {why}", visible_path(&file)));
+                trouble(&message);
             }
             return Ok(());
         }
@@ -299,42 +271,4 @@ fn passed(counts: Counts) -> String {
         0 => containers,
         count => format!("{containers}, beside {count} of machine code"),
     }
-}
-
-/// `FILE!MEMBER!3.sm_90.ptx`, on one line.
-fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
-    let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };
-    match inner_name(member, image) {
-        inner if inner.is_empty() => name,
-        inner => format!("{name}!{inner}"),
-    }
-}
-
-/// The file for a text, inside the directory for all.
-fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
-    let own = subject.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
-    let own = if own == "-" { "stdin".into() } else { own };
-    let names: Vec<&str> = std::iter::once(&*own)
-        .chain(member.names().iter().flat_map(|name| name.split(['/', '\\'])))
-        .filter(|name| !matches!(*name, "" | "." | ".."))
-        .collect();
-    let (last, folders) = names.split_last().unwrap_or((&"image", &[]));
-    // cuobjdump leaves out the last ending.
-    let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
-    let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
-    file.push(plain(&format!("{stem}.{}", image.name())));
-    file
-}
-
-/// A name without characters that file systems or terminals treat as special.
-fn plain(name: &str) -> String {
-    let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
-    name.replace(is_odd, "_")
-}
-
-fn put(file: &Path, text: &[u8]) -> io::Result<()> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    files::put(file, &[text])
 }

@@ -2,6 +2,7 @@
 // Doc comments of arguments are help texts, not Markdown.
 #![allow(clippy::doc_markdown)]
 
+mod binaries;
 pub(super) mod ptx;
 
 use std::fs::{self, File};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
+use super::binary::{self, TextFiles};
 use super::eval::{self, SemanticsName};
 use super::files::{self, Contents};
 use super::input::{Bytes, Input, reason};
@@ -40,6 +42,10 @@ instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
+Of libraries, wheels and other archives, every PTX text is written into a
+directory, under the names that `vptx extract` gives:
+  vptx lower --emit ptx -o fast/ libx.so torch.whl
+
 Several files are written into a directory under their own names (with the
 ending .ir for --emit ir), or each file is replaced. A file is replaced in one
 step or not at all. --in-place does not change a file that has errors.
@@ -48,8 +54,9 @@ step or not at all. --in-place does not change a file that has errors.
 Exit status: 0 all lowered, 1 an instruction is wrong or has no ordinary PTX on
 the target, 2 could not run.")]
 pub(super) struct Arguments {
-    /// PTX files, - for standard input, or one instruction
-    #[arg(value_name = "FILES|-|INSTRUCTION", default_value = "-")]
+    /// PTX files, binaries and archives with PTX inside, - for standard input, or one
+    /// instruction
+    #[arg(value_name = "FILES|BINARIES|-|INSTRUCTION", default_value = "-")]
     subjects: Vec<PathBuf>,
 
     /// Read the text as PTX, whatever its name
@@ -105,6 +112,8 @@ enum Destination {
     File(PathBuf),
     /// The file that was read.
     InPlace(PathBuf),
+    /// A file for each text of a binary, in the directory.
+    Texts,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -129,10 +138,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let mut status = 0;
+    let mut files = TextFiles::new(arguments.output.as_deref().unwrap_or(Path::new(".")));
     for (at, (input, destination)) in planned.iter().enumerate() {
-        let done = match arguments.emit {
-            Emit::Ir => ir(input, destination, at > 0, arguments, out),
-            Emit::Ptx => ptx::file(input, destination, arguments, out),
+        let done = match (arguments.emit, destination) {
+            (_, Destination::Texts) => binaries::file(input, &mut files, arguments, out),
+            (Emit::Ir, _) => ir(input, destination, at > 0, arguments, out),
+            (Emit::Ptx, _) => ptx::file(input, destination, arguments, out),
         };
         status = status.max(match done {
             Ok(status) => status,
@@ -209,7 +220,39 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     Ok(planned)
 }
 
+/// Whether an input is a binary with PTX texts inside: nothing says that it is PTX itself.
+fn is_binary(input: &Input, arguments: &Arguments) -> io::Result<bool> {
+    match input.path().filter(|_| arguments.language.is_none()) {
+        Some(path) if FileKind::of(path, [&[], &[]]) == FileKind::Other => {
+            Ok(binary::open(path)?.is_some())
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The destination of the texts of a binary, or a message that says what is needed.
+fn destination_of_texts(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
+    let name = input.name();
+    if arguments.emit == Emit::Ir || arguments.in_place {
+        return Err(format!(
+            "`{name}` is a binary: write its PTX with `vptx extract -o DIR` first"
+        ));
+    }
+    match &arguments.output {
+        None => Err(format!("`{name}` is a binary: write its PTX into a directory with -o DIR")),
+        Some(output) if output.exists() && !output.is_dir() => {
+            let output = visible_path(output);
+            Err(format!("`{output}` is a file: the PTX of binaries needs a directory"))
+        }
+        Some(_) => Ok(Destination::Texts),
+    }
+}
+
 fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
+    // A file that cannot be opened is reported when it is read.
+    if is_binary(input, arguments).unwrap_or(false) {
+        return destination_of_texts(input, arguments);
+    }
     if arguments.in_place {
         return match input {
             Input::Stdin => Err("standard input is not a file to replace: use -o".into()),
@@ -348,7 +391,7 @@ fn ir(
     }
     match destination {
         Destination::File(path) => put(path, &[text])?,
-        Destination::Stdout | Destination::InPlace(_) => {
+        Destination::Stdout | Destination::InPlace(_) | Destination::Texts => {
             out.stream.write_all(if follows { b"\n" } else { b"" })?;
             out.stream.write_all(&text)?;
         }

@@ -18,6 +18,7 @@ mod man;
 mod progress;
 mod settings;
 mod show;
+mod survey;
 mod temporary;
 mod walk;
 mod watch;
@@ -79,6 +80,8 @@ enum Command {
     Lower(lower::Arguments),
     /// List or write the PTX inside binaries, wheels and other archives
     Extract(extract::Arguments),
+    /// Count video instructions, differences and costs in PTX, binaries and wheels
+    Survey(survey::Arguments),
     /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
     /// Print a completion script for a shell
@@ -99,6 +102,7 @@ impl Command {
             Command::Lower(arguments) => arguments.quiet = true,
             Command::Extract(arguments) => arguments.quiet = true,
             Command::Eval(_)
+            | Command::Survey(_)
             | Command::Explain(_)
             | Command::Completions { .. }
             | Command::Man(_) => {}
@@ -151,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
+        Command::Survey(arguments) => survey::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         Command::Completions { shell } => {
             let mut script = Vec::new();

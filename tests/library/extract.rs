@@ -42,7 +42,8 @@ fn texts_are_unpacked() {
     let bytes = sample();
     let mut all = Images::new(&bytes[..], Limits::default());
     let found: Vec<Image> = all.by_ref().collect::<Result<_, _>>().unwrap();
-    let facts: Vec<_> = found.iter().map(|it| (it.number, it.target.number, it.compression)).collect();
+    let facts: Vec<_> =
+        found.iter().map(|it| (it.number, it.target.number, it.compression)).collect();
     let expected =
         [(1, 75, Compression::None), (2, 80, Compression::Lz4), (3, 90, Compression::Zstd)];
     assert_eq!(facts, expected);
@@ -165,7 +166,8 @@ fn cut(bytes: &[u8]) {
 fn lying_tables_hide_no_neighbour() {
     let mut random = Random(7);
     let head = fixture("concat-size.fatbin");
-    let joined = head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
+    let joined =
+        head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
     for at in joined..joined + 312 {
         for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
             let mut bytes = head.clone();

@@ -239,6 +239,13 @@ pub(crate) struct FormOutcome {
 }
 
 impl FormOutcome {
+    /// The machine instructions before and after rewriting, if they were measured.
+    #[cfg(feature = "cli")]
+    pub(crate) fn machine_instructions(&self) -> Option<(u32, u32)> {
+        let Cost { ptxas, rewritten, .. } = self.cost?;
+        Some((ptxas, if let Outcome::Rewritten(_) = self.outcome { rewritten } else { ptxas }))
+    }
+
     fn new(
         instruction: &Instruction,
         registers: WordRegisters,

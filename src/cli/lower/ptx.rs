@@ -143,22 +143,12 @@ pub(super) fn file(
     arguments: &Arguments,
     out: &mut Output,
 ) -> Result<u8, Trouble> {
-    let options = RewriteOptions::default()
-        .with_target(arguments.target)
-        .with_semantics(semantics(arguments))
-        .with_all(arguments.all)
-        .with_comments(arguments.comments);
     let quiet = arguments.quiet;
     let name = input.name();
     let notice = Notice { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
-    let (lowered, diagnostics) = match lower_in_parts(&source, &options, quiet) {
-        Some(lowered) => (lowered, Vec::new()),
-        None => lower_whole(&source, &options, quiet).map_err(|RewriteError::NoTarget| {
-            format!("`{name}` has no .target: name one, such as --target sm_90")
-        })?,
-    };
+    let (lowered, diagnostics) = lower(&source, &name, arguments)?;
     let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
     let new = NewText { old: &bytes, lowered: &lowered };
     match destination {
@@ -178,26 +168,46 @@ pub(super) fn file(
         Destination::InPlace(path) if !lowered.replaced.is_empty() => {
             put_in_place(path, &new, &bytes)?;
         }
-        Destination::InPlace(_) => {}
+        Destination::InPlace(_) | Destination::Texts => {}
     }
     Ok(notice.tell(&lowered, found, out)?)
 }
 
+/// Lowers a text. The message says what is missing.
+pub(super) fn lower(
+    source: &str,
+    name: &str,
+    arguments: &Arguments,
+) -> Result<(Lowered, Vec<Diagnostic>), String> {
+    let options = RewriteOptions::default()
+        .with_target(arguments.target)
+        .with_semantics(semantics(arguments))
+        .with_all(arguments.all)
+        .with_comments(arguments.comments);
+    let quiet = arguments.quiet;
+    match lower_in_parts(source, &options, quiet) {
+        Some(lowered) => Ok((lowered, Vec::new())),
+        None => lower_whole(source, &options, quiet).map_err(|RewriteError::NoTarget| {
+            format!("`{name}` has no .target: name one, such as --target sm_90")
+        }),
+    }
+}
+
 /// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
-struct Lowered {
+pub(super) struct Lowered {
     /// Line breaks that replacements are written with.
     line_end: &'static str,
     /// Part by part.
     replaced: Vec<Replaced>,
     /// How many instructions there are, and are rewritten, and were measured as what
     /// they became.
-    total: usize,
-    rewritten: usize,
+    pub(super) total: usize,
+    pub(super) rewritten: usize,
     measured: usize,
     /// The machine instructions of the measured ones.
-    before: usize,
-    after: usize,
+    pub(super) before: usize,
+    pub(super) after: usize,
     target: Option<Target>,
     unavailable: bool,
     /// Notes with their places.
@@ -276,9 +286,9 @@ impl Lowered {
 }
 
 /// A text with the replacements of its video instructions.
-struct NewText<'t> {
-    old: &'t [u8],
-    lowered: &'t Lowered,
+pub(super) struct NewText<'t> {
+    pub(super) old: &'t [u8],
+    pub(super) lowered: &'t Lowered,
 }
 
 impl<'t> NewText<'t> {
@@ -410,15 +420,20 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
 
 /// The way to report on an input.
 #[derive(Clone, Copy)]
-struct Notice<'n> {
-    name: &'n str,
-    is_one_of_many: bool,
-    quiet: bool,
+pub(super) struct Notice<'n> {
+    pub(super) name: &'n str,
+    pub(super) is_one_of_many: bool,
+    pub(super) quiet: bool,
 }
 
 impl Notice<'_> {
     /// Reports what was rewritten, where the semantics differ, and what was found.
-    fn tell(self, lowered: &Lowered, found: FileReport<'_>, out: &Output) -> io::Result<u8> {
+    pub(super) fn tell(
+        self,
+        lowered: &Lowered,
+        found: FileReport<'_>,
+        out: &Output,
+    ) -> io::Result<u8> {
         let mut errors = errors();
         if !self.quiet {
             errors.write_all(&self.summary(lowered, found.source)?)?;

@@ -1,0 +1,65 @@
+"""Wheels from PyPI, unpacked into the ignored folder .cuda/wheels/."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CUDA = pathlib.Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda"))
+CUOBJDUMP = "nvidia-cuda-cuobjdump==13.5.37"
+
+# GPU libraries of CUDA 12 and 13, 600 MB.
+LIBRARIES = [
+    "nvidia-npp-cu12==12.4.1.87",
+    "nvidia-nvjpeg-cu12==12.4.0.76",
+    "nvidia-nvjpeg==13.3.2.43",
+    "nvidia-curand-cu12==10.3.10.19",
+    "nvidia-curand==10.4.5.25",
+    "nvidia-cusparselt-cu12==0.6.2",
+]
+
+
+def download(folder, wheel):
+    """Fetches the file of a wheel such as `numpy==2.0.0`; returns its path."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                    "--only-binary=:all:", "--dest", folder, wheel], check=True)
+    return next(pathlib.Path(folder).glob("*.whl"))
+
+
+def unpacked(wheel):
+    """The folder with the files of a wheel, which is fetched once."""
+    place = CUDA / "wheels" / wheel.replace("==", "-")
+    if not (place / ".done").exists():
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as folder:
+            zipfile.ZipFile(download(folder, wheel)).extractall(place)
+        (place / ".done").touch()
+    return place
+
+
+def libraries(wheel):
+    return sorted(unpacked(wheel).rglob("*.so*"))
+
+
+def cuobjdump():
+    tool = next(unpacked(CUOBJDUMP).rglob("cuobjdump"))
+    tool.chmod(0o755)
+    return tool
+
+
+def program_and_wheels(arguments):
+    """Reads `[--program VPTX] [WHEEL==VERSION]...`; builds the program if none is named."""
+    program = ROOT / "target" / "release" / "vptx"
+    if arguments[:1] == ["--program"] and len(arguments) > 1:
+        program, arguments = pathlib.Path(arguments[1]).resolve(), arguments[2:]
+    else:
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], cwd=ROOT,
+                       check=True)
+    if any(argument.startswith("-") for argument in arguments):
+        name = pathlib.Path(sys.argv[0]).name
+        print(f"{name}: unknown option or missing value; see --help", file=sys.stderr)
+        sys.exit(2)
+    return program, arguments or LIBRARIES

@@ -1,0 +1,114 @@
+//! `vptx lower --emit ptx` of the PTX inside binaries and archives.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::super::binary::{TextFiles, open_any, path_of};
+use super::super::input::{Input, reason};
+use super::super::{FAILED, Output, errors, trouble};
+use super::Arguments;
+use super::ptx::{self, NewText, Notice, Trouble};
+use crate::extract::{Image, Limits, Member, walk};
+use crate::report::FileReport;
+use crate::source::decoded;
+
+/// The work on one binary.
+struct Texts<'t, 'f> {
+    subject: &'t Path,
+    files: &'t mut TextFiles<'f>,
+    arguments: &'t Arguments,
+    out: &'t mut Output,
+    status: u8,
+    written: usize,
+    rewritten: usize,
+    /// Machine instructions of the rewritten instructions that were measured.
+    before: usize,
+    after: usize,
+}
+
+/// Rewrites all texts of a binary.
+pub(super) fn file(
+    input: &Input,
+    files: &mut TextFiles<'_>,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> Result<u8, Trouble> {
+    let subject = input.shown();
+    let mut file = open_any(subject)
+        .map_err(|error| format!("cannot read `{}`: {}", input.name(), reason(&error)))?;
+    let mut texts = Texts {
+        subject,
+        files,
+        arguments,
+        out,
+        status: 0,
+        written: 0,
+        rewritten: 0,
+        before: 0,
+        after: 0,
+    };
+    let mut done = Ok(());
+    walk(&mut file, Limits::default(), &mut |member, image| {
+        if done.is_ok() {
+            done = match image {
+                Ok(image) => texts.image(member, &image),
+                Err(error) => {
+                    let path = path_of(subject, member, None);
+                    texts.fail(&format!("`{path}`: {error}"));
+                    Ok(())
+                }
+            };
+        }
+    });
+    done?;
+    if !arguments.quiet {
+        writeln!(errors(), "{}: {}", input.name(), texts.summary())?;
+    }
+    Ok(texts.status)
+}
+
+impl Texts<'_, '_> {
+    fn fail(&mut self, message: &str) {
+        trouble(message);
+        self.status = FAILED;
+    }
+
+    fn image(&mut self, member: &Member, image: &Image) -> io::Result<()> {
+        let name = path_of(self.subject, member, Some(image));
+        let source = decoded(&image.bytes);
+        let (lowered, diagnostics) = match ptx::lower(&source, &name, self.arguments) {
+            Ok(lowered) => lowered,
+            Err(message) => {
+                self.fail(&message);
+                return Ok(());
+            }
+        };
+        let new = NewText { old: &image.bytes, lowered: &lowered };
+        if let Err(message) = self.files.put(self.subject, member, image, &new) {
+            self.fail(&message);
+            return Ok(());
+        }
+        self.written += 1;
+        self.rewritten += usize::from(lowered.rewritten > 0);
+        self.before += lowered.before;
+        self.after += lowered.after;
+        // Most texts have no video instructions.
+        let quiet = self.arguments.quiet || lowered.total == 0;
+        let notice = Notice { name: &name, is_one_of_many: true, quiet };
+        let path = Path::new(&name);
+        let found = FileReport { path, source: &source, diagnostics: &diagnostics };
+        self.status = self.status.max(notice.tell(&lowered, found, self.out)?);
+        Ok(())
+    }
+
+    /// `3 PTX texts written, 1 of them rewritten: 30 → 12 machine instructions`
+    fn summary(&self) -> String {
+        let &Texts { written, rewritten, before, after, .. } = self;
+        let texts = if written == 1 { "text" } else { "texts" };
+        let costs = match before {
+            0 => String::new(),
+            _ => format!(": {before} → {after} machine instructions"),
+        };
+        format!("{written} PTX {texts} written, {rewritten} of them rewritten{costs}")
+    }
+}

@@ -1,0 +1,240 @@
+//! `vptx survey`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+mod package;
+mod row;
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use self::package::Packages;
+use self::row::{Found, Row, Total, Trouble};
+use super::binary::{self, Seekable, open_any, path_of};
+use super::input::{self, Input, reason};
+use super::kind::FileKind;
+use super::progress::for_each_in_order;
+use super::settings::Finder;
+use super::walk::{WalkArguments, subjects};
+use super::{FAILED, Output, trouble};
+use crate::extract::{Image, Limits, Member, walk};
+use crate::source::decoded;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Directories are searched for PTX files, binaries and archives; add --no-ignore
+for a virtual environment that git ignores:
+  vptx survey libnppial.so.12
+  vptx survey --no-ignore .venv
+  vptx survey --format json mirror/ > survey.jsonl
+
+The table has a row for each PTX text with video instructions:
+  video    video instructions
+  differ   those for which ptxas computes something else than the manual says
+           on some inputs; `vptx explain C2` explains a difference
+  before   machine instructions that ptxas 13.5 emits for the video instructions
+           on the text's target; - where that was not measured, as before sm_75
+  after    the same for what `vptx lower --emit ptx` writes
+
+--format json has a line for each text, and for each error; the last line is the
+total. docs/survey.schema.json describes them.
+
+Exit status: 0 done, 2 something could not be read.")]
+pub(super) struct Arguments {
+    /// PTX files, binaries, archives, directories to search for them, or - for standard
+    /// input [default: the current directory]
+    #[arg(value_name = "FILES|DIRS|-")]
+    paths: Vec<PathBuf>,
+
+    /// How the survey is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: SurveyFormat,
+
+    /// Also list texts without video instructions
+    #[arg(long)]
+    all: bool,
+
+    /// Bytes that a text in a binary may have; longer ones are reported and passed over
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
+    max_image: u64,
+
+    #[command(flatten)]
+    walk: WalkArguments,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SurveyFormat {
+    /// A table
+    #[default]
+    Human,
+    /// One object a line
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    match Survey::new(arguments) {
+        Ok(survey) => survey.run(out),
+        Err(message) => {
+            trouble(&message);
+            Ok(FAILED)
+        }
+    }
+}
+
+/// The inputs of a run, and what is known about all of them.
+struct Survey<'a> {
+    arguments: &'a Arguments,
+    inputs: Vec<Input>,
+    packages: Packages,
+    failed: bool,
+}
+
+impl Survey<'_> {
+    fn new(arguments: &Arguments) -> Result<Survey<'_>, String> {
+        arguments.walk.set_threads()?;
+        let rules = arguments.walk.rules()?;
+        let finder = Finder::new(None, true)?;
+        let wants =
+            |path: &Path| FileKind::of(path, [&[], &[]]) == FileKind::Ptx || binary::is_one(path);
+        let mut failed = false;
+        let paths = subjects(&arguments.paths, None);
+        let inputs = input::expand(&paths, wants, &finder, &rules, |message| {
+            failed = true;
+            trouble(&message);
+        });
+        Ok(Survey { arguments, inputs, packages: Packages::default(), failed })
+    }
+
+    fn run(self, out: &mut Output) -> io::Result<u8> {
+        let is_json = self.arguments.format == SurveyFormat::Json;
+        let (mut total, mut rows) = (Total::default(), Vec::new());
+        let mut failed = self.failed;
+        let work = |input: &Input| self.file(input);
+        for_each_in_order("surveyed", &self.inputs, work, |found| {
+            total.files += 1;
+            for found in found {
+                match &found {
+                    Found::Image(row) => total.add(row),
+                    Found::Error(error) => {
+                        failed = true;
+                        trouble(&error.sentence());
+                    }
+                }
+                match found {
+                    _ if is_json => found.write(&mut out.stream)?,
+                    Found::Image(row) if row.instructions > 0 || self.arguments.all => {
+                        rows.push(row);
+                    }
+                    Found::Image(_) | Found::Error(_) => {}
+                }
+            }
+            Ok(())
+        })?;
+        if is_json {
+            total.write(&mut out.stream)?;
+        } else {
+            row::table(&rows, &mut out.stream)?;
+            write!(out.stream, "{total}")?;
+        }
+        Ok(if failed { FAILED } else { 0 })
+    }
+
+    /// The texts of a file, and the errors.
+    fn file(&self, input: &Input) -> Vec<Found> {
+        let place = Place { file: input.name(), packages: &self.packages, input };
+        match self.open(input) {
+            Ok(Content::Ptx(text)) => vec![place.ptx(&text)],
+            Ok(Content::Binary(mut file)) => {
+                let limits = Limits::default().with_image(self.arguments.max_image);
+                let (mut found, mut known) = (Vec::new(), row::Known::default());
+                walk(&mut file, limits, &mut |member, image| {
+                    found.push(match image {
+                        Ok(image) => place.image(member, &image, &mut known),
+                        Err(error) => place.error(member, error.to_string()),
+                    });
+                });
+                found
+            }
+            Err(message) => vec![place.error(&Member::default(), message)],
+        }
+    }
+
+    /// Opens an input as a binary, or reads it as PTX. The message says why neither is
+    /// possible.
+    fn open(&self, input: &Input) -> Result<Content, String> {
+        let cannot = |error: io::Error| format!("cannot be read: {}", reason(&error));
+        let kind = FileKind::told(None, input.path(), [&[], &[]]);
+        if kind != FileKind::Ptx {
+            let subject = input.path().unwrap_or(Path::new("-"));
+            let mut file = open_any(subject).map_err(cannot)?;
+            if binary::starts_as_one(&mut *file).map_err(cannot)? {
+                return Ok(Content::Binary(file));
+            }
+            let mut bytes = Vec::new();
+            let limit = self.arguments.max_image;
+            let length = file.take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
+            if length as u64 > limit {
+                return Err(format!("has more than {limit} bytes: see --max-image"));
+            }
+            kind.must_be_ptx(&input.name(), &bytes)
+                .map_err(|_| "is neither PTX nor a binary or an archive".to_string())?;
+            return Ok(Content::Ptx(bytes));
+        }
+        input.bytes().map(|bytes| Content::Ptx(bytes.to_vec()))
+    }
+}
+
+enum Content {
+    Ptx(Vec<u8>),
+    Binary(Box<dyn Seekable>),
+}
+
+/// A file whose texts are surveyed.
+struct Place<'p> {
+    file: String,
+    packages: &'p Packages,
+    input: &'p Input,
+}
+
+impl Place<'_> {
+    fn ptx(&self, text: &[u8]) -> Found {
+        let mut row = Row::new(&decoded(text), &mut row::Known::default());
+        row.path.clone_from(&self.file);
+        row.file.clone_from(&self.file);
+        row.package = self.package(&Member::default());
+        Found::Image(row)
+    }
+
+    fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> Found {
+        let mut row = Row::new(&image.text(), known);
+        row.path = path_of(self.input.shown(), member, Some(image));
+        row.file.clone_from(&self.file);
+        row.member = member_name(member);
+        row.image = Some(image.name());
+        row.package = self.package(member);
+        row.arch = image.target.to_string();
+        row.ptx = format!("{}.{}", image.version.0, image.version.1);
+        row.bytes = image.bytes.len();
+        Found::Image(row)
+    }
+
+    fn error(&self, member: &Member, message: String) -> Found {
+        Found::Error(Trouble {
+            path: path_of(self.input.shown(), member, None),
+            file: self.file.clone(),
+            member: member_name(member),
+            package: self.package(member),
+            message,
+        })
+    }
+
+    fn package(&self, member: &Member) -> Option<package::Package> {
+        self.packages.of(self.input.path()?, member.names())
+    }
+}
+
+fn member_name(member: &Member) -> Option<String> {
+    Some(binary::inner_name(member, None)).filter(|name| !name.is_empty())
+}

@@ -1,0 +1,285 @@
+//! The figures of a text, and of all.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use super::super::errors_only;
+use super::package::Package;
+use crate::analysis::parse_with;
+use crate::backend::ptx::{RewriteOptions, Rewriter};
+use crate::hash::Map;
+use crate::report::visible;
+use crate::video::{Agreement, Instruction, Operation, Semantics};
+
+/// A line of the survey.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(super) enum Found {
+    Image(Row),
+    Error(Trouble),
+}
+
+impl Found {
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        writeln!(out)
+    }
+}
+
+/// A PTX text.
+#[derive(Serialize)]
+pub(super) struct Row {
+    /// `FILE!MEMBER!3.sm_90.ptx`.
+    pub(super) path: String,
+    pub(super) file: String,
+    pub(super) member: Option<String>,
+    /// Its name in a binary: `3.sm_90.ptx`.
+    pub(super) image: Option<String>,
+    pub(super) package: Option<Package>,
+    pub(super) arch: String,
+    pub(super) ptx: String,
+    pub(super) bytes: usize,
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+    /// Statements that are no valid video instructions.
+    errors: usize,
+}
+
+impl std::ops::Deref for Row {
+    type Target = Figures;
+
+    fn deref(&self) -> &Figures {
+        &self.figures
+    }
+}
+
+/// Something that could not be read.
+#[derive(Serialize)]
+pub(super) struct Trouble {
+    pub(super) path: String,
+    pub(super) file: String,
+    pub(super) member: Option<String>,
+    pub(super) package: Option<Package>,
+    pub(super) message: String,
+}
+
+impl Trouble {
+    pub(super) fn sentence(&self) -> String {
+        format!("`{}`: {}", self.path, visible(&self.message))
+    }
+}
+
+type Counts = BTreeMap<&'static str, usize>;
+
+/// Figures of video instructions.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Figures {
+    pub(super) instructions: usize,
+    pub(super) mnemonics: Counts,
+    /// Instructions for which ptxas computes something else than the manual on some inputs.
+    differ: usize,
+    /// The number of them for each deviation; an instruction may have several.
+    deviations: Counts,
+    /// Instructions whose cost on the target is known; and the machine instructions for
+    /// them, as they are and as they are rewritten.
+    measured: usize,
+    before: usize,
+    after: usize,
+}
+
+impl AddAssign<&Figures> for Figures {
+    fn add_assign(&mut self, other: &Figures) {
+        self.instructions += other.instructions;
+        self.differ += other.differ;
+        self.measured += other.measured;
+        self.before += other.before;
+        self.after += other.after;
+        for (sums, counts) in
+            [(&mut self.mnemonics, &other.mnemonics), (&mut self.deviations, &other.deviations)]
+        {
+            for (name, count) in counts {
+                *sums.entry(name).or_default() += count;
+            }
+        }
+    }
+}
+
+/// The deviations of forms, found once for a file.
+#[derive(Default)]
+pub(super) struct Known {
+    deviations: Map<Operation, Vec<&'static str>>,
+}
+
+impl Known {
+    fn deviations(&mut self, instruction: &Instruction) -> &[&'static str] {
+        let form = instruction.anonymous();
+        self.deviations.entry(form).or_insert_with_key(|form| {
+            let form = Instruction::new(form.clone());
+            let mut causes = Vec::new();
+            for semantics in [Semantics::Ptxas12, Semantics::Ptxas13] {
+                if let Agreement::Differs(witness) = form.agreement(semantics) {
+                    causes.extend(witness.causes.iter().map(|cause| cause.text()));
+                }
+            }
+            causes.sort_unstable();
+            causes.dedup();
+            causes
+        })
+    }
+}
+
+impl Row {
+    /// Surveys a text; its place is filled in later.
+    pub(super) fn new(source: &str, known: &mut Known) -> Row {
+        let (module, errors) = parse_with(source, &errors_only());
+        let mut figures = Figures::default();
+        for (_, instruction) in module.instructions() {
+            figures.instructions += 1;
+            *figures.mnemonics.entry(instruction.mnemonic().text()).or_default() += 1;
+            let causes = known.deviations(instruction);
+            figures.differ += usize::from(!causes.is_empty());
+            for cause in causes {
+                *figures.deviations.entry(cause).or_default() += 1;
+            }
+        }
+        let options = RewriteOptions::default();
+        let mut text = String::new();
+        // Without a target there are no costs.
+        let _ = Rewriter::new(&options).each(&module, &mut text, |decision, text| {
+            text.clear();
+            if let Some((before, after)) = decision.known.machine_instructions() {
+                figures.measured += 1;
+                figures.before += before as usize;
+                figures.after += after as usize;
+            }
+        });
+        let target = module.target().map(|target| target.to_string());
+        let version = module.version().map(|version| version.to_string());
+        Row {
+            path: String::new(),
+            file: String::new(),
+            member: None,
+            image: None,
+            package: None,
+            arch: target.unwrap_or_default(),
+            ptx: version.unwrap_or_default(),
+            bytes: source.len(),
+            figures,
+            errors: errors.len(),
+        }
+    }
+}
+
+/// The sums over all texts.
+#[derive(Default, Serialize)]
+#[serde(tag = "kind", rename = "total")]
+pub(super) struct Total {
+    pub(super) files: usize,
+    images: usize,
+    /// Texts with video instructions.
+    images_with_video: usize,
+    bytes: usize,
+    #[serde(flatten)]
+    figures: Figures,
+    errors: usize,
+}
+
+impl Total {
+    pub(super) fn add(&mut self, row: &Row) {
+        self.images += 1;
+        self.images_with_video += usize::from(row.instructions > 0);
+        self.bytes += row.bytes;
+        self.errors += row.errors;
+        self.figures += &row.figures;
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        writeln!(out)
+    }
+}
+
+/// `vset4 276, vmin2 258`, the most frequent first.
+fn list(counts: &Counts) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by_key(|&(name, count)| (Reverse(*count), *name));
+    let texts = counts.iter().map(|(name, count)| format!("{name} {count}"));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Total {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { instructions, mnemonics, differ, deviations, measured, before, after } =
+            &self.figures;
+        let tenths = (self.bytes + 50_000) / 100_000;
+        write!(
+            f,
+            "{} in {} of {} ({}.{} MB) in {}",
+            counted(*instructions, "video instruction"),
+            self.images_with_video,
+            counted(self.images, "PTX text"),
+            tenths / 10,
+            tenths % 10,
+            counted(self.files, "file"),
+        )?;
+        if *instructions == 0 {
+            return writeln!(f);
+        }
+        writeln!(f, ": {}", list(mnemonics))?;
+        if *differ > 0 {
+            writeln!(f, "ptxas differs from the manual for {differ}: {}", list(deviations))?;
+        }
+        if *measured > 0 {
+            let of = if measured < instructions {
+                format!(" for the {measured} that were measured")
+            } else {
+                String::new()
+            };
+            writeln!(f, "{before} machine instructions{of}, {after} after rewriting")?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints a table with columns as wide as they need.
+pub(super) fn table(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let head = ["video", "differ", "before", "after", "arch", "ptx", "name"].map(String::from);
+    let lines: Vec<[String; 7]> = std::iter::once(head)
+        .chain(rows.iter().map(|row| {
+            let cost = |cost: usize| match row.measured {
+                0 => "-".to_string(),
+                _ => cost.to_string(),
+            };
+            [
+                row.instructions.to_string(),
+                row.differ.to_string(),
+                cost(row.before),
+                cost(row.after),
+                row.arch.clone(),
+                row.ptx.clone(),
+                row.path.clone(),
+            ]
+        }))
+        .collect();
+    let width = |at: usize| lines.iter().map(|line| line[at].len()).max().unwrap_or_default();
+    let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(width);
+    for [video, differ, before, after, arch, ptx, name] in &lines {
+        writeln!(
+            out,
+            "{video:>a$}  {differ:>b$}  {before:>c$}  {after:>d$}  {arch:e$}  {ptx:f$}  {name}"
+        )?;
+    }
+    Ok(())
+}
