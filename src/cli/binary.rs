@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
 use super::files::{self, Access, Contents};
-use super::input::reason;
+use super::input::{Input, reason};
 use crate::extract::{Image, Member};
 use crate::report::{visible, visible_path};
 
@@ -80,18 +80,25 @@ pub(super) trait Seekable: Read + Seek {}
 impl<T: Read + Seek> Seekable for T {}
 
 /// Opens a file, whatever is in it, or standard input.
-pub(super) fn open_any(subject: &Path) -> io::Result<Box<dyn Seekable>> {
-    if subject.as_os_str() == "-" {
-        let mut all = SpooledTempFile::new(64 << 20);
-        io::copy(&mut io::stdin().lock(), &mut all)?;
-        all.rewind()?;
-        return Ok(Box::new(all));
+pub(super) fn open_input(input: &Input) -> io::Result<Box<dyn Seekable>> {
+    let (file, data) = match input {
+        Input::Stdin => return spooled(io::stdin().lock()),
+        Input::File(path) => Access::Named.open(path)?,
+        Input::Walked(path) => Access::Walked.open(path)?,
+    };
+    match () {
+        () if data.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        () if data.is_file() => Ok(Box::new(BufReader::new(file))),
+        () => spooled(file),
     }
-    let (file, data) = Access::Named.open(subject)?;
-    if data.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    Ok(Box::new(BufReader::new(file)))
+}
+
+/// A copy of a stream, which can be read from any place.
+fn spooled(mut stream: impl Read) -> io::Result<Box<dyn Seekable>> {
+    let mut all = SpooledTempFile::new(64 << 20);
+    io::copy(&mut stream, &mut all)?;
+    all.rewind()?;
+    Ok(Box::new(all))
 }
 
 /// `FILE!MEMBER!3.sm_90.ptx`, on one line.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::binary::{TextFiles, open_any, path_of};
-use super::input::reason;
+use super::binary::{TextFiles, open_input, path_of};
+use super::input::{Input, reason};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
@@ -120,7 +120,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 impl Run<'_> {
     fn subject(&mut self, subject: &Path) -> io::Result<()> {
         let name = visible_path(subject);
-        let mut file = match open_any(subject) {
+        let input = match subject.as_os_str() {
+            name if name == "-" => Input::Stdin,
+            _ => Input::File(subject.into()),
+        };
+        let mut file = match open_input(&input) {
             Ok(file) => file,
             Err(error) => {
                 self.failed = true;

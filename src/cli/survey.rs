@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 
 use self::package::Packages;
 use self::row::{Found, Row, Total, Trouble};
-use super::binary::{self, Seekable, open_any, path_of};
+use super::binary::{self, Seekable, open_input, path_of};
 use super::input::{self, Input, reason};
 use super::kind::FileKind;
 use super::progress::for_each_in_order;
@@ -164,25 +164,22 @@ impl Survey<'_> {
     /// Opens an input as a binary, or reads it as PTX. The message says why neither is
     /// possible.
     fn open(&self, input: &Input) -> Result<Content, String> {
-        let cannot = |error: io::Error| format!("cannot be read: {}", reason(&error));
+        let cannot = |error: io::Error| reason(&error);
+        let mut file = open_input(input).map_err(cannot)?;
         let kind = FileKind::told(None, input.path(), [&[], &[]]);
-        if kind != FileKind::Ptx {
-            let subject = input.path().unwrap_or(Path::new("-"));
-            let mut file = open_any(subject).map_err(cannot)?;
-            if binary::starts_as_one(&mut *file).map_err(cannot)? {
-                return Ok(Content::Binary(file));
-            }
-            let mut bytes = Vec::new();
-            let limit = self.arguments.max_image;
-            let length = file.take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
-            if length as u64 > limit {
-                return Err(format!("has more than {limit} bytes: see --max-image"));
-            }
-            kind.must_be_ptx(&input.name(), &bytes)
-                .map_err(|_| "is neither PTX nor a binary or an archive".to_string())?;
-            return Ok(Content::Ptx(bytes));
+        if kind != FileKind::Ptx && binary::starts_as_one(&mut *file).map_err(cannot)? {
+            return Ok(Content::Binary(file));
         }
-        input.bytes().map(|bytes| Content::Ptx(bytes.to_vec()))
+        let mut text = Vec::new();
+        let limit = self.arguments.max_image;
+        let length = file.take(limit + 1).read_to_end(&mut text).map_err(cannot)?;
+        if length as u64 > limit {
+            return Err(format!("it has more than {limit} bytes (--max-image)"));
+        }
+        match kind.must_be_ptx(&input.name(), &text) {
+            Ok(()) => Ok(Content::Ptx(text)),
+            Err(_) => Err("it is neither PTX nor a binary or an archive".into()),
+        }
     }
 }
 

@@ -256,3 +256,44 @@ fn a_pipe_is_opened_once() {
         fs::remove_file(&pipe).unwrap();
     }
 }
+
+#[test]
+fn lower_rewrites_the_texts_of_binaries() {
+    let folder = Folder::new("lower-binary");
+    let video = ".version 8.5\n.target sm_90\n.func f() {\n\t.reg .b32 a, b;\n\tvadd4.u32.u32.u32 a, a, b, a;\n}\n";
+    let binary = library(&[fat_binary(&[plain(90, &text(1)), lz4(90, video)])]);
+    fs::write(folder.0.join("libx.so.1"), &binary).unwrap();
+    fs::write(folder.0.join("y.whl"), zip(&[("a/liby.so", &binary)])).unwrap();
+    fs::write(folder.0.join("z.ptx"), video).unwrap();
+    let lower = |arguments: &[&str]| {
+        vptx_in(&folder.0, &[&["lower", "--emit", "ptx"], arguments].concat(), b"")
+    };
+    let run = lower(&["libx.so.1", "y.whl", "z.ptx", "-o", "out"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("libx.so.1!2.sm_90.ptx: 1 of 1 video instruction rewritten")
+            && run.stderr.contains("y.whl: 2 PTX texts written, 1 of them rewritten: "),
+        "{}",
+        run.stderr
+    );
+    let written = |name: &str| fs::read_to_string(folder.0.join("out").join(name)).unwrap();
+    assert_eq!(written("libx.so.1.sm_90.ptx"), text(1));
+    let alone = lower(&["z.ptx"]).stdout;
+    assert!(!alone.contains("vadd4"), "{alone}");
+    for name in ["libx.so.2.sm_90.ptx", "y.whl/a/liby.2.sm_90.ptx", "z.ptx"] {
+        assert_eq!(written(name), alone, "{name}");
+    }
+    let quiet = lower(&["libx.so.1", "-o", "more", "-q"]);
+    assert_eq!((quiet.status, quiet.stderr.as_str()), (0, ""));
+    let wrong = [
+        (&["libx.so.1"][..], "`libx.so.1` is a binary: write its PTX into a directory with -o DIR"),
+        (&["libx.so.1", "-i"], "`libx.so.1` is a binary: write its PTX with `vptx extract -o DIR`"),
+        (&["libx.so.1", "-o", "z.ptx"], "`z.ptx` is a file: the PTX of binaries needs a directory"),
+        (&["libx.so.1", "libx.so.1", "-o", "b"], "`libx.so.1` is named twice"),
+    ];
+    for (arguments, message) in wrong {
+        let run = lower(arguments);
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+}

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::super::binary::{TextFiles, open_any, path_of};
+use super::super::binary::{TextFiles, open_input, path_of};
 use super::super::input::{Input, reason};
 use super::super::{FAILED, Output, errors, trouble};
 use super::Arguments;
@@ -34,7 +34,7 @@ pub(super) fn file(
     out: &mut Output,
 ) -> Result<u8, Trouble> {
     let subject = input.shown();
-    let mut file = open_any(subject)
+    let mut file = open_input(input)
         .map_err(|error| format!("cannot read `{}`: {}", input.name(), reason(&error)))?;
     let mut texts = Texts {
         subject,

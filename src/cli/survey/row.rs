@@ -70,7 +70,7 @@ pub(super) struct Trouble {
 
 impl Trouble {
     pub(super) fn sentence(&self) -> String {
-        format!("`{}`: {}", self.path, visible(&self.message))
+        format!("cannot read `{}`: {}", self.path, visible(&self.message))
     }
 }
 
@@ -220,10 +220,11 @@ impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { instructions, mnemonics, differ, deviations, measured, before, after } =
             &self.figures;
-        let tenths = (self.bytes + 50_000) / 100_000;
+        let (unit, tenth) = if self.bytes < 1_000_000 { ("kB", 100) } else { ("MB", 100_000) };
+        let tenths = (self.bytes + tenth / 2) / tenth;
         write!(
             f,
-            "{} in {} of {} ({}.{} MB) in {}",
+            "{} in {} of {} ({}.{} {unit}) in {}",
             counted(*instructions, "video instruction"),
             self.images_with_video,
             counted(self.images, "PTX text"),

@@ -1,0 +1,184 @@
+//! `vptx survey` as a user calls it.
+
+use std::fs;
+use std::path::Path;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::support::fatbin::{
+    Entry, OBFUSCATED, cubin, fat_binary, library, lz4, plain, tar, zip, zstd,
+};
+use crate::support::program::{Folder, ROOT, Run, vptx_in};
+
+/// Four video instructions, two of which ptxas computes otherwise than the manual says.
+const VIDEO: &str = "\
+.version 8.5
+.target sm_90
+.func f() {
+    .reg .b32 a, b, c, d;
+    vadd4.u32.u32.u32 d, a, b, c;
+    vadd4.s32.s32.s32.sat d, a, b, c;
+    vadd.u32.u32.u32.sat d, a, b;
+    vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;
+}
+";
+
+const PLAIN: &str = ".version 8.5\n.target sm_75\n.func f() { ret; }\n";
+
+fn sample() -> Vec<u8> {
+    library(&[fat_binary(&[cubin(75), plain(75, PLAIN), lz4(90, VIDEO)])])
+}
+
+fn schema() -> Validator {
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/survey.schema.json")).unwrap();
+    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+fn records(run: &Run) -> Vec<Value> {
+    let schema = schema();
+    let read = |line: &str| {
+        let record = serde_json::from_str(line).expect(line);
+        assert!(schema.is_valid(&record), "{line}");
+        record
+    };
+    run.stdout.lines().map(read).collect()
+}
+
+#[test]
+fn a_table_has_the_texts_with_video_instructions() {
+    let folder = Folder::new("survey-table");
+    fs::write(folder.0.join("libx.so.1"), sample()).unwrap();
+    let run = vptx_in(&folder.0, &["survey"], b"");
+    insta::assert_snapshot!(run.transcript(), @r"
+    status: 0
+    -- stdout --
+    video  differ  before  after  arch   ptx  name
+        4       2      65     20  sm_90  8.5  libx.so.1!2.sm_90.ptx
+    4 video instructions in 1 of 2 PTX texts (0.3 kB) in 1 file: vadd4 2, vadd 1, vsub 1
+    ptxas differs from the manual for 2: C2 1, C3 1
+    65 machine instructions, 20 after rewriting
+    -- stderr --
+    ");
+    let all = vptx_in(&folder.0, &["survey", "--all", "libx.so.1"], b"");
+    assert_eq!(all.stdout.lines().count(), run.stdout.lines().count() + 1);
+    let none = vptx_in(&folder.0, &["survey", "-"], PLAIN.as_bytes());
+    let nothing = "0 video instructions in 0 of 1 PTX text (0.0 kB) in 1 file\n";
+    assert_eq!((none.status, none.stdout.as_str()), (0, nothing));
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let folder = Folder::new("survey-json");
+    let name = "a_b-1.2-py3-none-any.whl";
+    let obfuscated = Entry { flags: 0x11 | OBFUSCATED, ..plain(80, "?") };
+    let binary = fat_binary(&[zstd(90, VIDEO), obfuscated]);
+    fs::write(folder.0.join(name), zip(&[("b/c.so", &binary)])).unwrap();
+    fs::write(folder.0.join("d.ptx"), format!("{VIDEO}vadd d;\n")).unwrap();
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "."], b"");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("obfuscated"), "{}", run.stderr);
+    let [image, error, file, total] = &records(&run)[..] else { panic!("{}", run.stdout) };
+    let package = json!({ "name": "a-b", "version": "1.2" });
+    for record in [image, error] {
+        assert_eq!(record["package"], package);
+        assert_eq!((&record["file"], &record["member"]), (&name.into(), &"b/c.so".into()));
+    }
+    assert_eq!(image["path"], format!("{name}!b/c.so!1.sm_90.ptx"));
+    assert_eq!((&image["arch"], &image["ptx"]), (&"sm_90".into(), &"8.5".into()));
+    assert_eq!(image["bytes"], VIDEO.len());
+    for record in [image, file] {
+        assert_eq!(record["instructions"], 4);
+        assert_eq!(record["mnemonics"], json!({ "vadd": 1, "vadd4": 2, "vsub": 1 }));
+        assert_eq!(record["deviations"], json!({ "C2": 1, "C3": 1 }));
+        assert_eq!((&record["differ"], &record["measured"]), (&2.into(), &4.into()));
+    }
+    assert_eq!(image["errors"], 0);
+    assert!(file["errors"].as_u64() > Some(0), "{file}");
+    assert_eq!(
+        (&file["package"], &file["member"], &file["image"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    let sum = |name: &str| image[name].as_u64().unwrap() + file[name].as_u64().unwrap();
+    for name in ["instructions", "differ", "measured", "before", "after", "bytes", "errors"] {
+        assert_eq!(total[name].as_u64(), Some(sum(name)), "{name}");
+    }
+    assert_eq!((&total["files"], &total["images"]), (&2.into(), &2.into()));
+    assert_eq!(total["mnemonics"]["vadd4"], 4);
+}
+
+/// Costs are those that `lower` tells.
+#[test]
+fn costs_are_those_of_lower() {
+    let folder = Folder::new("survey-costs");
+    let text: String = VIDEO
+        .lines()
+        .filter(|line| !line.contains(".u32.u32.u32 "))
+        .fold(String::new(), |text, line| text + line + "\n");
+    fs::write(folder.0.join("a.ptx"), &text).unwrap();
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "a.ptx"], b"");
+    let record = &records(&run)[0];
+    let lowered = vptx_in(&folder.0, &["lower", "--emit", "ptx", "a.ptx"], b"");
+    let said = format!(
+        "3 of 3 video instructions rewritten: {} → {} machine",
+        record["before"], record["after"]
+    );
+    assert!(lowered.stderr.contains(&said), "{said}: {}", lowered.stderr);
+}
+
+#[test]
+fn installed_files_have_their_package() {
+    let folder = Folder::new("survey-site");
+    let site = folder.0.join("venv/lib/python3.11/site-packages");
+    fs::create_dir_all(site.join("nvidia/npp")).unwrap();
+    fs::create_dir_all(site.join("Nvidia_NPP-12.4.1.dist-info")).unwrap();
+    fs::write(site.join("nvidia/npp/libx.so"), sample()).unwrap();
+    fs::write(site.join("nvidia/other.so"), sample()).unwrap();
+    let record = "nvidia/__init__.py,,\nnvidia/npp/libx.so,sha256=x,1\n";
+    fs::write(site.join("Nvidia_NPP-12.4.1.dist-info/RECORD"), record).unwrap();
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "venv"], b"");
+    let packages: Vec<Value> = records(&run)
+        .into_iter()
+        .filter(|record| record["kind"] == "image" && record["instructions"] == 4)
+        .map(|record| record["package"].clone())
+        .collect();
+    assert_eq!(packages, [json!({ "name": "nvidia-npp", "version": "12.4.1" }), Value::Null]);
+}
+
+#[test]
+fn many_files_come_in_order() {
+    let folder = Folder::new("survey-order");
+    for number in 0..60 {
+        let text = if number % 7 == 0 { VIDEO.repeat(50) } else { PLAIN.into() };
+        fs::write(folder.0.join(format!("{number:02}.ptx")), text).unwrap();
+    }
+    fs::write(folder.0.join("other.txt"), "not read").unwrap();
+    let run = vptx_in(&folder.0, &["survey", "--format", "json", "--jobs", "4", "."], b"");
+    let files: Vec<String> = records(&run)
+        .iter()
+        .filter(|record| record["kind"] == "image")
+        .map(|record| record["file"].as_str().unwrap().to_string())
+        .collect();
+    let expected: Vec<String> = (0..60).map(|number| format!("{number:02}.ptx")).collect();
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn unreadable_files_are_reported() {
+    let folder = Folder::new("survey-errors");
+    fs::write(folder.0.join("a.cu"), "int x;").unwrap();
+    fs::write(folder.0.join("big.ptx"), PLAIN.repeat(9)).unwrap();
+    fs::write(folder.0.join("cut.tar"), &tar(&[("x.so", &sample())])[..1800]).unwrap();
+    let cases = [
+        (&["none.so"][..], "cannot read `none.so`: no such file"),
+        (&["a.cu"], "cannot read `a.cu`: it is neither PTX nor a binary or an archive"),
+        (&["big.ptx", "--max-image", "100"], "`big.ptx`: it has more than 100 bytes"),
+        (&["cut.tar"], "cannot read `cut.tar"),
+    ];
+    for (arguments, message) in cases {
+        let run = vptx_in(&folder.0, &[&["survey"], arguments].concat(), b"");
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+        assert!(run.stdout.starts_with("0 video instructions"), "{}", run.stdout);
+    }
+}
