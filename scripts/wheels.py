@@ -9,10 +9,14 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CUDA = pathlib.Path(os.environ.get("VPTX_CUDA_DIR", ROOT / ".cuda"))
-CUOBJDUMP = "nvidia-cuda-cuobjdump==13.5.37"
 
-# GPU libraries of CUDA 12 and 13, 600 MB.
+# With cuobjdump 13.5, and with cuobjdump 12.3, which still knows the targets of CUDA 11.
+CUOBJDUMPS = ["nvidia-cuda-cuobjdump==13.5.37", "triton==2.2.0"]
+
+# GPU libraries of CUDA 11, 12 and 13, 1 GB.
 LIBRARIES = [
+    "nvidia-npp-cu11==11.8.0.86",
+    "nvidia-curand-cu11==10.3.0.86",
     "nvidia-npp-cu12==12.4.1.87",
     "nvidia-nvjpeg-cu12==12.4.0.76",
     "nvidia-nvjpeg==13.3.2.43",
@@ -24,8 +28,11 @@ LIBRARIES = [
 
 def download(folder, wheel):
     """Fetches the file of a wheel such as `numpy==2.0.0`; returns its path."""
+    # Of packages with code for one version of Python, any will do.
+    python = ["--python-version", "3.10", "--platform", "manylinux_2_17_x86_64", "--platform",
+              "manylinux2014_x86_64"] if wheel.startswith("triton==") else []
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                    "--only-binary=:all:", "--dest", folder, wheel], check=True)
+                    "--only-binary=:all:", *python, "--dest", folder, wheel], check=True)
     return next(pathlib.Path(folder).glob("*.whl"))
 
 
@@ -44,8 +51,8 @@ def libraries(wheel):
     return sorted(unpacked(wheel).rglob("*.so*"))
 
 
-def cuobjdump():
-    tool = next(unpacked(CUOBJDUMP).rglob("cuobjdump"))
+def cuobjdump(wheel=CUOBJDUMPS[0]):
+    tool = next(unpacked(wheel).rglob("cuobjdump"))
     tool.chmod(0o755)
     return tool
 

@@ -309,15 +309,11 @@ impl<R: Read> Images<R> {
             Err(_) => self.counts.failed += 1,
         }
         let (number, target) = ((self.counts.ptx + self.counts.failed) as u32, own.target());
-        let replaces = match self.targets.iter_mut().find(|(known, _)| *known == target) {
-            Some((_, last)) => Some(mem::replace(last, number)),
-            None => {
-                if self.targets.len() < TARGETS {
-                    self.targets.push((target, number));
-                }
-                None
-            }
-        };
+        let known = self.targets.iter_mut().find(|(known, _)| *known == target);
+        let replaces = known.map(|(_, last)| mem::replace(last, number));
+        if replaces.is_none() && self.targets.len() < TARGETS {
+            self.targets.push((target, number));
+        }
         Ok(Image {
             number,
             offset,
@@ -349,15 +345,13 @@ impl Part {
         for _ in 0..count {
             let header = rest.get(..ENTRY)?;
             let offset = u32::from_le_bytes(number(header, 4)) as usize;
-            let options = u32::from_le_bytes(number(header, 20));
+            let mut length = ENTRY;
             // The options of ptxas may follow, with a NUL and padding.
-            let length = match options {
-                0 => ENTRY,
-                _ => {
-                    let options = u32::from_le_bytes(number(rest.get(ENTRY + 4..)?.get(..4)?, 0));
-                    ENTRY + 8 + (options as usize).checked_add(1)?.checked_next_multiple_of(8)?
-                }
-            };
+            if number(header, 20) != [0; 4] {
+                let options = u32::from_le_bytes(number(rest.get(ENTRY + 4..ENTRY + 8)?, 0));
+                let padded = (options as usize).checked_add(1)?.checked_next_multiple_of(8)?;
+                length += 8 + padded;
+            }
             let mut usual: [u8; ENTRY] = *header.first_chunk()?;
             usual[4..8].copy_from_slice(&(ENTRY as u32).to_le_bytes());
             let entry = Entry::read(&usual)?;

@@ -32,7 +32,7 @@ impl Packages {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let archives = name.as_deref().into_iter().chain(members.iter().map(String::as_str));
         // The innermost archive is the package.
-        let of_archive = archives.filter_map(Package::of_archive).last();
+        let of_archive = archives.rev().find_map(Package::of_archive);
         of_archive.or_else(|| self.installed(file))
     }
 
