@@ -106,6 +106,8 @@ pub mod cli;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod report;
+#[cfg(feature = "cli")]
+mod workspace;
 
 pub use analysis::{Fixed, ParseInstructionError, check, fix, parse, parse_with};
 pub use backend::ptx::{RewriteOptions, rewrite};

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{Access, Stamp, create, read_text, replace};
-use super::input::reason;
-use super::temporary::Lock;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Map;
 use crate::report::visible_path;
 use crate::source::LineIndex;
+use crate::workspace::files::{Access, Stamp, create, read_text, replace};
+use crate::workspace::input::reason;
+use crate::workspace::temporary::Lock;
 
 /// The identity of a finding: its file, its code and the text of its line. A finding
 /// stays known wherever its line moves.

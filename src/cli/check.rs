@@ -15,18 +15,18 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::baseline::Baseline;
-use super::binary;
-use super::input::{self, Input, reason};
-use super::kind::{Chosen, Extension, FileKind, LanguageName};
-use super::settings::{Choices, Denied, Finder, Settings, Targets};
 use super::show;
-use super::walk::{WalkArguments, WalkRules, subjects};
 use super::watch::watch;
 use super::{FAILED, Output, trouble};
 use crate::check::Dialect;
 use crate::diagnostic::{Applicability, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
+use crate::workspace::binary;
+use crate::workspace::input::{self, Input, reason};
+use crate::workspace::kind::{Chosen, Extension, FileKind, LanguageName};
+use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
+use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 
 #[derive(Debug, Args)]
 // Each is a flag of its own.

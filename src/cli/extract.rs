@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::binary::{TextFiles, open_input, path_of};
-use super::input::{Input, reason};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
+use crate::workspace::binary::{TextFiles, open_input, path_of};
+use crate::workspace::input::{Input, reason};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use thiserror::Error;
 
-use super::files::{Contents, DiffLook, Stamp, diff, edited, replace};
-use super::input::{self, Bytes, Input, reason};
-use super::kind::{Chosen, Extension, FileKind, OnlyPtx};
 use super::progress::for_each;
-use super::settings::{Finder, Settings};
-use super::walk::{WalkArguments, subjects};
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::diagnostic::Diagnostic;
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
+use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
+use crate::workspace::input::{self, Bytes, Input, reason};
+use crate::workspace::kind::{Chosen, Extension, FileKind, OnlyPtx};
+use crate::workspace::settings::{Finder, Settings};
+use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
 // Each is a flag of its own.

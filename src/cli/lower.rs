@@ -12,11 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
-use super::binary::{self, TextFiles};
 use super::eval::{self, SemanticsName};
-use super::files::{self, Contents};
-use super::input::{Bytes, Input, reason};
-use super::kind::{FileKind, OnlyPtx};
 use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
 use crate::analysis::parse_with;
 use crate::ir::Program;
@@ -25,6 +21,10 @@ use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::Instruction;
+use crate::workspace::binary::{self, TextFiles};
+use crate::workspace::files::{self, Contents};
+use crate::workspace::input::{Bytes, Input, reason};
+use crate::workspace::kind::{FileKind, OnlyPtx};
 
 // Each is a flag of its own.
 #[allow(clippy::struct_excessive_bools)]

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use super::input::reason;
 use super::{FAILED, Output, trouble};
 use crate::report::visible_path;
+use crate::workspace::input::reason;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -3,24 +3,16 @@
 #![allow(clippy::doc_markdown)]
 
 mod baseline;
-mod binary;
 mod check;
 mod eval;
 mod explain;
 mod extract;
-mod files;
 mod format;
-mod guess;
-mod input;
-mod kind;
 mod lower;
 mod man;
 mod progress;
-mod settings;
 mod show;
 mod survey;
-mod temporary;
-mod walk;
 mod watch;
 
 use std::io::{self, IoSlice, IsTerminal, Write};
@@ -31,11 +23,11 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use self::files::DiffLook;
 use crate::check::CheckOptions;
 use crate::diagnostic::RuleSet;
 use crate::isa::Target;
 use crate::report::{Style, visible_lines};
+use crate::workspace::files::DiffLook;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

@@ -3,10 +3,10 @@
 use std::fmt::{Display, Write};
 use std::path::Path;
 
-use super::settings::{Choices, Settings, Targets};
 use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
 use crate::print::{FormatOptions, LineEnding};
+use crate::workspace::settings::{Choices, Settings, Targets};
 
 /// The choices made on the command line.
 pub(super) struct Command<'a> {

@@ -12,15 +12,15 @@ use clap::{Args, ValueEnum};
 
 use self::package::Packages;
 use self::row::{Found, Row, Total, Trouble};
-use super::binary::{self, Seekable, open_input, path_of};
-use super::input::{self, Input, reason};
-use super::kind::FileKind;
 use super::progress::for_each_in_order;
-use super::settings::Finder;
-use super::walk::{WalkArguments, subjects};
 use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
+use crate::workspace::binary::{self, Seekable, open_input, path_of};
+use crate::workspace::input::{self, Input, reason};
+use crate::workspace::kind::FileKind;
+use crate::workspace::settings::Finder;
+use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

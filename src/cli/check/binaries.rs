@@ -9,13 +9,13 @@ use std::path::Path;
 use super::Arguments;
 use super::session::Session;
 use crate::analysis::parse_with;
-use crate::cli::binary::{self, inner_name};
 use crate::cli::errors_only;
-use crate::cli::input::{Input, reason};
-use crate::cli::kind::FileKind;
 use crate::extract::{Limits, walk};
 use crate::report::visible_path;
 use crate::source::decoded;
+use crate::workspace::binary::{self, inner_name};
+use crate::workspace::input::{Input, reason};
+use crate::workspace::kind::FileKind;
 
 /// The PTX texts of binaries in a run.
 #[derive(Default)]

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use super::{Arguments, Run};
 use crate::analysis::{Fixed, add_ignores, check_up_to, fix, offers};
 use crate::check::{CheckOptions, Language};
-use crate::cli::files::{DiffLook, diff, edited, replace};
-use crate::cli::input::{Bytes, Input, reason};
-use crate::cli::kind::FileKind;
-use crate::cli::settings::{Denied, Settings};
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::embed::{self, Skipped};
 use crate::report::{Format, visible_path};
 use crate::source::decoded;
+use crate::workspace::files::{DiffLook, diff, edited, replace};
+use crate::workspace::input::{Bytes, Input, reason};
+use crate::workspace::kind::FileKind;
+use crate::workspace::settings::{Denied, Settings};
 
 /// The text that findings are about.
 pub(super) enum ReportText {

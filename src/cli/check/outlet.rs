@@ -8,9 +8,9 @@ use tempfile::{SpooledData, SpooledTempFile, spooled_tempfile};
 
 use super::Arguments;
 use crate::cli::Output;
-use crate::cli::files::put;
-use crate::cli::input::{Input, reason};
 use crate::report::visible_path;
+use crate::workspace::files::put;
+use crate::workspace::input::{Input, reason};
 
 /// Bytes of a report that stay in memory before a temporary file takes them.
 const HELD: usize = 1 << 20;

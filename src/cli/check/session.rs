@@ -10,12 +10,12 @@ use super::outlet::Outlet;
 use super::totals::{Totals, findings};
 use super::{Arguments, Run};
 use crate::analysis::check_in_order;
-use crate::cli::input::Input;
 use crate::cli::progress::for_each;
 use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
+use crate::workspace::input::Input;
 
 /// The state of a run from one input to the next.
 pub(super) struct Session<'a, E> {

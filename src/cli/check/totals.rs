@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use super::Arguments;
 use super::one::CheckedFile;
 use crate::analysis::choose_fix;
-use crate::cli::settings::Denied;
 use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::embed::SkipReason;
 use crate::report::{self, Counts, Format};
+use crate::workspace::settings::Denied;
 
 /// The totals of a run.
 #[derive(Default)]

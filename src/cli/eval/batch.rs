@@ -9,13 +9,13 @@ use std::rc::Rc;
 use super::lines::{LONGEST, Line, Lines};
 use super::record::{Failure, Record};
 use super::values::{Registers, word};
-use crate::cli::input::reason;
 use crate::cli::{FAILED, FOUND, Output, trouble};
 use crate::diagnostic::Code;
 use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};
 use crate::video::{Instruction, Semantics};
+use crate::workspace::input::reason;
 
 /// The largest number of texts whose programs are kept.
 const KEPT: usize = 4096;

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::super::binary::{TextFiles, open_input, path_of};
-use super::super::input::{Input, reason};
 use super::super::{FAILED, Output, errors, trouble};
 use super::Arguments;
 use super::ptx::{self, NewText, Notice, Trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::report::FileReport;
 use crate::source::decoded;
+use crate::workspace::binary::{TextFiles, open_input, path_of};
+use crate::workspace::input::{Input, reason};
 
 /// The work on one binary.
 struct Texts<'t, 'f> {

@@ -6,8 +6,6 @@ use std::iter;
 use std::ops::Range;
 
 use super::super::eval::{SemanticsName, human};
-use super::super::files::Contents;
-use super::super::input::Input;
 use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
 use super::{Arguments, Destination, ptx_bytes, put, put_in_place};
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
@@ -23,6 +21,8 @@ use crate::module::Module;
 use crate::report::FileReport;
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
+use crate::workspace::files::Contents;
+use crate::workspace::input::Input;
 
 /// The requested semantics, exactly one.
 fn semantics(arguments: &Arguments) -> Semantics {

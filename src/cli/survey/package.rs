@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::super::files::Access;
+use crate::workspace::files::Access;
 
 /// A package of Python or conda.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,7 +86,7 @@ fn read(site: &Path) -> Installed {
         for line in lines {
             // A path with a comma is in quotes; no binary has one.
             if let Some((path, _)) = line.split_once(',')
-                && super::binary::is_name_of_one(Path::new(path))
+                && crate::workspace::binary::is_name_of_one(Path::new(path))
             {
                 installed.insert(path.into(), package.clone());
             }

@@ -23,7 +23,7 @@ use crate::report::visible_path;
 use crate::source::nearest;
 
 /// The name of the file.
-pub(super) const FILE: &str = "vptx.toml";
+pub(crate) const FILE: &str = "vptx.toml";
 
 /// The contents of the file.
 #[derive(Debug, Default, Deserialize)]
@@ -122,13 +122,13 @@ fn words<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
 
 /// Findings that make a run fail in addition to errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Denied {
+pub(crate) enum Denied {
     Warnings,
     Rules(RuleSelector),
 }
 
 impl Denied {
-    pub(super) fn holds_for(&self, finding: &Diagnostic) -> bool {
+    pub(crate) fn holds_for(&self, finding: &Diagnostic) -> bool {
         match self {
             Denied::Warnings => finding.severity == Severity::Warning,
             Denied::Rules(rules) => rules.matches(finding.code),
@@ -159,7 +159,7 @@ impl FromStr for Denied {
 
 /// The target, or targets, to check against.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Targets {
+pub(crate) enum Targets {
     /// A target. There may be others.
     One(Target),
     /// All targets that the code is built for.
@@ -169,7 +169,7 @@ pub(super) enum Targets {
 impl Targets {
     /// The targets in a list on the command line. A single target does not exclude
     /// others.
-    pub(super) fn listed(list: &[Target]) -> Option<Targets> {
+    pub(crate) fn listed(list: &[Target]) -> Option<Targets> {
         match list {
             [] => None,
             [one] => Some(Targets::One(*one)),
@@ -199,14 +199,14 @@ fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Targets>
 
 /// Options for checking, from a file, a part of it, or the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Choices {
-    pub(super) dialect: Option<Dialect>,
-    pub(super) target: Option<Targets>,
-    pub(super) ptx_version: Option<PtxVersion>,
-    pub(super) select: Option<Vec<RuleSelector>>,
-    pub(super) extend: Vec<RuleSelector>,
-    pub(super) ignore: Vec<RuleSelector>,
-    pub(super) deny: Option<Vec<Denied>>,
+pub(crate) struct Choices {
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) target: Option<Targets>,
+    pub(crate) ptx_version: Option<PtxVersion>,
+    pub(crate) select: Option<Vec<RuleSelector>>,
+    pub(crate) extend: Vec<RuleSelector>,
+    pub(crate) ignore: Vec<RuleSelector>,
+    pub(crate) deny: Option<Vec<Denied>>,
 }
 
 impl Choices {
@@ -231,28 +231,28 @@ impl Choices {
 
 /// The settings in a file, or the defaults.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// The languages chosen for file endings.
-    pub(super) extensions: Vec<Extension>,
-    pub(super) format: FormatOptions,
+    pub(crate) extensions: Vec<Extension>,
+    pub(crate) format: FormatOptions,
     /// The baseline file.
-    pub(super) baseline: Option<PathBuf>,
+    pub(crate) baseline: Option<PathBuf>,
     /// The folder of the settings file, from which patterns start.
-    pub(super) folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
     check: Choices,
-    pub(super) per_path: Vec<PathSettings>,
+    pub(crate) per_path: Vec<PathSettings>,
     exclude: Gitignore,
     /// The patterns of `exclude` as written.
-    pub(super) exclude_lines: Vec<String>,
+    pub(crate) exclude_lines: Vec<String>,
 }
 
 /// The settings for some files.
 #[derive(Debug)]
-pub(super) struct PathSettings {
+pub(crate) struct PathSettings {
     paths: Gitignore,
     /// The patterns of `paths` as written.
-    pub(super) lines: Vec<String>,
-    pub(super) choices: Choices,
+    pub(crate) lines: Vec<String>,
+    pub(crate) choices: Choices,
 }
 
 /// The largest number of path patterns in a file. A compiled pattern takes up to 8 KB.
@@ -275,7 +275,7 @@ impl Default for Settings {
 
 impl Settings {
     /// The options to check a file, or text without a file.
-    pub(super) fn check(&self, path: Option<&Path>, command: &Choices) -> CheckOptions {
+    pub(crate) fn check(&self, path: Option<&Path>, command: &Choices) -> CheckOptions {
         let mut options = self.check.apply(CheckOptions::default());
         for part in &self.per_path {
             if path.is_some_and(|path| matches(&part.paths, path)) {
@@ -286,7 +286,7 @@ impl Settings {
     }
 
     /// The findings that make a run fail in addition to errors. The last setting wins.
-    pub(super) fn denied<'a>(
+    pub(crate) fn denied<'a>(
         &'a self,
         path: Option<&Path>,
         command: &'a Choices,
@@ -302,13 +302,13 @@ impl Settings {
     }
 
     /// Whether a file is skipped unless the user names it.
-    pub(super) fn excludes(&self, path: &Path) -> bool {
+    pub(crate) fn excludes(&self, path: &Path) -> bool {
         matches(&self.exclude, path)
     }
 }
 
 /// Whether the patterns match a file, given by its whole path.
-pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
+pub(crate) fn matches(patterns: &Gitignore, path: &Path) -> bool {
     // The matcher does not accept paths outside its folder.
     !patterns.is_empty()
         && path.starts_with(patterns.path())
@@ -316,11 +316,11 @@ pub(super) fn matches(patterns: &Gitignore, path: &Path) -> bool {
 }
 
 /// Settings, or a sentence that says what is wrong with them.
-pub(super) type SettingsResult = Result<Arc<Settings>, String>;
+pub(crate) type SettingsResult = Result<Arc<Settings>, String>;
 
 /// Finds the settings for files. Each `vptx.toml` is read once.
 #[derive(Debug, Default)]
-pub(super) struct Finder {
+pub(crate) struct Finder {
     /// Settings that are given, and replace any that would be found.
     fixed: Option<Arc<Settings>>,
     /// The settings files that were read.
@@ -335,7 +335,7 @@ impl Finder {
     ///
     /// # Errors
     /// A message that says what is wrong with the file.
-    pub(super) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, String> {
+    pub(crate) fn new(config: Option<&Path>, isolated: bool) -> Result<Finder, String> {
         let fixed = match config {
             Some(file) => Some(read(file, Access::Named)?),
             None if isolated => Some(Arc::default()),
@@ -346,18 +346,18 @@ impl Finder {
     }
 
     /// The settings files that were read so far, valid or not.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The whole path of a file.
-    pub(super) fn whole(&self, path: &Path) -> PathBuf {
+    pub(crate) fn whole(&self, path: &Path) -> PathBuf {
         self.folder_of(path).0.join(path.file_name().unwrap_or_default())
     }
 
     /// The nearest settings in the file's folder or above it, and the file's whole
     /// path.
-    pub(super) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), String> {
+    pub(crate) fn of(&self, path: &Path) -> Result<(Arc<Settings>, PathBuf), String> {
         let (folder, settings) = self.folder_of(path);
         let name = path.file_name().unwrap_or_default();
         settings.map(|settings| (settings, folder.join(name)))
@@ -370,7 +370,7 @@ impl Finder {
     }
 
     /// The settings for the folder in which the program was started.
-    pub(super) fn here(&self) -> SettingsResult {
+    pub(crate) fn here(&self) -> SettingsResult {
         self.folder(Path::new(".")).1
     }
 

@@ -17,7 +17,7 @@ use crate::source::MAX_LEN;
 
 /// A text to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(crate) enum Input {
     Stdin,
     /// A file that the user named, directly or by a link.
     File(PathBuf),
@@ -27,12 +27,12 @@ pub(super) enum Input {
 
 impl Input {
     /// The name of the input as shown to the reader, on one line.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         visible_path(self.shown())
     }
 
     /// The path, or the text shown in its place.
-    pub(super) fn shown(&self) -> &Path {
+    pub(crate) fn shown(&self) -> &Path {
         match self {
             Input::Stdin => Path::new("<stdin>"),
             Input::File(path) | Input::Walked(path) => path,
@@ -40,7 +40,7 @@ impl Input {
     }
 
     /// The path, if the input is a file.
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Input::Stdin => None,
             Input::File(path) | Input::Walked(path) => Some(path),
@@ -49,7 +49,7 @@ impl Input {
 
     /// Fails with a sentence if the input is not a file that can be replaced: new text
     /// written to a pipe would be lost.
-    pub(super) fn must_be_replaceable(&self) -> Result<(), String> {
+    pub(crate) fn must_be_replaceable(&self) -> Result<(), String> {
         match self.path().map(fs::metadata) {
             Some(Ok(data)) if !data.is_file() => {
                 Err(format!("cannot write `{}`: it is not a regular file", self.name()))
@@ -59,7 +59,7 @@ impl Input {
     }
 
     /// The bytes, or a sentence that says why they cannot be read.
-    pub(super) fn bytes(&self) -> Result<Bytes, String> {
+    pub(crate) fn bytes(&self) -> Result<Bytes, String> {
         match self {
             Input::Stdin => read_bounded(io::stdin().lock(), 0, MAX_LEN)
                 .map_err(|error| format!("cannot read standard input: {}", reason(&error)))?
@@ -77,7 +77,7 @@ fn too_large(name: &str) -> String {
 
 /// The contents of a file.
 #[derive(Debug)]
-pub(super) struct Bytes {
+pub(crate) struct Bytes {
     held: Held,
     /// The stamp of the file before it was read. Standard input has none.
     stamp: Option<Stamp>,
@@ -92,7 +92,7 @@ enum Held {
 }
 
 impl Bytes {
-    pub(super) fn stamp(&self) -> Option<&Stamp> {
+    pub(crate) fn stamp(&self) -> Option<&Stamp> {
         self.stamp.as_ref()
     }
 }
@@ -157,7 +157,7 @@ fn read_large(mut file: &File, length: usize) -> Option<Held> {
 }
 
 /// The system's message without its error number.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(at) => text[..at].to_lowercase(),
@@ -168,7 +168,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 /// The inputs that the arguments name. Files are taken as they are. Directories are
 /// searched for wanted files, in the order of their names, without those that settings
 /// or the command line exclude. Errors go to `trouble`.
-pub(super) fn expand(
+pub(crate) fn expand(
     arguments: &[PathBuf],
     wants: impl Fn(&Path) -> bool,
     finder: &Finder,
@@ -226,7 +226,7 @@ pub(super) fn expand(
 
 /// Keeps one name of each file that is to be written.
 #[cfg(unix)]
-pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
+pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
     use std::os::unix::fs::MetadataExt;
     if inputs.len() < 2 {
         return;
@@ -240,7 +240,7 @@ pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
 
 /// Keeps one name of each file that is to be written.
 #[cfg(not(unix))]
-pub(super) fn keep_one_name(inputs: &mut Vec<Input>) {
+pub(crate) fn keep_one_name(inputs: &mut Vec<Input>) {
     let mut seen = Set::default();
     inputs.retain(|input| match input.path().map(fs::canonicalize) {
         Some(Ok(path)) => seen.insert(path),

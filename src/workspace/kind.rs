@@ -13,7 +13,7 @@ use crate::check::Language;
 
 /// A language as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LanguageName {
+pub(crate) enum LanguageName {
     /// PTX, whole modules or bare statements
     Ptx,
     /// CUDA, C++, C or OpenCL; the PTX in `asm` statements is read
@@ -22,7 +22,7 @@ pub(super) enum LanguageName {
 
 /// The only language that some commands accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnlyPtx {
+pub(crate) enum OnlyPtx {
     /// PTX, whole modules or bare statements
     Ptx,
 }
@@ -47,7 +47,7 @@ impl FromStr for LanguageName {
 
 /// The language of a file ending, such as `inc=cuda`. The ending may have several dots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Extension {
+pub(crate) struct Extension {
     /// In lower case, with its dot.
     ending: String,
     language: LanguageName,
@@ -56,7 +56,7 @@ pub(super) struct Extension {
 impl Extension {
     /// # Errors
     /// A message, when the ending is not valid.
-    pub(super) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
+    pub(crate) fn new(ending: &str, language: LanguageName) -> Result<Extension, String> {
         let name = ending.strip_prefix('.').unwrap_or(ending);
         if name.is_empty() || name.contains(['/', '\\', '*']) {
             return Err(format!("`{ending}` is not the ending of a name; write one such as `inc`"));
@@ -78,11 +78,11 @@ impl FromStr for Extension {
 
 /// The endings chosen in the settings and on the command line. They take precedence
 /// over the usual endings, and the last one wins.
-pub(super) type Chosen<'a> = [&'a [Extension]; 2];
+pub(crate) type Chosen<'a> = [&'a [Extension]; 2];
 
 /// The kind of a text, as far as its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
+pub(crate) enum FileKind {
     Ptx,
     /// PTX inside another language.
     Cuda,
@@ -102,7 +102,7 @@ const CUDA: &[&str] = &[
 
 impl FileKind {
     /// The kind of an input by an option, or by its name if it has one.
-    pub(super) fn told(
+    pub(crate) fn told(
         language: Option<LanguageName>,
         name: Option<&Path>,
         chosen: Chosen<'_>,
@@ -116,7 +116,7 @@ impl FileKind {
 
     /// Whether a search takes a file for the requested language, or for any. The file's
     /// name must always say its language.
-    pub(super) fn is_walked(self, language: Option<LanguageName>) -> bool {
+    pub(crate) fn is_walked(self, language: Option<LanguageName>) -> bool {
         match self {
             FileKind::Ptx => language != Some(LanguageName::Cuda),
             FileKind::Cuda | FileKind::Include => language != Some(LanguageName::Ptx),
@@ -125,7 +125,7 @@ impl FileKind {
     }
 
     /// The kind of a file by its name.
-    pub(super) fn of(path: &Path, chosen: Chosen<'_>) -> FileKind {
+    pub(crate) fn of(path: &Path, chosen: Chosen<'_>) -> FileKind {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
         else {
             return FileKind::Other;
@@ -144,13 +144,13 @@ impl FileKind {
     }
 
     /// The language of a text, or a sentence that says why it is not known.
-    pub(super) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
+    pub(crate) fn language(self, name: &str, text: &[u8]) -> Result<Language, String> {
         let way_out = "name its language with --language";
         self.guess(text).ok_or_else(|| format!("{}; {way_out}", self.unread(name)))
     }
 
     /// Fails with a sentence if the text is not PTX.
-    pub(super) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), String> {
+    pub(crate) fn must_be_ptx(self, name: &str, text: &[u8]) -> Result<(), String> {
         match self.guess(text) {
             Some(Language::Ptx) => Ok(()),
             Some(Language::Cuda) => Err(format!(

@@ -20,7 +20,7 @@ use crate::source::MAX_LEN;
 const DIFF_TIME: Duration = Duration::from_secs(5);
 
 /// Applies edits to bytes. The edits are in order and do not overlap.
-pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
+pub(crate) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut edited = Vec::with_capacity(bytes.len());
     let mut at = 0;
     for edit in edits {
@@ -35,7 +35,7 @@ pub(super) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
 
 /// Identifies a file with its contents, to detect changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     is_regular: bool,
     len: u64,
     modified: Option<SystemTime>,
@@ -48,7 +48,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn of(data: &Metadata) -> Stamp {
+    pub(crate) fn of(data: &Metadata) -> Stamp {
         #[cfg(unix)]
         let identity = {
             use std::os::unix::fs::MetadataExt;
@@ -84,7 +84,7 @@ impl Stamp {
 /// changes by other programs can still be lost: a write between these two system calls,
 /// a later write to the old file by a program that keeps it open, and a change of the
 /// same length within the clock tick in which the file was read.
-pub(super) fn replace(
+pub(crate) fn replace(
     path: &Path,
     contents: &(impl Contents + ?Sized),
     before: &Stamp,
@@ -115,7 +115,7 @@ pub(super) fn replace(
 }
 
 /// Creates a file that does not exist.
-pub(super) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
+pub(crate) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     let new = Temporary::beside(path, true)?;
     contents.write_to(new.file())?;
     new.file().sync_all()?;
@@ -123,7 +123,7 @@ pub(super) fn create(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Re
 }
 
 /// Replaces the contents of a file, whatever they are, or creates the file.
-pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
+pub(crate) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(data) => replace(path, contents, &Stamp::of(&data)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, contents),
@@ -132,7 +132,7 @@ pub(super) fn put(path: &Path, contents: &(impl Contents + ?Sized)) -> io::Resul
 }
 
 /// The new contents of a file. They may be written more than once.
-pub(super) trait Contents {
+pub(crate) trait Contents {
     /// Writes all contents, and returns the number of bytes.
     fn write_to(&self, file: &File) -> io::Result<u64>;
 }
@@ -214,7 +214,7 @@ mod attributes {
     type Attribute = (Vec<u8>, Vec<u8>);
 
     /// Copies the attributes of an old file to a new one, and removes all others.
-    pub(super) fn carry_over(old: &File, new: &File) -> io::Result<()> {
+    pub(crate) fn carry_over(old: &File, new: &File) -> io::Result<()> {
         let (wanted, made) = (all(old)?, all(new)?);
         // A folder may give an access control list to new files.
         for (name, _) in &made {
@@ -252,7 +252,7 @@ mod attributes {
 
 /// The kinds of files that may be opened for reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// A file of any kind, because the user named it. Reading waits for a pipe.
     Named,
     /// A regular file, directly or by a link.
@@ -262,7 +262,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    pub(super) fn options(self) -> OpenOptions {
+    pub(crate) fn options(self) -> OpenOptions {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         {
@@ -279,7 +279,7 @@ impl Access {
     }
 
     /// Opens a file for reading, and returns its current metadata.
-    pub(super) fn open(self, path: &Path) -> io::Result<(File, Metadata)> {
+    pub(crate) fn open(self, path: &Path) -> io::Result<(File, Metadata)> {
         let file = self.options().read(true).open(path)?;
         let data = file.metadata()?;
         if self != Access::Named && !data.is_file() {
@@ -294,7 +294,7 @@ impl Access {
 
 /// Reads everything if it fits in the limit. The memory used never exceeds the limit
 /// either.
-pub(super) fn read_bounded(
+pub(crate) fn read_bounded(
     reader: impl Read,
     expected: u64,
     limit: usize,
@@ -310,7 +310,7 @@ pub(super) fn read_bounded(
 }
 
 /// The text of a file that belongs to vptx, and a stamp to detect later changes.
-pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
+pub(crate) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stamp)> {
     let (file, data) = access.open(path)?;
     let Some(bytes) = read_bounded(file, data.len(), MAX_LEN)? else {
         return Err(io::Error::other("it is larger than the limit of 4 GiB"));
@@ -321,7 +321,7 @@ pub(super) fn read_text(path: &Path, access: Access) -> io::Result<(String, Stam
 
 /// How a diff is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DiffLook {
+pub(crate) enum DiffLook {
     /// Byte for byte, so that `patch` can apply it.
     Exact,
     /// For people, with characters escaped that could control a terminal.
@@ -331,7 +331,7 @@ pub(super) enum DiffLook {
 }
 
 /// A unified diff. Its lines end only at `\n`, like those of `patch`.
-pub(super) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
+pub(crate) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
     let (old, new) = (lines(old), lines(new));
     let mut out = Vec::new();
     let mut put = |style: Style, line: &[u8]| {

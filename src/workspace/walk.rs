@@ -1,6 +1,4 @@
 //! Searches folders for files to read, and sets the number of threads.
-// Doc comments of arguments are help texts, not Markdown.
-#![allow(clippy::doc_markdown)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use super::input::reason;
 use super::settings::matches;
 
 #[derive(Debug, Args)]
-pub(super) struct WalkArguments {
+pub(crate) struct WalkArguments {
     /// Skip such files in directories; the pattern is that of .gitignore, relative
     /// to the current directory; may be repeated
     #[arg(long, value_name = "PATTERN")]
@@ -31,7 +29,7 @@ pub(super) struct WalkArguments {
 
 impl WalkArguments {
     /// Sets the number of threads for all later work. Possible once in a process.
-    pub(super) fn set_threads(&self) -> Result<(), String> {
+    pub(crate) fn set_threads(&self) -> Result<(), String> {
         let Some(jobs) = self.jobs else {
             return Ok(());
         };
@@ -40,7 +38,7 @@ impl WalkArguments {
     }
 
     /// The search rules that the arguments give.
-    pub(super) fn rules(&self) -> Result<WalkRules, String> {
+    pub(crate) fn rules(&self) -> Result<WalkRules, String> {
         let lines: Vec<String> = self.exclude.iter().map(|line| line_of(line)).collect();
         let excluded = if lines.is_empty() {
             Gitignore::empty()
@@ -72,9 +70,9 @@ fn wrong(error: &ignore::Error) -> String {
 
 /// The options of the command line for searching directories.
 #[derive(Debug)]
-pub(super) struct WalkRules {
+pub(crate) struct WalkRules {
     /// The patterns, which start from the current folder.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     excluded: Gitignore,
     no_ignore: bool,
 }
@@ -92,12 +90,12 @@ fn false_ignore_file(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Files that keep folders from being searched, collected during the search.
-pub(super) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
+pub(crate) type Blocked = Arc<Mutex<Vec<PathBuf>>>;
 
 impl WalkRules {
     /// Walks a folder in the order of names. Folders whose ignore files cannot be read
     /// are skipped, and those files are collected on the way.
-    pub(super) fn walk(&self, folder: &Path) -> (Option<Walk>, Blocked) {
+    pub(crate) fn walk(&self, folder: &Path) -> (Option<Walk>, Blocked) {
         let heeded = !self.no_ignore;
         let blocked = Blocked::default();
         let mut builder = WalkBuilder::new(folder);
@@ -131,19 +129,19 @@ impl WalkRules {
     }
 
     /// Whether a file is left out. `path` finds its whole path.
-    pub(super) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
+    pub(crate) fn exclude(&self, path: impl FnOnce() -> PathBuf) -> bool {
         !self.excluded.is_empty() && matches(&self.excluded, &path())
     }
 }
 
 /// Locks the list of files collected so far.
-pub(super) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
+pub(crate) fn lock(blocked: &Blocked) -> MutexGuard<'_, Vec<PathBuf>> {
     blocked.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The inputs: the given paths. Without any, standard input if it has a name, otherwise
 /// the current folder.
-pub(super) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn subjects(paths: &[PathBuf], stdin: Option<&Path>) -> Vec<PathBuf> {
     match (paths, stdin) {
         ([], Some(_)) => vec!["-".into()],
         ([], None) => vec![".".into()],

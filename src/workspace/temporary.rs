@@ -23,7 +23,7 @@ fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
 
 /// Does a short piece of work that no signal interrupts. Only one such piece runs at a
 /// time.
-pub(super) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
+pub(crate) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     let _held = lock(&STEADY);
     work()
 }
@@ -31,11 +31,11 @@ pub(super) fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
 /// A file name. The file is removed if a signal ends the program before this is
 /// dropped.
 #[derive(Debug)]
-pub(super) struct Listed(PathBuf);
+pub(crate) struct Listed(PathBuf);
 
 impl Listed {
     /// Creates a file and lists its name.
-    pub(super) fn new<T>(
+    pub(crate) fn new<T>(
         make: impl FnOnce() -> io::Result<(T, PathBuf)>,
     ) -> io::Result<(T, Listed)> {
         #[cfg(unix)]
@@ -60,7 +60,7 @@ impl Drop for Listed {
 /// A new file in the folder of the file that it may replace. It is removed when it is
 /// dropped, or when a signal ends the program.
 #[derive(Debug)]
-pub(super) struct Temporary {
+pub(crate) struct Temporary {
     // The file is removed before it leaves the list: the order of the fields counts.
     file: NamedTempFile,
     listed: Listed,
@@ -69,7 +69,7 @@ pub(super) struct Temporary {
 impl Temporary {
     /// A file that only its owner may read, or one with the permissions that programs
     /// usually give to their files.
-    pub(super) fn beside(path: &Path, usual_permissions: bool) -> io::Result<Temporary> {
+    pub(crate) fn beside(path: &Path, usual_permissions: bool) -> io::Result<Temporary> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(".vptx-");
@@ -89,22 +89,22 @@ impl Temporary {
         Ok(Temporary { file, listed })
     }
 
-    pub(super) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         self.file.as_file()
     }
 
     /// Gives the file the name of another file, and so replaces that one.
-    pub(super) fn replace(self, path: &Path) -> io::Result<()> {
+    pub(crate) fn replace(self, path: &Path) -> io::Result<()> {
         self.file.persist(path).map(drop).map_err(|error| error.error)
     }
 
     /// Gives the file a name that no other file has.
-    pub(super) fn name(self, path: &Path) -> io::Result<()> {
+    pub(crate) fn name(self, path: &Path) -> io::Result<()> {
         self.file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
     /// Keeps the file where it is, and returns its path.
-    pub(super) fn keep(self) -> PathBuf {
+    pub(crate) fn keep(self) -> PathBuf {
         let Temporary { mut file, listed } = self;
         file.disable_cleanup(true);
         let path = file.path().to_path_buf();
@@ -116,7 +116,7 @@ impl Temporary {
 /// The lock for writing a file, which only one run of vptx can hold. It is a lock on
 /// another file beside it, which exists as long as the lock.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     path: PathBuf,
     _listed: Listed,
     // Released last.
@@ -125,7 +125,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Waits for the lock of a file.
-    pub(super) fn of(file: &Path) -> io::Result<Lock> {
+    pub(crate) fn of(file: &Path) -> io::Result<Lock> {
         let mut name = OsString::from(".");
         name.push(file.file_name().unwrap_or_default());
         name.push(".vptx-lock");
@@ -187,7 +187,7 @@ mod signals {
     use super::{LISTED, STEADY, lock};
 
     /// From now on, listed files are removed when a signal ends the program.
-    pub(super) fn watch() {
+    pub(crate) fn watch() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let (ready, wait) = mpsc::channel();

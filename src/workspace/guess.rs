@@ -9,7 +9,7 @@ use crate::syntax::lexer::{skip_trivia, word_end};
 
 /// Whether a text is plainly PTX: `.version` and a number come first, after white space
 /// and comments. The assembly of other machines has `.version "…"`.
-pub(super) fn is_module(text: &[u8]) -> bool {
+pub(crate) fn is_module(text: &[u8]) -> bool {
     let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let _ = skip_trivia(text, &mut at);
     let Some(rest) = text[at..].strip_prefix(b".version") else {
@@ -23,7 +23,7 @@ pub(super) fn is_module(text: &[u8]) -> bool {
 /// The language of a text. The text is PTX if one of its statements is plainly PTX, or
 /// if it is empty. Otherwise it is CUDA if it has words that only C-like languages
 /// have.
-pub(super) fn language(text: &[u8]) -> Option<Language> {
+pub(crate) fn language(text: &[u8]) -> Option<Language> {
     // Binary data is reported as such.
     if is_module(text) || memchr::memchr(0, text).is_some() {
         return Some(Language::Ptx);

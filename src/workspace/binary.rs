@@ -19,7 +19,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Whether a file has the name of a binary or an archive: `libx.so`, `libx.so.12`.
-pub(super) fn is_name_of_one(path: &Path) -> bool {
+pub(crate) fn is_name_of_one(path: &Path) -> bool {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
     else {
         return false;
@@ -45,7 +45,7 @@ const STARTS: &[&[u8]] = &[
 ];
 
 /// Opens a regular file if it is a binary or an archive, by its first bytes.
-pub(super) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
+pub(crate) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     // A pipe must not be opened twice: its writer could take the first time for the end.
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
@@ -55,7 +55,7 @@ pub(super) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
 }
 
 /// Whether the first bytes of a file are those of a binary or an archive.
-pub(super) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
+pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     let mut head = Vec::new();
     (&mut file).take(264).read_to_end(&mut head)?;
     file.rewind()?;
@@ -64,23 +64,23 @@ pub(super) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
 }
 
 /// Whether a walk takes a file for a binary: by its name, then by its first bytes.
-pub(super) fn is_one(path: &Path) -> bool {
+pub(crate) fn is_one(path: &Path) -> bool {
     is_name_of_one(path) && open(path).is_ok_and(|file| file.is_some())
 }
 
 /// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`.
-pub(super) fn inner_name(member: &Member, image: Option<&Image>) -> String {
+pub(crate) fn inner_name(member: &Member, image: Option<&Image>) -> String {
     let members = member.names().iter().map(|name| visible(name).into_owned());
     members.chain(image.map(Image::name)).collect::<Vec<_>>().join("!")
 }
 
 /// A file that can be read from any place.
-pub(super) trait Seekable: Read + Seek {}
+pub(crate) trait Seekable: Read + Seek {}
 
 impl<T: Read + Seek> Seekable for T {}
 
 /// Opens a file, whatever is in it, or standard input.
-pub(super) fn open_input(input: &Input) -> io::Result<Box<dyn Seekable>> {
+pub(crate) fn open_input(input: &Input) -> io::Result<Box<dyn Seekable>> {
     let (file, data) = match input {
         Input::Stdin => return spooled(io::stdin().lock()),
         Input::File(path) => Access::Named.open(path)?,
@@ -102,7 +102,7 @@ fn spooled(mut stream: impl Read) -> io::Result<Box<dyn Seekable>> {
 }
 
 /// `FILE!MEMBER!3.sm_90.ptx`, on one line.
-pub(super) fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
+pub(crate) fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
     let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };
     match inner_name(member, image) {
         inner if inner.is_empty() => name,
@@ -133,18 +133,18 @@ fn plain(name: &str) -> String {
 }
 
 /// The files for texts of binaries, in a directory.
-pub(super) struct TextFiles<'f> {
+pub(crate) struct TextFiles<'f> {
     folder: &'f Path,
     written: HashSet<PathBuf>,
 }
 
 impl TextFiles<'_> {
-    pub(super) fn new(folder: &Path) -> TextFiles<'_> {
+    pub(crate) fn new(folder: &Path) -> TextFiles<'_> {
         TextFiles { folder, written: HashSet::new() }
     }
 
     /// Writes the file for a text. The message says why that is not possible.
-    pub(super) fn put(
+    pub(crate) fn put(
         &mut self,
         subject: &Path,
         member: &Member,
