@@ -84,6 +84,8 @@ pub mod check;
 pub mod diagnostic;
 #[doc(hidden)]
 pub mod embed;
+#[cfg(feature = "cli")]
+mod explain;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod hash;

@@ -1,11 +1,11 @@
-//! Explains modifiers, selectors and masks, for `vptx explain`.
+//! Explains modifiers, selectors and masks.
 
 use crate::isa::{Destination, Form, LaneWidth, Mask, Modifier, Part, Selector, Sources};
 use crate::video::FORMS;
 
 /// The page of a modifier, selector or mask, with or without its dot. Empty if the word
 /// is not known.
-pub(super) fn page(word: &str) -> String {
+pub(crate) fn page(word: &str) -> String {
     let mut word = word.to_ascii_lowercase();
     if !word.starts_with('.') {
         word.insert(0, '.');
@@ -30,7 +30,7 @@ fn kind(modifier: Modifier) -> &'static str {
 }
 
 /// The effect of a modifier.
-pub(super) fn modifier_text(modifier: Modifier) -> &'static str {
+pub(crate) fn modifier_text(modifier: Modifier) -> &'static str {
     match modifier {
         Modifier::U32 => {
             "On a source: the byte, half-word or word that is selected is unsigned, and is
@@ -127,7 +127,7 @@ fn selector_page(width: LaneWidth, word: &str) -> Option<String> {
 }
 
 /// The lane of the register pair that a digit names.
-pub(super) fn lane_name(width: LaneWidth, lane: u8, a: &str, b: &str) -> String {
+pub(crate) fn lane_name(width: LaneWidth, lane: u8, a: &str, b: &str) -> String {
     let (lane, lanes) = (usize::from(lane), width.lanes());
     format!("{}.{}{}", if lane < lanes { a } else { b }, width.letter(), lane % lanes)
 }

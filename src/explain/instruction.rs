@@ -1,9 +1,9 @@
-//! Explains a whole instruction, for `vptx explain`.
+//! Explains a whole instruction.
 
 use std::fmt::Write;
 
+use super::Single;
 use super::words::{lane_name, modifier_text};
-use crate::cli::lower::ptx::Single;
 use crate::isa::{
     Compare, Mnemonic, Modifier, Role, Scale, SecondaryOp, ShiftMode, Sources, Target, Type,
 };
@@ -15,7 +15,7 @@ use crate::video::{
 
 /// The instruction that a text means, if it looks like one. If only modifiers are
 /// given, the operands are added.
-pub(super) fn meant(text: &str) -> Option<String> {
+pub(crate) fn meant(text: &str) -> Option<String> {
     if text.contains(|c: char| c.is_whitespace() || c == ';') {
         return Some(text.into());
     }
@@ -30,7 +30,7 @@ pub(super) fn meant(text: &str) -> Option<String> {
 }
 
 /// The page of an instruction.
-pub(super) fn page(instruction: &Instruction, target: Target, unicode: bool) -> String {
+pub(crate) fn page(instruction: &Instruction, target: Target, unicode: bool) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write(&mut text, instruction, target, unicode);

@@ -1,0 +1,58 @@
+//! A single instruction as ordinary PTX.
+
+use crate::backend::ptx::{self, Cost, FreshRegisters, Gate, Outcome, Sequence};
+use crate::isa::Target;
+use crate::video::{Instruction, Semantics};
+
+/// A single instruction as ordinary PTX, with the costs of both.
+pub(crate) struct Single {
+    /// The declarations of registers, and the statements.
+    pub(crate) lines: Vec<String>,
+    /// The machine instructions of both, if they were measured.
+    pub(crate) costs: Option<String>,
+    /// Whether the instruction is better kept.
+    pub(crate) is_better_kept: bool,
+}
+
+impl Single {
+    /// Returns `None` if there is no ordinary PTX for it on the target.
+    pub(crate) fn new(
+        instruction: &Instruction,
+        semantics: Semantics,
+        target: Target,
+    ) -> Option<Single> {
+        let gate = Gate { target, version: None };
+        let outcome = ptx::choose(instruction, target, gate, semantics, true);
+        let Outcome::Rewritten(sequence) = outcome else { return None };
+        let mut registers = FreshRegisters::avoiding(&instruction.to_string());
+        let statements = sequence.to_ptx(instruction, &mut registers);
+        Some(Single {
+            lines: registers.declarations().into_iter().chain(statements).collect(),
+            costs: costs(instruction, &sequence, semantics, target),
+            is_better_kept: ptx::is_better_kept(instruction, &sequence, target, semantics),
+        })
+    }
+}
+
+/// The machine instructions of an instruction and of the sequence that replaces it.
+fn costs(
+    instruction: &Instruction,
+    sequence: &Sequence,
+    semantics: Semantics,
+    target: Target,
+) -> Option<String> {
+    let ptxas = instruction.cost(target)?.ptxas;
+    let plural = if ptxas == 1 { "" } else { "s" };
+    // The cost was measured with registers. Constants do not increase it.
+    let most = if instruction.has_constants() { "at most " } else { "" };
+    let native =
+        format!("ptxas 13.5 emits {most}{ptxas} machine instruction{plural} for it on {target}");
+    Some(match ptx::cost_of(instruction, sequence, target, semantics) {
+        // The figure is the maximum of the whole class.
+        Some(Cost { rewritten, .. }) if sequence.lines().len() < rewritten as usize => {
+            format!("{native}, and at most {rewritten} for this PTX")
+        }
+        Some(Cost { rewritten, .. }) => format!("{native}, and {rewritten} for this PTX"),
+        None => format!("{native}; this PTX was not measured"),
+    })
+}
