@@ -108,6 +108,9 @@ pub mod cli;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod report;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub mod server;
 #[cfg(feature = "cli")]
 mod workspace;
 

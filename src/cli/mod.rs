@@ -76,6 +76,14 @@ enum Command {
     Survey(survey::Arguments),
     /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
+    /// Serve editors: findings, fixes and explanations while you type
+    #[cfg(feature = "server")]
+    #[command(after_help = "\
+An editor starts this program and speaks with it over standard input and output
+in the Language Server Protocol. docs/editors.md has settings for editors.
+
+Exit status: 0 the editor ended the conversation in order, 1 it did not.")]
+    Server,
     /// Print a completion script for a shell
     Completions {
         /// The shell to write the script for
@@ -98,6 +106,8 @@ impl Command {
             | Command::Explain(_)
             | Command::Completions { .. }
             | Command::Man(_) => {}
+            #[cfg(feature = "server")]
+            Command::Server => {}
         }
     }
 }
@@ -149,6 +159,15 @@ pub fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        #[cfg(feature = "server")]
+        Command::Server => {
+            // The server writes messages to standard output itself.
+            drop(out);
+            return match crate::server::run() {
+                Ok(in_order) => u8::from(!in_order).into(),
+                Err(error) => unwritable(&error),
+            };
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "vptx", &mut script);

@@ -74,7 +74,7 @@ fn write(
 }
 
 /// The effect of a modifier on an instruction.
-fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> String {
+pub(crate) fn role_text(instruction: &Instruction, role: Role, modifier: Modifier) -> String {
     let is_simd = instruction.form().sources != Sources::Scalar;
     let signed = if modifier == Modifier::S32 { "signed" } else { "unsigned" };
     match (role, modifier) {
@@ -112,7 +112,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The result as formulas, one line for each lane.
-fn formula(instruction: &Instruction) -> Vec<String> {
+pub(crate) fn formula(instruction: &Instruction) -> Vec<String> {
     let d = instruction.destination().name();
     match &instruction.operation {
         Operation::Arithmetic(it) => {

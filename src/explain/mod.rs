@@ -11,6 +11,8 @@ use crate::isa::{Destination, LaneWidth, Mnemonic, Role, Target};
 use crate::video;
 use crate::video::{Agreement, Deviation, Instruction, Semantics, Witness};
 
+#[cfg(feature = "server")]
+pub(crate) use instruction::{formula, role_text};
 pub(crate) use instruction::{meant, page as instruction};
 pub(crate) use single::Single;
 pub(crate) use words::page as word;

@@ -1,0 +1,146 @@
+//! Fixes and rewritings that a client can make.
+
+use crate::analysis::{add_ignores, fix};
+use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Severity};
+use crate::source::{Span, line_end};
+
+/// What an action is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It fixes a finding. The only safe fix is preferred.
+    Fix { preferred: bool },
+    /// It suppresses a finding.
+    Ignore,
+    /// It makes all safe fixes.
+    FixAll,
+    /// It replaces an instruction.
+    Rewrite,
+}
+
+/// Edits with a title.
+#[derive(Debug)]
+pub(super) struct Action<'f> {
+    pub(super) title: String,
+    pub(super) purpose: Purpose,
+    /// The finding that it is about.
+    pub(super) found: Option<&'f Diagnostic>,
+    pub(super) edits: Vec<Edit>,
+}
+
+/// The fixes of a finding, and the comments that suppress it.
+pub(super) fn of_finding<'f>(
+    source: &str,
+    options: &CheckOptions,
+    found: &'f Diagnostic,
+) -> Vec<Action<'f>> {
+    let safe = found.fixes.iter().filter(|fix| fix.applicability == Applicability::Safe).count();
+    let fixes = found.fixes.iter().filter(|fix| fix.applicability != Applicability::DisplayOnly);
+    let fixes = fixes.map(|fix| {
+        let preferred = fix.applicability == Applicability::Safe && safe == 1;
+        let purpose = Purpose::Fix { preferred };
+        Action {
+            title: sentence(&fix.title),
+            purpose,
+            found: Some(found),
+            edits: fix.edits.clone(),
+        }
+    });
+    let (code, name) = (found.code, found.code.name());
+    let ignore = |title: String, edits| Action {
+        title,
+        purpose: Purpose::Ignore,
+        found: Some(found),
+        edits,
+    };
+    let here = ignore_here(source, options, found)
+        .map(|edits| ignore(format!("Ignore {code} ({name}) here"), edits));
+    let in_file = ignore_in_file(source, code)
+        .map(|edit| ignore(format!("Ignore {code} ({name}) in this file"), vec![edit]));
+    fixes.chain(here).chain(in_file).collect()
+}
+
+/// The text with a capital at its start.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// A comment at the statement of a finding.
+fn ignore_here(source: &str, options: &CheckOptions, found: &Diagnostic) -> Option<Vec<Edit>> {
+    let statement = found.statement?;
+    let only = [found.code.text().parse().ok()?];
+    let rules = RuleSet::default().choose(Some(&only), &[], &[]);
+    let written = add_ignores(source, &options.clone().with_rules(rules));
+    let [edits] = &written.rounds[..] else { return None };
+    // Comments for other statements are left out.
+    let start = line_start(source, statement.start);
+    let before = if start == 0 { 0 } else { line_start(source, start - 1) };
+    let end = memchr::memchr(b'\n', &source.as_bytes()[statement.end as usize..]);
+    let end = end.map_or(source.len() as u32, |at| statement.end + at as u32 + 1);
+    let is_near = |edit: &&Edit| (before..=end).contains(&edit.span.start);
+    let near: Vec<Edit> = edits.iter().filter(is_near).cloned().collect();
+    (!near.is_empty()).then_some(near)
+}
+
+fn line_start(source: &str, offset: u32) -> u32 {
+    memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]).map_or(0, |at| at as u32 + 1)
+}
+
+/// A comment at the start of the file. An error needs no rule to be told.
+fn ignore_in_file(source: &str, code: Code) -> Option<Edit> {
+    if code.severity() == Severity::Error {
+        return None;
+    }
+    let start = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() as u32 } else { 0 };
+    let line = format!("// vptx: ignore-file[{code}]{}", line_end(source));
+    Some(Edit::replace(Span::at(start), line))
+}
+
+/// All safe fixes, if there are any.
+pub(super) fn fix_all(source: &str, options: &CheckOptions) -> Option<Action<'static>> {
+    let fixed = fix(source, options, Applicability::Safe);
+    let edits = match &fixed.rounds[..] {
+        [] => return None,
+        [only] => only.clone(),
+        _ => vec![difference(source, &fixed.text)],
+    };
+    let title = "Fix all with safe fixes".into();
+    Some(Action { title, purpose: Purpose::FixAll, found: None, edits })
+}
+
+/// An edit that makes one text of another.
+fn difference(old: &str, new: &str) -> Edit {
+    let same = |pairs: &mut dyn Iterator<Item = (char, char)>| {
+        pairs.take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum::<usize>()
+    };
+    let start = same(&mut old.chars().zip(new.chars()));
+    let end = same(&mut old[start..].chars().rev().zip(new[start..].chars().rev()));
+    let span = Span::new(start as u32, (old.len() - end) as u32);
+    Edit::replace(span, &new[start..new.len() - end])
+}
+
+/// The instruction at an offset as ordinary PTX.
+pub(super) fn rewriting(
+    source: &str,
+    options: &CheckOptions,
+    statement: Span,
+) -> Option<Action<'static>> {
+    if options.language != Language::Ptx {
+        return None;
+    }
+    let (module, _) = crate::analysis::parse_with(source, &super::errors_only());
+    let target = super::statements::target(options, module.target());
+    let rewriting = RewriteOptions::default().with_target(Some(target)).with_all(true);
+    let rewritten = rewrite(&module, &rewriting).ok()?;
+    let change = rewritten.changes.iter().find(|change| change.span == statement)?;
+    let Outcome::Rewritten(_) = change.outcome else { return None };
+    let edit = rewritten.edits().iter().find(|edit| edit.span == statement)?.clone();
+    let costs = change.cost.map_or_else(String::new, |cost| {
+        format!(" ({} → {} machine instructions on {target})", cost.ptxas, cost.rewritten)
+    });
+    let title = format!("Rewrite as ordinary PTX{costs}");
+    Some(Action { title, purpose: Purpose::Rewrite, found: None, edits: vec![edit] })
+}

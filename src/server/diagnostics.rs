@@ -1,0 +1,64 @@
+//! Findings as a client shows them.
+
+use gen_lsp_types::{
+    Code as LspCode, Diagnostic as LspDiagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
+    DiagnosticTag, Location, Message, Uri,
+};
+
+use super::document::{Encoding, Text};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+
+/// A finding at its place in a text.
+pub(super) fn shown(
+    found: &Diagnostic,
+    uri: &Uri,
+    text: &Text,
+    encoding: Encoding,
+) -> LspDiagnostic {
+    let message = match &found.help {
+        Some(help) => format!("{}\n{help}", found.message),
+        None => found.message.clone(),
+    };
+    let related: Vec<DiagnosticRelatedInformation> = found
+        .labels
+        .iter()
+        .map(|label| {
+            let location = Location::new(uri.clone(), text.range(label.span, encoding));
+            DiagnosticRelatedInformation::new(location, label.text.clone())
+        })
+        .collect();
+    LspDiagnostic {
+        range: text.range(found.span, encoding),
+        severity: Some(match found.severity {
+            Severity::Error => DiagnosticSeverity::Error,
+            Severity::Warning => DiagnosticSeverity::Warning,
+            Severity::Note => DiagnosticSeverity::Information,
+        }),
+        code: Some(LspCode::String(found.code.text().into())),
+        code_description: None,
+        source: Some("vptx".into()),
+        message: Message::String(message),
+        tags: tag(found.code).map(|tag| vec![tag]),
+        related_information: Some(related).filter(|related| !related.is_empty()),
+        data: None,
+    }
+}
+
+/// How a client may draw the text that a finding is about.
+fn tag(code: Code) -> Option<DiagnosticTag> {
+    match code {
+        // It has no effect.
+        Code::V402
+        | Code::V403
+        | Code::V404
+        | Code::V407
+        | Code::V408
+        | Code::V503
+        | Code::V506
+        | Code::V507
+        | Code::V801 => Some(DiagnosticTag::Unnecessary),
+        // Newer versions of ptxas read it otherwise.
+        Code::V405 => Some(DiagnosticTag::Deprecated),
+        _ => None,
+    }
+}

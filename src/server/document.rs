@@ -1,0 +1,211 @@
+//! An open text, and the places in it as a client counts them.
+
+use gen_lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
+
+use crate::source::{MAX_LEN, Span};
+
+/// How a client counts the characters of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Utf8,
+    /// What clients count that say nothing.
+    #[default]
+    Utf16,
+    Utf32,
+}
+
+impl Encoding {
+    /// The best of those that a client offers, by their names.
+    pub(super) fn choose<'a>(offered: impl Iterator<Item = &'a str> + Clone) -> Encoding {
+        let offers = |name: &str| offered.clone().any(|offer| offer == name);
+        match () {
+            () if offers("utf-8") => Encoding::Utf8,
+            () if offers("utf-32") && !offers("utf-16") => Encoding::Utf32,
+            () => Encoding::Utf16,
+        }
+    }
+
+    pub(super) fn kind(self) -> PositionEncodingKind {
+        match self {
+            Encoding::Utf8 => PositionEncodingKind::UTF8,
+            Encoding::Utf16 => PositionEncodingKind::UTF16,
+            Encoding::Utf32 => PositionEncodingKind::UTF32,
+        }
+    }
+
+    fn length(self, text: &str) -> usize {
+        match self {
+            Encoding::Utf8 => text.len(),
+            Encoding::Utf16 if text.is_ascii() => text.len(),
+            Encoding::Utf16 => text.chars().map(char::len_utf16).sum(),
+            Encoding::Utf32 => text.chars().count(),
+        }
+    }
+
+    /// The offset of a character in a line. Beyond the end it is the end; inside of a
+    /// character it is the start of that.
+    fn offset(self, line: &str, character: usize) -> usize {
+        let mut left = character;
+        for (at, c) in line.char_indices() {
+            let length = match self {
+                Encoding::Utf8 => c.len_utf8(),
+                Encoding::Utf16 => c.len_utf16(),
+                Encoding::Utf32 => 1,
+            };
+            if left < length {
+                return at;
+            }
+            left -= length;
+        }
+        line.len()
+    }
+}
+
+/// A text with the starts of its lines, which end at `\n`, `\r\n` and `\r`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    text: String,
+    starts: Vec<u32>,
+}
+
+impl Text {
+    pub(super) fn new(text: String) -> Text {
+        let mut starts = vec![0];
+        starts.extend(starts_in(&text, 0, text.len()));
+        Text { text, starts }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The line with a number, without the characters that end it.
+    fn line(&self, number: usize) -> Option<(usize, &str)> {
+        let start = *self.starts.get(number)? as usize;
+        let end = self.starts.get(number + 1).map_or(self.text.len(), |next| *next as usize);
+        Some((start, self.text[start..end].trim_end_matches(['\n', '\r'])))
+    }
+
+    /// The offset of a place; the end of the text for lines that it does not have.
+    pub(super) fn offset(&self, place: Position, encoding: Encoding) -> usize {
+        match self.line(place.line as usize) {
+            Some((start, line)) => start + encoding.offset(line, place.character as usize),
+            None => self.text.len(),
+        }
+    }
+
+    /// The place of an offset.
+    pub(super) fn position(&self, offset: u32, encoding: Encoding) -> Position {
+        let line = self.starts.partition_point(|start| *start <= offset) - 1;
+        let start = self.starts[line] as usize;
+        let mut offset = offset as usize;
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        Position::new(line as u32, encoding.length(&self.text[start..offset]) as u32)
+    }
+
+    pub(super) fn range(&self, span: Span, encoding: Encoding) -> Range {
+        Range::new(self.position(span.start, encoding), self.position(span.end, encoding))
+    }
+
+    pub(super) fn span(&self, range: Range, encoding: Encoding) -> Span {
+        let start = self.offset(range.start, encoding);
+        let end = self.offset(range.end, encoding).max(start);
+        Span::new(start as u32, end as u32)
+    }
+
+    /// Makes a change that a client tells. Says whether the text stays below its limit.
+    pub(super) fn change(
+        &mut self,
+        change: TextDocumentContentChangeEvent,
+        encoding: Encoding,
+    ) -> bool {
+        match change {
+            TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
+                let fits = whole.text.len() <= MAX_LEN;
+                if fits {
+                    *self = Text::new(whole.text);
+                }
+                fits
+            }
+            TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
+                let fits = self.text.len() + part.text.len() <= MAX_LEN;
+                if fits {
+                    self.replace(self.span(part.range, encoding), &part.text);
+                }
+                fits
+            }
+        }
+    }
+
+    fn replace(&mut self, span: Span, new: &str) {
+        let (start, old_end) = (span.start as usize, span.end as usize);
+        let new_end = start + new.len();
+        self.text.replace_range(start..old_end, new);
+        // Whether a line starts at an offset depends on the bytes before and after it.
+        let kept = self.starts.partition_point(|line| *line == 0 || (*line as usize) < start);
+        let moved = self.starts.partition_point(|line| *line == 0 || *line as usize <= old_end);
+        let first = self.starts[kept - 1] as usize;
+        let between: Vec<u32> = starts_in(&self.text, first, new_end).collect();
+        for line in &mut self.starts[moved..] {
+            *line = (*line as usize - old_end + new_end) as u32;
+        }
+        self.starts.splice(kept..moved, between);
+    }
+}
+
+/// The starts of lines after one offset, up to and at another one.
+fn starts_in(text: &str, after: usize, to: usize) -> impl Iterator<Item = u32> {
+    let bytes = text.as_bytes();
+    let ends = memchr::memchr2_iter(b'\n', b'\r', &bytes[after..to]);
+    ends.map(move |at| after + at)
+        .filter(|at| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'))
+        .map(|at| at as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Numbers;
+
+    const PIECES: &[&str] = &["", "a", "\n", "\r", "\r\n", "é", "😀", "vadd d;\n", "\n\n", "x y"];
+
+    /// Changes leave a text with the lines of one that is opened so.
+    #[test]
+    fn changes_leave_what_a_fresh_text_has() {
+        let mut numbers = Numbers(3);
+        for _ in 0..200 {
+            let encoding = numbers.pick(&[Encoding::Utf8, Encoding::Utf16, Encoding::Utf32]);
+            let mut text = Text::new(String::new());
+            for _ in 0..50 {
+                let mut place = || Position::new(numbers.below(5) as u32, numbers.below(9) as u32);
+                let (one, two) = (place(), place());
+                let one_first = (one.line, one.character) <= (two.line, two.character);
+                let range = if one_first { Range::new(one, two) } else { Range::new(two, one) };
+                let new: String = (0..numbers.below(4)).map(|_| numbers.pick(PIECES)).collect();
+                let span = text.span(range, encoding);
+                let mut expected = text.text.clone();
+                expected.replace_range(span.range(), &new);
+                text.replace(span, &new);
+                assert_eq!(text, Text::new(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn places_come_back() {
+        let text = Text::new("aé😀b\r\n\rx\n".into());
+        for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+            for (offset, _) in text.text.char_indices() {
+                let place = text.position(offset as u32, encoding);
+                let inside_break = text.text[offset..].starts_with('\n') && offset == 9;
+                assert!(text.offset(place, encoding) == offset || inside_break, "{offset}");
+            }
+        }
+        let place = |line, character| text.offset(Position::new(line, character), Encoding::Utf16);
+        assert_eq!([place(0, 0), place(0, 2), place(0, 4), place(0, 5)], [0, 3, 7, 8]);
+        // Inside of a character, beyond the end of a line, beyond all lines.
+        assert_eq!([place(0, 3), place(0, 99), place(2, 0), place(9, 0)], [3, 8, 11, 13]);
+    }
+}

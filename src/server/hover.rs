@@ -1,0 +1,163 @@
+//! What a client shows about the place under the pointer, in Markdown.
+
+use std::fmt::Write;
+
+use super::statements::{self, Found, Statements};
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::Code;
+use crate::embed::Asm;
+use crate::explain;
+use crate::isa::Mnemonic;
+use crate::source::Span;
+use crate::video::OperandName;
+
+/// A text about a part of the source.
+pub(super) struct Hover {
+    pub(super) span: Span,
+    pub(super) markdown: String,
+}
+
+/// The text about an offset.
+pub(super) fn at(
+    source: &str,
+    statements: &Statements,
+    options: &CheckOptions,
+    offset: u32,
+) -> Option<Hover> {
+    if let Some(hover) = code(source, offset) {
+        return Some(hover);
+    }
+    let found = match options.language {
+        Language::Ptx => statements::in_module(source, statements, offset),
+        Language::Cuda => {
+            let asm = statements::asm_at(source, offset)?;
+            let found = statements::in_asm(&asm, offset);
+            let operand = found.as_ref().and_then(|found| operand(source, &asm, found, offset));
+            if operand.is_some() {
+                return operand;
+            }
+            found
+        }
+    };
+    match found {
+        Some(found) => instruction(source, &found, options, offset),
+        None => mnemonic(source, options, statements, offset),
+    }
+}
+
+const NAMES: [OperandName; 4] = [OperandName::D, OperandName::A, OperandName::B, OperandName::C];
+
+fn holds(span: Span, offset: u32) -> bool {
+    span.start <= offset && offset <= span.end
+}
+
+/// The part of a legal instruction.
+fn instruction(source: &str, found: &Found, options: &CheckOptions, offset: u32) -> Option<Hover> {
+    let Found { instruction, spans, statement, .. } = found;
+    let target = statements::target(options, found.target);
+    if holds(spans.mnemonic, offset) {
+        let markdown = explain::instruction(instruction, target, true);
+        return Some(Hover { span: spans.mnemonic, markdown });
+    }
+    for &(role, span) in &spans.modifiers {
+        if span.start < offset
+            && offset <= span.end
+            && let Some(modifier) = instruction.modifier(role)
+        {
+            let said = explain::role_text(instruction, role, modifier);
+            let markdown = format!("`{modifier}`, {}: {said}\n\n{}", role.name(), lanes(found));
+            return Some(Hover { span, markdown });
+        }
+    }
+    for (operand, name) in spans.operands.iter().zip(NAMES) {
+        let selector = operand.selector.filter(|span| span.start < offset && offset <= span.end);
+        if let Some(span) = selector {
+            let page = explain::word(span.text(source));
+            return Some(Hover { span, markdown: format!("{page}\n{}", lanes(found)) });
+        }
+        if holds(operand.value, offset) {
+            let declared = statement.declared.get(name).map(|ty| {
+                format!("```ptx\n.reg {} {};\n```\n\n", ty.text(), operand.value.text(source))
+            });
+            let markdown = declared.unwrap_or_default() + &lanes(found);
+            return Some(Hover { span: operand.value, markdown });
+        }
+    }
+    None
+}
+
+/// The formula of the result, a line for each lane.
+fn lanes(found: &Found) -> String {
+    let mut text = String::from("```text\n");
+    for line in explain::formula(&found.instruction) {
+        let _ = writeln!(text, "{line}");
+    }
+    text + "```\n"
+}
+
+/// An operand of an `asm` statement: its constraint and its expression.
+fn operand(source: &str, asm: &Asm<'_>, found: &Found, offset: u32) -> Option<Hover> {
+    let places = found.spans.operands.iter().zip(&found.values);
+    let (place, value) = places.into_iter().find(|(place, _)| holds(place.value, offset))?;
+    let operand = asm.operands.iter().find(|operand| operand.placeholder == *value)?;
+    let kind = if operand.output { "output" } else { "input" };
+    let constraint = &operand.constraint;
+    let expression = expression(&source[operand.span.end as usize..asm.span.end as usize]);
+    let spelled = place.value.text(source);
+    let markdown =
+        format!("`{spelled}`: {kind} `\"{constraint}\"({expression})`\n\n{}", lanes(found));
+    Some(Hover { span: place.value, markdown })
+}
+
+/// The expression in the parentheses after a constraint.
+fn expression(rest: &str) -> &str {
+    let Some(rest) = rest.trim_start().strip_prefix('(') else { return "" };
+    let mut depth = 0;
+    let end = rest.find(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    rest[..end.unwrap_or(rest.len())].trim()
+}
+
+/// The page of a mnemonic whose instruction has errors.
+fn mnemonic(
+    source: &str,
+    options: &CheckOptions,
+    statements: &Statements,
+    offset: u32,
+) -> Option<Hover> {
+    let span = word(source, offset, |c| c.is_ascii_alphanumeric())?;
+    let mnemonic = Mnemonic::from_text(span.text(source))?;
+    let target = statements::target(options, statements.target);
+    Some(Hover { span, markdown: explain::mnemonic(mnemonic, target) })
+}
+
+/// The page of a code in a comment for vptx.
+fn code(source: &str, offset: u32) -> Option<Hover> {
+    let line_start = memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]);
+    let start = line_start.map_or(0, |at| at + 1);
+    let end = memchr::memchr(b'\n', &source.as_bytes()[offset as usize..]);
+    let end = end.map_or(source.len(), |at| offset as usize + at);
+    let line = &source[start..end];
+    let mark = line.find("vptx:")?;
+    if start + mark > offset as usize {
+        return None;
+    }
+    let span = word(source, offset, |c| c.is_ascii_alphanumeric() || c == '-')?;
+    let code = Code::find(span.text(source))?;
+    Some(Hover { span, markdown: explain::code(code) })
+}
+
+/// The word around an offset.
+fn word(source: &str, offset: u32, is_part: impl Fn(char) -> bool) -> Option<Span> {
+    let offset = offset as usize;
+    let before = source.get(..offset)?.rfind(|c| !is_part(c));
+    let start = before.map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
+    let end = source[offset..].find(|c| !is_part(c)).map_or(source.len(), |at| offset + at);
+    (start < end).then(|| Span::new(start as u32, end as u32))
+}

@@ -1,0 +1,103 @@
+//! The language server: findings, fixes and explanations in editors, over standard input
+//! and output (LSP 3.18).
+//!
+//! [`Server`] takes one message and gives its answers: it knows neither threads nor
+//! streams. [`run`] reads messages beside it, so that a request can be cancelled while it
+//! waits, and findings are looked for only when no message waits.
+
+mod actions;
+mod diagnostics;
+mod document;
+mod hover;
+mod options;
+mod state;
+mod statements;
+mod transport;
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use lsp_server::Message;
+
+pub use self::state::Server;
+use self::transport::Incoming;
+use crate::check::CheckOptions;
+use crate::diagnostic::RuleSet;
+
+/// Messages that may wait to be handled; then the client waits.
+const WAITING: usize = 256;
+
+/// Serves a client on standard input and output until it says `exit` or is gone; says
+/// whether it ended as the protocol wants it.
+pub(crate) fn run() -> io::Result<bool> {
+    let (sender, receiver) = mpsc::sync_channel(WAITING);
+    thread::spawn(move || {
+        let mut input = BufReader::new(io::stdin().lock());
+        while let Some(incoming) = transport::read(&mut input) {
+            if sender.send(incoming).is_err() {
+                return;
+            }
+        }
+    });
+    let mut server = Server::default();
+    let mut waiting = VecDeque::new();
+    let mut output = io::stdout().lock();
+    let mut send = |messages: Vec<Message>| {
+        messages.into_iter().try_for_each(|message| message.write(&mut output))
+    };
+    while let Some(incoming) = next(&mut server, &mut waiting, &receiver, &mut send)? {
+        send(match incoming {
+            Incoming::Message(message) => server.handle(message),
+            Incoming::Invalid(answer) => vec![answer],
+        })?;
+        if let Some(in_order) = server.ended() {
+            return Ok(in_order);
+        }
+    }
+    Ok(server.is_shut_down())
+}
+
+/// The next message. While none waits, findings are sent.
+fn next(
+    server: &mut Server,
+    waiting: &mut VecDeque<Incoming>,
+    receiver: &Receiver<Incoming>,
+    send: &mut impl FnMut(Vec<Message>) -> io::Result<()>,
+) -> io::Result<Option<Incoming>> {
+    loop {
+        // Cancellations come after the requests that they are about.
+        while let Ok(incoming) = receiver.try_recv() {
+            match &incoming {
+                Incoming::Message(message) => server.foresee(message),
+                Incoming::Invalid(_) => {}
+            }
+            waiting.push_back(incoming);
+            if waiting.len() >= WAITING {
+                break;
+            }
+        }
+        if let Some(incoming) = waiting.pop_front() {
+            return Ok(Some(incoming));
+        }
+        if server.has_news() {
+            send(server.news())?;
+            continue;
+        }
+        match receiver.recv() {
+            Ok(incoming) => {
+                if let Incoming::Message(message) = &incoming {
+                    server.foresee(message);
+                }
+                waiting.push_back(incoming);
+            }
+            Err(mpsc::RecvError) => return Ok(None),
+        }
+    }
+}
+
+/// Options to find instructions and errors without advice.
+fn errors_only() -> CheckOptions {
+    CheckOptions::default().with_rules(RuleSet::ERRORS)
+}

@@ -1,0 +1,77 @@
+//! The options that a client gives: `initializationOptions`, or its settings for `vptx`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::workspace::settings::{Choices, Targets};
+
+/// As the client writes them. They override `vptx.toml`, as the command line does.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+struct Written {
+    config: Option<PathBuf>,
+    dialect: Option<String>,
+    target: Option<OneOrMany>,
+    ptx_version: Option<String>,
+    select: Option<Vec<String>>,
+    extend_select: Vec<String>,
+    ignore: Vec<String>,
+    costs: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// The options in force.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    /// A settings file in place of those that would be found.
+    pub(super) config: Option<PathBuf>,
+    pub(super) choices: Choices,
+}
+
+impl Options {
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub(super) fn read(value: Value) -> Result<Options, String> {
+        if value.is_null() {
+            return Ok(Options::default());
+        }
+        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let targets: Vec<String> = match written.target {
+            None => Vec::new(),
+            Some(OneOrMany::One(target)) => vec![target],
+            Some(OneOrMany::Many(targets)) => targets,
+        };
+        let mut extend = all(&written.extend_select)?;
+        if written.costs {
+            extend.push(one("V6")?);
+        }
+
+        let choices = Choices {
+            dialect: written.dialect.as_deref().map(one).transpose()?,
+            target: Targets::listed(&all(&targets)?),
+            ptx_version: written.ptx_version.as_deref().map(one).transpose()?,
+            select: written.select.as_deref().map(all).transpose()?,
+            extend,
+            ignore: all(&written.ignore)?,
+            deny: None,
+        };
+        Ok(Options { config: written.config, choices })
+    }
+}
+
+fn one<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn all<T: FromStr<Err: ToString>>(texts: &[String]) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| one(text)).collect()
+}

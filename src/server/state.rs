@@ -1,0 +1,647 @@
+//! The state of a server: open texts, settings, what the client can do.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use gen_lsp_types::{
+    CodeAction, CodeActionKind, CodeActionParams, Contents, DidChangeTextDocumentParams,
+    DidOpenTextDocumentParams, DocumentDiagnosticParams, DocumentFormattingParams,
+    DocumentRangeFormattingParams, Hover, HoverParams, MarkupContent, MarkupKind, Position,
+    PublishDiagnosticsParams, TextDocumentIdentifier, TextEdit, Uri, WorkspaceEdit,
+};
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::actions::{self, Action, Purpose};
+use super::document::{Encoding, Text};
+use super::options::Options;
+use super::statements::{self, Statements};
+use super::{diagnostics, hover};
+use crate::analysis::{check_counted, check_up_to};
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::{Diagnostic, Edit};
+use crate::print::{FormatOptions, format_edits};
+use crate::workspace::kind::FileKind;
+use crate::workspace::settings::{FILE, Finder, Settings};
+
+/// The findings of a text that are sent: no person reads more.
+const MOST: usize = 10_000;
+
+/// Codes of errors that `lsp-server` does not name.
+const REQUEST_CANCELLED: i32 = -32800;
+
+/// A language server that has no streams: it takes messages and gives answers.
+#[derive(Default)]
+pub struct Server {
+    phase: Phase,
+    encoding: Encoding,
+    client: Client,
+    options: Options,
+    finder: Option<Finder>,
+    documents: HashMap<String, Document>,
+    /// The texts whose findings are to be sent.
+    unsent: BTreeSet<String>,
+    /// Requests that wait and were cancelled.
+    cancelled: HashSet<RequestId>,
+    /// Messages that go out beside the answer.
+    beside: Vec<Message>,
+    requests: i32,
+}
+
+/// How far the conversation is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    New,
+    Running,
+    ShutDown,
+    /// Ended, in the order that the protocol wants or not.
+    Ended(bool),
+}
+
+/// What a client can do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Client {
+    /// It asks for findings.
+    pulls: bool,
+    /// It asks again when it is told to.
+    refreshes: bool,
+    /// It watches files when it is asked to.
+    watches: bool,
+}
+
+/// An open text.
+struct Document {
+    uri: Uri,
+    version: i32,
+    language_id: String,
+    path: Option<PathBuf>,
+    text: Text,
+    /// Found once for a version, and only when asked for.
+    found: OnceCell<Vec<Diagnostic>>,
+    statements: OnceCell<Statements>,
+}
+
+/// The settings for a text.
+struct InForce {
+    check: CheckOptions,
+    format: FormatOptions,
+}
+
+type Answer = Result<Value, ResponseError>;
+
+fn failure(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+    ResponseError { code: code as i32, message: message.into(), data: None }
+}
+
+/// Reads the parameters of a message.
+fn params<P: DeserializeOwned>(value: Value) -> Result<P, ResponseError> {
+    serde_json::from_value(value)
+        .map_err(|error| failure(ErrorCode::InvalidParams, error.to_string()))
+}
+
+fn answer(result: impl Serialize) -> Answer {
+    serde_json::to_value(result)
+        .map_err(|error| failure(ErrorCode::InternalError, error.to_string()))
+}
+
+impl Server {
+    /// Takes a message; gives the answer and other messages for the client.
+    pub fn handle(&mut self, message: Message) -> Vec<Message> {
+        let answer = match message {
+            Message::Request(request) => Some(self.request(request)),
+            Message::Notification(notification) => {
+                self.notification(notification);
+                None
+            }
+            // Nothing hangs on the answers of the client.
+            Message::Response(_) => None,
+        };
+        let mut messages = mem::take(&mut self.beside);
+        messages.extend(answer.map(Message::Response));
+        messages
+    }
+
+    /// Looks at a message that waits: it may cancel one that waits, too.
+    pub(super) fn foresee(&mut self, message: &Message) {
+        if let Message::Notification(notification) = message
+            && let Some(id) = cancelled(notification)
+        {
+            self.cancelled.insert(id);
+        }
+    }
+
+    /// Whether there are findings to send.
+    pub fn has_news(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// The findings of texts that changed.
+    pub fn news(&mut self) -> Vec<Message> {
+        let unsent = mem::take(&mut self.unsent);
+        let documents = unsent.iter().filter_map(|uri| self.documents.get(uri));
+        documents.map(|document| self.publish(document)).collect()
+    }
+
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.phase == Phase::ShutDown
+    }
+
+    /// Whether the client said `exit`, and if so, whether after `shutdown`.
+    pub fn ended(&self) -> Option<bool> {
+        match self.phase {
+            Phase::Ended(in_order) => Some(in_order),
+            _ => None,
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Response {
+        let Request { id, method, params } = request;
+        let response_result = match self.phase {
+            _ if self.cancelled.remove(&id) => Err(ResponseError {
+                code: REQUEST_CANCELLED,
+                message: "the request was cancelled".into(),
+                data: None,
+            }),
+            Phase::New if method != "initialize" => {
+                Err(failure(ErrorCode::ServerNotInitialized, "initialize comes first"))
+            }
+            Phase::ShutDown | Phase::Ended(_) => {
+                Err(failure(ErrorCode::InvalidRequest, "the server is shut down"))
+            }
+            Phase::New | Phase::Running => self.answer(&method, params),
+        };
+        Response { id, response_result }
+    }
+
+    fn answer(&mut self, method: &str, value: Value) -> Answer {
+        match method {
+            "initialize" => self.initialize(&value),
+            "shutdown" => {
+                self.phase = Phase::ShutDown;
+                Ok(Value::Null)
+            }
+            "textDocument/diagnostic" => answer(self.diagnostic(&params(value)?)?),
+            "textDocument/codeAction" => answer(self.code_actions(&params(value)?)?),
+            "textDocument/hover" => answer(self.hover(&params(value)?)?),
+            "textDocument/formatting" => {
+                let DocumentFormattingParams { text_document, .. } = params(value)?;
+                answer(self.formatting(&text_document, None)?)
+            }
+            "textDocument/rangeFormatting" => {
+                let DocumentRangeFormattingParams { text_document, range, .. } = params(value)?;
+                answer(self.formatting(&text_document, Some((range.start, range.end)))?)
+            }
+            "workspace/executeCommand" => self.command(&value),
+            _ => Err(failure(ErrorCode::MethodNotFound, format!("`{method}` is not known"))),
+        }
+    }
+
+    fn initialize(&mut self, value: &Value) -> Answer {
+        if self.phase != Phase::New {
+            return Err(failure(ErrorCode::InvalidRequest, "the server is initialized"));
+        }
+        let can = |path: &str| value.pointer(&format!("/capabilities/{path}"));
+        let offered = can("general/positionEncodings").and_then(Value::as_array);
+        let offered = offered.into_iter().flatten().filter_map(Value::as_str);
+        self.encoding = Encoding::choose(offered);
+        let is_true = |path: &str| can(path).and_then(Value::as_bool) == Some(true);
+        self.client = Client {
+            pulls: can("textDocument/diagnostic").is_some_and(Value::is_object),
+            refreshes: is_true("workspace/diagnostics/refreshSupport"),
+            watches: is_true("workspace/didChangeWatchedFiles/dynamicRegistration"),
+        };
+        let options = value.get("initializationOptions").cloned().unwrap_or_default();
+        self.choose(options);
+        self.phase = Phase::Running;
+        let kinds = ["quickfix", "refactor.rewrite", "source.fixAll.vptx"];
+        Ok(json!({
+            "serverInfo": { "name": "vptx", "version": env!("CARGO_PKG_VERSION") },
+            "capabilities": {
+                "positionEncoding": self.encoding.kind(),
+                "textDocumentSync": {
+                    "openClose": true, "change": 2, "save": { "includeText": false },
+                },
+                "diagnosticProvider": {
+                    "identifier": "vptx",
+                    "interFileDependencies": false,
+                    "workspaceDiagnostics": false,
+                },
+                "hoverProvider": true,
+                "codeActionProvider": { "codeActionKinds": kinds },
+                "documentFormattingProvider": true,
+                "documentRangeFormattingProvider": true,
+                "executeCommandProvider": { "commands": ["vptx.showProgram", "vptx.explain"] },
+                "workspace": {
+                    "workspaceFolders": { "supported": true, "changeNotifications": true },
+                },
+            },
+        }))
+    }
+
+    /// Takes the options of a client; an error is shown, and the others stay in force.
+    fn choose(&mut self, options: Value) {
+        match Options::read(options) {
+            Ok(options) => self.options = options,
+            Err(message) => self.show(format!("the options for vptx: {message}")),
+        }
+        self.reload();
+    }
+
+    /// Reads settings anew, and finds anew what they change.
+    fn reload(&mut self) {
+        self.finder = match Finder::new(self.options.config.as_deref(), false) {
+            Ok(finder) => Some(finder),
+            Err(message) => {
+                self.show(message);
+                None
+            }
+        };
+        for document in self.documents.values_mut() {
+            document.found.take();
+        }
+        if self.client.pulls {
+            if self.client.refreshes && self.phase == Phase::Running {
+                self.ask("workspace/diagnostic/refresh", Value::Null);
+            }
+        } else {
+            self.unsent.extend(self.documents.keys().cloned());
+        }
+    }
+
+    /// Shows an error.
+    fn show(&mut self, message: String) {
+        let params = json!({ "type": 1, "message": message });
+        let notification = Notification::new("window/showMessage".into(), params);
+        self.beside.push(Message::Notification(notification));
+    }
+
+    fn ask(&mut self, method: &str, params: Value) {
+        self.requests += 1;
+        let id = format!("vptx-{}", self.requests).into();
+        self.beside.push(Message::Request(Request { id, method: method.into(), params }));
+    }
+
+    fn notification(&mut self, notification: Notification) {
+        if let Some(id) = cancelled(&notification) {
+            // The request that it is about was handled before.
+            self.cancelled.remove(&id);
+            return;
+        }
+        let Notification { method, params: value } = notification;
+        if method == "exit" {
+            self.phase = Phase::Ended(self.phase == Phase::ShutDown);
+        }
+        if self.phase != Phase::Running {
+            return;
+        }
+        let done = match &*method {
+            "initialized" => {
+                self.watch();
+                Ok(())
+            }
+            "textDocument/didOpen" => params(value).map(|params| self.open(params)),
+            "textDocument/didChange" => params(value).and_then(|params| self.change(params)),
+            "textDocument/didClose" => self.close(&value),
+            "textDocument/didSave" | "workspace/didChangeWatchedFiles" => {
+                self.reload();
+                Ok(())
+            }
+            "workspace/didChangeConfiguration" => {
+                let settings = value.get("settings").and_then(|settings| settings.get("vptx"));
+                if let Some(settings) = settings {
+                    self.choose(settings.clone());
+                } else {
+                    self.reload();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = done {
+            let params = json!({ "type": 1, "message": format!("`{method}`: {}", error.message) });
+            let notification = Notification::new("window/logMessage".into(), params);
+            self.beside.push(Message::Notification(notification));
+        }
+    }
+
+    /// Asks the client to watch files of settings.
+    fn watch(&mut self) {
+        if self.client.watches {
+            let watchers = json!([{ "globPattern": format!("**/{FILE}") }]);
+            let registration = json!({
+                "id": "vptx-settings",
+                "method": "workspace/didChangeWatchedFiles",
+                "registerOptions": { "watchers": watchers },
+            });
+            self.ask("client/registerCapability", json!({ "registrations": [registration] }));
+        }
+    }
+
+    fn open(&mut self, params: DidOpenTextDocumentParams) {
+        let item = params.text_document;
+        let language_id = serde_json::to_value(&item.language_id).unwrap_or_default();
+        let document = Document {
+            path: path_of(&item.uri),
+            version: item.version,
+            language_id: language_id.as_str().unwrap_or_default().to_ascii_lowercase(),
+            text: Text::new(item.text),
+            found: OnceCell::new(),
+            statements: OnceCell::new(),
+            uri: item.uri,
+        };
+        let uri = document.uri.as_ref().to_string();
+        self.documents.insert(uri.clone(), document);
+        self.changed(uri);
+    }
+
+    fn change(&mut self, params: DidChangeTextDocumentParams) -> Result<(), ResponseError> {
+        let identifier = params.text_document;
+        let uri = identifier.text_document_identifier.uri.as_ref().to_string();
+        let encoding = self.encoding;
+        let document = self.documents.get_mut(&uri).ok_or_else(|| unopened(&uri))?;
+        let mut fits = true;
+        for change in params.content_changes {
+            fits &= document.text.change(change, encoding);
+        }
+        document.version = identifier.version;
+        document.found.take();
+        document.statements.take();
+        self.changed(uri);
+        if fits {
+            Ok(())
+        } else {
+            Err(failure(ErrorCode::InvalidParams, "the text is larger than 4 GiB"))
+        }
+    }
+
+    fn close(&mut self, value: &Value) -> Result<(), ResponseError> {
+        let uri = value.pointer("/textDocument/uri").and_then(Value::as_str).unwrap_or_default();
+        let document = self.documents.remove(uri).ok_or_else(|| unopened(uri))?;
+        self.unsent.remove(uri);
+        if !self.client.pulls {
+            let params = PublishDiagnosticsParams::new(document.uri, None, Vec::new());
+            let notification = Notification::new("textDocument/publishDiagnostics".into(), params);
+            self.beside.push(Message::Notification(notification));
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, uri: String) {
+        if !self.client.pulls {
+            self.unsent.insert(uri);
+        }
+    }
+
+    fn document(&self, identifier: &TextDocumentIdentifier) -> Result<&Document, ResponseError> {
+        let uri = identifier.uri.as_ref();
+        self.documents.get(uri).ok_or_else(|| unopened(uri))
+    }
+
+    /// The settings for a text; `None` if it is no language that is read.
+    fn in_force(&self, document: &Document) -> Option<InForce> {
+        let finder = self.finder.as_ref();
+        let defaults = || (std::sync::Arc::<Settings>::default(), document.path.clone());
+        let (settings, path) = match (finder, &document.path) {
+            (None, _) => defaults(),
+            (Some(finder), Some(path)) => finder
+                .of(path)
+                .map_or_else(|_| defaults(), |(settings, path)| (settings, Some(path))),
+            (Some(finder), None) => {
+                finder.here().map_or_else(|_| defaults(), |settings| (settings, None))
+            }
+        };
+        if path.as_deref().is_some_and(|path| settings.excludes(path)) {
+            return None;
+        }
+        let name = document.path.as_deref().unwrap_or(Path::new(""));
+        let kind = FileKind::of(name, [&settings.extensions, &[]]);
+        let text = document.text.as_str();
+        let language = match (kind, &*document.language_id) {
+            (FileKind::Other, "ptx") => Some(Language::Ptx),
+            (FileKind::Other, "cuda" | "cuda-cpp" | "cpp" | "c" | "opencl" | "hip") => {
+                Some(Language::Cuda)
+            }
+            _ => kind.language("", text.as_bytes()).ok(),
+        };
+        let check = settings.check(path.as_deref(), &self.options.choices);
+        Some(InForce { check: check.with_language(language?), format: settings.format.clone() })
+    }
+
+    /// The findings of a text, in the order of the text.
+    fn found<'d>(&self, document: &'d Document) -> &'d [Diagnostic] {
+        document.found.get_or_init(|| {
+            let Some(InForce { check, .. }) = self.in_force(document) else {
+                return Vec::new();
+            };
+            let text = document.text.as_str();
+            let (_, mut found) = check_up_to(text, &check, true, MOST)
+                .unwrap_or_else(|| check_counted(text, &check));
+            found.truncate(MOST);
+            found
+        })
+    }
+
+    fn shown(&self, document: &Document) -> Vec<gen_lsp_types::Diagnostic> {
+        let found = self.found(document).iter();
+        found
+            .map(|found| diagnostics::shown(found, &document.uri, &document.text, self.encoding))
+            .collect()
+    }
+
+    fn publish(&self, document: &Document) -> Message {
+        let params = PublishDiagnosticsParams::new(
+            document.uri.clone(),
+            Some(document.version),
+            self.shown(document),
+        );
+        let method = "textDocument/publishDiagnostics".into();
+        Message::Notification(Notification::new(method, params))
+    }
+
+    fn diagnostic(&self, params: &DocumentDiagnosticParams) -> Result<Value, ResponseError> {
+        let document = self.document(&params.text_document)?;
+        Ok(json!({ "kind": "full", "items": self.shown(document) }))
+    }
+
+    fn statements<'d>(&self, document: &'d Document, check: &CheckOptions) -> &'d Statements {
+        document.statements.get_or_init(|| match check.language {
+            Language::Ptx => Statements::read(document.text.as_str()),
+            Language::Cuda => Statements { list: Vec::new(), target: None },
+        })
+    }
+
+    fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
+        let place = &params.text_document_position_params;
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
+        let text = &document.text;
+        let offset = text.offset(place.position, self.encoding) as u32;
+        let statements = self.statements(document, &check);
+        Ok(hover::at(text.as_str(), statements, &check, offset).map(|hover| {
+            let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
+            let range = text.range(hover.span, self.encoding);
+            Hover::new(Contents::MarkupContent(contents), Some(range))
+        }))
+    }
+
+    fn code_actions(&self, params: &CodeActionParams) -> Result<Vec<CodeAction>, ResponseError> {
+        let document = self.document(&params.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Vec::new()) };
+        let text = document.text.as_str();
+        let asked = document.text.span(params.range, self.encoding);
+        let wanted = |kind: &CodeActionKind| {
+            let kind = kind_text(kind);
+            params.context.only.as_ref().is_none_or(|only| {
+                let is_above = |asked: &CodeActionKind| {
+                    let asked = kind_text(asked);
+                    kind.strip_prefix(&*asked).is_some_and(|rest| {
+                        rest.is_empty() || asked.is_empty() || rest.starts_with('.')
+                    })
+                };
+                only.iter().any(is_above)
+            })
+        };
+        let mut found = Vec::new();
+        if wanted(&CodeActionKind::QuickFix) {
+            let touches =
+                |it: &&Diagnostic| it.span.start <= asked.end && asked.start <= it.span.end;
+            let near = self.found(document).iter().filter(touches);
+            found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
+        }
+        if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
+            let statements = self.statements(document, &check);
+            let here = statements::at(text, statements, &check, asked.start);
+            let rewriting =
+                here.and_then(|here| actions::rewriting(text, &check, here.statement.span));
+            found.extend(rewriting);
+        }
+        // Only where a client wants all fixes, or asks what there is.
+        if wanted(&fix_all_kind()) {
+            found.extend(actions::fix_all(text, &check));
+        }
+        Ok(found.into_iter().map(|action| self.action(document, action)).collect())
+    }
+
+    fn action(&self, document: &Document, action: Action<'_>) -> CodeAction {
+        let Action { title, purpose, found, edits } = action;
+        let kind = match purpose {
+            Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
+            Purpose::FixAll => fix_all_kind(),
+            Purpose::Rewrite => CodeActionKind::RefactorRewrite,
+        };
+        let about = found
+            .map(|it| vec![diagnostics::shown(it, &document.uri, &document.text, self.encoding)]);
+        let changes = [(document.uri.clone(), self.edits(document, &edits))];
+        CodeAction {
+            title,
+            kind: Some(kind),
+            diagnostics: about,
+            is_preferred: (purpose == Purpose::Fix { preferred: true }).then_some(true),
+            edit: Some(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }),
+            ..CodeAction::default()
+        }
+    }
+
+    fn edits(&self, document: &Document, edits: &[Edit]) -> Vec<TextEdit> {
+        let edits = edits.iter();
+        edits
+            .map(|edit| {
+                let range = document.text.range(edit.span, self.encoding);
+                TextEdit::new(range, edit.replacement.clone())
+            })
+            .collect()
+    }
+
+    /// The edits that format a text, or those of the lines of a range.
+    fn formatting(
+        &self,
+        identifier: &TextDocumentIdentifier,
+        range: Option<(Position, Position)>,
+    ) -> Result<Option<Vec<TextEdit>>, ResponseError> {
+        let document = self.document(identifier)?;
+        let in_force = self.in_force(document);
+        let Some(InForce { check, format }) = in_force else { return Ok(None) };
+        if check.language != Language::Ptx {
+            return Ok(None);
+        }
+        // A text with errors stays as it is; its findings say why.
+        let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
+        let mut edits = self.edits(document, &edits);
+        if let Some((start, end)) = range {
+            edits.retain(|edit| {
+                start.line <= edit.range.start.line && edit.range.end.line <= end.line
+            });
+        }
+        Ok(Some(edits))
+    }
+
+    /// Commands give their text as the result.
+    fn command(&self, value: &Value) -> Answer {
+        let argument = |at: usize| value.pointer(&format!("/arguments/{at}"));
+        let wrong = |message: &str| failure(ErrorCode::InvalidParams, message);
+        match value.get("command").and_then(Value::as_str) {
+            Some("vptx.explain") => {
+                let subject = argument(0).and_then(Value::as_str);
+                let code = subject.and_then(crate::diagnostic::Code::find);
+                let code = code.ok_or_else(|| wrong("vptx.explain needs a code such as V501"))?;
+                answer(crate::explain::code(code))
+            }
+            Some("vptx.showProgram") => {
+                let place = argument(0).cloned().unwrap_or_default();
+                let place: gen_lsp_types::TextDocumentPositionParams = params(place)?;
+                let document = self.document(&place.text_document)?;
+                let in_force = self.in_force(document);
+                let found = in_force.and_then(|InForce { check, .. }| {
+                    let offset = document.text.offset(place.position, self.encoding) as u32;
+                    let statements = self.statements(document, &check);
+                    statements::at(document.text.as_str(), statements, &check, offset)
+                });
+                answer(found.map(|found| {
+                    let instruction = found.instruction;
+                    let program = instruction.lower(crate::video::Semantics::Manual);
+                    format!("// {instruction}\n{program}")
+                }))
+            }
+            _ => Err(wrong("no such command")),
+        }
+    }
+}
+
+fn unopened(uri: &str) -> ResponseError {
+    failure(ErrorCode::InvalidParams, format!("`{uri}` is not open"))
+}
+
+/// The request that a notification cancels.
+fn cancelled(notification: &Notification) -> Option<RequestId> {
+    if notification.method != "$/cancelRequest" {
+        return None;
+    }
+    serde_json::from_value(notification.params.get("id")?.clone()).ok()
+}
+
+fn fix_all_kind() -> CodeActionKind {
+    CodeActionKind::Custom("source.fixAll.vptx".into())
+}
+
+/// The text of a kind, such as `quickfix`.
+fn kind_text(kind: &CodeActionKind) -> String {
+    let value = serde_json::to_value(kind).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_string()
+}
+
+/// The file of a URI.
+fn path_of(uri: &Uri) -> Option<PathBuf> {
+    let rest = uri.as_ref().strip_prefix("file://")?;
+    // The host, mostly empty, is not part of the path.
+    let path = &rest[rest.find('/')?..];
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    // `/c:/a` on Windows.
+    let is_drive = path.as_bytes().get(2) == Some(&b':');
+    Some(PathBuf::from(if cfg!(windows) && is_drive { &path[1..] } else { &*path }))
+}
