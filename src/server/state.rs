@@ -574,9 +574,9 @@ impl Server {
         let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
         let mut edits = self.edits(document, &edits);
         if let Some((start, end)) = range {
-            edits.retain(|edit| {
-                start.line <= edit.range.start.line && edit.range.end.line <= end.line
-            });
+            // The white space before a statement belongs to it.
+            let lines = start.line..=end.line;
+            edits.retain(|edit| lines.contains(&edit.range.end.line));
         }
         Ok(Some(edits))
     }

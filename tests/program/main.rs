@@ -16,6 +16,7 @@ mod output;
 mod pictures;
 mod readme;
 mod report_formats;
+mod server;
 mod survey;
 
 #[path = "../support/mod.rs"]

@@ -1,0 +1,522 @@
+//! `vptx server` as an editor speaks with it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout};
+
+use serde_json::{Value, json};
+
+use crate::support::program::{Folder, start, vptx_in};
+
+const MODULE: &str = "\
+.version 8.5
+.target sm_90
+.visible .entry f()
+{
+    .reg .b32 %r<9>;
+    vadd.sat.s32.s32.s32 %r1, %r2, %r3.b1; // é😀 
+    vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;
+    vmin.u32.u32.u33 %r1, %r2, %r9;
+  ret;
+}
+";
+
+const SOURCE: &str = "\
+__device__ int f(int x, int y) {
+  int d;
+  asm(\"vadd.sat.s32.s32.s32 %0, %1, %2;\" : \"=r\"(d) : \"r\"(x + g(1)), \"r\"(y));
+  return d;
+}
+";
+
+/// An editor.
+struct Client {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    requests: i32,
+    /// Messages that came beside answers.
+    beside: Vec<Value>,
+}
+
+impl Client {
+    /// Starts the server in a folder without a conversation.
+    fn silent(folder: &Path) -> Client {
+        let mut child = start(folder, &["server"]);
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Client { child, output, requests: 0, beside: Vec::new() }
+    }
+
+    fn new(folder: &Path, capabilities: &Value, options: &Value) -> Client {
+        let mut client = Client::silent(folder);
+        let params = json!({
+            "processId": null,
+            "rootUri": null,
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        });
+        let answer = client.ask("initialize", &params);
+        assert_eq!(answer["serverInfo"]["name"], "vptx");
+        client.tell("initialized", &json!({}));
+        client
+    }
+
+    fn usual(folder: &Path) -> Client {
+        Client::new(folder, &json!({}), &Value::Null)
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8]) {
+        // A server that has ended does not read.
+        let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
+    }
+
+    fn send(&mut self, message: &Value) {
+        let text = message.to_string();
+        self.send_bytes(format!("Content-Length: {}\r\n\r\n{text}", text.len()).as_bytes());
+    }
+
+    fn tell(&mut self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn receive(&mut self) -> Option<Value> {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            length = line.trim().strip_prefix("Content-Length: ").unwrap().parse().unwrap();
+        }
+        let mut text = vec![0; length];
+        self.output.read_exact(&mut text).unwrap();
+        Some(serde_json::from_slice(&text).unwrap())
+    }
+
+    /// Sends a request; returns the whole response.
+    fn response(&mut self, method: &str, params: &Value) -> Value {
+        self.requests += 1;
+        let id = self.requests;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.answer(id)
+    }
+
+    fn answer(&mut self, id: i32) -> Value {
+        loop {
+            let message = self.receive().expect("an answer");
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+            self.beside.push(message);
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let response = self.response(method, params);
+        assert_eq!(response.get("error"), None, "{response}");
+        response["result"].clone()
+    }
+
+    /// Waits for a message that is no answer.
+    fn wait(&mut self, method: &str) -> Value {
+        if let Some(at) = self.beside.iter().position(|message| message["method"] == method) {
+            return self.beside.remove(at)["params"].clone();
+        }
+        loop {
+            let message = self.receive().expect("a message");
+            if message["method"] == method {
+                return message["params"].clone();
+            }
+            self.beside.push(message);
+        }
+    }
+
+    fn open(&mut self, uri: &str, language: &str, text: &str) {
+        let item = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
+        self.tell("textDocument/didOpen", &json!({ "textDocument": item }));
+    }
+
+    /// Opens a text and returns its findings.
+    fn findings(&mut self, uri: &str, language: &str, text: &str) -> Vec<Value> {
+        self.open(uri, language, text);
+        self.published(uri)
+    }
+
+    fn published(&mut self, uri: &str) -> Vec<Value> {
+        let params = self.wait("textDocument/publishDiagnostics");
+        assert_eq!(params["uri"], uri);
+        params["diagnostics"].as_array().unwrap().clone()
+    }
+
+    fn actions(&mut self, uri: &str, line: u32, character: u32, only: &Value) -> Vec<Value> {
+        let place = json!({ "line": line, "character": character });
+        let params = json!({
+            "textDocument": { "uri": uri },
+            "range": { "start": place, "end": place },
+            "context": { "diagnostics": [], "only": only },
+        });
+        self.ask("textDocument/codeAction", &params).as_array().unwrap().clone()
+    }
+
+    fn hover(&mut self, uri: &str, line: u32, character: u32) -> String {
+        let place = json!({ "line": line, "character": character });
+        let params = json!({ "textDocument": { "uri": uri }, "position": place });
+        let hover = self.ask("textDocument/hover", &params);
+        hover["contents"]["value"].as_str().unwrap_or_default().to_string()
+    }
+
+    /// Ends the conversation; returns the exit status.
+    fn end(mut self) -> i32 {
+        self.ask("shutdown", &Value::Null);
+        self.tell("exit", &Value::Null);
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+fn uri(folder: &Folder, name: &str) -> String {
+    format!("file://{}", folder.0.join(name).display())
+}
+
+/// Makes edits in a text whose columns are counted in UTF-16.
+fn applied(text: &str, edits: &Value) -> String {
+    let offset = |place: &Value| {
+        let mut lines = text.split_inclusive('\n');
+        let line = place["line"].as_u64().unwrap() as usize;
+        let before: usize = lines.by_ref().take(line).map(str::len).sum();
+        let mut left = place["character"].as_u64().unwrap() as usize;
+        let mut within = 0;
+        for c in lines.next().unwrap_or_default().chars().take_while(|c| *c != '\n') {
+            if left == 0 {
+                break;
+            }
+            left -= c.len_utf16();
+            within += c.len_utf8();
+        }
+        before + within
+    };
+    let mut edits: Vec<(usize, usize, &str)> = edits
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edit| {
+            let (start, end) = (&edit["range"]["start"], &edit["range"]["end"]);
+            (offset(start), offset(end), edit["newText"].as_str().unwrap())
+        })
+        .collect();
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.0));
+    let mut text = text.to_string();
+    for (start, end, new) in edits {
+        text.replace_range(start..end, new);
+    }
+    text
+}
+
+/// The findings are those of `vptx check` on the saved file, in its order.
+#[test]
+fn findings_are_those_of_check() {
+    let folder = Folder::new("server-findings");
+    let settings = "[check]\nextend-select = [\"V6\"]\ntarget = \"sm_80\"\n";
+    fs::write(folder.0.join("vptx.toml"), settings).unwrap();
+    let texts =
+        [("a.ptx", "plaintext", MODULE), ("b.cu", "cuda-cpp", SOURCE), ("c.txt", "ptx", "")];
+    let mut client = Client::usual(&folder.0);
+    for (name, language, text) in texts {
+        fs::write(folder.0.join(name), text).unwrap();
+        let uri = uri(&folder, name);
+        let found = client.findings(&uri, language, text);
+        if text.is_empty() {
+            assert!(found.is_empty());
+            continue;
+        }
+        let run = vptx_in(&folder.0, &["check", "--format", "json", name], b"");
+        let expected: Vec<Value> =
+            run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(expected.len() > 1, "{}", run.stdout);
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found["code"], expected["code"]);
+            let message = found["message"].as_str().unwrap();
+            assert!(message.starts_with(expected["message"].as_str().unwrap()), "{message}");
+            let severity = match expected["severity"].as_str().unwrap() {
+                "error" => 1,
+                "warning" => 2,
+                _ => 3,
+            };
+            assert_eq!(found["severity"], severity);
+            for (place, name) in [("start", "start"), ("end", "end")] {
+                let (shown, told) = (&found["range"][place], &expected[name]);
+                assert_eq!(shown["line"].as_u64(), told["line"].as_u64().map(|line| line - 1));
+            }
+        }
+    }
+    assert_eq!(client.end(), 0);
+}
+
+/// Findings follow settings that change on disk, and a client that asks for findings.
+#[test]
+fn settings_are_read_again() {
+    let folder = Folder::new("server-settings");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    let codes = |found: &[Value]| -> Vec<String> {
+        found.iter().map(|it| it["code"].as_str().unwrap().to_string()).collect()
+    };
+    let before = codes(&client.findings(&uri, "ptx", MODULE));
+    assert!(before.contains(&"V401".to_string()), "{before:?}");
+    fs::write(folder.0.join("vptx.toml"), "[check]\nignore = [\"V401\"]\n").unwrap();
+    client.tell("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
+    let after = codes(&client.published(&uri));
+    assert_eq!(after, before.into_iter().filter(|code| code != "V401").collect::<Vec<_>>());
+    fs::write(folder.0.join("vptx.toml"), "[check]\nignore = 1\n").unwrap();
+    client.tell("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+    assert!(codes(&client.published(&uri)).contains(&"V401".to_string()));
+    assert_eq!(client.end(), 0);
+
+    let pulls = json!({ "textDocument": { "diagnostic": {} } });
+    let mut client = Client::new(&folder.0, &pulls, &json!({ "select": ["V401"] }));
+    client.open(&uri, "ptx", MODULE);
+    let report = client.ask("textDocument/diagnostic", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(report["kind"], "full");
+    assert_eq!(codes(report["items"].as_array().unwrap()), ["V401"]);
+    assert_eq!(client.end(), 0);
+    let mut client = Client::new(&folder.0, &pulls, &json!({ "selct": 1 }));
+    let message = client.wait("window/showMessage")["message"].as_str().unwrap().to_string();
+    assert!(message.contains("unknown field `selct`"), "{message}");
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn fixes_are_made() {
+    let folder = Folder::new("server-fixes");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    client.findings(&uri, "ptx", MODULE);
+    let actions = client.actions(&uri, 5, 10, &Value::Null);
+    let of_kind = |actions: &[Value], kind: &str| -> Vec<Value> {
+        actions.iter().filter(|action| action["kind"] == kind).cloned().collect()
+    };
+    let made = |action: &Value| applied(MODULE, &action["edit"]["changes"][&uri]);
+    let fixes = of_kind(&actions, "quickfix");
+    assert_eq!(fixes[0]["title"], "Put them in the documented order");
+    assert_eq!(fixes[0]["isPreferred"], true);
+    assert_eq!(fixes[0]["diagnostics"][0]["code"], "V401");
+    let fixed = MODULE.replace("vadd.sat.s32.s32.s32", "vadd.s32.s32.s32.sat");
+    assert_eq!(made(&fixes[0]), fixed);
+    assert_eq!(made(&of_kind(&actions, "source.fixAll.vptx")[0]), fixed);
+    let others = vptx_in(&folder.0, &["check", "--format", "json", "-"], fixed.as_bytes());
+    for title in ["here", "in this file"] {
+        let title = format!("Ignore V401 (modifier-order) {title}");
+        let action = fixes.iter().find(|action| action["title"] == title).expect(&title);
+        let text = made(action);
+        fs::write(folder.0.join("b.ptx"), &text).unwrap();
+        let run = vptx_in(&folder.0, &["check", "--format", "json", "b.ptx"], b"");
+        assert!(!run.stdout.contains("V401") && !run.stdout.contains("V80"), "{text}");
+        assert_eq!(run.stdout.lines().count(), others.stdout.lines().count());
+    }
+    let rewriting = client.actions(&uri, 6, 8, &json!(["refactor"]));
+    assert_eq!(rewriting.len(), 1);
+    let title = rewriting[0]["title"].as_str().unwrap();
+    assert!(
+        title.starts_with("Rewrite as ordinary PTX (") && title.ends_with(" on sm_90)"),
+        "{title}"
+    );
+    let text = made(&rewriting[0]);
+    assert!(!text.contains("vadd4") && text.contains("vadd.sat"), "{text}");
+    assert_eq!(client.actions(&uri, 5, 10, &json!(["source.organizeImports"])), [Value::Null; 0]);
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn texts_are_formatted() {
+    let folder = Folder::new("server-format");
+    let mut client = Client::usual(&folder.0);
+    let (module, wrong) = (MODULE.replace(".u33", ".u32"), uri(&folder, "b.ptx"));
+    let right = uri(&folder, "a.ptx");
+    client.open(&right, "ptx", &module);
+    client.open(&wrong, "ptx", ".func f() {");
+    let options = json!({ "tabSize": 4, "insertSpaces": true });
+    let params = json!({ "textDocument": { "uri": right }, "options": options });
+    let edits = client.ask("textDocument/formatting", &params);
+    let run = vptx_in(&folder.0, &["fmt", "-"], module.as_bytes());
+    assert_eq!(applied(&module, &edits), run.stdout);
+    let range = json!({
+        "start": { "line": 8, "character": 0 }, "end": { "line": 8, "character": 3 },
+    });
+    let params = json!({ "textDocument": { "uri": right }, "range": range, "options": options });
+    let edits = client.ask("textDocument/rangeFormatting", &params);
+    let edited = applied(&module, &edits);
+    assert!(edited.contains("vadd.sat") && !edited.contains("\n  ret"), "{edited}");
+    let params = json!({ "textDocument": { "uri": wrong }, "options": options });
+    assert_eq!(client.ask("textDocument/formatting", &params), Value::Null);
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn hovers_explain() {
+    let folder = Folder::new("server-hover");
+    let (module, source) = (uri(&folder, "a.ptx"), uri(&folder, "b.cu"));
+    let mut client = Client::usual(&folder.0);
+    let text = format!("{MODULE}// vptx: ignore-file[V510]\n");
+    client.open(&module, "ptx", &text);
+    client.open(&source, "cuda-cpp", SOURCE);
+    let cases = [
+        (&module, 6, 5, "## What it computes"),
+        (&module, 6, 5, "machine instructions for it on sm_90"),
+        (&module, 5, 10, "clamps the exact result"),
+        (&module, 5, 27, ".reg .b32 %r1;"),
+        (&module, 5, 40, "byte"),
+        (&module, 7, 6, "# vmin: "),
+        (&module, 10, 22, "# V510 unread-source"),
+        (&source, 2, 10, "# vadd.s32.s32.s32.sat %0, %1, %2;"),
+        (&source, 2, 32, "`%1`: input `\"r\"(x + g(1))`"),
+    ];
+    for (uri, line, character, expected) in cases {
+        let shown = client.hover(uri, line, character);
+        assert!(shown.contains(expected), "{line}:{character}: {shown}");
+    }
+    assert_eq!(client.hover(&module, 1, 2), "");
+    let place = json!({
+        "textDocument": { "uri": source }, "position": { "line": 2, "character": 10 },
+    });
+    let params = json!({ "command": "vptx.showProgram", "arguments": [place] });
+    let program = client.ask("workspace/executeCommand", &params);
+    let lowered =
+        vptx_in(&folder.0, &["lower", "--emit", "ir", "vadd.s32.s32.s32.sat %0, %1, %2;"], b"");
+    assert_eq!(program.as_str(), Some(&*lowered.stdout));
+    assert_eq!(client.end(), 0);
+}
+
+/// After any edits the findings are those of a text that is opened so.
+#[test]
+fn edits_leave_the_findings_of_a_fresh_text() {
+    let folder = Folder::new("server-edits");
+    let uri = uri(&folder, "a.ptx");
+    for (encoding, width) in [("utf-8", [2, 4]), ("utf-16", [1, 2]), ("utf-32", [1, 1])] {
+        let capabilities = json!({ "general": { "positionEncodings": [encoding] } });
+        let mut client = Client::new(&folder.0, &capabilities, &Value::Null);
+        let mut text = MODULE.to_string();
+        client.findings(&uri, "ptx", &text);
+        let edits = [
+            ("vadd4", "vadd4.é"),
+            (".é", ""),
+            ("😀", "x"),
+            ("é", "\r\n"),
+            ("%r9", "%r8"),
+            (".u33", ".u32"),
+            ("\n    vmin", ";vmin"),
+        ];
+        for (version, (old, new)) in (2..).zip(edits) {
+            let at = text.find(old).expect(old);
+            let place = |offset: usize| {
+                let line = text[..offset].matches('\n').count();
+                let before = &text[text[..offset].rfind('\n').map_or(0, |at| at + 1)..offset];
+                let length = |c: char| match c.len_utf8() {
+                    1 => 1,
+                    2 => width[0],
+                    _ => width[1],
+                };
+                let character: usize = before.chars().map(length).sum();
+                json!({ "line": line, "character": character })
+            };
+            let range = json!({ "start": place(at), "end": place(at + old.len()) });
+            let change = json!({
+                "textDocument": { "uri": uri, "version": version },
+                "contentChanges": [{ "range": range, "text": new }],
+            });
+            text.replace_range(at..at + old.len(), new);
+            client.tell("textDocument/didChange", &change);
+            let after = client.published(&uri);
+            client.tell("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
+            assert!(client.published(&uri).is_empty());
+            let fresh = client.findings(&uri, "ptx", &text);
+            assert_eq!(after, fresh, "{encoding}: {old} {new}");
+        }
+        assert_eq!(client.end(), 0);
+    }
+}
+
+#[test]
+fn wrong_messages_are_refused() {
+    let folder = Folder::new("server-wrong");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::silent(&folder.0);
+    let code = |response: &Value| response["error"]["code"].as_i64();
+    assert_eq!(code(&client.response("shutdown", &Value::Null)), Some(-32002));
+    client.tell("textDocument/didOpen", &json!({}));
+    client.ask("initialize", &json!({ "capabilities": {} }));
+    assert_eq!(code(&client.response("initialize", &json!({}))), Some(-32600));
+    assert_eq!(code(&client.response("no/such", &json!({}))), Some(-32601));
+    assert_eq!(code(&client.response("textDocument/hover", &json!([1]))), Some(-32602));
+    let unopened = json!({
+        "textDocument": { "uri": uri }, "position": { "line": 0, "character": 0 },
+    });
+    assert_eq!(code(&client.response("textDocument/hover", &unopened)), Some(-32602));
+    let before = client.findings(&uri, "ptx", MODULE);
+    // No JSON, no message, and places that the text does not have.
+    client.send_bytes(b"Content-Length: 5\r\n\r\n{\"id\"");
+    client.send_bytes(b"Content-Type: x\r\ncontent-length: 2\r\n\r\n[]");
+    let far = json!({ "line": 4_000_000_000_u32, "character": 4_000_000_000_u32 });
+    let near = json!({ "line": 2, "character": 4_000_000_000_u32 });
+    let change = json!({
+        "textDocument": { "uri": uri, "version": -5 },
+        "contentChanges": [
+            { "range": { "start": far, "end": near }, "text": "// end" },
+            { "range": { "start": far, "end": far }, "text": "\n" },
+        ],
+    });
+    client.tell("textDocument/didChange", &change);
+    assert_eq!(client.published(&uri), before);
+    client.tell("textDocument/didChange", &json!({ "textDocument": 1 }));
+    for expected in ["no valid message", "no valid message", "`textDocument/didChange`"] {
+        let said = client.wait("window/logMessage")["message"].as_str().unwrap().to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+    assert_eq!(client.hover(&uri, u32::MAX, u32::MAX), "");
+    assert_eq!(client.end(), 0);
+
+    // A stream that ends, or has no header, ends the server.
+    for bytes in [
+        &b""[..],
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"Content-Length: 99999999999999\r\n\r\n{",
+        b"Content-Length: 100\r\n\r\n{",
+        &[b'x'; 100_000],
+    ] {
+        let mut client = Client::silent(&folder.0);
+        client.send_bytes(bytes);
+        drop(client.child.stdin.take());
+        assert_eq!(client.receive(), None);
+        assert_eq!(client.child.wait().unwrap().code(), Some(1));
+    }
+}
+
+#[test]
+fn requests_can_be_cancelled() {
+    let folder = Folder::new("server-cancel");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    let big = format!("{}{}", MODULE, "// a line of a large text\n".repeat(400_000));
+    client.open(&uri, "ptx", &big);
+    // All at once: the server reads the cancellation while it opens the text.
+    let place = json!({
+        "textDocument": { "uri": uri }, "position": { "line": 6, "character": 6 },
+    });
+    let mut batch = Vec::new();
+    for message in [
+        json!({ "jsonrpc": "2.0", "id": 70, "method": "textDocument/hover", "params": place }),
+        json!({ "jsonrpc": "2.0", "id": 71, "method": "textDocument/hover", "params": place }),
+        json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 71 } }),
+    ] {
+        let text = message.to_string();
+        batch.extend(format!("Content-Length: {}\r\n\r\n{text}", text.len()).bytes());
+    }
+    client.send_bytes(&batch);
+    assert!(client.answer(70)["result"]["contents"]["value"].is_string());
+    // In time or not, there is one answer.
+    let second = client.answer(71);
+    assert!(second["error"]["code"] == -32800 || second["result"].is_object(), "{second}");
+    assert_eq!(client.end(), 0);
+}
