@@ -71,6 +71,7 @@
 //!
 //! - `cli` (default) builds the command line program. A library user takes
 //!   `default-features = false` and pays for nom, thiserror and plain miette only.
+//! - `server` (default) adds the language server to it.
 //! - `batch` (with `cli`) plans loops over whole columns for
 //!   [`ir::Program::eval_batch`], which interprets each row without it.
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program

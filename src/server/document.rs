@@ -16,8 +16,8 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// The best of those that a client offers, by their names.
-    pub(super) fn choose<'a>(offered: impl Iterator<Item = &'a str> + Clone) -> Encoding {
-        let offers = |name: &str| offered.clone().any(|offer| offer == name);
+    pub(super) fn choose(offered: &[&str]) -> Encoding {
+        let offers = |name: &str| offered.contains(&name);
         match () {
             () if offers("utf-8") => Encoding::Utf8,
             () if offers("utf-32") && !offers("utf-16") => Encoding::Utf32,
@@ -69,7 +69,9 @@ pub(super) struct Text {
 }
 
 impl Text {
-    pub(super) fn new(text: String) -> Text {
+    pub(super) fn new(mut text: String) -> Text {
+        // JSON grows it by doubling.
+        text.shrink_to_fit();
         let mut starts = vec![0];
         starts.extend(starts_in(&text, 0, text.len()));
         Text { text, starts }

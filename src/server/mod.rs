@@ -6,6 +6,7 @@
 //! waits, and findings are looked for only when no message waits.
 
 mod actions;
+mod completion;
 mod diagnostics;
 mod document;
 mod hover;

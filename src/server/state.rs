@@ -6,10 +6,11 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, Contents, DidChangeTextDocumentParams,
-    DidOpenTextDocumentParams, DocumentDiagnosticParams, DocumentFormattingParams,
-    DocumentRangeFormattingParams, Hover, HoverParams, MarkupContent, MarkupKind, Position,
-    PublishDiagnosticsParams, TextDocumentIdentifier, TextEdit, Uri, WorkspaceEdit,
+    CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
+    DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
+    DocumentFormattingParams, DocumentRangeFormattingParams, Hover, HoverParams, MarkupContent,
+    MarkupKind, Position, PublishDiagnosticsParams, TextDocumentIdentifier,
+    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use percent_encoding::percent_decode_str;
@@ -18,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::actions::{self, Action, Purpose};
+use super::completion::{self, OfferKind, Signature};
 use super::document::{Encoding, Text};
 use super::options::Options;
 use super::statements::{self, Statements};
@@ -26,6 +28,7 @@ use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::print::{FormatOptions, format_edits};
+
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
 
@@ -85,6 +88,17 @@ struct Document {
     /// Found once for a version, and only when asked for.
     found: OnceCell<Vec<Diagnostic>>,
     statements: OnceCell<Statements>,
+}
+
+impl Document {
+    /// The video instructions of PTX. In other languages those of one `asm` are read when
+    /// they are needed.
+    fn statements(&self, check: &CheckOptions) -> &Statements {
+        self.statements.get_or_init(|| match check.language {
+            Language::Ptx => Statements::read(self.text.as_str()),
+            Language::Cuda => Statements { list: Vec::new(), target: None },
+        })
+    }
 }
 
 /// The settings for a text.
@@ -189,6 +203,8 @@ impl Server {
             "textDocument/diagnostic" => answer(self.diagnostic(&params(value)?)?),
             "textDocument/codeAction" => answer(self.code_actions(&params(value)?)?),
             "textDocument/hover" => answer(self.hover(&params(value)?)?),
+            "textDocument/completion" => self.completion(&params(value)?),
+            "textDocument/signatureHelp" => self.signature(&params(value)?),
             "textDocument/formatting" => {
                 let DocumentFormattingParams { text_document, .. } = params(value)?;
                 answer(self.formatting(&text_document, None)?)
@@ -208,8 +224,8 @@ impl Server {
         }
         let can = |path: &str| value.pointer(&format!("/capabilities/{path}"));
         let offered = can("general/positionEncodings").and_then(Value::as_array);
-        let offered = offered.into_iter().flatten().filter_map(Value::as_str);
-        self.encoding = Encoding::choose(offered);
+        let offered: Vec<&str> = offered.into_iter().flatten().filter_map(Value::as_str).collect();
+        self.encoding = Encoding::choose(&offered);
         let is_true = |path: &str| can(path).and_then(Value::as_bool) == Some(true);
         self.client = Client {
             pulls: can("textDocument/diagnostic").is_some_and(Value::is_object),
@@ -233,6 +249,8 @@ impl Server {
                     "workspaceDiagnostics": false,
                 },
                 "hoverProvider": true,
+                "completionProvider": { "triggerCharacters": [".", "%"] },
+                "signatureHelpProvider": { "triggerCharacters": [" ", ","] },
                 "codeActionProvider": { "codeActionKinds": kinds },
                 "documentFormattingProvider": true,
                 "documentRangeFormattingProvider": true,
@@ -248,7 +266,7 @@ impl Server {
     fn choose(&mut self, options: Value) {
         match Options::read(options) {
             Ok(options) => self.options = options,
-            Err(message) => self.show(format!("the options for vptx: {message}")),
+            Err(message) => self.show(&format!("the options for vptx: {message}")),
         }
         self.reload();
     }
@@ -258,7 +276,7 @@ impl Server {
         self.finder = match Finder::new(self.options.config.as_deref(), false) {
             Ok(finder) => Some(finder),
             Err(message) => {
-                self.show(message);
+                self.show(&message);
                 None
             }
         };
@@ -275,7 +293,7 @@ impl Server {
     }
 
     /// Shows an error.
-    fn show(&mut self, message: String) {
+    fn show(&mut self, message: &str) {
         let params = json!({ "type": 1, "message": message });
         let notification = Notification::new("window/showMessage".into(), params);
         self.beside.push(Message::Notification(notification));
@@ -469,24 +487,69 @@ impl Server {
         Ok(json!({ "kind": "full", "items": self.shown(document) }))
     }
 
-    fn statements<'d>(&self, document: &'d Document, check: &CheckOptions) -> &'d Statements {
-        document.statements.get_or_init(|| match check.language {
-            Language::Ptx => Statements::read(document.text.as_str()),
-            Language::Cuda => Statements { list: Vec::new(), target: None },
-        })
-    }
-
     fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
         let place = &params.text_document_position_params;
         let document = self.document(&place.text_document)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
         let text = &document.text;
         let offset = text.offset(place.position, self.encoding) as u32;
-        let statements = self.statements(document, &check);
+        let statements = document.statements(&check);
         Ok(hover::at(text.as_str(), statements, &check, offset).map(|hover| {
             let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
             let range = text.range(hover.span, self.encoding);
             Hover::new(Contents::MarkupContent(contents), Some(range))
+        }))
+    }
+
+    fn completion(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
+        let text = &document.text;
+        let offset = text.offset(place.position, self.encoding) as u32;
+        let Some(found) = completion::at(text.as_str(), &check, offset) else {
+            return Ok(Value::Null);
+        };
+        let range = answer(text.range(found.typed, self.encoding))?;
+        let items = found.offers.iter().enumerate().map(|(number, offer)| {
+            let kind = match offer.kind {
+                OfferKind::Mnemonic => CompletionItemKind::Keyword,
+                OfferKind::Modifier => CompletionItemKind::EnumMember,
+                OfferKind::Register => CompletionItemKind::Variable,
+                OfferKind::Selector => CompletionItemKind::Field,
+            };
+            json!({
+                "label": offer.text,
+                "kind": kind,
+                "detail": offer.detail,
+                // The order of the manual, not that of the alphabet.
+                "sortText": format!("{number:04}"),
+                "textEdit": { "range": range, "newText": offer.text },
+            })
+        });
+        let items: Vec<Value> = items.collect();
+        Ok(json!({ "isIncomplete": found.is_part, "items": items }))
+    }
+
+    fn signature(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
+        let offset = document.text.offset(place.position, self.encoding) as u32;
+        let found = completion::signature(document.text.as_str(), &check, offset);
+        let Some(Signature { lines, fits, operand }) = found else { return Ok(Value::Null) };
+        let signatures = lines.iter().map(|(line, title)| {
+            // The operands, as places in the line.
+            let start = line.find("  ").map_or(line.len(), |at| at + 2);
+            let operands = line[start..].trim_end_matches(';').split(", ").scan(start, |at, it| {
+                let place = json!({ "label": [*at, *at + it.len()] });
+                *at += it.len() + 2;
+                Some(place)
+            });
+            let operands: Vec<Value> = operands.collect();
+            json!({ "label": line, "documentation": title, "parameters": operands })
+        });
+        let signatures: Vec<Value> = signatures.collect();
+        Ok(json!({
+            "signatures": signatures, "activeSignature": fits, "activeParameter": operand,
         }))
     }
 
@@ -515,7 +578,7 @@ impl Server {
             found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
         }
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
-            let statements = self.statements(document, &check);
+            let statements = document.statements(&check);
             let here = statements::at(text, statements, &check, asked.start);
             let rewriting =
                 here.and_then(|here| actions::rewriting(text, &check, here.statement.span));
@@ -594,12 +657,12 @@ impl Server {
             }
             Some("vptx.showProgram") => {
                 let place = argument(0).cloned().unwrap_or_default();
-                let place: gen_lsp_types::TextDocumentPositionParams = params(place)?;
+                let place: TextDocumentPositionParams = params(place)?;
                 let document = self.document(&place.text_document)?;
                 let in_force = self.in_force(document);
                 let found = in_force.and_then(|InForce { check, .. }| {
                     let offset = document.text.offset(place.position, self.encoding) as u32;
-                    let statements = self.statements(document, &check);
+                    let statements = document.statements(&check);
                     statements::at(document.text.as_str(), statements, &check, offset)
                 });
                 answer(found.map(|found| {
@@ -644,4 +707,124 @@ fn path_of(uri: &Uri) -> Option<PathBuf> {
     // `/c:/a` on Windows.
     let is_drive = path.as_bytes().get(2) == Some(&b':');
     Some(PathBuf::from(if cfg!(windows) && is_drive { &path[1..] } else { &*path }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+    use crate::testing::Numbers;
+
+    const URI: &str = "untitled:a";
+
+    fn tell(server: &mut Server, method: &str, params: Value) -> Vec<Message> {
+        server.handle(Message::Notification(Notification { method: method.into(), params }))
+    }
+
+    fn ask(server: &mut Server, method: &str, params: Value) -> Answer {
+        let request = Request { id: 1.into(), method: method.into(), params };
+        match server.handle(Message::Request(request)).pop() {
+            Some(Message::Response(response)) => response.response_result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A server that a client asks for findings, with a text.
+    fn opened(text: &str) -> Server {
+        let mut server = Server::default();
+        let capabilities = json!({ "textDocument": { "diagnostic": {} } });
+        ask(&mut server, "initialize", json!({ "capabilities": capabilities })).unwrap();
+        let item = json!({ "uri": URI, "languageId": "ptx", "version": 1, "text": text });
+        tell(&mut server, "textDocument/didOpen", json!({ "textDocument": item }));
+        server
+    }
+
+    /// What a client can see of a text.
+    fn seen(server: &mut Server, line: u32) -> [Answer; 4] {
+        let document = json!({ "uri": URI });
+        let place = json!({ "line": line, "character": 6 });
+        let range = json!({ "start": place, "end": place });
+        [
+            ("textDocument/diagnostic", json!({ "textDocument": document })),
+            ("textDocument/hover", json!({ "textDocument": document, "position": place })),
+            (
+                "textDocument/codeAction",
+                json!({ "textDocument": document, "range": range, "context": { "diagnostics": [] } }),
+            ),
+            (
+                "textDocument/formatting",
+                json!({
+                    "textDocument": document,
+                    "options": { "tabSize": 4, "insertSpaces": true },
+                }),
+            ),
+        ]
+        .map(|(method, params)| ask(server, method, params))
+    }
+
+    const PIECES: &[&str] = &[
+        "\n",
+        "\r\n",
+        " ",
+        ";",
+        "}",
+        "{",
+        "/*",
+        "é",
+        "😀",
+        ".sat",
+        "%r1",
+        "    vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;\n",
+        "vmin.sat.u32.u32.u32 %r1, %r2, %r3;",
+        "// vptx: ignore[V401]\n",
+        ".reg .b32 %r<9>;\n",
+        ".func f()\n{\n",
+    ];
+
+    /// Edits and their undoing leave a server as one that opens the text.
+    #[test]
+    fn edits_leave_the_state_of_a_fresh_start() {
+        let start = ".version 8.5\n.target sm_90\n.func f()\n{\n.reg .b32 %r<9>;\n}\n";
+        let mut numbers = Numbers(11);
+        let mut server = opened(start);
+        let (mut text, mut undo) = (Text::new(start.into()), Vec::new());
+        for version in 2..10_002 {
+            let undone = if numbers.below(3) == 0 { undo.pop() } else { None };
+            let (span, new) = undone.unwrap_or_else(|| {
+                let is_boundary = |at: &usize| text.as_str().is_char_boundary(*at);
+                let places: Vec<usize> = (0..=text.as_str().len()).filter(is_boundary).collect();
+                let at = numbers.below(places.len());
+                // Long texts are cut.
+                let most = if text.as_str().len() > 2_000 { 600 } else { 9 };
+                let end = (at + numbers.below(most)).min(places.len() - 1);
+                let span = Span::new(places[at] as u32, places[end] as u32);
+                (span, numbers.pick(PIECES).to_string())
+            });
+            let old = span.text(text.as_str()).to_string();
+            let range = text.range(span, Encoding::Utf16);
+            // A client cannot name a place between `\r` and `\n`.
+            if text.span(range, Encoding::Utf16) != span {
+                undo.clear();
+                continue;
+            }
+            undo.push((Span::new(span.start, span.start + new.len() as u32), old));
+            undo.drain(..undo.len().saturating_sub(5));
+            let change = json!({
+                "textDocument": { "uri": URI, "version": version },
+                "contentChanges": [{ "range": range, "text": new }],
+            });
+            let mut whole = text.as_str().to_string();
+            whole.replace_range(span.range(), &new);
+            text = Text::new(whole);
+            tell(&mut server, "textDocument/didChange", change);
+            assert_eq!(server.documents[URI].text, text);
+            if version % 25 == 0 {
+                let line = numbers.below(40) as u32;
+                let fresh = seen(&mut opened(text.as_str()), line);
+                for (one, other) in seen(&mut server, line).into_iter().zip(fresh) {
+                    assert_eq!(one.ok(), other.ok(), "{}", text.as_str());
+                }
+            }
+        }
+    }
 }

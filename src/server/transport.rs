@@ -9,6 +9,9 @@ use serde_json::json;
 const LONGEST: u64 = 1 << 30;
 const LONGEST_LINE: u64 = 4096;
 
+/// Up to this length, memory is taken before the bytes are there.
+const BELIEVED: u64 = 64 << 20;
+
 /// A message, or the answer to something else.
 pub(super) enum Incoming {
     Message(Message),
@@ -16,7 +19,7 @@ pub(super) enum Incoming {
 }
 
 /// Reads a message; `None` at the end of the stream, or where no header stands. Memory
-/// grows with the bytes that are there, not with the length that the header says.
+/// grows with the bytes that are there, and not with a length that lies.
 pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
     let mut length = None;
     loop {
@@ -33,7 +36,7 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
         }
     }
     let length = length.filter(|length| *length <= LONGEST)?;
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(length.min(BELIEVED) as usize);
     input.take(length).read_to_end(&mut text).ok()?;
     if (text.len() as u64) < length {
         return None;

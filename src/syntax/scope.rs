@@ -255,6 +255,32 @@ impl<'s> Context<'s> {
         self.settled = self.entries.len();
     }
 
+    /// The 32-bit registers that a statement sees, with their types, outer ones first; of a
+    /// range each one. No more than some.
+    #[cfg(feature = "server")]
+    pub(crate) fn words(&self, most: usize) -> Vec<(String, String)> {
+        let mut words: Vec<(String, String)> = Vec::new();
+        for entry in &self.entries {
+            let SymbolKind::Register(ty) = entry.symbol.kind else { continue };
+            if !matches!(RegisterType::of(ty), RegisterType::Word(_)) {
+                continue;
+            }
+            let names = match entry.count {
+                None => vec![entry.name.to_string()],
+                Some(count) => {
+                    let count = count.min(most as u64);
+                    (0..count).map(|number| format!("{}{number}", entry.name)).collect()
+                }
+            };
+            words.extend(names.into_iter().map(|name| (name, ty.to_string())));
+            if words.len() >= most {
+                break;
+            }
+        }
+        words.truncate(most);
+        words
+    }
+
     pub(super) fn open(&mut self, at: u32) {
         self.scopes.push(Scope { open: at, entries: self.entries.len() });
     }

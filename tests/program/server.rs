@@ -303,10 +303,10 @@ fn fixes_are_made() {
     assert_eq!(fixes[0]["title"], "Put them in the documented order");
     assert_eq!(fixes[0]["isPreferred"], true);
     assert_eq!(fixes[0]["diagnostics"][0]["code"], "V401");
-    let fixed = MODULE.replace("vadd.sat.s32.s32.s32", "vadd.s32.s32.s32.sat");
-    assert_eq!(made(&fixes[0]), fixed);
-    assert_eq!(made(&of_kind(&actions, "source.fixAll.vptx")[0]), fixed);
-    let others = vptx_in(&folder.0, &["check", "--format", "json", "-"], fixed.as_bytes());
+    let ordered = MODULE.replace("vadd.sat.s32.s32.s32", "vadd.s32.s32.s32.sat");
+    assert_eq!(made(&fixes[0]), ordered);
+    assert_eq!(made(&of_kind(&actions, "source.fixAll.vptx")[0]), ordered);
+    let others = vptx_in(&folder.0, &["check", "--format", "json", "-"], ordered.as_bytes());
     for title in ["here", "in this file"] {
         let title = format!("Ignore V401 (modifier-order) {title}");
         let action = fixes.iter().find(|action| action["title"] == title).expect(&title);
@@ -386,6 +386,34 @@ fn hovers_explain() {
     let lowered =
         vptx_in(&folder.0, &["lower", "--emit", "ir", "vadd.s32.s32.s32.sat %0, %1, %2;"], b"");
     assert_eq!(program.as_str(), Some(&*lowered.stdout));
+    assert_eq!(client.end(), 0);
+}
+
+#[test]
+fn completions_and_signatures_come_in_the_order_of_the_manual() {
+    let folder = Folder::new("server-completion");
+    let uri = uri(&folder, "a.ptx");
+    let text = "    vset4.u32.;\n    vset.u32.s32.lt.add %r1, \n";
+    let mut client = Client::usual(&folder.0);
+    client.open(&uri, "ptx", text);
+    let place = |line: u32, character: u32| {
+        json!({
+            "textDocument": { "uri": uri },
+            "position": { "line": line, "character": character },
+        })
+    };
+    let list = client.ask("textDocument/completion", &place(0, 14));
+    let items = list["items"].as_array().unwrap();
+    let labels: Vec<&str> = items.iter().map(|item| item["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["u32", "s32"]);
+    assert!(items[0]["sortText"].as_str() < items[1]["sortText"].as_str());
+    assert_eq!(items[0]["textEdit"]["range"]["start"]["character"], 14);
+    assert_eq!(client.ask("textDocument/completion", &place(0, 2)), Value::Null);
+    let help = client.ask("textDocument/signatureHelp", &place(1, 29));
+    let active = &help["signatures"][help["activeSignature"].as_u64().unwrap() as usize];
+    assert_eq!(active["label"], "vset.atype.btype.cmp.op2  d, a{.asel}, b{.bsel}, c;");
+    assert_eq!(help["activeParameter"], 1);
+    assert_eq!(active["parameters"][1]["label"], json!([29, 37]));
     assert_eq!(client.end(), 0);
 }
 
@@ -483,7 +511,7 @@ fn wrong_messages_are_refused() {
         b"GET / HTTP/1.1\r\n\r\n",
         b"Content-Length: 99999999999999\r\n\r\n{",
         b"Content-Length: 100\r\n\r\n{",
-        &[b'x'; 100_000],
+        &b"x".repeat(100_000),
     ] {
         let mut client = Client::silent(&folder.0);
         client.send_bytes(bytes);

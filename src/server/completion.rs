@@ -1,0 +1,429 @@
+//! What may follow where a client types: mnemonics, modifiers, operands, selectors.
+
+use std::collections::BTreeSet;
+
+use super::statements::asm_at;
+use crate::check::{CheckOptions, Language, is_wanted};
+use crate::isa::{Destination, Form, LaneWidth, Mask, Mnemonic, Modifier, Part, Selector, Sources};
+use crate::source::Span;
+use crate::syntax::{Context, Handler, Problem, Statement, read};
+use crate::video;
+
+/// A text that may stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) text: String,
+    /// A few words about it.
+    pub(super) detail: String,
+    pub(super) kind: OfferKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfferKind {
+    Mnemonic,
+    Modifier,
+    Register,
+    Selector,
+}
+
+/// The texts that may replace what is typed of a word, in the order of the manual.
+#[derive(Debug)]
+pub(super) struct Completion {
+    pub(super) typed: Span,
+    pub(super) offers: Vec<Offer>,
+    /// Whether there are more when more is typed.
+    pub(super) is_part: bool,
+}
+
+/// Selectors and registers that are offered at once.
+const MOST: usize = 300;
+
+/// Bytes of a statement before the place that are read.
+const LONGEST: usize = 2000;
+
+/// A statement up to where it is typed.
+#[derive(Debug, PartialEq, Eq)]
+struct Typed {
+    /// Mnemonic and modifiers.
+    opcode: String,
+    /// What follows the first white space after these.
+    operands: Option<String>,
+}
+
+pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Completion> {
+    offers(source, options, offset).filter(|found| !found.offers.is_empty())
+}
+
+fn offers(source: &str, options: &CheckOptions, offset: u32) -> Option<Completion> {
+    let typed = typed(source, options.language, offset)?;
+    let Some(operands) = &typed.operands else {
+        return Some(opcode(&typed.opcode, offset));
+    };
+    let (mnemonic, modifiers) = parts(&typed.opcode)?;
+    let forms: Vec<&Form> =
+        video::forms(mnemonic).iter().filter(|form| takes(form, &modifiers)).collect();
+    let number = operands.matches(',').count();
+    let word = operands.rsplit(',').next().unwrap_or_default().trim_start().trim_start_matches('-');
+    if let Some((register, selector)) = word.rsplit_once('.')
+        && !register.is_empty()
+    {
+        return Some(selectors(&forms, number, selector, offset));
+    }
+    let is_there = forms.iter().any(|form| number < if form.third { 4 } else { 3 });
+    is_there.then(|| registers(source, options, word, offset)).flatten()
+}
+
+/// How an instruction goes on.
+#[derive(Debug)]
+pub(super) struct Signature {
+    /// The syntax lines of the manual, with a phrase that tells each from the others.
+    pub(super) lines: Vec<(String, &'static str)>,
+    /// The line that fits what is typed.
+    pub(super) fits: usize,
+    /// The number of the operand that is typed.
+    pub(super) operand: usize,
+}
+
+/// How the instruction at an offset goes on.
+pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Option<Signature> {
+    let typed = typed(source, options.language, offset)?;
+    let (mnemonic, modifiers) = parts(&typed.opcode)?;
+    let number = typed.operands?.matches(',').count();
+    let forms = video::forms(mnemonic);
+    let lines = forms.iter().map(|form| (video::syntax(mnemonic, form), form.title)).collect();
+    let fits = forms.iter().position(|form| takes(form, &modifiers)).unwrap_or(0);
+    Some(Signature { lines, fits, operand: number })
+}
+
+/// The statement that is typed at an offset; `None` in comments and directives.
+fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
+    if language == Language::Cuda {
+        asm_at(source, offset)?;
+    }
+    let before = source.get(..offset as usize)?;
+    let mut first = before.len().saturating_sub(LONGEST);
+    while !before.is_char_boundary(first) {
+        first += 1;
+    }
+    let ends = [';', '{', '}', '"'];
+    let start = before[first..].rfind(ends).map_or(first, |at| first + at + 1);
+    let lines: Vec<&str> = before[start..].split('\n').collect();
+    let is_comment = |line: &str| line.contains("//") || line.contains("/*");
+    if lines.last().is_some_and(|line| is_comment(line)) {
+        return None;
+    }
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(if is_comment(line) { "" } else { line });
+        text.push('\n');
+    }
+    text.pop();
+    if language == Language::Cuda {
+        // Line breaks of the PTX.
+        text = text.replace("\\n", "  ").replace("\\t", "  ");
+    }
+    let mut rest = text.trim_start();
+    if let Some((label, after)) = rest.split_once(':')
+        && !label.contains(char::is_whitespace)
+    {
+        rest = after.trim_start();
+    }
+    if let Some(guard) = rest.strip_prefix('@') {
+        rest = guard.split_once(char::is_whitespace)?.1.trim_start();
+    }
+    let (opcode, operands) = match rest.split_once(char::is_whitespace) {
+        Some((opcode, operands)) => (opcode, Some(operands.to_string())),
+        None => (rest, None),
+    };
+    Some(Typed { opcode: opcode.to_ascii_lowercase(), operands })
+}
+
+/// The mnemonic and all modifiers of a word, if they are some.
+fn parts(opcode: &str) -> Option<(Mnemonic, Vec<Modifier>)> {
+    let mut words = opcode.split('.');
+    let mnemonic = Mnemonic::from_text(words.next()?)?;
+    let modifiers = words.map(|word| Modifier::from_text(&format!(".{word}")));
+    Some((mnemonic, modifiers.collect::<Option<_>>()?))
+}
+
+/// Where the slots of a form go on after modifiers in the manual's order.
+fn after(form: &Form, modifiers: &[Modifier]) -> Option<usize> {
+    let mut next = 0;
+    for modifier in modifiers {
+        let skipped = form.slots[next..].iter().position(|slot| slot.choices.contains(modifier))?;
+        if form.slots[next..next + skipped].iter().any(|slot| !slot.optional) {
+            return None;
+        }
+        next += skipped + 1;
+    }
+    Some(next)
+}
+
+/// Whether modifiers are all that a form needs.
+fn takes(form: &Form, modifiers: &[Modifier]) -> bool {
+    after(form, modifiers).is_some_and(|next| form.slots[next..].iter().all(|slot| slot.optional))
+}
+
+fn opcode(typed: &str, offset: u32) -> Completion {
+    let (before, word) = typed.rsplit_once('.').unwrap_or(("", typed));
+    let span = Span::new(offset - word.len() as u32, offset);
+    let offers = if typed.contains('.') { modifiers(before, word) } else { mnemonics(word) };
+    Completion { typed: span, offers, is_part: false }
+}
+
+fn mnemonics(word: &str) -> Vec<Offer> {
+    let starting =
+        Mnemonic::ALL.iter().filter(|it| !word.is_empty() && it.text().starts_with(word));
+    let offer = |it: &Mnemonic| Offer {
+        text: it.text().into(),
+        detail: video::summary(*it).into(),
+        kind: OfferKind::Mnemonic,
+    };
+    starting.map(offer).collect()
+}
+
+/// The modifiers that may come next.
+fn modifiers(before: &str, word: &str) -> Vec<Offer> {
+    let Some((mnemonic, given)) = parts(before) else { return Vec::new() };
+    let mut offers: Vec<Offer> = Vec::new();
+    for form in video::forms(mnemonic) {
+        let Some(next) = after(form, &given) else { continue };
+        let rest = &form.slots[next..];
+        let needed = rest.iter().position(|slot| !slot.optional).map_or(rest.len(), |at| at + 1);
+        for slot in &rest[..needed] {
+            for choice in slot.choices {
+                let text = choice.text().trim_start_matches('.');
+                let is_new = !offers.iter().any(|offer| offer.text == text);
+                if is_new && text.starts_with(word) {
+                    let detail = slot.role.name().into();
+                    offers.push(Offer { text: text.into(), detail, kind: OfferKind::Modifier });
+                }
+            }
+        }
+    }
+    offers
+}
+
+/// The selectors or masks of an operand.
+fn selectors(forms: &[&Form], operand: usize, word: &str, offset: u32) -> Completion {
+    let mut all: Vec<String> = Vec::new();
+    for form in forms {
+        let texts: Vec<String> = match (operand, form.destination, form.sources) {
+            (0, Destination::Part, _) | (1 | 2, _, Sources::Scalar) => {
+                Part::ALL.iter().map(|part| part.text().to_string()).collect()
+            }
+            (0, Destination::Mask(width), _) => {
+                Mask::all(width).map(|mask| mask.to_string()).collect()
+            }
+            (1 | 2, _, Sources::Lanes(width)) => lanes(width, word),
+            _ => Vec::new(),
+        };
+        all.extend(texts);
+    }
+    let mut seen = BTreeSet::new();
+    let texts = all.iter().map(|text| text.trim_start_matches('.'));
+    let mut offers: Vec<Offer> = texts
+        .filter(|text| text.starts_with(word) && !text.is_empty() && seen.insert(text.to_string()))
+        .map(|text| {
+            let detail = if operand == 0 { "mask" } else { "selector" };
+            Offer { text: text.into(), detail: detail.into(), kind: OfferKind::Selector }
+        })
+        .collect();
+    let is_part = offers.len() > MOST;
+    offers.truncate(MOST);
+    let typed = Span::new(offset - word.len() as u32, offset);
+    Completion { typed, offers, is_part }
+}
+
+/// The selectors of lanes that start so, the default ones first.
+fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
+    let lanes = width.lanes();
+    let letter = width.letter();
+    let digits = word.strip_prefix(letter).unwrap_or_default();
+    let choices = u64::from(width.choices());
+    let is_lane = |digit: char| digit.to_digit(10).is_some_and(|it| u64::from(it) < choices);
+    if !digits.chars().all(is_lane) {
+        return Vec::new();
+    }
+    let given = digits.len().min(lanes);
+    let count = choices.pow((lanes - given) as u32);
+    let text = |number: u64| {
+        let digit = |at: usize| {
+            let power = choices.pow((lanes - given - 1 - at) as u32);
+            char::from_digit((number / power % choices) as u32, 10).unwrap_or('0')
+        };
+        let rest: String = (0..lanes - given).map(digit).collect();
+        format!(".{letter}{}{rest}", &digits[..given])
+    };
+    let usual = [Selector::default_a(width), Selector::default_b(width)];
+    let usual = usual.iter().map(ToString::to_string);
+    usual.chain((0..count.min(MOST as u64 + 1)).map(text)).collect()
+}
+
+/// The registers that are declared at the statement, or the operands of an `asm`.
+fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> Option<Completion> {
+    let offer = |text: String, detail: String| Offer { text, detail, kind: OfferKind::Register };
+    let mut offers: Vec<Offer> = match options.language {
+        Language::Cuda => {
+            let asm = asm_at(source, offset)?;
+            let operands = asm.operands.iter();
+            operands.map(|it| offer(asm.spelled(&it.placeholder), it.constraint.clone())).collect()
+        }
+        Language::Ptx => {
+            let text = format!("{} vadd ;", &source[..offset as usize]);
+            let mut seen = Seen { at: offset, names: Vec::new() };
+            read(&text, &mut seen);
+            seen.names.into_iter().map(|(name, ty)| offer(name, ty)).collect()
+        }
+    };
+    offers.retain(|offer| offer.text.starts_with(word));
+    let is_part = offers.len() > MOST;
+    offers.truncate(MOST);
+    let typed = Span::new(offset - word.len() as u32, offset);
+    Some(Completion { typed, offers, is_part })
+}
+
+/// Collects the registers that the statement at an offset sees.
+struct Seen {
+    at: u32,
+    names: Vec<(String, String)>,
+}
+
+impl<'s> Handler<'s> for Seen {
+    const INITIAL: u8 = b'v';
+
+    fn wants(&self, opcode: &str) -> bool {
+        is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        if statement.tokens.last().is_some_and(|last| last.span.end >= self.at) {
+            self.names = context.words(MOST + 1);
+        }
+    }
+
+    fn problem(&mut self, _: Problem) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::check;
+
+    fn offered(text: &str) -> Vec<String> {
+        let found = at(text, &CheckOptions::default(), text.len() as u32);
+        found.map_or_else(Vec::new, |it| it.offers.into_iter().map(|it| it.text).collect())
+    }
+
+    /// The operands with which a text is one legal instruction.
+    fn legal(opcode: &str) -> Option<String> {
+        let operands = ["d, a, b, c", "d, a, b", "d.b0, a, b, c"];
+        let texts = operands.map(|operands| format!("{opcode} {operands};"));
+        texts.into_iter().find(|text| check(text, &errors()).is_empty())
+    }
+
+    fn errors() -> CheckOptions {
+        crate::server::errors_only()
+    }
+
+    /// Follows all that is offered; each whole path must be legal.
+    fn follow(opcode: &str, legal_ones: &mut BTreeSet<String>) {
+        let (mnemonic, modifiers) = parts(opcode).expect(opcode);
+        if video::forms(mnemonic).iter().any(|form| takes(form, &modifiers)) {
+            assert!(legal(opcode).is_some(), "{opcode}");
+            legal_ones.insert(opcode.into());
+        }
+        let next = offered(&format!("  {opcode}."));
+        for modifier in &next {
+            follow(&format!("{opcode}.{modifier}"), legal_ones);
+        }
+    }
+
+    #[test]
+    fn modifiers_that_are_offered_are_those_of_the_table() {
+        let mut found = BTreeSet::new();
+        for mnemonic in Mnemonic::ALL {
+            assert!(offered(&mnemonic.text()[..2]).contains(&mnemonic.text().to_string()));
+            follow(mnemonic.text(), &mut found);
+        }
+        // Every form with every choice is reached.
+        let mut all = BTreeSet::new();
+        for mnemonic in Mnemonic::ALL {
+            for form in video::forms(*mnemonic) {
+                let mut texts = vec![mnemonic.text().to_string()];
+                for slot in form.slots {
+                    let with = |text: &String| {
+                        let text = text.clone();
+                        slot.choices.iter().map(move |choice| format!("{text}{choice}"))
+                    };
+                    let longer: Vec<String> = texts.iter().flat_map(with).collect();
+                    texts = if slot.optional { [texts, longer].concat() } else { longer };
+                }
+                all.extend(texts);
+            }
+        }
+        assert_eq!(found, all);
+        assert!(all.len() > 1000, "{}", all.len());
+    }
+
+    #[test]
+    fn selectors_that_are_offered_are_legal() {
+        for mnemonic in Mnemonic::ALL {
+            let text = video::example(*mnemonic).text;
+            let opcode = text.split(' ').next().unwrap();
+            let Some(whole) = legal(opcode) else { panic!("{opcode}") };
+            let operands = whole[opcode.len()..].trim_end_matches(';').trim();
+            let operands: Vec<&str> = operands.split(", ").collect();
+            for number in 0..3 {
+                let before = operands[..number].iter().map(|it| format!("{it}, "));
+                let before = format!("{opcode} {}", before.collect::<String>());
+                let own = operands[number].split('.').next().unwrap();
+                for selector in offered(&format!("{before}{own}.")) {
+                    let mut all: Vec<String> = operands.iter().map(ToString::to_string).collect();
+                    all[number] = format!("{own}.{selector}");
+                    let text = format!("{opcode} {};", all.join(", "));
+                    // A merge into a part of `d` needs the third source.
+                    let third = text.replace(';', ", c;");
+                    let is_legal = [&text, &third].iter().any(|it| check(it, &errors()).is_empty());
+                    assert!(is_legal, "{text}");
+                }
+            }
+        }
+        assert_eq!(offered("vadd4.u32.u32.u32 d, a.b76")[..2], ["b7654", "b7600"]);
+        assert_eq!(offered("vmin2.u32.u32.u32 d.h").len(), 3);
+    }
+
+    #[test]
+    fn registers_in_scope_are_offered() {
+        let text = "\
+.version 8.5
+.target sm_90
+.func f()
+{
+    .reg .b32 %r<3>, a;
+    .reg .pred p;
+    { .reg .u32 other; }
+    @p vadd.u32.u32.u32 a, ";
+        assert_eq!(offered(text), ["%r0", "%r1", "%r2", "a"]);
+        assert_eq!(offered(&format!("{text}%r")), ["%r0", "%r1", "%r2"]);
+        assert_eq!(offered(&format!("{text}a, a, a, ")), [""; 0]);
+        for nothing in [
+            "",
+            ".re",
+            "add.",
+            "// vadd.",
+            "vadd.x.",
+            "vadd.u32 d, ",
+            "vadd4.u32.u32.u32 d, a.b9",
+            "vadd4.u32.u32.u32 d, a.bé",
+        ] {
+            assert_eq!(offered(nothing), [""; 0], "{nothing}");
+        }
+        let source = "asm(\"mov.b32 %0, 0;\\n\\tvadd.s32.s32.s32 %0, ";
+        let rest = "\" : \"=r\"(x) : [y] \"r\"(y));";
+        let options = CheckOptions::default().with_language(Language::Cuda);
+        let found = at(&format!("{source}{rest}"), &options, source.len() as u32).unwrap();
+        let texts: Vec<&str> = found.offers.iter().map(|it| it.text.as_str()).collect();
+        assert_eq!(texts, ["%0", "%1"]);
+    }
+}
