@@ -16,6 +16,8 @@ const METHODS: &[&str] = &[
     "textDocument/diagnostic",
     "textDocument/completion",
     "textDocument/signatureHelp",
+    "textDocument/definition",
+    "textDocument/inlayHint",
     "workspace/executeCommand",
     "textDocument/didClose",
     "workspace/didChangeConfiguration",
@@ -61,7 +63,14 @@ fn send(server: &mut Server, method: &str, params: Value, id: Option<i32>) {
 fuzz_target!(|bytes: &[u8]| {
     let mut choices = Choices(bytes);
     let server = &mut Server::default();
-    send(server, "initialize", json!({ "capabilities": {} }), Some(1));
+    send(
+        server,
+        "initialize",
+        json!({
+            "capabilities": {}, "initializationOptions": { "hints": true },
+        }),
+        Some(1),
+    );
     let language = ["ptx", "cuda-cpp"][choices.number() % 2];
     let item = json!({
         "uri": "untitled:a", "languageId": language, "version": 1, "text": choices.text(),

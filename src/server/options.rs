@@ -20,6 +20,7 @@ struct Written {
     extend_select: Vec<String>,
     ignore: Vec<String>,
     costs: bool,
+    hints: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +36,8 @@ pub(super) struct Options {
     /// A settings file in place of those that would be found.
     pub(super) config: Option<PathBuf>,
     pub(super) choices: Choices,
+    /// Whether costs are shown beside instructions.
+    pub(super) hints: bool,
 }
 
 impl Options {
@@ -64,7 +67,7 @@ impl Options {
             ignore: all(&written.ignore)?,
             deny: None,
         };
-        Ok(Options { config: written.config, choices })
+        Ok(Options { config: written.config, choices, hints: written.hints })
     }
 }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use gen_lsp_types::{
     CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
     DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
-    DocumentFormattingParams, DocumentRangeFormattingParams, Hover, HoverParams, MarkupContent,
-    MarkupKind, Position, PublishDiagnosticsParams, TextDocumentIdentifier,
-    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
+    DocumentFormattingParams, DocumentRangeFormattingParams, Hover, HoverParams, InlayHintParams,
+    Location, MarkupContent, MarkupKind, Position, PublishDiagnosticsParams,
+    TextDocumentIdentifier, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use percent_encoding::percent_decode_str;
@@ -203,6 +203,8 @@ impl Server {
             "textDocument/diagnostic" => answer(self.diagnostic(&params(value)?)?),
             "textDocument/codeAction" => answer(self.code_actions(&params(value)?)?),
             "textDocument/hover" => answer(self.hover(&params(value)?)?),
+            "textDocument/definition" => answer(self.definition(&params(value)?)?),
+            "textDocument/inlayHint" => self.hints(&params(value)?),
             "textDocument/completion" => self.completion(&params(value)?),
             "textDocument/signatureHelp" => self.signature(&params(value)?),
             "textDocument/formatting" => {
@@ -249,6 +251,8 @@ impl Server {
                     "workspaceDiagnostics": false,
                 },
                 "hoverProvider": true,
+                "definitionProvider": true,
+                "inlayHintProvider": true,
                 "completionProvider": { "triggerCharacters": [".", "%"] },
                 "signatureHelpProvider": { "triggerCharacters": [" ", ","] },
                 "codeActionProvider": { "codeActionKinds": kinds },
@@ -499,6 +503,53 @@ impl Server {
             let range = text.range(hover.span, self.encoding);
             Hover::new(Contents::MarkupContent(contents), Some(range))
         }))
+    }
+
+    /// Where a register of a video instruction is declared.
+    fn definition(
+        &self,
+        place: &TextDocumentPositionParams,
+    ) -> Result<Option<Location>, ResponseError> {
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
+        let (text, source) = (&document.text, document.text.as_str());
+        let offset = text.offset(place.position, self.encoding) as u32;
+        let found = statements::at(source, document.statements(&check), &check, offset);
+        let declared = found.and_then(|found| {
+            let spans = found.spans.operands.iter().map(|operand| operand.value);
+            let mut spans = spans.chain(found.spans.guard);
+            let word = spans.find(|span| span.start <= offset && offset <= span.end)?;
+            statements::declaration(source, offset, word.text(source))
+        });
+        Ok(declared
+            .map(|span| Location::new(document.uri.clone(), text.range(span, self.encoding))))
+    }
+
+    /// The machine instructions of each video instruction, now and as ordinary PTX.
+    fn hints(&self, params: &InlayHintParams) -> Answer {
+        let document = self.document(&params.text_document)?;
+        let in_force = self.in_force(document).filter(|_| self.options.hints);
+        let Some(InForce { check, .. }) = in_force else { return Ok(json!([])) };
+        let (text, statements) = (&document.text, document.statements(&check));
+        let part = text.span(params.range, self.encoding);
+        let target = statements::target(&check, statements.target);
+        let hints = statements::within(text.as_str(), statements, &check, part);
+        let hints = hints.iter().filter_map(|(end, instruction)| {
+            let cost = instruction.cost(target)?;
+            let label = if cost.is_lower() {
+                format!("{} → {}", cost.ptxas, cost.rewritten)
+            } else {
+                cost.ptxas.to_string()
+            };
+            let tooltip = format!(
+                "machine instructions on {target}: ptxas 13.5, and the best ordinary PTX that is known"
+            );
+            let position = text.position(*end, self.encoding);
+            Some(json!({
+                "position": position, "label": label, "tooltip": tooltip, "paddingLeft": true,
+            }))
+        });
+        Ok(Value::Array(hints.collect()))
     }
 
     fn completion(&self, place: &TextDocumentPositionParams) -> Answer {

@@ -1,11 +1,12 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
 use crate::analysis::parse_with;
-use crate::check::{CheckOptions, Language};
+use crate::check::{CheckOptions, Language, is_wanted};
 use crate::embed::{self, Asm};
 use crate::isa::Target;
 use crate::module::{StatementSpans, VideoStatement};
 use crate::source::Span;
+use crate::syntax::{Context, Handler, Problem, Statement, read};
 use crate::video::Instruction;
 
 /// The video instructions of a module.
@@ -95,6 +96,58 @@ pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<Found> {
         statement: VideoStatement { span: place(statement.span), ..statement.clone() },
         target: None,
     })
+}
+
+/// The legal instructions in a part of a text, with the places where they end.
+pub(super) fn within(
+    source: &str,
+    statements: &Statements,
+    options: &CheckOptions,
+    part: Span,
+) -> Vec<(u32, Instruction)> {
+    let is_inside = |end: u32| part.start <= end && end <= part.end;
+    let legal = |list: &[VideoStatement], place: &dyn Fn(Span) -> Span| -> Vec<_> {
+        let ends = list.iter().filter_map(|it| Some((place(it.span).end, it.instruction.clone()?)));
+        ends.filter(|(end, _)| is_inside(*end)).collect()
+    };
+    match options.language {
+        Language::Ptx => legal(&statements.list, &|span| span),
+        Language::Cuda => embed::statements(source)
+            .iter()
+            .filter(|asm| asm.span.start <= part.end && part.start <= asm.span.end)
+            .flat_map(|asm| legal(&Statements::read(&asm.text).list, &|span| asm.source_span(span)))
+            .collect(),
+    }
+}
+
+/// Where a name of a statement at an offset of PTX is declared.
+pub(super) fn declaration(source: &str, offset: u32, name: &str) -> Option<Span> {
+    let mut search = Declaration { at: offset, name, found: None };
+    read(source, &mut search);
+    search.found
+}
+
+struct Declaration<'n> {
+    at: u32,
+    name: &'n str,
+    found: Option<Span>,
+}
+
+impl<'s> Handler<'s> for Declaration<'_> {
+    const INITIAL: u8 = b'v';
+
+    fn wants(&self, opcode: &str) -> bool {
+        self.found.is_none() && is_wanted(opcode)
+    }
+
+    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+        let [first, .., last] = statement.tokens else { return };
+        if first.span.start <= self.at && self.at <= last.span.end {
+            self.found = context.resolve(self.name).map(|symbol| symbol.span);
+        }
+    }
+
+    fn problem(&mut self, _: Problem) {}
 }
 
 /// The target that costs are told for: of the options, else of the text, else a usual one.

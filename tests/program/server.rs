@@ -417,6 +417,49 @@ fn completions_and_signatures_come_in_the_order_of_the_manual() {
     assert_eq!(client.end(), 0);
 }
 
+#[test]
+fn declarations_are_found_and_costs_shown() {
+    let folder = Folder::new("server-definition");
+    let (module, source) = (uri(&folder, "a.ptx"), uri(&folder, "b.cu"));
+    let mut client = Client::new(&folder.0, &json!({}), &json!({ "hints": true }));
+    let text = "\
+.version 8.5
+.target sm_90
+.func f()
+{
+    .reg .b32 %r<9>, a;
+    .reg .pred p;
+    { .reg .b32 a; @p vadd4.u32.u32.u32 a, %r1, %r2, %r3; }
+}
+";
+    client.open(&module, "ptx", text);
+    client.open(&source, "cuda-cpp", SOURCE);
+    let mut at = |word: &str, occurrence: usize| {
+        let line = text.lines().nth(6).unwrap();
+        let character = line.match_indices(word).nth(occurrence).unwrap().0;
+        let place = json!({ "line": 6, "character": character + 1 });
+        let params = json!({ "textDocument": { "uri": module }, "position": place });
+        let found = client.ask("textDocument/definition", &params);
+        let start = &found["range"]["start"];
+        (start["line"].as_u64(), start["character"].as_u64())
+    };
+    assert_eq!(at("%r1", 0), (Some(4), Some(14)));
+    assert_eq!(at("p vadd", 0), (Some(5), Some(15)));
+    assert_eq!(at("a, %r1", 0), (Some(6), Some(16)), "the inner one");
+    assert_eq!(at("vadd4", 0), (None, None));
+    let range = json!({
+        "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 },
+    });
+    for (uri, line, label) in [(&module, 6, "5 → 4"), (&source, 2, "")] {
+        let params = json!({ "textDocument": { "uri": uri }, "range": range });
+        let hints = client.ask("textDocument/inlayHint", &params);
+        assert_eq!(hints.as_array().unwrap().len(), 1, "{hints}");
+        assert_eq!(hints[0]["position"]["line"], line);
+        assert!(hints[0]["label"].as_str().unwrap().starts_with(label), "{hints}");
+    }
+    assert_eq!(client.end(), 0);
+}
+
 /// After any edits the findings are those of a text that is opened so.
 #[test]
 fn edits_leave_the_findings_of_a_fresh_text() {
