@@ -113,7 +113,8 @@ impl Survey<'_> {
         let mut failed = self.failed;
         let work = |input: &Input| self.file(input);
         for_each_in_order("surveyed", &self.inputs, work, |found| {
-            total.files += 1;
+            let is_unread = matches!(&found[..], [Found::Error(error)] if error.path == error.file);
+            total.files += usize::from(!is_unread);
             for found in found {
                 match &found {
                     Found::Image(row) => total.add(row),
