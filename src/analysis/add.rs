@@ -27,8 +27,8 @@ const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Befor
 /// Writes comments that suppress all findings about statements. Other findings stay:
 /// no comment can suppress them.
 ///
-/// A comment stands at the end of the line, or where there is no room alone above
-/// it. Codes go into one that is already there.
+/// A comment is written at the end of the line, or above it if the line has no room. If
+/// there is a comment already, the codes go into that.
 pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     let mut done = Fixed::unmade(source, options);
     for way in WAYS {

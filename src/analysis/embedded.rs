@@ -10,8 +10,8 @@ use crate::syntax::{
     Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
 };
 
-/// Checks the video instructions in a source that is text; `count` is called for
-/// each, and `take` with what is found in each `asm`, in the order of the text.
+/// Checks the video instructions in a source that is text. Calls `count` for each of them,
+/// and `take` with the findings of each `asm`, in the order of the text.
 pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(), take: Take<'_>) {
     let stated;
     let mut options = options;
@@ -126,14 +126,14 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
         run_asm(&subject, &mut self.found);
     }
 
-    // Blocks may be opened in one `asm` and closed in another, and what is no
-    // video instruction is not judged.
+    // Blocks may be opened in one `asm` and closed in another. Other instructions are not
+    // judged.
     fn problem(&mut self, _: Problem) {}
 }
 
 impl<C> EmbeddedChecker<'_, '_, C> {
-    /// Whether a statement is PTX, and not that of another machine that has
-    /// instructions of such names: NEON's `vmin.u32 q0, q0, q1`, AVX's `vaddps`.
+    /// Whether a statement is PTX. Other machines have instructions with such names: NEON
+    /// has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
         let text = |token: &Token| token.span.text(&self.asm.text);
         let tokens = statement.tokens;
@@ -152,7 +152,7 @@ impl<C> EmbeddedChecker<'_, '_, C> {
         if types > 1 {
             return true;
         }
-        // One that names operands of the `asm`, and ends as PTX does.
+        // It names operands of the `asm`, and ends as PTX does.
         let complete = tokens.last().is_some_and(|last| last.is(b';'));
         let is_operand = |token: &Token| {
             self.operands.get(text(token)).is_some()

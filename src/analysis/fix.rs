@@ -10,10 +10,10 @@ use crate::source::Span;
 /// Rounds of fixes, safe ones first, then all; each may make room for others.
 const ROUNDS: usize = 100;
 
-/// How often a round is tried without what made a statement worse.
+/// How often a round is tried again, without the fixes that made a statement worse.
 const TRIALS: usize = 32;
 
-/// From which trial on fewer and fewer fixes are tried at once.
+/// After this many trials, fewer and fewer fixes are tried at once.
 const PATIENCE: usize = 8;
 
 /// A text with fixes made.
@@ -21,8 +21,8 @@ const PATIENCE: usize = 8;
 pub struct Fixed {
     /// The text.
     pub text: String,
-    /// The edits of each round, on the text that the round before left; those of
-    /// one are in order and do not overlap.
+    /// The edits of each round, on the text that the round before left. The edits of a
+    /// round are in order and do not overlap.
     pub rounds: Vec<Vec<Edit>>,
     /// The code of each finding that was fixed, in the order of the fixes.
     pub codes: Vec<Code>,
@@ -33,7 +33,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A text as it is, with all there is to report.
+    /// A text without fixes, with all its findings.
     pub(crate) fn unmade(source: &str, options: &CheckOptions) -> Fixed {
         let (statements, left) = check_counted(source, options);
         let text = source.to_string();
@@ -41,12 +41,12 @@ impl Fixed {
     }
 }
 
-/// Makes the fixes of all findings, until none is left to make. With
-/// [`Applicability::Safe`] only those that keep the meaning; with
-/// [`Applicability::Unsafe`] then also those of findings that offer a single one. A
-/// fix that would bring its statement, or the text, more errors is not made. Where it
-/// was guessed what a statement should be, above all its mnemonic or modifiers, no
-/// further fix builds on the guess before a person has reviewed it.
+/// Makes the fixes of all findings, in rounds, until none is left. With
+/// [`Applicability::Safe`], it makes only fixes that keep the meaning. With
+/// [`Applicability::Unsafe`], it then also makes the fix of each finding that offers a
+/// single one. It makes no fix that would bring its statement, or the text, more errors.
+/// If a fix guesses a mnemonic or modifier, no other fix changes that statement: a person
+/// should review the guess first.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
     let mut fixer = Fixer::new(Fixed::unmade(source, options), options);
     fixer.run(Applicability::Safe);
@@ -72,8 +72,8 @@ pub(crate) fn offers(source: &str, options: &CheckOptions, found: &[Diagnostic])
     [safe, fixer.fixed.codes.len() - safe]
 }
 
-/// The fix that a tool may make, if there is no doubt which: a safe one, or with
-/// [`Applicability::Unsafe`] the only one there is.
+/// The fix that a tool may make if only one can be meant: a safe one, or with
+/// [`Applicability::Unsafe`] the only one.
 pub fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
     let safe = fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
     let only = match fixes {
@@ -104,12 +104,12 @@ struct Choice<'d> {
     zone: Span,
 }
 
-/// A statement that is not what was written, but what may have been meant.
+/// A statement that a fix replaced by a guess.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
     zone: Span,
-    /// Whether another instruction may have been meant: then nothing is built on it.
-    /// Else what is still wrong is fixed, but what is legal stays as it is.
+    /// Whether the fix guessed a mnemonic or a modifier. If so, nothing more is fixed in the
+    /// statement; otherwise only errors are.
     names: bool,
 }
 
@@ -148,8 +148,8 @@ impl<'o> Fixer<'o> {
         }
     }
 
-    /// Makes one fix in each statement that has some, as far as that brings none of
-    /// them more errors; false if there is none to make.
+    /// Makes one fix in each statement that has fixes, unless it brings the statement more
+    /// errors. Returns false if there is no fix to make.
     fn round(&mut self, most: Applicability) -> bool {
         let mut rejected = HashSet::new();
         for trial in 0..TRIALS {
@@ -186,7 +186,7 @@ impl<'o> Fixer<'o> {
         false
     }
 
-    /// Fixes to be made at once: one for each statement, none in another's way.
+    /// Fixes to be made at once: one for each statement, and no two that overlap.
     fn batch(&self, most: Applicability, rejected: &HashSet<usize>) -> Vec<Choice<'_>> {
         let Fixed { text, left, .. } = &self.fixed;
         let mut zones = Zones::new(text, self.options.language);
@@ -231,8 +231,8 @@ impl<'o> Fixer<'o> {
         batch
     }
 
-    /// The fixes of a batch whose statements have more errors with them; if it is
-    /// none of these, but the text that has, then half of them.
+    /// The fixes of a batch that bring their statements more errors. If no statement has
+    /// more errors but the text has, half of the batch.
     fn worse(&self, batch: &[Choice<'_>], left: &[Diagnostic], shift: &Moves) -> Vec<usize> {
         let before = self.errors(&self.fixed.left);
         let after = self.errors(left);
@@ -246,8 +246,8 @@ impl<'o> Fixer<'o> {
         worse
     }
 
-    /// Where the errors belong, in order: at the start of their statement, or at
-    /// their own place, where a statement of CUDA may hold several of PTX.
+    /// The places of the errors, in order: the start of their statement, or their own place
+    /// in CUDA, where a statement may hold several of PTX.
     fn errors(&self, diagnostics: &[Diagnostic]) -> Vec<u32> {
         let ptx = self.options.language == Language::Ptx;
         let mut places: Vec<u32> = diagnostics
@@ -267,7 +267,7 @@ fn count(places: &[u32], span: Span) -> usize {
     before(end) - before(span.start)
 }
 
-/// Finds what statement a fix changes.
+/// Finds the statement that a fix changes.
 struct Zones<'s> {
     text: &'s str,
     language: Language,

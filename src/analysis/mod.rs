@@ -161,8 +161,8 @@ pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, V
     (Module { source, version, target, statements }, diagnostics)
 }
 
-/// Leaves what the options ask for and no comment suppresses; there is one only
-/// where the text may be marked.
+/// Keeps the findings that the options ask for and no comment suppresses. Only a marked
+/// text has such comments.
 fn select(
     source: &str,
     may_be_marked: bool,
@@ -307,8 +307,7 @@ struct Checker<'s, 'o> {
     /// Whether a legal instruction has a name that is not declared inside a
     /// function.
     outside: bool,
-    /// How many findings are kept. Where there are more, none are, and nothing more is
-    /// looked for.
+    /// How many findings are kept. If there are more, none is kept, and the search ends.
     room: usize,
     is_full: bool,
 }
@@ -386,7 +385,7 @@ impl<'s, 'o> Checker<'s, 'o> {
     }
 }
 
-/// Leaves the comments in a text as they are that edits would remove.
+/// Changes edits so that they leave comments as they are.
 fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
     if !edits.iter().any(|edit| edit.span.text(source).contains('/')) {
         return;
@@ -395,8 +394,7 @@ fn keep_comments(source: &str, edits: &mut Vec<Edit>) {
     *edits = parts;
 }
 
-/// An edit as several ones beside the comments in its place; the first of them has
-/// the replacement.
+/// Splits an edit around the comments in its place. The first part has the replacement.
 fn around_comments(source: &str, edit: Edit) -> Vec<Edit> {
     let text = edit.span.text(source);
     let comments = lexer::comments(text);

@@ -257,7 +257,7 @@ impl<'s> Handler<'s> for Surveyor {
     fn problem(&mut self, _: Problem) {}
 }
 
-/// Notes problems, among them that of a text that ends where it should not.
+/// Notes whether the reader finds a problem, such as a text that ends too early.
 struct Sound<H> {
     handler: H,
     is_sound: bool,

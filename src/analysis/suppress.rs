@@ -82,8 +82,8 @@ pub(super) struct Suppression {
     /// Whether that is the one for files.
     file: bool,
     pub(super) scope: SuppressionScope,
-    /// The codes, each with its place and whether it suppressed anything; one
-    /// without a selector stands for all.
+    /// The codes, each with its place and whether it suppressed anything. A code without a
+    /// selector stands for all rules.
     entries: Vec<Entry>,
     /// Whether it is written as it should be.
     is_exact: bool,
@@ -341,8 +341,8 @@ impl Suppression {
         names.join(", ")
     }
 
-    /// The comment with the white space before it; its whole line if nothing
-    /// else is on it.
+    /// The comment with the white space before it, or its whole line if the line has
+    /// nothing else.
     fn whole(&self, source: &str) -> Span {
         let before = source[..self.span.start as usize].trim_end_matches([' ', '\t']);
         let after = &source[self.span.end as usize..];
@@ -438,8 +438,8 @@ mod tests {
         }
     }
 
-    /// Codes that are left of a text that breaks V104, V403 and V501, with one
-    /// comment; and the comment after the safe fixes of V802.
+    /// The codes that are still reported for a text that breaks V104, V403 and V501 and has
+    /// one comment; and the comment after the safe fixes of V802.
     fn loose(words: &str) -> (String, String) {
         let text =
             format!("vadd.u32.u32 d, a, b; vadd.u32.u32.u32.sat d, a, b, c; // vptx: {words}");

@@ -327,7 +327,7 @@ impl<'s> Cursor<'s> {
         start == 0 || self.bytes[start - 1] == b'\n' && !is_spliced(self.bytes, start - 1)
     }
 
-    /// Passes the comment that starts here; one that never ends takes in all.
+    /// Passes the comment that starts here. A comment without an end covers the rest.
     fn comment(&mut self, at: usize) -> bool {
         match self.bytes.get(at + 1) {
             Some(b'/') => self.pos = line_end(self.bytes, at),

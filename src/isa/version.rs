@@ -106,7 +106,7 @@ impl Target {
         if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
     }
 
-    /// A PTX version that whatever compiles for the target has at least.
+    /// The lowest PTX version that code for the target can have.
     pub fn since(self) -> PtxVersion {
         if self == (Target { number: 90, suffix: Some('a') }) {
             return PtxVersion::new(8, 0);
@@ -119,8 +119,8 @@ impl Target {
     pub const NEWEST: Target = Target::sm(KNOWN[KNOWN.len() - 1].0);
 }
 
-/// Numbers of targets, each with a PTX version that none from there on is older than, as
-/// the manual has them.
+/// The manual's bounds: from a target with this number on, code needs at least this PTX
+/// version.
 const SINCE: [(u16, PtxVersion); 9] = [
     (20, PtxVersion::new(2, 0)),
     (30, PtxVersion::new(3, 0)),

@@ -2,7 +2,7 @@
 //! and output (LSP 3.18).
 //!
 //! [`Server`] takes one message and gives its answers: it knows neither threads nor
-//! streams. [`run`] reads messages beside it, so that a request can be cancelled while it
+//! streams. `run` reads messages beside it, so that a request can be cancelled while it
 //! waits, and findings are looked for only when no message waits.
 
 mod actions;

@@ -131,7 +131,8 @@ impl Instruction {
         self.operation.body().sources()
     }
 
-    /// All registers, that of the guard last; one that is named twice comes twice.
+    /// All registers in the order of the operands, then that of the guard. A register that
+    /// is named twice comes twice.
     pub fn registers(&self) -> impl Iterator<Item = &Register> {
         let guard = self.guard.as_ref().map(|guard| &guard.predicate);
         let [a, b, c] = self.sources();

@@ -4,9 +4,9 @@ use super::SuppressionScope;
 use crate::check::Language;
 use crate::source::{LineIndex, Span};
 
-/// For each comment of a text the line that it is about: the one with code that it
-/// stands beside, or the next one if its own has none. Comments in between do not
-/// count, a blank line does. Every byte is looked at twice.
+/// For each comment of a text, the line that it is about: its own line if that has code,
+/// otherwise the next one. Other comments in between do not count; a blank line does. The
+/// search looks at every byte twice.
 pub(super) fn scopes(
     source: &str,
     language: Language,
