@@ -1,9 +1,9 @@
-//! Programs made by others than vptx.
+//! Builds programs outside of vptx.
 
 use super::verify::{self, VerifyErrorKind};
 use super::{Input, Op, Program, Range, Stage, Step, Value, VerifyError};
 
-/// Makes a program step by step. Each step is checked when it is added, and gets its
+/// Builds a program step by step. The builder checks each step as it is added, and computes its
 /// range.
 ///
 /// ```
@@ -56,8 +56,7 @@ impl ProgramBuilder {
     /// Adds an operation on earlier values.
     ///
     /// # Errors
-    /// An operation that breaks one of the promises of [`Program::new`]; the builder stays
-    /// as it was.
+    /// If the operation breaks an invariant of [`Program::new`]. The builder is then unchanged.
     pub fn push(&mut self, op: Op) -> Result<Value, VerifyError> {
         let range = verify::range_after(&op, &self.steps)?;
         if !verify::is_narrow(range) {
@@ -67,16 +66,15 @@ impl ProgramBuilder {
         Ok(self.add(op, range))
     }
 
-    /// Where a value lies, for all inputs; `None` if the builder does not have it.
+    /// The range of a value over all inputs. `None` if the builder does not have the value.
     pub fn range(&self, value: Value) -> Option<Range> {
         self.steps.get(value.index()).map(|step| step.range)
     }
 
-    /// Ends the program with the low 32 bits of a value. Steps after that value are left
-    /// out.
+    /// Ends the program with the low 32 bits of a value. Drops the steps after that value.
     ///
     /// # Errors
-    /// A value that the builder does not have.
+    /// If the builder does not have the value.
     pub fn finish(mut self, value: Value) -> Result<Program, VerifyError> {
         let word = Range::bits(32, false);
         let Some(range) = self.range(value) else {
@@ -126,7 +124,7 @@ mod tests {
         assert_eq!(grow(), Ok(()));
         assert!(grow().is_err_and(|error| matches!(error.kind, VerifyErrorKind::TooWide(_))));
         assert_eq!(builder.clone().finish(far).unwrap_err().step, 2);
-        // Nothing of it stayed.
+        // The program ends at `a`: later steps are dropped.
         let program = builder.finish(a).unwrap();
         assert_eq!((program.steps().len(), program.eval(5, 0, 0)), (1, 5));
         assert_eq!(program.iter().map(|(value, _)| value).last(), Some(program.result()));

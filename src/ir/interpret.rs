@@ -1,11 +1,11 @@
-//! Running a program on one set of inputs.
+//! Evaluation of a program for one set of inputs.
 
 use super::{Input, Op, Program, Value};
 use crate::isa::Compare;
 
 impl Program {
-    /// The new value of `d` for source words `a`, `b`, `c`. Words that the
-    /// instruction does not have are not read.
+    /// The new value of `d` for the source words `a`, `b` and `c`. Words that the program does
+    /// not read are ignored.
     pub fn eval(&self, a: u32, b: u32, c: u32) -> u32 {
         let mut values = Vec::with_capacity(self.steps.len());
         self.run([a, b, c], &mut values);
@@ -13,7 +13,7 @@ impl Program {
         values.last().map_or(0, |&value| value as u32)
     }
 
-    /// The value of every step, in order.
+    /// The values of all steps for these source words, in order.
     pub fn trace(&self, a: u32, b: u32, c: u32) -> Vec<i128> {
         let mut values = Vec::with_capacity(self.steps.len());
         self.run([a, b, c], &mut values);

@@ -1,9 +1,9 @@
-//! Programs: straight-line code over exact integers, which says what an instruction computes.
+//! Programs: straight-line code over exact integers that defines the result of an instruction.
 //!
-//! A [`Program`] reads the words `a`, `b`, `c` and yields the new value of `d`.
-//! Its values are mathematical integers, each with a known range, so nothing
-//! overflows unseen; where the hardware cuts a value, an `extract` says so. The
-//! steps carry the name of the manual's stage they belong to.
+//! A [`Program`] reads the 32-bit words `a`, `b` and `c` and computes the new value of `d`. Its
+//! values are mathematical integers, each with a known range, so nothing overflows silently. An
+//! explicit extract step shows where the hardware truncates a value. Each step names the stage
+//! of the manual that it belongs to.
 //!
 //! ```
 //! use vptx::Semantics;
@@ -18,7 +18,7 @@
 //! # Ok::<(), vptx::ParseInstructionError>(())
 //! ```
 
-// Words are bit patterns: casts take their low bits.
+// Words are bit patterns, so casts take their low bits.
 #![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_lossless)]
 
 #[cfg(feature = "batch")]
@@ -75,7 +75,7 @@ impl Value {
 /// The operation of a step on earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// A source word, from 0 to 2^32 - 1.
+    /// A source word, unsigned: from 0 to 2^32 - 1.
     Input(Input),
     /// A constant.
     Constant(i128),
@@ -88,7 +88,7 @@ pub enum Op {
         low: u8,
         /// Number of bits, 1 to 64.
         width: u8,
-        /// Two's complement.
+        /// Whether the bits are read as signed.
         signed: bool,
     },
     /// Sum.
@@ -103,9 +103,9 @@ pub enum Op {
     Min(Value, Value),
     /// The larger.
     Max(Value, Value),
-    /// Shift left by an amount from 0 to 32: times a power of two.
+    /// Shift left by 0 to 32 bits: multiplication by a power of two.
     Shl(Value, Value),
-    /// Shift right by an amount from 0 to 32: rounded towards minus infinity.
+    /// Shift right by 0 to 32 bits, rounded towards minus infinity.
     Shr(Value, Value),
     /// 1 if the comparison holds, else 0.
     Compare(Compare, Value, Value),
@@ -116,11 +116,11 @@ pub enum Op {
     Insert {
         /// The word.
         base: Value,
-        /// The value that is put in.
+        /// The value whose low bits are inserted.
         value: Value,
         /// Lowest bit replaced.
         low: u8,
-        /// Number of bits, at least 1; they lie inside the word. Instructions have 8 or 16.
+        /// Number of bits, at least 1, all inside the word. Instructions use 8 or 16.
         width: u8,
     },
 }
@@ -149,7 +149,7 @@ impl Op {
 /// The manual's stages, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// Taking and extending parts or lanes.
+    /// Extraction and extension of parts or lanes.
     Extract,
     /// The primary operation.
     Compute,
@@ -157,7 +157,7 @@ pub enum Stage {
     Saturate,
     /// The secondary operation or the sum of lanes.
     Secondary,
-    /// Putting parts or lanes into `c`.
+    /// Insertion of parts or lanes into `c`.
     Merge,
     /// The low 32 bits.
     Write,
@@ -192,7 +192,7 @@ impl Stage {
 pub struct Step {
     /// Its operation.
     pub op: Op,
-    /// Where the result lies, for all inputs.
+    /// The range of the result over all inputs.
     pub range: Range,
     /// The stage it belongs to.
     pub stage: Stage,
@@ -207,7 +207,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program of steps that are in order.
+    /// A program of steps that are not verified here.
     fn of(steps: Vec<Step>) -> Program {
         Program {
             steps,
@@ -218,9 +218,9 @@ impl Program {
 
     /// The new values of `d` for columns of source words.
     ///
-    /// With the feature `batch`, the first call plans loops over whole columns, which later
-    /// calls share. Without it, and for the few programs that need more than 64 bits, each
-    /// row goes through [`Program::eval`].
+    /// With the feature `batch`, the first call plans loops over whole columns, and later calls
+    /// reuse the plan. Without the feature, and for the few programs without a plan, each row
+    /// goes through [`Program::eval`].
     ///
     /// # Panics
     /// If the columns have different lengths.
@@ -257,8 +257,8 @@ impl Program {
         self.steps.iter().enumerate().map(|(at, step)| (Value(at as u32), step))
     }
 
-    /// The step that computes a value; `None` for a value of another program that has
-    /// more steps.
+    /// The step that computes a value. `None` if the program has too few steps: the value
+    /// belongs to another program.
     pub fn step(&self, value: Value) -> Option<&Step> {
         self.steps.get(value.index())
     }
@@ -268,15 +268,14 @@ impl Program {
         Value(self.steps.len() as u32 - 1)
     }
 
-    /// Whether an input is read.
+    /// Whether the program reads an input.
     pub fn reads(&self, input: Input) -> bool {
         self.steps.iter().any(|step| step.op == Op::Input(input))
     }
 }
 
-/// Makes programs. Equal steps are made once, and what a range shows to change
-/// nothing is left out, so that equal meanings mostly come out as equal
-/// programs.
+/// Builds programs. It makes equal steps once, and leaves out steps that change nothing
+/// according to the ranges. Equal meanings thus mostly give equal programs.
 #[derive(Debug)]
 pub(crate) struct Builder {
     steps: Vec<Step>,
@@ -318,7 +317,7 @@ impl Builder {
         if low == 0 && Range::bits(width, signed).contains_range(self.range(value)) {
             return value;
         }
-        // Bits of bits: take them from where they came.
+        // Takes bits of extracted bits from the original value.
         if let Op::Extract { value: inner, low: inner_low, width: inner_width, .. } =
             self.steps[value.index()].op
             && low + width <= inner_width
@@ -339,7 +338,7 @@ impl Builder {
         self.push(op(x, y))
     }
 
-    /// The smaller one; the one that always is, where ranges tell.
+    /// The smaller value. Needs no step if the ranges decide which one that is.
     pub(crate) fn min(&mut self, x: Value, y: Value) -> Value {
         match (self.range(x), self.range(y)) {
             (left, right) if left.max <= right.min => x,
@@ -348,7 +347,7 @@ impl Builder {
         }
     }
 
-    /// The larger one; the one that always is, where ranges tell.
+    /// The larger value. Needs no step if the ranges decide which one that is.
     pub(crate) fn max(&mut self, x: Value, y: Value) -> Value {
         match (self.range(x), self.range(y)) {
             (left, right) if left.min >= right.max => x,
@@ -369,8 +368,8 @@ impl Builder {
         self.push(Op::Insert { base, value, low, width })
     }
 
-    /// Ends the program with the low 32 bits of a value, and drops the steps
-    /// that do not lead to it.
+    /// Ends the program with the low 32 bits of a value, and drops the steps that it does not
+    /// need.
     pub(crate) fn finish(mut self, value: Value) -> Program {
         self.stage = Stage::Write;
         let result = self.extract(value, 0, 32, false);

@@ -1,4 +1,4 @@
-//! Where values lie.
+//! Ranges of the values of a program.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use crate::isa::Compare;
 /// All integers from `min` to `max`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
-    /// The least.
+    /// The least value.
     pub min: i128,
-    /// The greatest; not below `min`.
+    /// The greatest value; not below `min`.
     pub max: i128,
 }
 
@@ -42,7 +42,7 @@ impl Range {
         self.min <= other.min && other.max <= self.max
     }
 
-    /// From the least to the greatest of some corner values.
+    /// The smallest range that holds all corner values.
     fn hull(corners: [i128; 4]) -> Range {
         let min = corners.into_iter().min().unwrap_or(0);
         let max = corners.into_iter().max().unwrap_or(0);
@@ -56,13 +56,14 @@ impl fmt::Display for Range {
     }
 }
 
-/// The range of an operation's result, from those of its operands.
+/// The range of an operation's result, given the ranges of its operands.
 pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
     match *op {
         Op::Input(_) | Op::Insert { .. } => Range::bits(32, false),
         Op::Constant(value) => Range::new(value, value),
         Op::Extract { value, low, width, signed } => {
-            // The high part of a range that does not wrap keeps its order.
+            // A right shift keeps order, so the shifted range holds unless high bits are cut
+            // off.
             let whole = Range::bits(width, signed);
             let inner = range(value);
             let shifted = Range::new(inner.min >> low, inner.max >> low);
@@ -78,7 +79,7 @@ pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
         }
         Op::Mul(x, y) => {
             let (x, y) = (range(x), range(y));
-            // Unverified text may have anything; verification refuses it.
+            // Text that is not verified yet may have huge ranges. Verification refuses them.
             let product = i128::saturating_mul;
             Range::hull([
                 product(x.min, y.min),
@@ -126,7 +127,7 @@ pub(super) fn of(op: &Op, range: impl Fn(Value) -> Range) -> Range {
     }
 }
 
-/// `0..0` or `1..1` where the ranges decide.
+/// `0..0` or `1..1` if the ranges decide the comparison, else `0..1`.
 fn compared(compare: Compare, x: Range, y: Range) -> Range {
     let apart = x.max < y.min || y.max < x.min;
     let (always, never) = match compare {

@@ -1,4 +1,4 @@
-//! The text form of programs: one step a line, under the name of its stage.
+//! The text form of programs: one line per step, under the name of its stage.
 //!
 //! ```text
 //! extract:
@@ -10,9 +10,9 @@
 //!   %3: 0..4294967295 = u32 %2[0]
 //! ```
 //!
-//! `s8 %0[16]` takes 8 bits from bit 16 up and reads them as signed;
-//! `insert %2, %1[16], 8` puts the low 8 bits of `%1` there. Ranges are part of
-//! the text and are checked when it is read. `//` starts a comment.
+//! `s8 %0[16]` takes 8 bits from bit 16 up and reads them as signed. `insert %2, %1[16], 8`
+//! replaces 8 bits of `%2` from bit 16 up by the low 8 bits of `%1`. Ranges are part of the
+//! text, and reading checks them. `//` starts a comment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -70,7 +70,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// As its text form.
+/// Serializes the text form.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Program {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -78,18 +78,18 @@ impl serde::Serialize for Program {
     }
 }
 
-/// Why a text is no program.
+/// The reason why a text is not a program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseProgramError {
     /// A line that cannot be read.
     #[error("line {line}: {message}")]
     Syntax {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The error, in a sentence.
+        /// The error message.
         message: String,
     },
-    /// Steps that make no program.
+    /// The steps are not a program.
     #[error(transparent)]
     Verify(#[from] VerifyError),
 }
@@ -100,7 +100,7 @@ impl FromStr for Program {
     /// Reads what [`Display`](fmt::Display) writes, and verifies it.
     ///
     /// # Errors
-    /// The first line that cannot be read, or the first broken promise.
+    /// The first line that cannot be read, or the first broken invariant.
     fn from_str(text: &str) -> Result<Program, ParseProgramError> {
         let mut steps = Vec::new();
         let mut stage = None;

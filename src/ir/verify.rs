@@ -1,27 +1,27 @@
-//! The promises of every program.
+//! The invariants that every program holds.
 
 use thiserror::Error;
 
 use super::{Op, Program, Range, Step, Value, range};
 
-/// Why a list of steps is no program.
+/// The reason why a list of steps is not a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("%{step}: {kind}")]
 pub struct VerifyError {
-    /// The step at fault, by its number.
+    /// The number of the step at fault, from 0.
     pub step: usize,
-    /// The promise that it breaks.
+    /// The invariant that the step breaks.
     pub kind: VerifyErrorKind,
 }
 
-/// The promise that a step breaks.
+/// The invariants that a step can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyErrorKind {
-    /// An operand comes later, or belongs to another program.
+    /// An operand is not the value of an earlier step.
     #[error("{0} is not computed yet")]
     NotComputed(Value),
-    /// Bits to extract: 1 to 64 of them, from bit 0 to 64 up.
+    /// An extract has a width outside 1 to 64 bits, or a lowest bit above 64.
     #[error("cannot take {width} bits from bit {low}")]
     Extract {
         /// Lowest bit taken.
@@ -35,7 +35,7 @@ pub enum VerifyErrorKind {
     /// A range whose least value is above its greatest.
     #[error("{0} is empty")]
     EmptyRange(Range),
-    /// Bits to insert: one at least, inside the word.
+    /// An insert has no bits, or bits outside the 32-bit word.
     #[error("cannot put {width} bits at bit {low}")]
     Insert {
         /// Lowest bit replaced.
@@ -43,43 +43,43 @@ pub enum VerifyErrorKind {
         /// Number of bits.
         width: u8,
     },
-    /// The base of an insertion may be no 32-bit word.
+    /// The base of an insert may be other than a 32-bit word.
     #[error("only a 32-bit word can be inserted into")]
     InsertBase,
-    /// A stated range that does not hold.
+    /// The stated range does not hold all results.
     #[error("the result lies in {found}, not in {stated}")]
     Range {
-        /// Where the result lies.
+        /// The range of the results.
         found: Range,
-        /// Where it should lie.
+        /// The range that the step states.
         stated: Range,
     },
-    /// A range with values of more than [`MAX_BITS`] bits, or without any.
+    /// A range is empty, or goes beyond plus or minus two to the power of [`MAX_BITS`].
     #[error("the range {0} is not allowed")]
     TooWide(Range),
-    /// The last value may be no 32-bit word.
+    /// There is no step, or the last value may be other than a 32-bit word.
     #[error("the last value must be a 32-bit word")]
     LastValue,
 }
 
-/// Bits that a value has at most, besides its sign: products of words and shifted sums
-/// have fewer.
+/// Every value lies between minus and plus two to this power, both included. Products of words
+/// and shifted sums are smaller.
 pub const MAX_BITS: u32 = 70;
 
 impl Program {
     /// A program of these steps.
     ///
     /// # Errors
-    /// The first step that breaks a promise: that operands come before their
-    /// use, that widths, positions and shift amounts are in bounds, that the
-    /// stated range holds, and that the last value is a 32-bit word.
+    /// The first step that breaks an invariant: operands come before their use; widths,
+    /// positions and shift amounts are in bounds; the stated range holds all results and is
+    /// within [`MAX_BITS`]; the last value is a 32-bit word.
     pub fn new(steps: Vec<Step>) -> Result<Program, VerifyError> {
         let program = Program::of(steps);
         program.verify()?;
         Ok(program)
     }
 
-    /// Checks the promises again.
+    /// Checks the invariants again.
     ///
     /// # Errors
     /// As for [`Program::new`].
@@ -97,21 +97,21 @@ impl Program {
     }
 }
 
-/// Checks a step that follows others.
+/// Checks a step, given the steps before it.
 fn check(step: &Step, before: &[Step]) -> Result<(), VerifyError> {
     let fail = |kind| Err(VerifyError { step: before.len(), kind });
     let found = range_after(&step.op, before)?;
     if !step.range.contains_range(found) {
         return fail(VerifyErrorKind::Range { found, stated: step.range });
     }
-    // Far from the limits of the arithmetic, whatever comes next.
+    // Keeps the arithmetic of all later steps far from overflow.
     if !is_narrow(step.range) || step.range.min > step.range.max {
         return fail(VerifyErrorKind::TooWide(step.range));
     }
     Ok(())
 }
 
-/// Where the result of an operation lies that follows some steps, if it may.
+/// The range of an operation's result, given the steps before it.
 pub(super) fn range_after(op: &Op, before: &[Step]) -> Result<Range, VerifyError> {
     let fail = |kind| Err(VerifyError { step: before.len(), kind });
     if let Some(value) = op.operands().find(|value| value.index() >= before.len()) {
@@ -124,7 +124,7 @@ pub(super) fn range_after(op: &Op, before: &[Step]) -> Result<Range, VerifyError
     }
 }
 
-/// Whether later steps can take a value from this range.
+/// Whether later steps may use values of this range.
 pub(super) fn is_narrow(range: Range) -> bool {
     LIMIT.contains_range(range)
 }

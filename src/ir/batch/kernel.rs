@@ -1,34 +1,34 @@
-//! The parts of kernels.
+//! Common parts of the kernels.
 
 use super::vectors::{Any, Vectors};
 use super::{Input, Words};
 
-/// Columns have a multiple of so many words: the compiler takes as many at once.
+/// Columns have a multiple of this many words, which the compiler processes at once.
 pub(super) const GRAIN: usize = 32;
 
-/// Words that some kernels handle together, of which a grain has a whole number.
+/// Words that some kernels process together. A grain has a whole number of blocks.
 pub(super) const BLOCK: usize = 16;
 
-/// Operations on two values, as kernels have them.
+/// Operations of kernels on two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binary {
     /// The first value alone.
     First,
     Add,
     Sub,
-    /// Clamped to the range of the type.
+    /// Saturated to the range of the type.
     AddSat,
     SubSat,
-    /// The same of a signed word and an unsigned one.
+    /// Of a signed word and an unsigned one, saturated to signed words.
     AddSatMixed,
     SubSatMixed,
     Mul,
     AbsDiff,
-    /// The same, where the difference does not overflow.
+    /// The absolute difference, if the difference does not overflow.
     AbsOfSub,
     Min,
     Max,
-    /// Half the sum; sums of zero and more are rounded up, others down.
+    /// Half the sum, rounded up if the sum is zero or more, else down.
     Average,
     Eq,
     Ne,
@@ -45,10 +45,10 @@ pub(super) enum Binary {
     ShrBelow32,
 }
 
-/// Integers that kernels compute with. Sums and the like wrap: the planner sees
-/// to it that nothing is lost that matters.
+/// Integers that kernels compute with. Sums, differences and products wrap: the planner makes
+/// sure that no bit that matters is lost.
 pub(super) trait Int: Copy + Ord {
-    /// The nearest value.
+    /// The value of this type that is nearest to `value`.
     fn nearest(value: i128) -> Self;
     fn truth(holds: bool) -> Self;
     fn add(self, other: Self) -> Self;
@@ -98,22 +98,22 @@ macro_rules! int {
 
 int! { i8 u8 i16 u16 i32 u32 i64 }
 
-/// Where a kernel finds a column.
+/// The source of a kernel's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnSource {
     Input(Input),
-    /// One that was computed, or is constant.
+    /// A computed or constant column, by its number.
     Column(usize),
 }
 
-/// The one loop of all kernels.
+/// The loop of all kernels that compute word by word.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 pub(super) fn each(columns: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32 + Copy) {
     each_on(Any, columns, out, f);
 }
 
-/// The same, compiled for some machines.
+/// Like [`each`], compiled for some machines.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 pub(super) fn each_on(
@@ -128,12 +128,12 @@ pub(super) fn each_on(
     );
 }
 
-/// A function, so that the compiler knows that what is written is nothing of what
-/// is read.
+/// A function of its own: its parameters tell the compiler that the output does not overlap the
+/// columns.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn in_order([x, y, z]: [&Words; 3], out: &mut Words, f: impl Fn(u32, u32, u32) -> u32) {
-    // A length that vectors divide needs no loop for what is left.
+    // A length that is a multiple of the vector's needs no loop for the rest.
     let length = out.len() & !(GRAIN - 1);
     let (x, y, z) = (&x[..length], &y[..length], &z[..length]);
     for (((out, &x), &y), &z) in out[..length].iter_mut().zip(x).zip(y).zip(z) {

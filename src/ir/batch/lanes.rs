@@ -23,12 +23,12 @@ impl Element {
     }
 }
 
-/// The treatment of the lanes.
+/// The use of the computed lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LanePost {
-    /// They make the result.
+    /// The lanes are the result.
     Word,
-    /// Masked lanes go into the third column.
+    /// Masked lanes replace those of the third column.
     Merge,
     /// Masked lanes are added to the third column.
     Sum,
@@ -37,10 +37,10 @@ pub(super) enum LanePost {
 /// Operations on lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneOp {
-    /// As wide as the lane, or exact.
+    /// An operation in the width of the lane, or an exact one in a wider element.
     Plain(Binary),
-    /// A clamped sum or difference of lanes that are moved up to be unsigned; it
-    /// is clamped further and moved down.
+    /// A saturated sum or difference of lanes, made unsigned by flipping bits. The result is
+    /// clamped to `least..=most`, and `excess` is subtracted.
     Moved {
         subtract: bool,
         flips: [u16; 2],
@@ -48,20 +48,20 @@ pub(super) enum LaneOp {
         most: u16,
         excess: u16,
     },
-    /// Clamped sums and differences of an unsigned and a signed lane.
+    /// Saturated sums and differences of an unsigned and a signed lane.
     AddMixed,
     SubMixed,
-    /// The difference of unsigned lanes as a signed one.
+    /// The difference of unsigned lanes, saturated to signed lanes.
     SubSigned,
-    /// A minimum or maximum, where the lanes of the first column, or of both, have
-    /// the other sign and are clamped before.
+    /// A minimum or maximum. The lanes of the first column, or of both, have the other sign and
+    /// are clamped first.
     Least {
         both: bool,
     },
     Most {
         both: bool,
     },
-    /// Not above the largest signed lane.
+    /// The absolute difference, at most the largest signed lane.
     AbsDiffSat,
 }
 
@@ -72,26 +72,26 @@ pub(super) struct LanesKernel {
     /// Bits in a lane, 8 or 16.
     pub(super) bits: u8,
     pub(super) element: Element,
-    /// Whether the lanes of a column are signed, where they are widened.
+    /// Whether the lanes of each column are signed.
     pub(super) signed: [bool; 2],
-    /// Whether results are signed, where they are added.
+    /// Whether the results are signed, if they are added.
     pub(super) signed_results: bool,
     pub(super) clamp: Option<Range>,
     pub(super) post: LanePost,
-    /// All bits of some lanes.
+    /// All bits of the lanes to write or to add.
     pub(super) mask: u32,
-    /// Whether the bytes of the first column are in the opposite order; not with
-    /// wide elements and sums.
+    /// Whether the bytes of the first column are in reverse order; not with wide elements or
+    /// sums.
     pub(super) turned: bool,
 }
 
 impl LanesKernel {
     pub(super) fn can_turn(&self) -> bool {
-        // The compiler would take halves apart.
+        // The compiler would compute halves one by one.
         self.bits == 8 && self.element != Element::Wide && self.post != LanePost::Sum
     }
 
-    /// Whether the columns can change places.
+    /// Whether the columns can be swapped.
     pub(super) fn commutes(&self) -> bool {
         match self.op {
             LaneOp::Plain(op) => match op {
@@ -134,8 +134,8 @@ impl LanesKernel {
         }
     }
 
-    /// Signed bytes that are moved up to be compared as unsigned ones, and their
-    /// sum down.
+    /// Sums signed bytes. Flipping their highest bits allows an unsigned comparison; the sum is
+    /// corrected afterwards.
     fn sum_moved(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(u8, u8) -> u8 + Copy) {
         let (tops, mask) = (0x8080_8080, self.mask);
         let down = add_bytes(tops, mask);
@@ -188,7 +188,7 @@ impl LanesKernel {
         }
     }
 
-    /// Operations that the sign makes a difference to.
+    /// Operations that depend on the sign.
     fn common<T: Lane<LANES>, const LANES: usize>(&self, columns: [&Words; 3], out: &mut Words) {
         match self.op {
             LaneOp::Plain(Binary::AddSat) => self.kept::<T, LANES>(columns, out, T::add_sat),
@@ -222,8 +222,8 @@ impl LanesKernel {
         }
     }
 
-    /// Operations that the compiler takes the halves apart for, if they are in one
-    /// loop with what follows.
+    /// Operations whose halves the compiler would compute one by one if the merge or sum were
+    /// in the same loop.
     fn native<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -242,7 +242,7 @@ impl LanesKernel {
         }
     }
 
-    /// Operations that it does not, unless what follows leaves halves out of a sum.
+    /// Operations whose halves it keeps together, unless the sum leaves one out.
     fn kept<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -257,7 +257,7 @@ impl LanesKernel {
         }
     }
 
-    /// Lanes that are merged or summed in a loop of their own.
+    /// Computes lanes in one loop, and merges or sums them in a second loop.
     fn buffered<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -279,7 +279,7 @@ impl LanesKernel {
         }
     }
 
-    /// All in one loop; halves that are summed are all of them.
+    /// Computes everything in one loop. Sums of halves include both halves.
     fn in_loop<T: Lane<LANES>, const LANES: usize>(
         &self,
         columns: [&Words; 3],
@@ -351,18 +351,18 @@ fn join_halves([low, high]: [u16; 2]) -> u32 {
 
 /// Integers as wide as a lane.
 trait Lane<const LANES: usize>: Int {
-    /// Whether the compiler keeps minima and maxima as they are beside a sum.
+    /// Whether the compiler keeps lanes together for a minimum or maximum that is summed.
     const KEPT: bool;
     fn split(word: u32) -> [Self; LANES];
     fn join(lanes: [Self; LANES]) -> u32;
-    /// The low bits.
+    /// A lane from the low bits.
     fn bits(bits: u16) -> Self;
     fn flip(self, bits: Self) -> Self;
-    /// As a signed lane: itself if above zero, how much it is below.
+    /// The bits read as a signed lane: the value if above zero, and the amount below zero.
     fn parts(self) -> (Self, Self);
-    /// The nearest value to the bits of a lane of the other sign.
+    /// The bits read as a lane of the other sign, clamped to the range of this type.
     fn bounded(self) -> Self;
-    /// Half the exact sum, rounded as averages are.
+    /// Half the exact sum, rounded like [`Binary::Average`].
     fn mean(self, other: Self) -> Self;
     fn distance_sat(self, other: Self) -> Self;
 }
@@ -418,7 +418,7 @@ macro_rules! lane {
                 (self as $unsigned).min($signed::MAX as $unsigned) as $signed
             }
             fn mean(self, other: $signed) -> $signed {
-                // Rounded up, which odd sums below zero must not be.
+                // This is rounded up, but odd sums below zero must be rounded down.
                 let up = ((self ^ $signed::MIN) as $unsigned)
                     .mean((other ^ $signed::MIN) as $unsigned) as $signed ^ $signed::MIN;
                 up - ((self ^ other) & $signed::from(up < 1))
@@ -435,22 +435,22 @@ lane! {
     2 u16 i16 u32 halves, join_halves;
 }
 
-/// Whether sums take a loop of their own: the compiler's way with lanes that are
-/// joined and taken apart again is not the same for wide vectors.
+/// Whether vectors are wide. If so, sums take a loop of their own, because the compiler handles
+/// lanes that are joined and split again differently.
 fn are_wide() -> bool {
     WideVectors::new().is_some()
 }
 
-/// Words whose lanes are computed before they are merged or summed.
+/// Words whose lanes are computed before a second loop merges or sums them.
 const BUFFER: usize = 1024;
 
-/// Puts those bits of words that are in the mask into a column.
+/// Inserts the masked bits of words into a column.
 #[inline(never)]
 fn merge_words(words: &Words, z: &Words, out: &mut Words, mask: u32) {
     each([words, z, z], out, move |word, z, _| (word & mask) | (z & !mask));
 }
 
-/// Adds those bytes of words that are in the mask to a column.
+/// Adds the masked bytes of words to a column.
 #[inline(never)]
 fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     if signed {
@@ -461,7 +461,7 @@ fn sum_bytes(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool)
     }
 }
 
-/// Adds those halves of words that are in the mask to a column.
+/// Adds the masked halves of words to a column.
 #[inline(never)]
 fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool) {
     let [low, high] = [mask << 16, mask & 0xffff_0000].map(u32::cast_signed);
@@ -481,14 +481,14 @@ fn sum_halves(words: &Words, z: &Words, out: &mut Words, mask: u32, signed: bool
     }
 }
 
-/// The sum of those bytes of a word that are in the mask.
+/// The sum of the masked bytes of a word.
 fn add_bytes(word: u32, mask: u32) -> u32 {
     let halves = (word & mask & 0x00ff_00ff) + (word >> 8 & mask >> 8 & 0x00ff_00ff);
     (halves & 0xffff) + (halves >> 16)
 }
 
-/// A constant for adding the signed bytes of a word that are in the mask to another word:
-/// they are moved up to be summed, and their sum down.
+/// A function that adds the masked signed bytes of a word to another word. It flips the highest
+/// bits to sum unsigned bytes, and corrects the sum.
 fn signed_bytes_adder(mask: u32) -> impl Fn(u32, u32) -> u32 + Copy {
     let tops = 0x8080_8080;
     let down = add_bytes(tops, mask);
@@ -501,15 +501,15 @@ fn add_signed_halves(word: u32) -> u32 {
     ((word << 16 >> 16) + (word >> 16)).cast_unsigned()
 }
 
-/// The sum of those halves of a word that are in the mask.
+/// The sum of the masked halves of a word.
 fn add_halves(word: u32, mask: u32) -> u32 {
     (word & mask & 0xffff) + (word >> 16 & mask >> 16)
 }
 
-/// Two lanes in an integer that can hold either with a bit to spare and more.
+/// Two lanes in an integer of twice the width of one.
 trait Pair: Int + Into<i32> {
-    /// The lanes extended as unsigned ones, or, with the sign bit of a lane, as
-    /// signed ones.
+    /// The two lanes: zero-extended if `sign` is zero, sign-extended if it is the sign bit of a
+    /// lane.
     fn with_sign(self, sign: Self) -> [Self; 2];
     fn join(lanes: [Self; 2]) -> Self;
     fn sign(signed: bool) -> Self;
@@ -536,8 +536,8 @@ macro_rules! pair {
 
 pair! { i16 i32 }
 
-/// Blocks of words, taken apart, computed and joined; then what becomes of each
-/// word and the third column.
+/// Splits blocks of words into lanes, computes and joins them. `post` then combines each word
+/// with the third column.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one loop for each operation")]
 fn blocks<T: Copy, const COUNT: usize>(
@@ -609,7 +609,7 @@ impl<S, J> WideLanes<'_, S, J> {
                 blocks(columns, out, split, split, joined, join, merge);
             }
             LanePost::Sum => {
-                // Lanes that do not count are computed from zeros.
+                // Lanes outside the mask are computed from zeros.
                 let zero = T::truth(false);
                 let idle = (32 - mask.count_ones().cast_signed()) / i32::from(lanes.bits);
                 let down = (f(zero, zero).into() * idle).cast_unsigned();
@@ -627,7 +627,7 @@ impl<S, J> WideLanes<'_, S, J> {
     }
 }
 
-/// A kernel: the lanes of two columns, added to the third.
+/// A kernel: the sum or difference of the lanes of two columns, added to the third.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sums {
     /// Bits in a lane, 8 or 16.
@@ -635,14 +635,14 @@ pub(super) struct Sums {
     /// Whether the lanes of the second column are subtracted.
     pub(super) subtract: bool,
     pub(super) signed: [bool; 2],
-    /// All bits of some lanes.
+    /// All bits of the lanes to add.
     pub(super) mask: u32,
 }
 
 impl Sums {
     pub(super) fn run(self, columns: [&Words; 3], out: &mut Words) {
         let Sums { bits, signed, mask, .. } = self;
-        // Signed lanes are moved up to be summed, and their sum down.
+        // Sums signed lanes with their highest bits flipped, and corrects the sum.
         let tops = if bits == 8 { 0x8080_8080 } else { 0x8000_8000 };
         let [x_flip, y_flip] = signed.map(|signed| if signed { tops } else { 0 });
         let down = |flip: u32| {
@@ -675,7 +675,7 @@ impl Sums {
         let (even, odd) = (self.mask & 0x00ff_00ff, self.mask >> 8 & 0x00ff_00ff);
         let halves = |word: u32| (word & 0xffff) + (word >> 16);
         if self.subtract {
-            // Sums of pairs stay above zero.
+            // The added constant keeps sums of pairs above zero.
             let down = x_down.wrapping_sub(y_down).wrapping_add(0x800);
             each(columns, out, move |x, y, z| {
                 let (x, y) = flip(x, y);
@@ -717,13 +717,13 @@ impl Sums {
     }
 }
 
-/// A kernel: lanes of two columns, put where a word wants them.
+/// A kernel that moves lanes of two columns to their places in a word.
 #[derive(Clone, Debug)]
 pub(super) struct Gather {
     pub(super) moves: Vec<Move>,
 }
 
-/// Where bits go.
+/// A move of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     /// The column they come from, 0 or 1.
@@ -734,14 +734,14 @@ pub(super) struct Move {
 }
 
 impl Gather {
-    /// Lanes in the opposite order.
+    /// Reverses the order of lanes.
     pub(super) fn turned(bits: u8) -> Gather {
         let lane = |at| Move { column: 0, from: at * bits, to: 32 - bits - at * bits, width: bits };
         Gather { moves: (0..32 / bits).map(lane).collect() }
     }
 
     pub(super) fn run(&self, columns: [&Words; 3], out: &mut Words) {
-        // Which bits are wanted of a column that is turned by so many bytes.
+        // For each column and each rotation by bytes, the bits to take.
         let mut masks = [[0; 4]; 2];
         let mut reversed = true;
         for &Move { column, from, to, width } in &self.moves {
@@ -749,7 +749,7 @@ impl Gather {
             masks[column][usize::from(turn)] |= (((1u64 << width) - 1) << to) as u32;
             reversed &= column == 0 && width == 8 && from + to == 24;
         }
-        // Lanes that go to other places do not count.
+        // Lanes that nothing is moved to may hold any bits.
         match masks {
             _ if reversed => each(columns, out, |x, _, _| x.swap_bytes()),
             [[0, 0, _, 0], [0, 0, 0, 0]] => each(columns, out, |x, _, _| x.rotate_left(16)),

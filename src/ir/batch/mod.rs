@@ -1,10 +1,9 @@
-//! Running a program on columns of inputs.
+//! Evaluation of a program on columns of inputs.
 //!
-//! The first call makes a plan: a few kernels, each one loop that does what
-//! several steps say. Inputs go through several kernels in chunks, so that what
-//! is in between stays in the cache nearest the core. The few programs that
-//! need more than 64 bits, of `vshl` and `vmad`, have no plan: each input goes
-//! through the interpreter.
+//! The first call makes a plan: a few kernels, each one loop that does the work of several
+//! steps. A plan with several kernels processes inputs in chunks, so that intermediate columns
+//! stay in the nearest cache. The few programs that need more than 64 bits, of `vshl` and
+//! `vmad`, have no plan: the interpreter evaluates each row.
 
 mod kernel;
 mod lanes;
@@ -23,11 +22,11 @@ use kernel::GRAIN;
 use plan::Plan;
 use vectors::Wide;
 
-/// A column, of a whole number of grains.
+/// A column. Its length is a multiple of [`GRAIN`].
 type Words = [u32];
 
-/// The plan of a program, made when it is first needed. It follows from the
-/// steps, so it has no part in comparisons.
+/// The plan of a program, made on first use. Comparisons ignore it, because the steps determine
+/// it.
 #[derive(Default)]
 pub(super) struct PlanOnce(OnceLock<Option<Plan>>);
 
@@ -56,12 +55,12 @@ impl fmt::Debug for PlanOnce {
 }
 
 impl Program {
-    /// Computes columns of equal length. `false` if there is no plan for the program.
+    /// Computes columns of equal length. Returns `false` if the program has no plan.
     pub(super) fn run_plan(&self, [a, b, c]: [&[u32]; 3], d: &mut [u32]) -> bool {
         let Some(plan) = self.plan.0.get_or_init(|| Plan::new(&self.steps)) else {
             return false;
         };
-        // Wide vectors mostly lie across lines of the cache, unless they are aligned.
+        // Wide vectors that are not aligned mostly straddle cache lines.
         let aligned = Wide::new().is_some() && d.len() >= LONG;
         let head = if aligned { d.as_ptr().align_offset(LINE) } else { 0 };
         let whole = (d.len() - head) / GRAIN * GRAIN;
@@ -82,10 +81,10 @@ impl Program {
     }
 }
 
-/// Words from which on aligning them pays.
+/// The number of words from which on alignment pays.
 const LONG: usize = 1024;
 
-/// Bytes in a line of the cache.
+/// Bytes in a cache line.
 const LINE: usize = 64;
 
 fn padded(rest: &[u32]) -> [u32; GRAIN] {

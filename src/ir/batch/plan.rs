@@ -1,8 +1,8 @@
-//! From steps to kernels.
+//! Plans kernels for the steps of a program.
 //!
-//! The planner starts from the result and looks for kernels that cover several
-//! steps at once. Mostly the low 32 bits of a value are all that is needed, and
-//! they can be computed from words; where more is, ranges tell what it takes.
+//! The planner starts from the result and looks for kernels that cover several steps at once.
+//! Mostly only the low 32 bits of a value are needed, and kernels compute them from words. If
+//! more bits are needed, the ranges tell which width is enough.
 
 use super::Words;
 use super::kernel::{Binary, ColumnSource};
@@ -12,24 +12,23 @@ use super::vectors::Wide;
 use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
 
-/// Inputs in a chunk, where there are several kernels.
+/// Rows in a chunk, if a plan has several kernels.
 pub(super) const CHUNK: usize = 2048;
 
-/// Steps in a program that is planned; instructions take far fewer.
+/// The most steps that a program with a plan has. Instructions need far fewer.
 const MOST_STEPS: usize = 256;
 
 /// Kernels in order; the last one writes the result.
 pub(super) struct Plan {
     kernels: Vec<Kernel>,
-    /// The word that a column is filled with; only constants are read before
-    /// they are written.
+    /// The initial word of each column. Only constant columns are read before they are written.
     fills: Vec<u32>,
 }
 
 struct Kernel {
     code: KernelCode,
     sources: [ColumnSource; 3],
-    /// The column written, which comes after those read.
+    /// The column that the kernel writes. It comes after the columns that the kernel reads.
     to: usize,
 }
 
@@ -62,9 +61,9 @@ impl Kernel {
 }
 
 impl Plan {
-    /// A plan for a program, unless it needs kernels that there are none of.
+    /// A plan for a program. `None` if no kernel fits, or the program has too many steps.
     pub(super) fn new(steps: &[Step]) -> Option<Plan> {
-        // The planner goes as deep as the steps hang together.
+        // The planner recurses as deep as steps depend on each other.
         if steps.len() > MOST_STEPS {
             return None;
         }
@@ -87,13 +86,13 @@ impl Plan {
         if let Some(wide) = Wide::new() {
             plan.read_fields(wide);
         }
-        // The last kernel does not write to a column.
+        // The last kernel writes to `d`, not to a column.
         plan.fills.pop();
         Some(plan)
     }
 
-    /// Lets kernels take fields out of words themselves, and drops those that did it
-    /// for them.
+    /// Lets kernels extract fields of words themselves, and drops the extract kernels that
+    /// nothing reads any more.
     fn read_fields(&mut self, wide: Wide) {
         let mut fields = vec![None; self.fills.len()];
         for Kernel { code, sources, to } in &mut self.kernels {
@@ -123,7 +122,7 @@ impl Plan {
         self.drop_unread();
     }
 
-    /// Drops columns that nothing reads, and what writes them.
+    /// Drops columns that nothing reads, and the kernels that write them.
     fn drop_unread(&mut self) {
         let mut read = vec![false; self.fills.len()];
         if let Some(last) = read.last_mut() {
@@ -153,7 +152,7 @@ impl Plan {
         self.fills.retain(|_| kept.next() == Some(&true));
     }
 
-    /// The results of inputs, a whole number of grains of them.
+    /// Computes `d` for columns of inputs, whose length is a multiple of the grain.
     pub(super) fn run(&self, inputs: [&Words; 3], d: &mut Words) {
         let Some((last, kernels)) = self.kernels.split_last() else {
             return;
@@ -189,17 +188,17 @@ struct Core {
     cut: u32,
 }
 
-/// A value without its clamp.
+/// A value as a clamp of another value.
 #[derive(Clone, Copy)]
 struct Clamped {
     /// The value that is clamped.
     inner: Value,
     clamp: Option<Range>,
-    /// Whether `inner` is read as unsigned by the clamp.
+    /// Whether the clamp reads `inner` as unsigned.
     unsigned: bool,
-    /// `inner`, or the shift that it cuts.
+    /// `inner`, or the shift to the left that `inner` truncates.
     shifted: Value,
-    /// How many of 64 bits are cut off.
+    /// The number of bits, out of 64, that the truncation removes.
     cut: u32,
 }
 
@@ -226,10 +225,10 @@ impl Core {
     }
 }
 
-/// The lanes of some words that are computed alike.
+/// The lanes of a word that are computed alike.
 struct Pack {
     bits: u8,
-    /// By lane, where it is not left out.
+    /// The value of each lane; `None` for a lane that is left out.
     lanes: [Option<Value>; 4],
 }
 
@@ -240,15 +239,15 @@ struct Pattern {
     clamp: Option<Range>,
     signed: [bool; 2],
     range: Range,
-    /// Before the clamp.
+    /// The range before the clamp.
     inner: Range,
 }
 
 struct Planner<'a> {
     steps: &'a [Step],
-    /// Which values were asked for; asking again costs nothing.
+    /// Whether each value was requested. A second request reuses the first answer.
     asked: Vec<bool>,
-    /// Where the low 32 bits of values are, if that is known.
+    /// The columns that hold the low 32 bits of values, if known.
     words: Vec<Option<ColumnSource>>,
     kernels: Vec<Kernel>,
     fills: Vec<u32>,
@@ -324,7 +323,7 @@ impl Planner<'_> {
                 return Some(self.scalar(&core, post, (third, false)));
             }
             Op::Add(x, y) => {
-                // The term that takes a kernel gets the sum with it.
+                // The kernel of the term that needs one also computes the sum.
                 let simple = |value: Value| self.is_located(value);
                 let (term, other) = if simple(x) { (y, x) } else { (x, y) };
                 if !simple(term) {
@@ -334,7 +333,7 @@ impl Planner<'_> {
                 }
             }
             Op::Min(x, y) | Op::Max(x, y) if self.common(x, y).is_some() => {
-                // The term that takes a kernel gets the other one with it.
+                // The kernel of the term that needs one also computes the minimum or maximum.
                 let unsigned = self.common(x, y) == Some(Width::U32);
                 let simple = |value: Value| self.is_located(value);
                 let (term, other) = if simple(x) { (y, x) } else { (x, y) };
@@ -353,7 +352,7 @@ impl Planner<'_> {
             Op::Min(x, y) | Op::Max(x, y) if !(self.is_short(x) && self.is_short(y)) => {
                 let views = [x, y].map(|value| self.unsigned_view(value));
                 let unsigned = views.iter().any(Option::is_some);
-                // Beside one that is taken as unsigned, the other must be so.
+                // If one value is read as unsigned, the other must not be negative.
                 let taken = |at: usize, value| views[at].is_some() || self.range(value).min >= 0;
                 if unsigned && !(taken(0, x) && taken(1, y)) {
                     return None;
@@ -368,7 +367,7 @@ impl Planner<'_> {
                 let core = self.core(term, Some(Width::I64))?;
                 return Some(self.scalar(&core, post, third));
             }
-            // Bits above the low 32 are in no column.
+            // Columns hold the low 32 bits only.
             Op::Extract { low, width, .. } if low + width > 32 => return None,
             _ => {}
         }
@@ -376,7 +375,7 @@ impl Planner<'_> {
         Some(self.scalar(&core, Post::Word, core.x))
     }
 
-    /// The value of 64 bits that this one takes as unsigned.
+    /// The 64-bit value that this value reads as unsigned.
     fn unsigned_view(&self, value: Value) -> Option<Value> {
         match self.op(value) {
             Op::Extract { value, low: 0, width: 64, signed: false } => Some(value),
@@ -384,18 +383,18 @@ impl Planner<'_> {
         }
     }
 
-    /// The words that two values can be compared in.
+    /// The 32-bit type in which two values can be compared.
     fn common(&self, x: Value, y: Value) -> Option<Width> {
         let both = |&width: &Width| self.fits(x, width) && self.fits(y, width);
         [Width::I32, Width::U32].into_iter().find(both)
     }
 
-    /// Whether all of a value is in 32 bits.
+    /// Whether 32 bits hold a value.
     fn is_short(&self, value: Value) -> bool {
         self.fits(value, Width::I32) || self.fits(value, Width::U32)
     }
 
-    /// Whether a value lies in a word without a computation.
+    /// Whether a value needs no kernel, except to extract it from a word.
     fn is_located(&self, value: Value) -> bool {
         match self.op(value) {
             Op::Input(_) | Op::Constant(_) => true,
@@ -404,7 +403,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Where all of a value is.
+    /// The column that holds a whole value.
     fn located(&mut self, value: Value) -> Option<Located> {
         if !self.is_short(value) {
             return None;
@@ -412,7 +411,7 @@ impl Planner<'_> {
         Some((self.word(value)?, self.fits(value, Width::I32)))
     }
 
-    /// The value that this one is a half or a byte of.
+    /// The value of which this value is a half or a byte, and how to load that.
     fn part(&self, value: Value) -> Option<(Value, Load)> {
         match self.op(value) {
             Op::Extract { value, low, width, signed } => {
@@ -422,12 +421,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Where the low 32 bits of a value are.
+    /// The column that holds the low 32 bits of a value.
     fn located_low(&mut self, value: Value) -> Option<Located> {
         Some((self.word(value)?, true))
     }
 
-    /// The operation of a step on two values, as kernels have it.
+    /// The operation on two values that computes a value, as kernels have it.
     fn binary(&self, value: Value) -> (Binary, Value, Value) {
         match self.op(value) {
             Op::Add(x, y) => (Binary::Add, x, y),
@@ -457,7 +456,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The terms of a sum that is rounded as averages are.
+    /// The terms of a sum that is rounded like [`Binary::Average`].
     fn average(&self, sum: Value, amount: Value) -> Option<(Value, Value)> {
         if self.fits(sum, Width::I32)
             && let Op::Add(sum, carry) = self.op(sum)
@@ -471,7 +470,7 @@ impl Planner<'_> {
         None
     }
 
-    /// Whether a value is 1 for sums of zero and more, and 0 for others.
+    /// Whether `carry` is 1 if `sum` is zero or more, and else 0.
     fn is_carry(&self, carry: Value, sum: Value) -> bool {
         match self.op(carry) {
             Op::Compare(Compare::Ge, compared, zero) => {
@@ -482,7 +481,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A shift amount without a bound that shifts have anyway.
+    /// A shift amount without the bound that the shift kernels have anyway.
     fn amount(&self, value: Value) -> Value {
         match self.op(value) {
             Op::Min(x, y) if self.constant(y) == Some(32) && self.fits(x, Width::U32) => x,
@@ -490,7 +489,8 @@ impl Planner<'_> {
         }
     }
 
-    /// How to compute a value, all of it in a certain width, or its low 32 bits.
+    /// An operation that computes a value: all of it if `exactly` names a width, else its low
+    /// 32 bits.
     fn core(&mut self, value: Value, exactly: Option<Width>) -> Option<Core> {
         let clamped = self.clamped(value);
         let (op, x, y) = self.binary(clamped.shifted);
@@ -512,7 +512,7 @@ impl Planner<'_> {
         self.core_of(&operation, op, width)
     }
 
-    /// Takes the clamp off a value, and the cut to 34 bits off a shift to the left.
+    /// Removes the clamp from a value, and the truncation to 34 bits from a shift to the left.
     fn clamped(&self, value: Value) -> Clamped {
         let (inner, clamp, unsigned) = match self.op(value) {
             Op::Clamp(inner, range) => (inner, Some(range), false),
@@ -535,7 +535,7 @@ impl Planner<'_> {
         Clamped { inner, clamp, unsigned, shifted, cut }
     }
 
-    /// An operation whose low 32 bits follow from those of its operands.
+    /// An operation whose low 32 bits depend only on those of its operands.
     fn modular(&self, operation: &BinaryStep) -> Option<(Binary, Value, Value)> {
         let &BinaryStep { op, x, y, .. } = operation;
         let modular = matches!(op, Binary::Add | Binary::Sub | Binary::Mul);
@@ -544,13 +544,13 @@ impl Planner<'_> {
         (operation.is_low_only() && is_modular).then_some((op, x, y))
     }
 
-    /// An operation on a signed and an unsigned word, of which kernels have a few.
+    /// An operation on a signed and an unsigned word, for which few kernels exist.
     fn mixed_signs(&self, operation: &BinaryStep) -> Option<(Binary, Value, Value)> {
         let &BinaryStep { op, x, y, exactly, clamped, .. } = operation;
         if self.common(x, y).is_some() {
             return None;
         }
-        // Words of both signs are equal if they are alike and not negative.
+        // A signed and an unsigned word are equal if their bits are, and the sign bit is clear.
         let equal = match op {
             Binary::Eq => Some(Binary::EqMixed),
             Binary::Ne => Some(Binary::NeMixed),
@@ -575,14 +575,14 @@ impl Planner<'_> {
         (clamps && self.fits(x, Width::I32) && self.fits(y, Width::U32)).then_some((op, x, y))
     }
 
-    /// The kernel and its width that do an operation in a width, if one does.
+    /// The operation and the width of the kernel that computes an operation in a width, if any.
     fn fitting(&self, operation: &BinaryStep, width: Width) -> Option<(Binary, Width)> {
         let &BinaryStep { value, exactly, op, x, y, clamped } = operation;
         let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
         let holds = |value| self.fits(value, width);
-        // A difference is right modulo 2^32.
+        // An absolute difference is right modulo 2^32.
         let distance = op == Binary::AbsDiff && operation.is_low_only();
-        // Amounts count as unsigned words.
+        // Shift amounts count as unsigned words.
         let shift =
             matches!(op, Binary::Shl | Binary::Shr | Binary::ShlBelow32 | Binary::ShrBelow32);
         let second = if shift { self.fits(y, Width::U32) } else { holds(y) };
@@ -595,11 +595,11 @@ impl Planner<'_> {
         let difference = Range::new(left.min - right.max, left.max - right.min);
         let near = width.range().contains_range(difference) && holds(inner);
         let op = match (op, width) {
-            // The saturated value is clamped further, if at all.
+            // A saturated value can only be clamped further.
             (Binary::Add | Binary::Sub, Width::I32 | Width::U32)
                 if width == Width::U32 || !holds(inner) =>
             {
-                // A difference below zero is a large one if unsigned.
+                // Read as unsigned, a difference below zero is a large value.
                 let lost = unsigned && (op, width) == (Binary::Sub, Width::U32);
                 if lost || !clamp.is_some_and(|range| width.range().contains_range(range)) {
                     return None;
@@ -611,7 +611,7 @@ impl Planner<'_> {
             _ if !(holds(inner) || distance) || cut > 0 => return None,
             _ => op,
         };
-        // Words are equal whatever their sign.
+        // Whether words are equal does not depend on their sign.
         let width = match (op, width) {
             (Binary::Eq | Binary::Ne, Width::U32) => Width::I32,
             _ => width,
@@ -619,7 +619,7 @@ impl Planner<'_> {
         width.has(op).then_some((op, width))
     }
 
-    /// The kernel with its clamp.
+    /// Adds the operands' columns and the clamp to an operation.
     fn core_of(&mut self, operation: &BinaryStep, op: Binary, width: Width) -> Option<Core> {
         let &BinaryStep { x, y, clamped, .. } = operation;
         let Clamped { inner, clamp, unsigned, cut, .. } = clamped;
@@ -635,7 +635,7 @@ impl Planner<'_> {
         Some(Core { op, width, x, y, clamp, bounds, cut })
     }
 
-    /// A kernel for a product with a sum, where 32 bits are not enough.
+    /// A kernel for a sum with a product that needs more than 32 bits.
     fn multiply_add(&mut self, value: Value) -> Option<ColumnSource> {
         let (inner, clamp) = match self.op(value) {
             Op::Clamp(inner, range) => (inner, Some(range)),
@@ -645,7 +645,7 @@ impl Planner<'_> {
             Op::Shr(inner, amount) => (inner, u32::try_from(self.constant(amount)?).ok()?),
             _ => (inner, 0),
         };
-        // Otherwise the words are enough.
+        // Otherwise words are enough.
         if clamp.is_none() && shift == 0 {
             return None;
         }
@@ -702,7 +702,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::MultiplyAdd(kernel), [x.0, y.0, z.0]))
     }
 
-    /// A kernel for lanes that are put into a word or added to one.
+    /// A kernel for lanes that are inserted into a word or added to one.
     fn packed(&mut self, value: Value) -> Option<ColumnSource> {
         let (pack, base, sum) = match self.op(value) {
             Op::Insert { width: width @ (8 | 16), .. } => self.inserted(value, width),
@@ -719,7 +719,7 @@ impl Planner<'_> {
         let sums = matches!(op, Binary::Add | Binary::Sub) && sum && clamp.is_none();
         let lane_op = if sums { None } else { Some(lane_op(&pattern, pack.bits, sum)?) };
         let (mut x, mut y) = (self.gathered(&pack, 0)?, self.gathered(&pack, 1)?);
-        // One half that moves is found faster by itself.
+        // A scalar kernel moves a single half faster.
         if (x.1 || y.1) && pack.bits == 16 && pack.lanes.iter().flatten().count() == 1 {
             return None;
         }
@@ -751,7 +751,7 @@ impl Planner<'_> {
         Some(self.push(KernelCode::Lanes(lanes), [x, y, third]))
     }
 
-    /// A column of words, whose lanes may be in the opposite order.
+    /// A column whose lanes are in order again, if `turned` says that they were reversed.
     fn in_order(&mut self, (source, turned): (ColumnSource, bool), bits: u8) -> ColumnSource {
         if turned {
             self.push(KernelCode::Gather(Gather::turned(bits)), [source; 3])
@@ -760,7 +760,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The lanes that are put into a word, and the word.
+    /// The lanes that are inserted into a word, and the word.
     fn inserted(&self, mut value: Value, bits: u8) -> (Pack, Value, bool) {
         let mut pack = Pack { bits, lanes: [None; 4] };
         while let Op::Insert { base, value: lane, low, width } = self.op(value)
@@ -793,7 +793,7 @@ impl Planner<'_> {
         }
         let bits = all.filter(|_| terms.len() > 1)?;
         let mut pack = Pack { bits, lanes: [None; 4] };
-        // Where lanes are in their sources is where they stay, if they can.
+        // Lanes stay at the position that they have in their source, if no two share one.
         let at = |lane| match self.op(self.arguments(lane)[0]) {
             Op::Extract { low, .. } => usize::from(low / bits),
             _ => 0,
@@ -808,7 +808,7 @@ impl Planner<'_> {
         Some((pack, value, true))
     }
 
-    /// The two values that a lane is computed from.
+    /// The two operands of a lane.
     fn arguments(&self, lane: Value) -> [Value; 2] {
         let inner = match self.op(lane) {
             Op::Clamp(inner, _) => inner,
@@ -836,8 +836,8 @@ impl Planner<'_> {
         Some(Pattern { op, clamp, signed: [part(x)?, part(y)?], range, inner })
     }
 
-    /// A column of words with the sources of all lanes in their places, or, as the
-    /// flag says, in the opposite order.
+    /// A column that holds one operand of all lanes. The flag says whether the lanes are in
+    /// reverse order.
     fn gathered(&mut self, pack: &Pack, argument: usize) -> Option<(ColumnSource, bool)> {
         let mut sources = Vec::new();
         let mut moves = Vec::new();
@@ -869,7 +869,7 @@ impl Planner<'_> {
     }
 }
 
-/// How lanes are computed, in what, and whether their columns change places.
+/// The operation on lanes, its element type, and whether the columns must be swapped.
 fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, bool)> {
     let &Pattern { op, clamp, signed, range, inner } = pattern;
     let own = |signed| Range::bits(bits, signed);
@@ -877,14 +877,14 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
     let top = 1u16 << (bits - 1);
     let all = top | (top - 1);
     let alike = signed[0] == signed[1];
-    // The range of a lane that the result is clamped to, if any.
+    // Whether the lane range that the result is clamped to is signed, if there is one.
     let to = match clamp {
         Some(clamp) if clamp == own(true) => Some(true),
         Some(clamp) if clamp == own(false) => Some(false),
         _ => None,
     };
     let free = clamp.is_none_or(|clamp| clamp.contains_range(inner));
-    // Lanes that are added must be whole ones.
+    // Lanes that are added must fit their width.
     let whole = !sum || fits(range.min < 0);
     let native = Element::native(signed[0]);
     let flips = signed.map(|signed| if signed { top } else { 0 });
@@ -918,9 +918,9 @@ fn lane_op(pattern: &Pattern, bits: u8, sum: bool) -> Option<(LaneOp, Element, b
             Some((LaneOp::Plain(op), native, false))
         }
         (Binary::Min | Binary::Max, ..) if free || to.is_some() => {
-            // Without a clamp the result has the sign that is no bound to it.
+            // Without a clamp, a minimum fits signed lanes and a maximum unsigned ones.
             let to = to.unwrap_or(op == Binary::Min);
-            // At least one has the other sign; it comes first.
+            // At least one column has the other sign, and it comes first.
             let both = alike;
             let op = if op == Binary::Min { LaneOp::Least { both } } else { LaneOp::Most { both } };
             Some((op, Element::native(to), signed[0] == to))

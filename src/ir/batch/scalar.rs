@@ -5,7 +5,7 @@ use super::kernel::{BLOCK, Binary, Int, each, each_on};
 use super::vectors::{Any, Vectors, Wide};
 use crate::ir::Range;
 
-/// A kernel: bits of a column's words, extended.
+/// A kernel: bits of a column's words, sign- or zero-extended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extract {
     pub(super) low: u8,
@@ -53,7 +53,7 @@ fn extend(word: u32, signed: bool) -> i64 {
     i64::from(word.cast_signed()) & mask
 }
 
-/// The type that values are computed in.
+/// The type that a kernel computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     I32,
@@ -72,7 +72,8 @@ impl Width {
         }
     }
 
-    /// Whether there are kernels for an operation; each costs code.
+    /// Whether there is a kernel for an operation. Only useful ones exist, because each costs
+    /// code size.
     pub(super) fn has(self, op: Binary) -> bool {
         match op {
             Binary::AbsOfSub
@@ -100,10 +101,10 @@ trait ScalarValue: Int {
     const NARROW: bool;
     fn load(word: u32, signed: bool) -> Self;
     fn low(self) -> u32;
-    /// With the highest bit turned over, to compare unsigned values; the low word
-    /// of a wide value stays.
+    /// Flips the highest bit if `unsigned`, so that a signed comparison orders unsigned values.
+    /// The low word of a 64-bit value stays.
     fn biased(self, unsigned: bool) -> Self;
-    /// Perhaps with the highest bit turned over, perhaps with all bits.
+    /// Flips the highest bit if `highest`, and then all bits if `all`.
     fn flipped(self, highest: bool, all: bool) -> Self {
         let it = self.biased(highest);
         if all { it.not() } else { it }
@@ -161,7 +162,7 @@ value! { i32 u32 i64 }
 /// How a kernel reads a part of a column's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
-    /// A half or a byte, which a shift to the left moves to the top.
+    /// A half or a byte. A shift to the left first moves it to the top of the word.
     Half(PartShift),
     Byte(PartShift),
 }
@@ -169,7 +170,7 @@ pub(super) enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartShift {
     left: u32,
-    /// The mask that leaves some copies of the sign.
+    /// All ones for signed parts; for unsigned parts, the mask that clears the copied sign.
     mask: i32,
 }
 
@@ -184,7 +185,7 @@ impl PartShift {
 }
 
 impl Load {
-    /// For bits that are a half or a byte in their place.
+    /// `None` unless the bits are a half or a byte that starts at a byte boundary.
     pub(super) fn new(low: u8, width: u8, signed: bool) -> Option<Load> {
         if !low.is_multiple_of(8) || low + width > 32 {
             return None;
@@ -199,20 +200,19 @@ impl Load {
     }
 }
 
-/// The treatment of a computed value.
+/// The use of a computed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Post {
     /// Its low word is the result.
     Word,
-    /// Added to the third column.
+    /// The value is added to the third column.
     Add,
-    /// Put into the third column.
+    /// The value is inserted into the third column.
     Insert {
         low: u32,
         mask: u32,
     },
-    /// The smaller of it and a value of the third column, perhaps taken as
-    /// unsigned.
+    /// The smaller of the value and the third column, compared as unsigned if `unsigned`.
     Min {
         unsigned: bool,
     },
@@ -221,33 +221,33 @@ pub(super) enum Post {
     },
 }
 
-/// Which bounds of a clamp there is something beyond.
+/// The bounds of a clamp that values can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bounds {
     Both,
     Above,
-    /// The upper one alone, for values taken as unsigned.
+    /// The upper bound only, for values read as unsigned.
     AboveUnsigned,
 }
 
-/// A kernel: an operation, a clamp and what becomes of the result.
+/// A kernel: an operation, an optional clamp, and the use of the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scalar {
     pub(super) op: Binary,
     pub(super) width: Width,
-    /// Whether the words of a column are signed values; with [`Width::I64`].
+    /// Whether the words of each column are signed. Only [`Width::I64`] depends on it.
     pub(super) signed: [bool; 3],
     pub(super) clamp: Option<Range>,
     pub(super) bounds: Bounds,
-    /// Bits above the value that a shift to the left may fill.
+    /// The number of high bits that a shift to the left must replace by copies of the sign.
     pub(super) cut: u32,
     pub(super) post: Post,
-    /// Which bits of the first two columns' words count, where the machine can take
-    /// them out in the same loop; not with [`Width::I64`].
+    /// The bits to extract from the words of the first two columns, on machines that can do so
+    /// in the same loop; not with [`Width::I64`].
     pub(super) fields: Option<(Wide, [Field; 2])>,
 }
 
-/// Bits of a word, extended, or all of it.
+/// Bits of a word, sign- or zero-extended, or the whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     left: u32,
@@ -288,7 +288,7 @@ impl Scalar {
             Binary::AbsOfSub => self.finish(columns, out, |x: i32, y| x.sub(y).wrapping_abs()),
             Binary::Eq => self.load(columns, out, |x: i32, y| i32::truth(x == y)),
             Binary::Ne => self.load(columns, out, |x: i32, y| i32::truth(x != y)),
-            // A sum that overflows lies on the wrong side of its start.
+            // The unsigned term cannot make a sum smaller, unless the sum overflows.
             Binary::AddSatMixed => self.load(columns, out, |x: i32, y| {
                 let sum = x.add(y);
                 if sum < x { i32::MAX } else { sum }
@@ -456,7 +456,7 @@ impl Scaled {
         }
     }
 
-    /// The low bits are added apart, so that no sum needs more than 32 bits.
+    /// Adds the low bits separately, so that no sum needs more than 32 bits.
     fn sum<const SHIFT: u32>(
         self,
         columns: [&Words; 3],
@@ -476,12 +476,12 @@ impl Scaled {
 /// and clamped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MultiplyAddKernel {
-    /// Whether the words of a column are signed values.
+    /// Whether the words of each column are signed.
     pub(super) signed_words: [bool; 3],
     pub(super) negate_product: bool,
     pub(super) negate_third: bool,
     pub(super) more: i64,
-    /// Whether the sum is one of 64 bits with sign.
+    /// Whether the 64-bit sum is signed.
     pub(super) signed: bool,
     pub(super) shift: u32,
     pub(super) clamp: Option<Range>,
@@ -512,7 +512,7 @@ impl MultiplyAddKernel {
             _ => {}
         }
         let Range { min, max } = self.clamp.unwrap_or(Range::new(i128::MIN, i128::MAX));
-        // Clamps to a word without branches, which would often go wrong.
+        // Clamps to a word without branches, which would often be mispredicted.
         match (self.signed, self.clamp) {
             (true, Some(range)) if range == Width::I32.range() => {
                 self.sum(columns, out, move |sum| {
@@ -543,8 +543,8 @@ impl MultiplyAddKernel {
         }
     }
 
-    /// Sums modulo 2^64. Blocks of them are made first: in one loop with what
-    /// follows, the compiler has no good code for either.
+    /// Computes sums modulo 2^64, a block of them before `f` uses them. The compiler generates
+    /// poor code for both in one loop.
     fn sum(&self, columns: [&Words; 3], out: &mut Words, f: impl Fn(i64) -> u32 + Copy) {
         let more = self.more;
         if self.signed_words == [true; 3] && !self.negate_product && !self.negate_third {
@@ -570,7 +570,7 @@ impl MultiplyAddKernel {
     }
 }
 
-/// The most common sum, with a shift that is known.
+/// The most common sum, with a constant shift.
 fn signed_sum<const SHIFT: u32>(columns: [&Words; 3], out: &mut Words) {
     each(columns, out, |x, y, z| {
         let [x, y, z] = [x, y, z].map(|word| i64::from(word.cast_signed()));

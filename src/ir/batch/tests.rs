@@ -71,7 +71,7 @@ fn program(random: &mut Random) -> Program {
     values.push(builder.constant(constant));
     for _ in 0..2 + random.next() % 10 {
         values.extend(step(&mut builder, &values, random));
-        // The last value is mostly used next.
+        // Mostly uses the last value next.
         values.extend(values.last().copied());
     }
     let last = values[values.len() - 1];
@@ -113,8 +113,7 @@ const EDGES: [u32; 12] = [
     0xff01_fe20,
 ];
 
-/// Texts of all types under all semantics; those that are no instructions are
-/// left out.
+/// Tests texts of all types under all semantics, and skips those that are no instructions.
 #[test]
 fn forms_give_what_the_interpreter_gives() {
     let scalar = [

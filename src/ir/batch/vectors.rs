@@ -1,13 +1,14 @@
-//! Loops that the compiler turns into vectors, as wide as the machine has them.
+//! Loops that the compiler turns into vector code, as wide as the machine allows.
 
 /// A kind of machine that a loop is compiled for.
 pub(crate) trait Vectors: Copy {
-    /// Runs a loop. What it uses it has to own, or the compiler takes it for
-    /// something that writes may change.
+    /// Runs a loop. The loop must own the values that it uses: otherwise the compiler assumes
+    /// that its writes may change them.
     fn run(self, code: impl FnOnce());
 }
 
-/// Whatever machine there is: the loop is compiled twice with the feature `simd`.
+/// Any machine. With the feature `simd` on x86-64, each loop is compiled twice: with AVX2 and
+/// without.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Any;
 
@@ -22,8 +23,8 @@ impl Vectors for Any {
     }
 }
 
-/// A machine with AVX2, on which vectors are wider than they are everywhere, and
-/// can be shifted by any amount as fast as by a constant one.
+/// A machine with AVX2. Its vectors are wider than those of every x86-64, and it shifts by
+/// variable amounts as fast as by constants.
 #[derive(Clone, Copy, Debug)]
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 pub(crate) struct Wide(fearless_simd::x86::Avx2);
@@ -44,7 +45,7 @@ impl Vectors for Wide {
     }
 }
 
-/// There is none.
+/// Never exists: this build has no loops for wider vectors.
 #[derive(Clone, Copy, Debug)]
 #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
 pub(crate) enum Wide {}
