@@ -62,22 +62,22 @@ impl Span {
     /// The text it covers.
     ///
     /// # Panics
-    /// If it lies outside the text, or splits a character: it belongs to another text.
+    /// If the span lies outside the text or splits a character: it belongs to another text.
     pub fn text(self, source: &str) -> &str {
         &source[self.range()]
     }
 }
 
-/// The largest text vptx reads: offsets are 32 bits wide.
+/// Length in bytes of the longest text that vptx reads: offsets have 32 bits.
 pub const MAX_LEN: usize = u32::MAX as usize - 1;
 
-/// Where each line starts; made once, asked often.
+/// The start of each line, to convert offsets into lines and columns.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
     len: u32,
-    /// UTF-8 continuation bytes before each block, so that a column in a line of
-    /// a megabyte costs no more than one in a short line.
+    /// Number of UTF-8 continuation bytes before each block. With it, a column in a line of a
+    /// megabyte costs no more than one in a short line.
     continuations: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// A place as editors show it: both counted from 1, columns in Unicode scalar
+/// A position as editors show it. Line and column count from 1; columns count Unicode scalar
 /// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -113,7 +113,7 @@ impl LineIndex {
             .chunks(BLOCK)
             .map(|block| {
                 let so_far = before;
-                // Most text is ASCII, which is soon seen.
+                // Most text is ASCII, which is fast to detect.
                 if !block.is_ascii() {
                     before += block.iter().filter(|&&byte| is_continuation(byte)).count() as u32;
                 }
@@ -126,7 +126,7 @@ impl LineIndex {
     /// Continuation bytes before an offset of the text.
     fn continuations(&self, text: &str, offset: u32) -> u32 {
         let block = offset as usize / BLOCK;
-        // Nothing precedes the end of an empty last block but whole ones.
+        // An offset at the end of the text may lie after the last block.
         let Some(&before) = self.continuations.get(block) else {
             let last = self.continuations.len().saturating_sub(1) * BLOCK;
             let rest = &text.as_bytes()[last..offset as usize];
@@ -137,13 +137,13 @@ impl LineIndex {
         before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
     }
 
-    /// Line number from 0 of the line that holds the offset.
+    /// Number, from 0, of the line that holds the offset.
     pub fn line(&self, offset: u32) -> usize {
         self.starts.partition_point(|&start| start <= offset) - 1
     }
 
-    /// The bytes of a line counted from 0, its line break included; empty past
-    /// the end.
+    /// The span of a line with its line break. Lines count from 0; the span is empty past the
+    /// last line.
     pub fn line_span(&self, line: usize) -> Span {
         let start = self.starts.get(line).copied().unwrap_or(self.len);
         let end = self.starts.get(line + 1).copied().unwrap_or(self.len);
@@ -158,7 +158,7 @@ impl LineIndex {
     /// Line and column of an offset in the text the index was made from.
     ///
     /// # Panics
-    /// If the text is another one that is too short.
+    /// If `text` is a different text that is too short.
     pub fn position(&self, text: &str, offset: u32) -> Position {
         let line = self.line(offset);
         let start = self.starts[line];
@@ -168,24 +168,23 @@ impl LineIndex {
     }
 }
 
-/// How lines of a text end: as the first one does.
+/// The line break of a text: that of its first line.
 pub(crate) fn line_end(source: &str) -> &'static str {
     let first = memchr::memchr(b'\n', source.as_bytes());
     let crlf = first.is_some_and(|at| source[..at].ends_with('\r'));
     if crlf { "\r\n" } else { "\n" }
 }
 
-/// Reads bytes as text, one byte for one byte.
+/// Decodes bytes as a text of the same length in bytes.
 ///
-/// PTX is ASCII outside comments and strings, and comments come in any
-/// encoding: a byte that is not UTF-8 becomes one control character
-/// (U+007F), so that all offsets stay those of the file. Inside a comment or
-/// string it is harmless; elsewhere the checker reports it.
+/// PTX is ASCII outside comments and strings, but comments come in any encoding. Each byte that
+/// is not UTF-8 becomes one control character (U+007F), so that all offsets stay those of the
+/// file. Inside a comment or string it is harmless; elsewhere the checker reports it.
 pub fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| replace_undecodable(error.as_bytes()))
 }
 
-/// As [`decode`], without a copy where the bytes are UTF-8.
+/// Like [`decode`], without a copy if the bytes are UTF-8.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     utf8(bytes).map_or_else(|| replace_undecodable(bytes).into(), Cow::from)
 }

@@ -5,7 +5,7 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Longer ones than any word there is mean something else.
+    // A word longer than every candidate is not misspelled, but something else.
     if word.len() > 40 {
         return None;
     }
@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two short texts: insert, delete, replace, swap neighbours.
+/// Number of edits between two short texts: insert, delete, replace a byte, swap neighbours.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
     let (left, right) = (left.as_bytes(), right.as_bytes());
     let mut before = vec![0; right.len() + 1];
