@@ -2,8 +2,8 @@ use super::{LaneWidth, Mask, Mnemonic, Modifier, Part, PtxVersion, Role, Selecto
 
 /// One line of the manual's syntax: a row of the table of forms.
 ///
-/// The table ([`crate::video::FORMS`]) is what vptx knows of PTX. Acceptance,
-/// "expected one of …", the order of printing and `explain` all read it.
+/// The table ([`crate::video::FORMS`]) defines the instructions that vptx accepts. Checks,
+/// messages such as "expected one of …", the order of printing and `explain` all read it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Form {
@@ -19,11 +19,11 @@ pub struct Form {
     pub third: bool,
     /// Which operands may be negated.
     pub negation: Negation,
-    /// First PTX version and target that have the instruction.
+    /// Lowest PTX version and target that have the instruction.
     pub requirement: Requirement,
     /// Section of the manual.
     pub section: &'static str,
-    /// A noun phrase that tells the line from its siblings.
+    /// A noun phrase that distinguishes the form from others of the same mnemonics.
     pub title: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub struct Slot {
     pub role: Role,
     /// The modifiers that fit.
     pub choices: &'static [Modifier],
-    /// Whether it may be left out.
+    /// Whether the modifier may be left out.
     pub optional: bool,
 }
 
@@ -45,7 +45,7 @@ pub enum Destination {
     Word,
     /// A byte or half-word selector, required.
     Part,
-    /// A mask of lanes, of all when left out.
+    /// A mask of lanes; all lanes if left out.
     Mask(LaneWidth),
 }
 
@@ -59,7 +59,7 @@ pub enum Sources {
 }
 
 impl Destination {
-    /// Whether a mask or selector written so fits.
+    /// Whether the destination accepts this mask or selector, given with its dot.
     pub fn accepts(self, text: &str) -> bool {
         match self {
             Destination::Word => false,
@@ -70,7 +70,7 @@ impl Destination {
 }
 
 impl Sources {
-    /// Whether a selector written so fits.
+    /// Whether a source accepts this selector, given with its dot.
     pub fn accepts(self, text: &str) -> bool {
         match self {
             Sources::Scalar => Part::from_text(text).is_some(),
@@ -84,11 +84,12 @@ impl Sources {
 pub enum Negation {
     /// None.
     Forbidden,
-    /// The product (one of `a`, `b`; both cancel) or `c`, not both.
+    /// The product or `c`, but not both. A minus on `a` or `b` negates the product, on both it
+    /// cancels.
     ProductOrThird,
 }
 
-/// The gate of a form.
+/// The PTX version and the target that a form requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// Lowest `.version`.

@@ -53,12 +53,12 @@ macro_rules! mnemonics {
                 match self { $(Mnemonic::$variant => $text,)* }
             }
 
-            /// The mnemonic spelled exactly so, if there is one.
+            /// The mnemonic with exactly this spelling, if there is one.
             pub(crate) fn from_text(text: &str) -> Option<Mnemonic> {
                 match text { $($text => Some(Mnemonic::$variant),)* _ => None }
             }
 
-            /// The family, and with it the manual's section.
+            /// The family, which also determines the manual's section.
             pub const fn family(self) -> Family {
                 match self {
                     $(Mnemonic::$variant => Family::$family $((LaneWidth::$width))?,)*

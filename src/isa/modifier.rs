@@ -21,13 +21,13 @@ macro_rules! modifiers {
                 match self { $(Modifier::$variant => $text,)* }
             }
 
-            /// The modifier spelled exactly so (dot included), if there is one.
+            /// The modifier with exactly this spelling (dot included), if there is one.
             pub(crate) fn from_text(text: &str) -> Option<Modifier> {
                 match text { $($text => Some(Modifier::$variant),)* _ => None }
             }
 
-            /// The role of the modifier. Types answer [`Role::Dtype`]: which of
-            /// the three type slots one fills depends on its position.
+            /// The role of the modifier. For types it returns [`Role::Dtype`], because their
+            /// position decides which of the three type slots they fill.
             pub const fn role(self) -> Role {
                 match self { $(Modifier::$variant => Role::$role,)* }
             }
@@ -152,7 +152,7 @@ macro_rules! subset {
                 match self { $($name::$variant => Modifier::$variant,)* }
             }
 
-            /// The value a modifier spells, if it is one of these.
+            /// The value that a modifier spells, if it belongs to this set.
             pub const fn from_modifier(modifier: Modifier) -> Option<$name> {
                 match modifier { $(Modifier::$variant => Some($name::$variant),)* _ => None }
             }

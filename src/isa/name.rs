@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A text that names nothing of the wanted kind. Names are spelled in lower case, with
-/// their dot if they have one.
+/// The error for a text that is not a name of the wanted kind. Names are in lower case, and
+/// include their dot if they have one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not {kind}")]
 pub struct InvalidName {

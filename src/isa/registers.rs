@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// The declared type of a register that a 32-bit operand can be.
+/// The declared type of a register that can be a 32-bit operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum WordType {
@@ -27,7 +27,7 @@ impl WordType {
         }
     }
 
-    /// The type that is spelled so, if it is one of these.
+    /// The type with this spelling, if it is one of these.
     pub(crate) fn from_text(text: &str) -> Option<WordType> {
         WordType::ALL.into_iter().find(|it| it.text() == text)
     }
@@ -39,7 +39,7 @@ impl fmt::Display for WordType {
     }
 }
 
-/// The type of a declared register, as far as video instructions care.
+/// The type of a declared register, as far as it matters to video instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterType {
     /// A type that a 32-bit operand may have.
@@ -61,16 +61,16 @@ impl RegisterType {
     }
 }
 
-/// How the 32-bit registers of an instruction are declared: video instructions
-/// do not care, other instructions do.
+/// The declared types of the 32-bit registers of an instruction. They do not matter to video
+/// instructions, but other instructions reject some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WordRegisters {
-    /// All as `.b32`, or not at all.
+    /// All registers are `.b32`, or not declared.
     #[default]
     Untyped,
-    /// Some as `.u32` or `.s32`, which instructions on pairs of halves reject.
+    /// Some are `.u32` or `.s32`, which instructions on pairs of halves reject.
     Integer,
-    /// Some as `.f16x2`, which several instructions on words reject.
+    /// Some are `.f16x2`, which several instructions on words reject.
     Packed,
 }
 

@@ -36,7 +36,7 @@ impl Part {
         }
     }
 
-    /// The part spelled exactly so, if there is one.
+    /// The part with exactly this spelling, if there is one.
     pub(crate) fn from_text(text: &str) -> Option<Part> {
         Part::ALL.into_iter().find(|part| part.text() == text)
     }
@@ -102,7 +102,7 @@ impl LaneWidth {
         2 * self.lanes() as u8
     }
 
-    /// The part of a register that a lane is; `None` for a lane that it does not have.
+    /// The part of a register that holds a lane. `None` if there is no such lane.
     pub fn part(self, lane: usize) -> Option<Part> {
         let parts: &[Part] = match self {
             LaneWidth::Halves => &[Part::H0, Part::H1],
@@ -112,22 +112,22 @@ impl LaneWidth {
     }
 }
 
-/// A SIMD lane selector: for each lane of a source, which lane of the pair
-/// `{b, a}` it takes. The lanes of `a` come first, then those of `b`.
+/// A SIMD lane selector. For each lane of a source, it names a lane of the pair `{b, a}`, which
+/// has the lanes of `a` first, then those of `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
     width: LaneWidth,
-    // Lane 0 first, as the hardware counts; the text has it last.
+    // Lane 0 comes first here, and last in the text.
     lanes: [u8; 4],
 }
 
 impl Selector {
-    /// The selector that `a` has when none is written: `a`'s own lanes.
+    /// The default selector of `a`: its own lanes.
     pub const fn default_a(width: LaneWidth) -> Selector {
         Selector::identity(width, 0)
     }
 
-    /// The selector that `b` has when none is written: `b`'s own lanes.
+    /// The default selector of `b`: its own lanes.
     pub const fn default_b(width: LaneWidth) -> Selector {
         Selector::identity(width, width.lanes() as u8)
     }
@@ -154,7 +154,7 @@ impl Selector {
         Some(Selector { width, lanes: array })
     }
 
-    /// The selector spelled so (with its dot), if it is one of this width.
+    /// The selector with this spelling (dot included), if it has this width.
     pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Selector> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         if digits.len() != width.lanes() {
@@ -193,7 +193,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// All lanes: the mask when none is written.
+    /// All lanes: the default mask.
     pub const fn full(width: LaneWidth) -> Mask {
         Mask { width, bits: (1 << width.lanes()) - 1 }
     }
@@ -206,7 +206,7 @@ impl Mask {
         Some(Mask { width, bits })
     }
 
-    /// The mask spelled so: digits strictly descending.
+    /// The mask with this spelling (dot included). Its digits must descend strictly.
     pub(crate) fn from_text(width: LaneWidth, text: &str) -> Option<Mask> {
         let digits = text.strip_prefix('.')?.strip_prefix(width.letter())?.as_bytes();
         let mut bits = 0u8;
@@ -226,7 +226,7 @@ impl Mask {
         self.width
     }
 
-    /// One bit a lane, bit 0 for lane 0.
+    /// One bit for each lane; bit 0 is lane 0.
     pub const fn bits(self) -> u8 {
         self.bits
     }
@@ -241,7 +241,7 @@ impl Mask {
         (0..self.width.lanes()).filter(move |lane| self.bits >> lane & 1 == 1)
     }
 
-    /// Every mask of a width, by bits.
+    /// Every mask of a width, in the order of their bits.
     pub fn all(width: LaneWidth) -> impl Iterator<Item = Mask> {
         (1..=Mask::full(width).bits).filter_map(move |bits| Mask::new(width, bits))
     }
@@ -265,7 +265,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The lanes when neither mask nor selectors are written.
+    /// The default lanes: a full mask, and each source's own lanes.
     pub const fn all(width: LaneWidth) -> Lanes {
         Lanes {
             mask: Mask::full(width),
@@ -274,12 +274,12 @@ impl Lanes {
         }
     }
 
-    /// These lanes; `None` unless all are of one width.
+    /// These lanes; `None` unless mask and selectors have the same width.
     pub fn new(mask: Mask, a: Selector, b: Selector) -> Option<Lanes> {
         (mask.width == a.width && mask.width == b.width).then_some(Lanes { mask, a, b })
     }
 
-    /// The width of all.
+    /// The width of the mask and of both selectors.
     pub const fn width(self) -> LaneWidth {
         self.mask.width
     }
@@ -299,7 +299,7 @@ impl Lanes {
         self.b
     }
 
-    /// The lanes that are written or summed, each with what `a` and `b` select for
+    /// The lanes that are written or summed, each with the lanes that `a` and `b` select for
     /// it.
     pub fn written(self) -> impl Iterator<Item = (usize, u8, u8)> {
         self.mask.lanes().map(move |at| (at, self.a.lanes[at], self.b.lanes[at]))

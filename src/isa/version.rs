@@ -18,7 +18,7 @@ impl PtxVersion {
         PtxVersion { major, minor }
     }
 
-    /// The newest version that is known: that of ptxas 13.5.
+    /// The newest known version: that of ptxas 13.5.
     pub const NEWEST: PtxVersion = {
         let (major, minor) = LAST_MINORS[LAST_MINORS.len() - 1];
         PtxVersion { major, minor }
@@ -29,8 +29,7 @@ impl PtxVersion {
         LAST_MINORS.iter().any(|&(major, last)| self.major == major && self.minor <= last)
     }
 
-    /// The newest known version that is not above this one; the oldest one if
-    /// all are.
+    /// The newest known version that is not above this one. The oldest one if all are above.
     #[must_use]
     pub fn nearest_known(self) -> PtxVersion {
         let mut all = LAST_MINORS.iter().rev().map(|&(major, last)| {
@@ -41,8 +40,8 @@ impl PtxVersion {
     }
 }
 
-/// The last minor version of each major one; each starts at 0. As ptxas 13.5 has
-/// them.
+/// The last minor version of each major version, as ptxas 13.5 has them. Minor versions start
+/// at 0.
 const LAST_MINORS: [(u8, u8); 9] =
     [(1, 5), (2, 3), (3, 2), (4, 3), (5, 1), (6, 5), (7, 8), (8, 8), (9, 5)];
 
@@ -52,7 +51,7 @@ impl fmt::Display for PtxVersion {
     }
 }
 
-/// A text that is no PTX version.
+/// The error for a text that is not a PTX version.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is no PTX version; one looks like `8.5`")]
 pub struct InvalidVersion(String);
@@ -61,7 +60,7 @@ impl FromStr for PtxVersion {
     type Err = InvalidVersion;
 
     /// # Errors
-    /// When the text is not two small numbers with a dot between.
+    /// If the text is not two numbers up to 255 with a dot between them.
     fn from_str(text: &str) -> Result<PtxVersion, InvalidVersion> {
         text.split_once('.')
             .and_then(|(major, minor)| Some((decimal(major)?, decimal(minor)?)))
@@ -97,8 +96,8 @@ impl Target {
         })
     }
 
-    /// The known target nearest to this one: that without suffix if the number is
-    /// known, else that of the nearest number.
+    /// This target if it is known. Otherwise the known target with the nearest number, without
+    /// a suffix.
     #[must_use]
     pub fn nearest_known(self) -> Target {
         let near = KNOWN.iter().map(|&(number, _)| number);
@@ -115,7 +114,7 @@ impl Target {
         since.map_or(PtxVersion::new(1, 0), |&(_, version)| version)
     }
 
-    /// The newest target that is known.
+    /// The newest known target.
     pub const NEWEST: Target = Target::sm(KNOWN[KNOWN.len() - 1].0);
 }
 
@@ -133,7 +132,7 @@ const SINCE: [(u16, PtxVersion); 9] = [
     (100, PtxVersion::new(8, 6)),
 ];
 
-/// The targets that ptxas 13.5 takes in a module, and the suffixes each may have.
+/// The targets that ptxas 13.5 accepts in a module, and the suffixes that each may have.
 const KNOWN: [(u16, &str); 33] = [
     (10, ""),
     (11, ""),
@@ -177,7 +176,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// A text that is no target.
+/// The error for a text that is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is no target; one looks like `sm_90`")]
 pub struct InvalidTarget(String);
@@ -188,7 +187,7 @@ impl FromStr for Target {
     /// Reads `sm_90`, `sm_90a`, `sm_100f`, and `compute_90` alike.
     ///
     /// # Errors
-    /// When the text has none of these shapes.
+    /// If the text has none of these shapes.
     fn from_str(text: &str) -> Result<Target, InvalidTarget> {
         let error = || InvalidTarget(text.into());
         let rest =
@@ -239,7 +238,7 @@ mod tests {
             let version: PtxVersion = text.parse().unwrap();
             assert_eq!(version.nearest_known().to_string(), nearest, "{text}");
         }
-        // Of a known one, itself.
+        // A known version is its own nearest one.
         for version in (0..=12).flat_map(|major| (0..=12).map(move |m| PtxVersion::new(major, m))) {
             assert!(version.nearest_known().is_known(), "{version}");
             assert_eq!(version.nearest_known() == version, version.is_known(), "{version}");
