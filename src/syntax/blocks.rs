@@ -1,5 +1,4 @@
-//! Where the bytes stand that may end or interrupt a statement, found for some
-//! blocks of bytes at a time.
+//! Finds the bytes that may end or interrupt a statement, several blocks of bytes at a time.
 
 /// Bytes in a block.
 pub(crate) const BLOCK: usize = 64;
@@ -9,12 +8,12 @@ const BLOCKS: usize = 16;
 
 const GROUP: usize = BLOCKS * BLOCK;
 
-/// Whether a byte may end or interrupt a statement. It is asked for many at once:
-/// without branches it becomes vector instructions.
+/// Whether a byte may end or interrupt a statement. Without branches, a loop of it over many
+/// bytes becomes vector instructions.
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "no branches")]
 fn is_stop(byte: u8) -> bool {
-    // Two neighbours differ in the lowest bit.
+    // `"` and `#` differ in the lowest bit only, and so do `:` and `;`.
     (byte | 1 == b'#')
         | (byte | 1 == b';')
         | (byte == b'/')
@@ -23,34 +22,33 @@ fn is_stop(byte: u8) -> bool {
         | (byte == b'\n')
 }
 
-/// Finds such bytes. It remembers a group of blocks, so that going on from one to
-/// the next costs little.
+/// Finds stops. It keeps the stops of a group of blocks, so that the next search costs little.
 #[derive(Debug)]
 pub(super) struct Stops<'s> {
     bytes: &'s [u8],
-    /// The letter, lower case, that starts what is wanted.
+    /// The letter, in lower case, that wanted opcodes start with.
     initial: u8,
-    /// Where the group at hand starts.
+    /// Offset of the current group.
     start: usize,
     group: BlockGroup,
 }
 
-/// Where a search for a stop ended.
+/// The result of a search for a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FoundStop {
     /// Offset of the stop, or of the text's end.
     pub(super) stop: usize,
-    /// Offset of the last line break that was passed over with the `;` before it.
+    /// Offset of the last line break that the search passed together with the `;` before it.
     pub(super) begun: Option<usize>,
 }
 
-/// For each block of a group some bits.
+/// Bits for each block of a group, one for each byte.
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockGroup {
-    /// Stops, but for those that are no matter: a `;` at the end of its line and that
-    /// line break, where a tab follows and a word that is not wanted, lower case.
+    /// Stops, except these: a `;` at the end of its line, and the line break, if a tab and a
+    /// lower-case letter follow that no wanted opcode starts with.
     stops: [u64; BLOCKS],
-    /// These line breaks, as far as they are told from others.
+    /// These line breaks, as far as the search recognises them.
     begun: [u64; BLOCKS],
 }
 
@@ -70,7 +68,7 @@ impl<'s> Stops<'s> {
         }
         let mut block = at % GROUP / BLOCK;
         let mut stops = self.group.stops[block] & u64::MAX << (at % BLOCK);
-        // A line break at the offset has its `;` before that.
+        // For a line break at the offset itself, the `;` lies before the search.
         let mut begun = self.group.begun[block] & (u64::MAX - 1) << (at % BLOCK);
         let mut last = None;
         loop {
@@ -133,7 +131,7 @@ fn group(bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
                 | now.simd_eq(b'}')
                 | newline;
             group.stops[at] = stops.to_bitmask();
-            // A byte before and two after, except at the text's ends.
+            // The comparison needs one byte before the block and two after it.
             if let Some(around) = bytes.get(start.wrapping_sub(1)..start + BLOCK + 2) {
                 let beside = |by: usize| u8x64::from_slice(simd, &around[by..by + BLOCK]);
                 let word = beside(3);
@@ -152,7 +150,7 @@ fn group(bytes: &[u8], start: usize, initial: u8) -> BlockGroup {
     dispatch!(Level::new(), simd => group(simd, bytes, start, initial))
 }
 
-/// Without wide vectors it costs more to tell line breaks than to stop at them.
+/// Without wide vectors, stopping at all line breaks costs less than recognising these.
 #[cfg(not(feature = "simd"))]
 fn group(bytes: &[u8], start: usize, _initial: u8) -> BlockGroup {
     let blocks = bytes[start..start + GROUP].as_chunks().0;
@@ -160,13 +158,13 @@ fn group(bytes: &[u8], start: usize, _initial: u8) -> BlockGroup {
     BlockGroup { stops, begun: [0; BLOCKS] }
 }
 
-/// The lowest bits, as many as are asked for, or all.
+/// A word whose `count` lowest bits are set, or all bits.
 #[inline]
 pub(crate) fn low_bits(count: u32) -> u64 {
     1u64.checked_shl(count).unwrap_or(0).wrapping_sub(1)
 }
 
-/// A bit for each byte of a block, whether it is such a one.
+/// One bit for each byte of a block: whether `is` holds for the byte.
 #[inline]
 pub(crate) fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
     let flags = block.map(|byte| u8::from(is(byte)));
@@ -199,7 +197,7 @@ mod tests {
         let some = b";\n\ta;\n\tB;\n\tv;\n\t\"#/:{}x;\n\tV;\n\t.;\n\n\t; ";
         for length in [0, 1, 2, 63, 64, 65, 127, 128, 400, 1023, 1024, 1025, 2048, 2100, 5000] {
             let mut numbers = Numbers(length.into());
-            // Each byte at some places of a block, and pieces that matter.
+            // Every byte value at several places of a block, and pieces that contain stops.
             let mut bytes: Vec<u8> = (0..length).map(|n: u32| (n * n * 37 % 257) as u8).collect();
             for _ in 0..length / 8 {
                 let (from, len) = (numbers.below(some.len()), 1 + numbers.below(8));

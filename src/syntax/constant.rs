@@ -18,14 +18,14 @@ pub enum Constant {
     Integer {
         /// The bits.
         bits: u64,
-        /// Two's complement if so.
+        /// Whether the bits are read as signed.
         signed: bool,
     },
-    /// Only intermediate: no video instruction takes one.
+    /// A floating-point value within an expression; no video instruction takes one.
     Float(f64),
 }
 
-/// Why a constant expression has no value.
+/// The reason why a constant expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantError {
     /// The kind of error.
@@ -43,9 +43,9 @@ pub enum ConstantErrorKind {
     TooLarge,
     /// `/` or `%` by zero.
     DivisionByZero,
-    /// The one signed quotient that does not fit; ptxas crashes on it.
+    /// The one signed quotient that does not fit in 64 bits; ptxas crashes on it.
     Overflow,
-    /// A floating-point value where an integer must stand.
+    /// A floating-point value where only an integer is allowed.
     FloatingPoint,
     /// Nested deeper than 200 levels.
     TooDeep,
@@ -60,7 +60,7 @@ type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Evaluated, Failure>;
 /// A constant expression.
 pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     match input.first() {
-        // Stands alone: ptxas takes no operators around it.
+        // ptxas accepts no operators around it.
         Some(token) if is_hexadecimal_float(input, token) => {
             Ok((input.skip(1), literal(input.text(token), token.span)))
         }
@@ -68,7 +68,8 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     }
 }
 
-/// `0f3F800000`; its 64-bit brother `0d…` takes part in expressions.
+/// Whether a token is a 32-bit float such as `0f3F800000`. The 64-bit form `0d…` may be part of
+/// an expression.
 fn is_hexadecimal_float(input: Tokens<'_, '_>, token: Token) -> bool {
     let text = input.text(token).as_bytes();
     token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F', ..])
@@ -96,13 +97,13 @@ fn binary_operator(token: Token) -> Option<(Token, usize)> {
     Some((token, level))
 }
 
-/// An expression being read. What is open stands in memory of its own, as threads may have
+/// An expression that is being read. Its open constructs are on the heap, as threads may have
 /// little stack.
 struct Expression<'t, 's> {
     /// The tokens to come.
     input: Tokens<'t, 's>,
     open: Vec<Open>,
-    /// How many of the open constructs nest, which all but binary operators do.
+    /// The number of open constructs that nest: all except binary operators.
     depth: usize,
 }
 
@@ -149,7 +150,7 @@ impl<'t, 's> Expression<'t, 's> {
                 return Err(self.input.expected(Expected::CONSTANT));
             };
             if self.depth > MAX_DEPTH {
-                // The rest of the statement is not worth more.
+                // Does not read the rest of the statement.
                 let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span };
                 return Err(nom::Err::Failure(Failure::constant(error)));
             }
@@ -186,8 +187,8 @@ impl<'t, 's> Expression<'t, 's> {
         }
     }
 
-    /// Closes the constructs that end after an operand. Gives the value of the whole
-    /// expression if that ends too, and else opens the construct that goes on.
+    /// Closes the constructs that end after an operand. Returns the value of the whole
+    /// expression if that ends, too. Otherwise opens the construct that continues.
     fn after(&mut self, mut value: Evaluated) -> Result<Option<Evaluated>, nom::Err<Failure>> {
         loop {
             let next = self.input.first().and_then(binary_operator);
@@ -247,7 +248,7 @@ impl<'t, 's> Expression<'t, 's> {
     }
 }
 
-/// The value of `condition ? yes : no`; the types of both must be integers.
+/// The value of `condition ? yes : no`. All three must be integers.
 fn choose(condition: Evaluated, question: Span, yes: Evaluated, no: Evaluated) -> Evaluated {
     let (condition, _) = integer(condition?, question)?;
     let (yes, no) = (yes?, no?);
@@ -332,7 +333,7 @@ fn apply(operator: Token, left: Constant, right: Constant) -> Evaluated {
 
 fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Evaluated {
     let truth = |value: bool| Ok(Constant::Integer { bits: u64::from(value), signed: true });
-    // Exact comparison is what the language defines.
+    // The language defines exact comparison.
     #[allow(clippy::float_cmp)]
     match &operator {
         b"+\0" => Ok(Constant::Float(left + right)),
@@ -393,8 +394,8 @@ fn literal(text: &str, span: Span) -> Evaluated {
     }
     let mut bits = 0u64;
     for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
-        // Where ptxas draws the line: before another digit, the value so far
-        // must still fit 63 bits. What lies between wraps to 64 bits.
+        // ptxas has this limit: before each further digit, the value must fit in 63 bits.
+        // Larger results wrap to 64 bits.
         if bits.cast_signed() < 0 {
             return fail(ConstantErrorKind::TooLarge);
         }
@@ -403,8 +404,8 @@ fn literal(text: &str, span: Span) -> Evaluated {
     Ok(Constant::Integer { bits, signed: !unsigned && bits.cast_signed() >= 0 })
 }
 
-/// Whether a decimal literal has no double near it, above or below: ptxas
-/// refuses what C's `strtod` reports so.
+/// Whether a decimal literal is too large or too small for a normal double. ptxas refuses the
+/// literals that C's `strtod` reports as out of range.
 fn out_of_range(value: f64, text: &str) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let nonzero = mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));

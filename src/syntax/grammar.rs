@@ -1,8 +1,7 @@
 //! The grammar of one instruction, over its tokens.
 //!
-//! It accepts more than PTX does (any mnemonic, any modifiers, operands in
-//! places where they cannot stand), so that the checker can say what is wrong
-//! instead of "syntax error".
+//! It accepts more than PTX does: any mnemonic, any modifiers, and operands in places where
+//! they are illegal. The checker can then say what is wrong instead of "syntax error".
 
 use nom::combinator::opt;
 use nom::multi::{fold_many0, separated_list0};
@@ -65,9 +64,9 @@ pub enum Shape {
     Constant(Result<Constant, ConstantError>),
     /// `!p`
     Not,
-    /// `d|p`, or `d|_` if so.
+    /// `d|p` or `d|_`
     Pair {
-        /// Whether the second is `_`.
+        /// Whether it is a bare name followed by `|_`.
         discards: bool,
     },
     /// `[…]`
@@ -99,7 +98,7 @@ impl<'s> Tokens<'_, 's> {
         Tokens { tokens: &self.tokens[count..], ..self }
     }
 
-    /// Whether a cast's type stands here: `Some(true)` for `.s64`.
+    /// The type of a cast, if one is next: `Some(true)` for `.s64`, `Some(false)` for `.u64`.
     pub(super) fn cast(&self) -> Option<bool> {
         let token = self.first().filter(|token| token.kind == TokenKind::Dot)?;
         match self.text(token) {
@@ -213,14 +212,14 @@ impl Expected {
     }
 }
 
-/// Where an instruction stopped making sense.
+/// The place after which an instruction cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Number of tokens not read.
     pub left: usize,
     /// The tokens that could have stood there.
     pub expected: Expected,
-    /// Set when a constant expression gave up for another reason.
+    /// The error, if a constant expression failed for another reason.
     pub constant: Option<ConstantError>,
 }
 
@@ -239,7 +238,7 @@ impl<'t, 's> nom::error::ParseError<Tokens<'t, 's>> for Failure {
         other
     }
 
-    /// The alternative that got further knows better.
+    /// Prefers the alternative that got further, because it says more.
     fn or(self, other: Failure) -> Failure {
         match self.left.cmp(&other.left) {
             std::cmp::Ordering::Less => self,
@@ -268,7 +267,7 @@ pub(super) fn punct<'t, 's>(
     kind(TokenKind::Punct([byte, 0]), Expected::NONE)
 }
 
-/// Names what the parser would have liked, where it fails at once.
+/// Reports `expected` if the parser fails at its first token.
 pub(super) fn expect<'t, 's, O>(
     mut parser: impl Parser<Tokens<'t, 's>, Output = O, Error = Failure>,
     expected: Expected,
@@ -293,7 +292,7 @@ fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawGuard, Error = Fai
     )
 }
 
-/// A guard where one starts: if it is malformed, that is the error to report.
+/// Reads a guard if there is an `@`. If the guard is malformed, that is the error to report.
 fn optional_guard<'t, 's>(
     input: Tokens<'t, 's>,
 ) -> IResult<Tokens<'t, 's>, Option<RawGuard>, Failure> {
@@ -304,7 +303,7 @@ fn optional_guard<'t, 's>(
     }
 }
 
-/// Skips to the bracket that closes the one that stands here.
+/// Skips past the bracket that closes the next one.
 fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Failure> {
     let mut depth = 0usize;
     for (at, token) in input.tokens.iter().enumerate() {
@@ -370,7 +369,7 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, RawOperand,
     let selector = selector.map(|token| token.span);
     let end = pair.map(|token: Token| token.span).or(selector).unwrap_or(value);
     let shape = match pair {
-        // Anything but a bare name before the `|` is wrong in itself.
+        // Only a bare name may stand before the `|`.
         Some(pair) => {
             let bare = matches!(shape, Shape::Name) && minus.is_none() && selector.is_none();
             Shape::Pair { discards: bare && input.text(pair) == "_" }
@@ -409,7 +408,7 @@ fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction,
 /// unless that is missing.
 ///
 /// # Errors
-/// The first place where no instruction can go on.
+/// The first place where no instruction can continue.
 pub fn parse_instruction(source: &str, tokens: &[Token]) -> Result<RawInstruction, Failure> {
     let input = Tokens { tokens, source };
     let (rest, mut raw) = instruction().parse(input).map_err(|error| match error {
@@ -430,7 +429,7 @@ pub fn parse_instruction(source: &str, tokens: &[Token]) -> Result<RawInstructio
     Ok(raw)
 }
 
-/// Why an instruction did not go on to its `;`.
+/// The reason why an instruction does not continue up to its `;`.
 fn stopped(rest: Tokens<'_, '_>, raw: &RawInstruction) -> Failure {
     let fail =
         |left: usize, expected: u16| Failure { left, expected: Expected(expected), constant: None };

@@ -6,7 +6,7 @@
 
 use crate::source::Span;
 
-/// A token's kind; its text is what its span covers.
+/// The kind of a token, whose text is the text of its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// `vadd`, `%r1`, `$L__BB0_1`, `_`
@@ -45,7 +45,7 @@ impl Token {
     }
 }
 
-/// Reads tokens off a text from an offset on.
+/// Reads tokens from a text, starting at an offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer<'s> {
     bytes: &'s [u8],
@@ -85,12 +85,12 @@ pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Bytes that may start an identifier; `%` only before a word.
+/// Whether a byte may start an identifier. `%` is left out: it starts one only before a word.
 pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
 }
 
-/// The trivia that [`skip_trivia`] met.
+/// The result of [`skip_trivia`].
 pub(crate) struct Trivia {
     /// Whether a line break was skipped.
     pub(crate) newline: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Trivia {
 /// Skips white space, comments, and line markers of the C preprocessor.
 #[inline]
 pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
-    // Mostly there is none, or a space.
+    // Mostly there is no trivia, or one space.
     let at = *pos + usize::from(bytes.get(*pos) == Some(&b' '));
     if *pos > 0 && bytes.get(at).is_some_and(|&byte| byte > b' ' && byte != b'#' && byte != b'/') {
         *pos = at;
@@ -292,8 +292,8 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Takes in more than a well-formed number (`12abc`, `0x`), so that the
-    /// whole of a malformed one is reported.
+    /// Offset after a number. Includes malformed numbers (`12abc`, `0x`), so that they are
+    /// reported as a whole.
     fn number_end(&self, start: usize) -> usize {
         let bytes = self.bytes;
         let digits = |mut at: usize| {

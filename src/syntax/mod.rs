@@ -1,8 +1,7 @@
 //! Shapes: tokens, the module reader, and the grammar of one instruction.
 //!
-//! Nothing here knows which mnemonics or modifiers exist. Everything gets read
-//! and every error is kept: a statement that does not parse ends at its `;`
-//! and reading goes on.
+//! This module does not know which mnemonics or modifiers exist. It reads the whole text and
+//! keeps every error: a statement that does not parse ends at its `;`, and reading continues.
 
 pub(crate) mod blocks;
 mod constant;

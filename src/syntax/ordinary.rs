@@ -1,20 +1,20 @@
-//! Passing over what nobody asks for, without tokens.
+//! Skips statements that nobody asks for, without tokens.
 //!
-//! Most of a module is ordinary instructions, comments between them and `.loc`.
-//! Those whose shape leaves no doubt are passed over here; whatever else comes
-//! is left to the reader, which reads the same without this, only slower.
+//! Most of a module is ordinary instructions, comments between them and `.loc`. This code skips
+//! those whose shape leaves no doubt, and leaves everything else to the reader. Without it, the
+//! reader gives the same result, only slower.
 
 use super::blocks::{FoundStop, Stops};
 use super::lexer::{blank_end, is_word, is_word_start, line_end, word_end};
 
-/// The kind of statement that a first byte announces.
+/// The kind of statement that its first byte announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// An instruction that is not wanted, or a label.
     Word,
     /// An opcode that may be wanted.
     Candidate,
-    /// One of both, as what follows tells.
+    /// A `Word` or a `Candidate`: the next bytes decide.
     Underscore,
     Blank,
     Guard,
@@ -23,7 +23,7 @@ pub(super) enum Start {
     Other,
 }
 
-/// Passes over ordinary statements of a text.
+/// Skips the ordinary statements of a text.
 #[derive(Debug)]
 pub(super) struct Ordinary<'s> {
     bytes: &'s [u8],
@@ -32,8 +32,8 @@ pub(super) struct Ordinary<'s> {
     starts: &'static [Start; 256],
 }
 
-/// The kind for each first byte, where every wanted opcode starts with the letter
-/// `initial`, lower case, or with the upper case of it.
+/// The kind for each first byte. Wanted opcodes start with the letter `initial`, given in lower
+/// case, or with its upper case.
 pub(super) const fn starts(initial: u8) -> [Start; 256] {
     let mut starts = [Start::Other; 256];
     let mut byte = 0u8;
@@ -54,7 +54,7 @@ pub(super) const fn starts(initial: u8) -> [Start; 256] {
 }
 
 impl<'s> Ordinary<'s> {
-    /// For what starts with a letter, lower case, and the table of that.
+    /// Skips all but the opcodes of `initial`. The table is that of [`starts`] for `initial`.
     pub(super) fn new(bytes: &'s [u8], initial: u8, starts: &'static [Start; 256]) -> Ordinary<'s> {
         Ordinary { bytes, stops: Stops::new(bytes, initial), initial, starts }
     }
@@ -69,8 +69,8 @@ impl<'s> Ordinary<'s> {
         }
     }
 
-    /// From an offset between statements to one after it that is between
-    /// statements, too. What lies in between is complete and declares nothing.
+    /// Skips from an offset between statements to a later one between statements. The skipped
+    /// statements are complete and declare nothing.
     #[inline]
     pub(super) fn skip(&mut self, mut at: usize) -> usize {
         loop {
@@ -99,8 +99,8 @@ impl<'s> Ordinary<'s> {
         if self.start(at) == Start::Word { self.instruction(at) } else { None }
     }
 
-    /// From inside an ordinary instruction to after its `;`, or to where one of
-    /// those that follow it ends or starts. A label is none.
+    /// Skips from inside an ordinary instruction to after its `;`, or further, to the start or
+    /// end of a statement after it. `None` if the instruction is not ordinary, or is a label.
     #[inline]
     fn instruction(&mut self, mut at: usize) -> Option<usize> {
         let mut start = None;
@@ -130,10 +130,10 @@ impl<'s> Ordinary<'s> {
         }
     }
 
-    /// From a stop that is no `;` to after it, if the statement goes on.
+    /// Skips a stop other than `;`. `None` if the statement may end there.
     fn interruption(&self, byte: u8, at: usize, braces: &mut usize) -> Option<usize> {
         match byte {
-            // A wanted statement may start here, and a `;` be missing.
+            // A wanted statement may start here, with a `;` missing before it.
             b'\n' if self.start(blank_end(self.bytes, at + 1)) == Start::Candidate => return None,
             b'{' => *braces += 1,
             b'}' => *braces = braces.checked_sub(1)?,
@@ -149,13 +149,13 @@ impl<'s> Ordinary<'s> {
         Some(at + 1)
     }
 
-    /// From after a `{` to after the `}` that closes it, unless something is
-    /// between that is no plain data.
+    /// Skips from after a `{` to after the `}` that closes it. `None` if the block has more
+    /// than plain data.
     pub(super) fn block(&mut self, mut at: usize) -> Option<usize> {
         let mut braces = 1usize;
         loop {
             let FoundStop { stop, begun } = self.stops.next(at);
-            // It has passed over a `;`.
+            // The search passed a `;`.
             if begun.is_some() {
                 return None;
             }
@@ -174,18 +174,17 @@ impl<'s> Ordinary<'s> {
     }
 }
 
-/// A `.loc` with nothing after it that might belong to it.
+/// A `.loc` directive, if nothing after it might belong to it.
 pub(crate) struct LocDirective {
-    /// Where its first number starts.
+    /// Offset of its first number.
     pub(crate) numbers: usize,
-    /// Where its last token ends.
+    /// Offset after its last token.
     pub(crate) end: usize,
-    /// Where the next statement starts, or its block ends.
+    /// Offset of the next statement, or of the `}` of its block.
     pub(crate) next: usize,
 }
 
-/// `.loc 1 2 3` at an offset, perhaps with
-/// `, function_name name, inlined_at 1 2 3`.
+/// Reads `.loc 1 2 3` at an offset, perhaps with `, function_name name, inlined_at 1 2 3`.
 pub(crate) fn location(bytes: &[u8], at: usize) -> Option<LocDirective> {
     let start = after(bytes, at, b".loc")?;
     let numbers = blank_end(bytes, start);
@@ -197,7 +196,7 @@ pub(crate) fn location(bytes: &[u8], at: usize) -> Option<LocDirective> {
     }
     let next = next_token(bytes, end)?;
     let is_apart = match bytes[next] {
-        // A word could be the rest of a number.
+        // A word that adjoins a number could be part of it.
         byte if is_word_start(byte) => next > end,
         b'.' => next > end && bytes.get(next + 1).is_some_and(|&byte| is_word_start(byte)),
         byte => matches!(byte, b'@' | b'}'),
@@ -205,7 +204,7 @@ pub(crate) fn location(bytes: &[u8], at: usize) -> Option<LocDirective> {
     is_apart.then_some(LocDirective { numbers, end, next })
 }
 
-/// Offset after a text, if that stands here.
+/// Offset after `text`, if that is next.
 fn after(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
     bytes[at..].starts_with(text).then_some(at + text.len())
 }
@@ -218,7 +217,7 @@ fn numbers_end(bytes: &[u8], start: usize) -> Option<usize> {
     numbers.first().filter(|byte| byte.is_ascii_digit()).map(|_| start + numbers.len())
 }
 
-/// Offset of the next token, if only white space and `// …` stand before it.
+/// Offset of the next token, if only white space and `// …` precede it.
 pub(crate) fn next_token(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match bytes.get(at)? {

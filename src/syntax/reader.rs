@@ -1,8 +1,7 @@
 //! The module reader: statements, scopes and declarations of a whole text.
 //!
-//! Most of a module is of no interest and is skipped as bytes. Statements whose
-//! opcode the caller asks for are handed over as tokens, together with the
-//! context they stand in.
+//! The reader skips most of a module as bytes. It hands over statements with wanted opcodes as
+//! tokens, together with their context.
 
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
@@ -16,13 +15,13 @@ use crate::source::Span;
 
 /// Receives what the reader finds, in the order of the text.
 pub trait Handler<'s> {
-    /// The letter, lower case, that every wanted opcode starts with, or with the
-    /// upper case of it, or with two underscores and it. Other opcodes need not be
-    /// looked at.
+    /// The letter, in lower case, that every wanted opcode starts with. The opcode may have its
+    /// upper case, or two underscores before it. The reader may skip all other opcodes.
     const INITIAL: u8;
 
-    /// Whether statements with this opcode are wanted: up to its first dot, or else,
-    /// where it may be wanted at all, with the modifiers that adjoin it.
+    /// Whether statements with this opcode are wanted. The reader asks for the opcode up to its
+    /// first dot. If that is not wanted but starts with the letter, the reader also asks for
+    /// the opcode with the modifiers that adjoin it.
     fn wants(&self, opcode: &str) -> bool;
 
     /// A wanted statement.
@@ -57,8 +56,7 @@ pub enum ProblemKind {
     UnclosedComment,
     /// A quote without its partner.
     UnclosedString,
-    /// `{` without `}`, and where that became clear: at a function's header,
-    /// or at the end of the text.
+    /// `{` without `}`. It is found at the next function's header, or at the end of the text.
     UnclosedBrace {
         /// The header, or the end.
         found: Span,
@@ -67,7 +65,7 @@ pub enum ProblemKind {
     StrayBrace,
     /// A statement that a `}` or the end of the text cuts off.
     MissingSemicolon,
-    /// The text starts with one; ptxas refuses it.
+    /// The text starts with a byte order mark; ptxas refuses it.
     ByteOrderMark,
     /// A line that starts with `#` and is no line marker.
     NoLineMarker,
@@ -79,27 +77,25 @@ pub enum ProblemKind {
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Reads a text. It is at most [`crate::source::MAX_LEN`] bytes long.
+/// Reads a text of at most [`crate::source::MAX_LEN`] bytes.
 pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
     read_in(source, Context::default(), handler);
 }
 
-/// Reads a text in which some names are declared already.
+/// Like [`read`], with some names already declared.
 pub fn read_in<'s>(source: &'s str, context: Context<'s>, handler: &mut impl Handler<'s>) {
     let start = byte_order_mark(source, handler);
     read_part(source, start, context, handler);
 }
 
-/// Reads a text statement by statement, passing over nothing: what tests hold
-/// [`read`] against.
+/// Reads a text statement by statement and skips nothing. Tests compare [`read`] with it.
 #[doc(hidden)]
 pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
     let start = byte_order_mark(source, handler);
     Reader::new(source, start, Context::default(), None, handler).run();
 }
 
-/// Reads the rest of a text from an offset between statements; gives the context
-/// at its end.
+/// Reads the rest of a text from an offset between statements. Returns the context at its end.
 pub(crate) fn read_part<'s, H: Handler<'s>>(
     source: &'s str,
     start: usize,
@@ -110,7 +106,7 @@ pub(crate) fn read_part<'s, H: Handler<'s>>(
     Reader::new(source, start, context, Some(ordinary), handler).run()
 }
 
-/// Length of the mark that the text starts with, which is reported.
+/// Length of the byte order mark that the text starts with, if any. Reports the mark.
 fn byte_order_mark<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> usize {
     if !source.starts_with(BYTE_ORDER_MARK) {
         return 0;
@@ -121,7 +117,7 @@ fn byte_order_mark<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> usize
     length
 }
 
-/// The tokens of a single statement, up to and with its first `;`.
+/// All tokens of a text that holds a single statement.
 pub fn statement_tokens(source: &str) -> Vec<Token> {
     let mut lexer = Lexer::new(source, 0);
     let mut tokens = Vec::new();
@@ -136,11 +132,11 @@ struct Reader<'s, 'h, H> {
     bytes: &'s [u8],
     pos: usize,
     context: Context<'s>,
-    /// Passes over what needs no reading; tests do without it.
+    /// Skips statements that need no reading. [`read_plainly`] does without it.
     ordinary: Option<Ordinary<'s>>,
-    /// The tokens of the statement at hand; kept for its allocation.
+    /// The tokens of the current statement, kept to reuse the allocation.
     tokens: Vec<Token>,
-    /// Parameters of the function header at hand.
+    /// Parameters of the current function header.
     parameters: Vec<(&'s str, SymbolKind<'s>, Span)>,
     handler: &'h mut H,
 }
@@ -233,7 +229,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let start = self.pos;
         let end = self.word_end(start + 1);
         let mut next = end;
-        // Most opcodes go on with a dot: no need to look for a colon.
+        // Most opcodes continue with a dot, so there is no need to look for a colon.
         if self.bytes.get(end) != Some(&b'.') {
             let _ = skip_trivia(self.bytes, &mut next);
             if self.bytes.get(next) == Some(&b':') && self.bytes.get(next + 1) != Some(&b':') {
@@ -263,7 +259,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.instruction(start, at, end);
     }
 
-    /// `opcode..opcode_end` may be empty, where junk follows a guard.
+    /// `opcode..opcode_end` may be empty, if junk follows a guard.
     fn instruction(&mut self, start: usize, opcode: usize, opcode_end: usize) {
         if self.wants(opcode, opcode_end) {
             self.wanted(start);
@@ -274,7 +270,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Whether an opcode is wanted, as it stands or for its modifiers.
+    /// Whether an opcode is wanted, alone or with its modifiers.
     fn wants(&self, opcode: usize, end: usize) -> bool {
         self.handler.wants(&self.source[opcode..end])
             || self.bytes.get(end) == Some(&b'.')
@@ -282,8 +278,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 && self.handler.wants(&self.source[opcode..modifiers_end(self.bytes, end)])
     }
 
-    /// A statement that starts as none can. If a wanted opcode is in it, it is
-    /// handed over, and fails to parse.
+    /// Skips a statement that starts like no other. If it contains a wanted opcode, hands it
+    /// over instead; it then fails to parse.
     fn malformed(&mut self, start: usize) {
         let mut lexer = Lexer::new(self.source, start);
         let mut last = None;
@@ -312,8 +308,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.tokens = tokens;
     }
 
-    /// Collects the tokens of the statement at `start` and says where reading
-    /// goes on: after the `;`, or where the next statement seems to start.
+    /// Collects the tokens of the statement at `start`. Returns where reading continues: after
+    /// the `;`, or where the next statement seems to start.
     fn statement_tokens(&mut self, start: usize, tokens: &mut Vec<Token>) -> usize {
         let mut lexer = Lexer::new(self.source, start);
         let mut braces = 0usize;
@@ -375,7 +371,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 || last.is(b'}');
         match token.kind {
             _ if !after_operand || !operands => false,
-            // After a cast.
+            // It may follow a cast.
             TokenKind::Ident if token.span.text(self.source) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
             TokenKind::Dot => DIRECTIVES.contains(&token.span.text(self.source)),
@@ -383,13 +379,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Whether a wanted opcode with a modifier stands here, rather than a
-    /// register of such a name with a selector.
+    /// Whether a wanted opcode with a modifier starts here, rather than a register of the same
+    /// name with a selector.
     fn starts_wanted(&self, at: usize) -> bool {
         let end = self.word_end(at);
         let selector = matches!(self.bytes.get(end + 1), Some(b'b' | b'h'))
             && self.bytes.get(end + 2).is_some_and(u8::is_ascii_digit);
-        // A name with underscores is rather an operand.
+        // A name that starts with an underscore is more likely an operand.
         let opcode = !selector && self.bytes[at] != b'_';
         self.bytes.get(end) == Some(&b'.') && opcode && self.wants(at, end)
     }
@@ -428,8 +424,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.bytes.get(at).is_some_and(|&byte| is_word_start(byte)) && self.starts_wanted(at)
     }
 
-    /// Whether the text ends inside a comment or string after `from`: then
-    /// that has been reported and is reason enough.
+    /// Whether the text ends inside a comment or string after `from`. That is already reported,
+    /// and explains a missing `;`.
     fn at_unclosed(&self, from: usize) -> bool {
         let mut lexer = Lexer::new(self.source, from);
         std::iter::from_fn(|| lexer.token()).any(|token| {
@@ -518,7 +514,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// The number that follows, if one does.
+    /// Reads a number, if that is next.
     fn number(&mut self) -> Option<Token> {
         let mut lexer = Lexer::new(self.source, self.pos);
         let token = lexer.token().filter(|token| token.kind == TokenKind::Number)?;
@@ -526,7 +522,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         Some(token)
     }
 
-    /// The punctuation that follows, if it does.
+    /// Skips this punctuation, if it is next, and returns whether it was.
     fn punct(&mut self, byte: u8) -> bool {
         let mut lexer = Lexer::new(self.source, self.pos);
         let found = lexer.token().is_some_and(|token| token.is(byte));
@@ -536,7 +532,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         found
     }
 
-    /// The identifier that follows, if one does.
+    /// Reads an identifier, if that is next.
     fn ident(&mut self) -> Option<&'s str> {
         let mut lexer = Lexer::new(self.source, self.pos);
         let token = lexer.token().filter(|token| token.kind == TokenKind::Ident)?;
@@ -698,14 +694,14 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Ends a declaration that has no `;` before an offset.
+    /// Ends a declaration at an offset, and reports its missing `;`.
     fn undelimited(&mut self, start: usize, end: usize) {
         self.pos = end;
         let last = self.last_token_end(start, end);
         self.problem(ProblemKind::MissingSemicolon, last, last);
     }
 
-    /// Declares a name, or keeps it as a parameter of the function to come.
+    /// Declares a name, or keeps it as a parameter for the body of the function.
     fn declared_name(
         &mut self,
         declaration: &mut Declaration<'s>,
@@ -730,12 +726,12 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Offset after the block of plain data that starts here.
+    /// Offset after the block that starts here, if it has plain data only.
     fn block_end(&mut self, open: usize) -> Option<usize> {
         self.ordinary.as_mut()?.block(open + 1)
     }
 
-    /// Functions do not nest: whatever is open at a header was never closed.
+    /// Closes everything open at a function header, and reports it: functions do not nest.
     fn leave_function(&mut self, header: Span) {
         if let Some(open) = self.context.innermost() {
             let kind = ProblemKind::UnclosedBrace { found: header };
@@ -744,8 +740,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         }
     }
 
-    /// Skips an initialiser to the `,` or `;` that ends it, and leaves that;
-    /// false when the declaration is over.
+    /// Skips an initialiser up to the `,` or `;` that ends it. Returns false if the declaration
+    /// is over.
     fn skip_initializer(&mut self, at: &mut usize) -> bool {
         let start = *at;
         let mut braces = 0usize;
@@ -775,7 +771,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     }
 }
 
-/// Offset after the modifiers from `at` on that nothing stands between.
+/// Offset after the modifiers that adjoin each other from `at` on.
 fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at) == Some(&b'.') {
         at = word_end(bytes, at + 1);
@@ -783,10 +779,10 @@ fn modifiers_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A declaration as far as it is read.
+/// A declaration, as far as it has been read.
 #[derive(Default)]
 struct Declaration<'s> {
-    /// Whether it is that of a function.
+    /// Whether it declares a function.
     is_header: bool,
     /// The name of that function.
     function: Option<Span>,
@@ -833,7 +829,7 @@ impl<'s> Declaration<'s> {
         }
     }
 
-    /// The next parameter of a function has a type of its own.
+    /// Each parameter of a function has a type of its own.
     fn end_parameter(&mut self) {
         if self.is_header {
             (self.space, self.ty, self.is_vector) = ("", "", false);
@@ -851,7 +847,7 @@ impl<'s> Declaration<'s> {
     }
 }
 
-/// The count in `<100>`, when that follows a register's name.
+/// The count in `<100>`, if that follows a register's name.
 fn range_count(source: &str, lexer: &mut Lexer<'_>) -> Option<u64> {
     let mut ahead = lexer.clone();
     if !ahead.token()?.is(b'<') {

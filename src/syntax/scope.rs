@@ -18,31 +18,31 @@ pub struct Symbol<'s> {
 /// The kinds of things that names stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind<'s> {
-    /// A register of the type written, dot included.
+    /// A register, with its type as written, dot included.
     Register(&'s str),
-    /// A vector register, `.v2` or `.v4`.
+    /// A vector register: `.v2`, `.v4` or `.v8`.
     Vector,
-    /// A variable in the state space written, dot included; parameters too.
+    /// A variable or a parameter, with its state space as written, dot included.
     Variable(&'s str),
     /// A kernel or device function.
     Function,
     /// A label.
     Label,
-    /// An operand of inline assembly that is no 32-bit register.
+    /// An operand of inline assembly other than a 32-bit register.
     Operand(OperandClass<'s>),
 }
 
 /// The class of an operand of inline assembly, by its constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandClass<'s> {
-    /// A register of the type written, dot included; and the constraint.
+    /// A register, with its type (dot included) and the constraint.
     Register(&'static str, &'s str),
-    /// A number that is not known here; the constraint.
+    /// A number whose value is unknown, with the constraint.
     Constant(&'s str),
 }
 
 impl SymbolKind<'_> {
-    /// The class of register it is, if it is one.
+    /// The type of register, if it is a register.
     pub fn register_type(self) -> Option<RegisterType> {
         match self {
             SymbolKind::Register(ty) | SymbolKind::Operand(OperandClass::Register(ty, _)) => {
@@ -59,17 +59,16 @@ struct Entry<'s> {
     name: &'s str,
     symbol: Symbol<'s>,
     depth: u32,
-    /// For `%r<100>`: the number; the name is then the part before it.
+    /// For a range such as `%r<100>`, the count. The name is then the part before the number.
     count: Option<u64>,
-    /// The entry this one hides.
+    /// The entry that this one hides.
     hidden: Option<u32>,
-    /// For a range: the way out to wider ones.
+    /// For a range, the links to wider ranges further out.
     wider: Wider,
 }
 
-/// Links from a range to the ranges of the same name further out. A range hides
-/// those that are no wider, so numbers rise along the links; jumps make the
-/// search for one logarithmic.
+/// Links from a range to ranges of the same name further out. They leave out ranges that are no
+/// wider, so counts rise along the links. Jumps make the search for a count logarithmic.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wider {
     next: Option<u32>,
@@ -81,20 +80,19 @@ struct Wider {
 /// the directives before it.
 #[derive(Debug, Default)]
 pub struct Context<'s> {
-    /// The `.version` in force, and where it stands.
+    /// The `.version` in force, and its place.
     pub version: Option<(PtxVersion, Span)>,
-    /// The `.target` in force, the last one written, as ptxas reads it; and
-    /// where it stands.
+    /// The `.target` in force, and its place. Of several, the last one counts, as in ptxas.
     pub target: Option<(Target, Span)>,
     /// Whether the text is a module rather than a bare list of statements.
     pub is_module: bool,
-    /// The name of the function around, in its header.
+    /// The name of the enclosing function, in its header.
     pub(crate) function: Option<Span>,
-    /// Whether names of special registers are those of ordinary ones.
+    /// Whether the names of special registers name ordinary registers.
     pub(crate) names_registers: bool,
     entries: Vec<Entry<'s>>,
-    /// How many of the entries the maps have. The names of a function that no
-    /// statement asks for never get there.
+    /// The number of entries that the maps have. Names of a function without wanted statements
+    /// never get into the maps.
     settled: usize,
     names: Map<&'s str, u32>,
     ranges: Map<&'s str, u32>,
@@ -111,7 +109,7 @@ pub(crate) struct Gates {
 
 #[cfg(feature = "cli")]
 impl Gates {
-    /// The version and the target, wherever they were set.
+    /// The version and the target, without their places.
     pub(crate) fn values(self) -> (Option<PtxVersion>, Option<Target>) {
         (self.version.map(|(version, _)| version), self.target.map(|(target, _)| target))
     }
@@ -119,8 +117,8 @@ impl Gates {
 
 #[cfg(feature = "cli")]
 impl<'s> Context<'s> {
-    /// The context after a text with this version and target, with none of the
-    /// names it declares.
+    /// The context after a text with this version and target, without the names that the text
+    /// declares.
     pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
         let Gates { version, target } = gates;
         Context { version, target, ..Context::default() }
@@ -149,12 +147,12 @@ impl<'s> Context<'s> {
         self.scopes.last().map(|scope| scope.open)
     }
 
-    /// The symbol a name stands for here.
+    /// The symbol that a name stands for here.
     pub fn resolve(&self, name: &str) -> Option<Symbol<'s>> {
         self.resolve_at(name).map(|(symbol, _)| symbol)
     }
 
-    /// As [`Context::resolve`], with the number of braces around the declaration.
+    /// Like [`Context::resolve`], with the number of braces around the declaration.
     pub(crate) fn resolve_at(&self, name: &str) -> Option<(Symbol<'s>, u32)> {
         let exact = self.names.get(name).map(|&at| &self.entries[at as usize]);
         let range = self.resolve_range(name);
@@ -166,8 +164,8 @@ impl<'s> Context<'s> {
         Some((found.symbol, found.depth))
     }
 
-    /// `%r7` in `%r<10>`. ptxas splits off all trailing digits, so `r1<10>`
-    /// declares nothing that could be named, and reads `%r07` as `%r7`.
+    /// The entry for `%r7` is that of `%r<10>`. ptxas splits off all trailing digits, so
+    /// `r1<10>` declares no usable name, and `%r07` is `%r7`.
     fn resolve_range(&self, name: &str) -> Option<&Entry<'s>> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let at = *self.ranges.get(base)?;
@@ -175,14 +173,14 @@ impl<'s> Context<'s> {
         self.first_wider(at, number).map(|at| &self.entries[at as usize])
     }
 
-    /// The innermost range, from one on outwards, of more than `number`.
+    /// The innermost range with a count above `number`, from `at` outwards.
     fn first_wider(&self, mut at: u32, number: u64) -> Option<u32> {
         loop {
             let entry = &self.entries[at as usize];
             if entry.count? > number {
                 return Some(at);
             }
-            // As far as everything on the way is too narrow.
+            // Jumps if all ranges on the way are too narrow.
             at = match entry.wider.jump {
                 Some(jump) if self.entries[jump as usize].count? <= number => jump,
                 _ => entry.wider.next?,
@@ -190,7 +188,7 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// The links of a new range over the one it hides.
+    /// The links of a new range that hides another one.
     fn wider(&self, count: u64, hidden: Option<u32>) -> Wider {
         let Some(next) = hidden.and_then(|hidden| self.first_wider(hidden, count)) else {
             return Wider::default();
@@ -208,8 +206,8 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// The declaration of `%r<10>` that a name such as `%r12` lies outside of:
-    /// its place, and how many registers it declares.
+    /// The range such as `%r<10>` that a name such as `%r12` exceeds: the place of its
+    /// declaration, and its count.
     pub fn outside_range(&self, name: &str) -> Option<(Span, u64)> {
         let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let entry = &self.entries[*self.ranges.get(base)? as usize];
@@ -236,7 +234,7 @@ impl<'s> Context<'s> {
         self.entries.push(Entry { name, symbol, depth, count, hidden, wider });
     }
 
-    /// Makes what was declared so far known to [`Context::resolve`].
+    /// Makes all declarations so far visible to [`Context::resolve`].
     pub(crate) fn settle(&mut self) {
         for at in self.settled..self.entries.len() {
             let Entry { name, count, .. } = self.entries[at];
@@ -255,8 +253,8 @@ impl<'s> Context<'s> {
         self.settled = self.entries.len();
     }
 
-    /// The 32-bit registers that a statement sees, with their types, outer ones first; of a
-    /// range each one. No more than some.
+    /// At most `most` 32-bit registers that a statement sees, with their types, outer ones
+    /// first. A range gives each of its registers.
     #[cfg(feature = "server")]
     pub(crate) fn words(&self, most: usize) -> Vec<(String, String)> {
         let mut words: Vec<(String, String)> = Vec::new();
@@ -291,7 +289,7 @@ impl<'s> Context<'s> {
         self.open(at);
     }
 
-    /// Leaves the innermost scope; false when none is open.
+    /// Leaves the innermost scope. Returns false if none is open.
     pub(super) fn close(&mut self) -> bool {
         let Some(scope) = self.scopes.pop() else {
             return false;
@@ -316,7 +314,7 @@ impl<'s> Context<'s> {
 mod tests {
     use super::*;
 
-    /// Against a plain search outwards, on many nested scopes.
+    /// Compares with a plain search outwards, on many nested scopes.
     #[test]
     fn nested_ranges_resolve_like_a_search_outwards() {
         let counts: Vec<u64> = (0..600u64).map(|n| n.wrapping_mul(0x9e37_79b9) % 97).collect();
