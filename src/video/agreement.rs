@@ -1,4 +1,4 @@
-//! Whether two semantics give an instruction the same meaning.
+//! Compares the meanings that two semantics give an instruction.
 
 use super::deviation::Deviations;
 use super::{Deviation, Instruction, Semantics};
@@ -10,10 +10,10 @@ use crate::ir::Program;
 pub enum Agreement {
     /// The results are equal for all inputs: both meanings are one program.
     Proven,
-    /// The results differ, as for these inputs.
+    /// The results differ, for example on these inputs.
     Differs(Witness),
-    /// The programs differ, and no input was found on which their results do.
-    /// This happens with constant operands only.
+    /// The programs differ, but no input was found on which their results differ. This happens
+    /// with constant operands, or with one register as several operands.
     Unknown,
 }
 
@@ -30,11 +30,11 @@ pub struct Witness {
     pub manual: u32,
     /// The new `d` under ptxas.
     pub ptxas: u32,
-    /// Which deviations make the difference here.
+    /// The deviations that cause the difference.
     pub causes: Vec<Deviation>,
 }
 
-/// Words at which programs change what they do.
+/// Words at which the results of programs change in kind.
 const EDGES: [u32; 37] = [
     0,
     1,
@@ -79,10 +79,9 @@ const EDGES: [u32; 37] = [
 impl Instruction {
     /// Compares the meaning under a semantics of ptxas with that of the manual.
     ///
-    /// Equal programs prove agreement. Where programs differ, inputs are
-    /// searched among edge values, the same one for the same register; for every
-    /// form with three different registers as operands this finds some, as a
-    /// test shows.
+    /// Equal programs prove agreement. If the programs differ, a search over edge values looks
+    /// for inputs with different results; operands with the same register get the same value. A
+    /// test shows that it finds some for every form with three different registers as operands.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
         let ptxas = self.lower(semantics);
@@ -97,9 +96,9 @@ impl Instruction {
         Agreement::Differs(Witness { a, b, c, manual, ptxas, causes })
     }
 
-    /// The deviations that make the result under a semantics differ from the
-    /// manual's on these inputs: those that do so alone, else those without which
-    /// the result would be another. Empty where the results agree.
+    /// The deviations that make the result under a semantics differ from the manual's on these
+    /// inputs: those that change the result alone or, if there are none, those without which
+    /// the result would change. Empty if the results agree.
     pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);
@@ -114,7 +113,7 @@ impl Instruction {
         if causes.is_empty() { present().filter(needed).collect() } else { causes }
     }
 
-    /// For each of `a`, `b`, `c` the first of them that is the same register.
+    /// For each of `a`, `b` and `c`, the first of them with the same register.
     fn places(&self) -> [usize; 3] {
         let sources = self.sources();
         [0, 1, 2].map(|at| {
@@ -128,7 +127,7 @@ impl Instruction {
 fn search(left: &Program, right: &Program, places: [usize; 3]) -> Option<[u32; 3]> {
     let count = EDGES.len();
     let mut rotated = EDGES;
-    // A rotation a round keeps rounds small and meets all triples.
+    // One rotation per round keeps rounds small, and the rounds cover all triples.
     let (mut d, mut e) = ([0; EDGES.len()], [0; EDGES.len()]);
     for round in 0..count {
         rotated.rotate_left(usize::from(round > 0));

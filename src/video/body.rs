@@ -1,4 +1,4 @@
-//! The interface of a family.
+//! The interface that all families share.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::simd::SimdOperands;
 use crate::ir::Value;
 use crate::isa::{Form, Mnemonic, Modifier, Role};
 
-/// An operation, whatever its family.
+/// An operation of any family.
 pub(super) trait Body {
     fn mnemonic(&self) -> Mnemonic;
 
@@ -18,13 +18,13 @@ pub(super) trait Body {
 
     fn destination(&self) -> &Register;
 
-    /// The registers in the places `a`, `b`, `c`.
+    /// The registers in `a`, `b` and `c`.
     fn sources(&self) -> [Option<&Register>; 3];
 
-    /// Gives every register another name.
+    /// Renames every register.
     fn rename(&mut self, rename: Rename<'_>);
 
-    /// How a scalar instruction ends, unless it is a `vmad`.
+    /// The use of a scalar instruction's result; `None` for `vmad` and SIMD instructions.
     fn tail(&self) -> Option<&Tail> {
         None
     }
@@ -47,7 +47,7 @@ pub(super) struct Page {
     pub(super) forms: &'static [Form],
     /// A description of its instructions.
     pub(super) prose: &'static str,
-    /// In which ways ptxas differs from the manual.
+    /// The ways in which ptxas differs from the manual.
     pub(super) deviations: &'static [Deviation],
     pub(super) instructions: &'static [Described],
 }
@@ -55,9 +55,9 @@ pub(super) struct Page {
 /// One instruction of a family.
 pub(super) struct Described {
     pub(super) mnemonic: Mnemonic,
-    /// A summary, in a line.
+    /// A summary in one line.
     pub(super) summary: &'static str,
-    /// Worked out by hand.
+    /// An example, worked out by hand.
     pub(super) example: Example,
 }
 

@@ -1,4 +1,4 @@
-//! Where ptxas computes something else than the manual says.
+//! The ways in which ptxas computes something else than the manual says.
 
 use std::fmt;
 
@@ -20,18 +20,18 @@ macro_rules! deviations {
                 match self { $(Deviation::$code => stringify!($code),)* }
             }
 
-            /// The deviation of this number, in any case.
+            /// The deviation with this number, in upper or lower case.
             pub fn find(text: &str) -> Option<Deviation> {
                 Deviation::ALL.iter().copied().find(|it| it.text().eq_ignore_ascii_case(text))
             }
 
-            /// The difference, in a line.
+            /// The difference, in one line.
             pub const fn title(self) -> &'static str {
                 match self { $(Deviation::$code => $title,)* }
             }
 
-            /// The manual's rule, the behaviour of ptxas, and how to write what the
-            /// manual says; the last line is an instruction that shows it.
+            /// The manual's rule, the behaviour of ptxas, and code with the result of the
+            /// manual. The last line is an instruction that shows the difference.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Deviation::$code => $text,)* }
             }
@@ -178,7 +178,7 @@ impl fmt::Display for Deviation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Deviations(u16);
 
-/// Each has a bit.
+/// Each deviation has a bit.
 const _: () = assert!(Deviation::ALL.len() <= u16::BITS as usize);
 
 impl Deviations {

@@ -17,7 +17,7 @@ use crate::isa::{Destination, Family, Form, Mnemonic, Modifier, Role};
 /// A video instruction with its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// `@p` or `@!p`: executed only where the predicate says so.
+    /// `@p` or `@!p`: the guard predicate decides whether the instruction executes.
     pub guard: Option<Guard>,
     /// The operation with its operands.
     pub operation: Operation,
@@ -35,7 +35,7 @@ pub enum Operation {
     MultiplyAdd(MultiplyAdd),
     /// `vset`
     Set(Set),
-    /// `vadd2`, `vadd4` and their kind
+    /// `vadd2`, `vadd4` and the like
     SimdArithmetic(SimdArithmetic),
     /// `vset2`, `vset4`
     SimdSet(SimdSet),
@@ -47,7 +47,7 @@ impl Operation {
         self.body().mnemonic().family()
     }
 
-    /// Puts an instruction together; `None` if its parts are not of one form.
+    /// Builds an operation from its parts. `None` if the parts do not fit one form.
     pub(crate) fn build(parts: &Parts<'_>) -> Option<Operation> {
         match parts.mnemonic.family() {
             Family::Arithmetic => arithmetic::build(parts),
@@ -59,7 +59,7 @@ impl Operation {
         }
     }
 
-    /// The one way to what families have in common.
+    /// The common interface of all families.
     pub(super) fn body(&self) -> &dyn Body {
         match self {
             Operation::Arithmetic(it) => it,
@@ -104,7 +104,7 @@ impl Instruction {
         self.operation.body().modifier(role)
     }
 
-    /// The row of the table that the instruction is an instance of.
+    /// The form of the instruction: its row of the table.
     pub fn form(&self) -> &'static Form {
         let part = self.tail().is_some_and(|tail| matches!(tail, Tail::Merge { .. }));
         let present = |role| self.modifier(role).is_some();
@@ -125,8 +125,7 @@ impl Instruction {
         self.operation.body().destination()
     }
 
-    /// The registers in the places `a`, `b`, `c`; `None` where a constant stands
-    /// or nothing.
+    /// The registers in `a`, `b` and `c`. `None` for a constant or an absent operand.
     pub fn sources(&self) -> [Option<&Register>; 3] {
         self.operation.body().sources()
     }
@@ -139,8 +138,7 @@ impl Instruction {
         [Some(self.destination()), a, b, c, guard].into_iter().flatten()
     }
 
-    /// The same instruction with other registers. The guard's register is mapped
-    /// too.
+    /// The same instruction with other registers. Maps the guard predicate, too.
     #[must_use]
     pub fn map_registers(&self, mut map: impl FnMut(&Register) -> Register) -> Instruction {
         let mut mapped = self.clone();
@@ -151,8 +149,8 @@ impl Instruction {
         mapped
     }
 
-    /// The operation with registers `d`, `a`, `b` and `c`: the same for all that
-    /// differ in names only. A source that is named twice stays the same.
+    /// The operation with registers `d`, `a`, `b` and `c`. Operations that differ only in names
+    /// become equal. Sources with the same register keep the same name.
     pub(crate) fn anonymous(&self) -> Operation {
         let sources = self.sources();
         let letter = |at: usize| {
@@ -167,7 +165,7 @@ impl Instruction {
         operation
     }
 
-    /// How a scalar instruction ends, unless it is a `vmad`.
+    /// The use of a scalar instruction's result; `None` for `vmad` and SIMD instructions.
     pub(crate) fn tail(&self) -> Option<&Tail> {
         self.operation.body().tail()
     }
@@ -196,7 +194,7 @@ impl fmt::Display for Instruction {
     }
 }
 
-/// As its canonical text.
+/// Serializes the canonical text.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Instruction {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! From validated instructions to programs: what all families share.
+//! Lowers validated instructions to programs: the parts that all families share.
 
 use super::Deviation;
 use super::deviation::Deviations;
@@ -8,10 +8,9 @@ use crate::ir::{Builder, Input, Op, Program, Range, Stage, Value};
 use crate::isa::{Part, SecondaryOp, Type};
 
 impl Instruction {
-    /// The program that computes the new value of `d`, under one semantics. The
-    /// guard is left out: it decides whether `d` is written at all. Registers
-    /// are told apart by their place (`a`, `b`, `c`), not by their names, and
-    /// constants are part of the program.
+    /// The program that computes the new value of `d` under one semantics. It leaves out the
+    /// guard, which decides whether `d` is written at all. Its inputs are the operands `a`, `b`
+    /// and `c`, whatever their names are. Constants are part of the program.
     pub fn lower(&self, semantics: Semantics) -> Program {
         self.lower_with(semantics.deviations())
     }
@@ -35,7 +34,7 @@ pub(super) fn destination_range(ty: Type, part: Option<Part>) -> Range {
 }
 
 impl Lowering {
-    /// Whether to follow ptxas in this.
+    /// Whether to follow ptxas in this deviation.
     pub(super) fn has(&self, deviation: Deviation) -> bool {
         self.deviations.has(deviation)
     }
@@ -116,7 +115,7 @@ impl Lowering {
     }
 }
 
-/// A constant as a source of its type.
+/// A constant, extended by the type of its operand.
 fn extend(word: u32, signed: bool) -> i128 {
     if signed { word.cast_signed().into() } else { word.into() }
 }

@@ -1,6 +1,6 @@
-//! The video instructions, one file for each family: its rows of the table of forms, the
-//! type of its instructions, how they are built, printed and lowered, in which ways ptxas
-//! deviates, and what `vptx explain` says.
+//! The video instructions, one file for each family. A file has the family's rows of the table
+//! of forms, the type of its instructions, how they are built, printed and lowered, the
+//! deviations of ptxas, and the text of `vptx explain`.
 //!
 //! A value of these types is legal PTX: each field holds only what its
 //! place allows, and combinations the manual rules out (a destination selector

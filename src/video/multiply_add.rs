@@ -42,10 +42,10 @@ pub struct MultiplyAdd {
     c: Operand,
 }
 
-/// The parts of a [`MultiplyAdd`], to make one or take one apart.
+/// The parts of a [`MultiplyAdd`], to build it or to take it apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MultiplyAddParts {
-    /// Destination type; without effect.
+    /// Destination type; it has no effect.
     pub dtype: Type,
     /// Type of `a`.
     pub atype: Type,
@@ -229,7 +229,7 @@ impl Body for MultiplyAdd {
         let product = builder.binary(Op::Mul, a, b);
         let sum = match parts.mode {
             MadMode::Plain => builder.binary(Op::Add, product, c),
-            // One's complement and one more is the negative.
+            // The manual's one's complement plus one is the negative.
             MadMode::NegateA | MadMode::NegateB => builder.binary(Op::Sub, c, product),
             MadMode::NegateC => builder.binary(Op::Sub, product, c),
             MadMode::PlusOne => {
@@ -241,8 +241,8 @@ impl Body for MultiplyAdd {
         let scaled = match parts.scale {
             None => sum,
             Some(scale) => {
-                // Unsigned sums shift as 64 bits, which one that is negative only
-                // by deviation shows.
+                // Unsigned sums shift as 64 bits. That matters only if a deviation makes the
+                // sum negative.
                 let sum = if signed { sum } else { builder.extract(sum, 0, 64, false) };
                 let bits = builder.constant(if scale == Scale::Shr7 { 7 } else { 15 });
                 builder.binary(Op::Shr, sum, bits)

@@ -10,7 +10,7 @@ use crate::isa::{Mnemonic, Modifier, Part, Role, SecondaryOp, Type};
 /// A guard predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// Execute where the predicate is false.
+    /// Whether the instruction executes if the predicate is false.
     pub negated: bool,
     /// The predicate register.
     pub predicate: Register,
@@ -18,21 +18,21 @@ pub struct Guard {
 
 /// The name of a register: an identifier other than `_` and `WARP_SZ`.
 ///
-/// Equality compares names. `%r07` and `%r7` are one register where `%r<10>` declares
-/// them, which [`Register::names_same`] heeds, and two where each has its own declaration,
-/// as in `.reg .b32 %r07, %r7;` (ptxas 13.5).
+/// Equality compares names. `%r07` and `%r7` are one register if `%r<10>` declares them;
+/// [`Register::names_same`] follows this rule. They are two if each has its own declaration, as
+/// in `.reg .b32 %r07, %r7;` (ptxas 13.5).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Register(Name);
 
-/// A name, mostly without memory of its own.
+/// A name. Most names are short and need no allocation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Name {
-    /// The length, and the bytes, of which the rest are 0.
+    /// The length and the bytes. The bytes after the name are 0.
     Short(u8, [u8; SHORT]),
     Long(Box<str>),
 }
 
-/// Makes a name as large as a `String`.
+/// The length that makes a name as large as a `String`.
 const SHORT: usize = 22;
 
 impl Name {
@@ -49,7 +49,7 @@ impl Name {
 
     fn text(&self) -> &str {
         match self {
-            // It was made from text.
+            // The bytes come from a text.
             Name::Short(len, bytes) => {
                 std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
             }
@@ -59,7 +59,8 @@ impl Name {
 }
 
 impl Register {
-    /// A register of this name; `None` unless it is a PTX identifier.
+    /// A register of this name. `None` if the name is no PTX identifier, or is `_` or
+    /// `WARP_SZ`.
     pub fn new(name: &str) -> Option<Register> {
         let mut bytes = name.bytes();
         let first = bytes.next()?;
@@ -76,14 +77,14 @@ impl Register {
 }
 
 impl Register {
-    /// Whether both name one register where a range such as `%r<10>` declares them:
-    /// `%r07` is `%r7`.
+    /// Whether both names are one register if a range such as `%r<10>` declares them: `%r07` is
+    /// `%r7`.
     pub fn names_same(&self, other: &Register) -> bool {
         fn split(name: &str) -> (&str, &str) {
             let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
             let number = &name[base.len()..];
             let significant = number.trim_start_matches('0');
-            // A number has a digit at least.
+            // A number has at least one digit.
             (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
         }
         split(self.name()) == split(other.name())
@@ -105,7 +106,7 @@ impl FromStr for Register {
     type Err = InvalidRegister;
 
     /// # Errors
-    /// When the text is no PTX identifier.
+    /// If the text is not the name of a register.
     fn from_str(text: &str) -> Result<Register, InvalidRegister> {
         Register::new(text).ok_or_else(|| InvalidRegister(text.into()))
     }
@@ -140,7 +141,7 @@ impl Immediate {
         Immediate { value, text: text.into() }
     }
 
-    /// The low 32 bits of the constant, which is all that is used of it.
+    /// The low 32 bits of the constant; the others have no effect.
     pub fn value(&self) -> u32 {
         self.value
     }
@@ -157,7 +158,7 @@ impl fmt::Display for Immediate {
     }
 }
 
-/// A third source `c` of a scalar instruction: a whole word.
+/// The third source `c` of a scalar instruction: a whole word.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A register.
@@ -238,14 +239,14 @@ impl fmt::Display for Source {
 pub enum Tail {
     /// Writes the low 32 bits.
     Word,
-    /// Combines it with `c`.
+    /// Combines the result with `c`.
     Secondary {
         /// The operation.
         op: SecondaryOp,
         /// The third source.
         c: Operand,
     },
-    /// Puts its low bits into a part of `d`; the rest comes from `c`.
+    /// Merges the low bits of the result into a part of `d`. The rest comes from `c`.
     Merge {
         /// The part of `d`.
         part: Part,
@@ -303,7 +304,7 @@ impl Tail {
     }
 }
 
-/// Which operand of an instruction.
+/// The name of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandName {
     /// The destination.
@@ -316,7 +317,7 @@ pub enum OperandName {
     C,
 }
 
-/// Gives the register that an operand is another name.
+/// Renames the register of an operand.
 pub(super) type Rename<'r> = &'r mut dyn FnMut(OperandName, &Register) -> Register;
 
 /// An operand and the selector or mask after it.
@@ -326,7 +327,7 @@ pub(crate) struct Selected<'s, T> {
     pub(crate) selector: Option<&'s str>,
 }
 
-/// An instruction whose parts were found right one by one; its family puts them together.
+/// The parts of an instruction, each of them checked. The family builds the operation.
 pub(crate) struct Parts<'s> {
     pub(crate) mnemonic: Mnemonic,
     pub(crate) modifiers: &'s dyn Fn(Role) -> Option<Modifier>,
@@ -359,7 +360,7 @@ impl Parts<'_> {
         if let Some(op) = self.get(Role::Secondary).and_then(SecondaryOp::from_modifier) {
             return Some(Tail::Secondary { op, c: self.c.clone()? });
         }
-        // ptxas ignores some others.
+        // ptxas ignores some other selectors.
         match self.d.selector.and_then(Part::from_text) {
             None => Some(Tail::Word),
             Some(part) => Some(Tail::Merge { part, c: self.c.clone()? }),

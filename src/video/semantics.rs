@@ -1,4 +1,4 @@
-//! The meanings that instructions are given.
+//! The meanings that an instruction can have.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use thiserror::Error;
 use super::Deviation;
 use super::deviation::Deviations;
 
-/// The meanings that instructions are given.
+/// The meanings that an instruction can have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Semantics {
-    /// The manual, read as `vptx explain` tells.
+    /// The manual, as `vptx explain` reads it.
     #[default]
     Manual,
     /// The results of the code that ptxas 11.x and 12.x emit.
@@ -38,7 +38,7 @@ impl Semantics {
     }
 }
 
-/// A name that no semantics has.
+/// The error for a text that is no name of a semantics.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is no semantics: `manual`, `ptxas-12`, `ptxas-13`")]
 pub struct UnknownSemantics(String);
@@ -47,7 +47,7 @@ impl FromStr for Semantics {
     type Err = UnknownSemantics;
 
     /// # Errors
-    /// When the text is no name of a semantics.
+    /// If the text is no name of a semantics.
     fn from_str(text: &str) -> Result<Semantics, UnknownSemantics> {
         Semantics::ALL
             .into_iter()

@@ -1,4 +1,4 @@
-//! The operands of SIMD instructions, and how lanes are taken and put.
+//! The operands of SIMD instructions, and how programs extract and merge lanes.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::operand::{OperandName, Parts, Register, Rename};
 use crate::ir::{Input, Op, Stage, Value};
 use crate::isa::{LaneWidth, Lanes, Mask, Role, Selector, Type};
 
-/// Operands of a SIMD instruction: registers all.
+/// Operands of a SIMD instruction; all are registers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SimdOperands {
     /// Type of the lanes of `a`.
@@ -20,7 +20,7 @@ pub struct SimdOperands {
     pub a: Register,
     /// Second source.
     pub b: Register,
-    /// Third source: other lanes, or the summand.
+    /// Third source: the lanes outside the mask, or the summand.
     pub c: Register,
     /// The lanes that are written or summed, and which ones `a` and `b` take.
     pub lanes: Lanes,
@@ -108,7 +108,7 @@ impl SimdOperands {
             return mask.lanes().fold(c, |sum, at| builder.binary(Op::Add, sum, results[at]));
         }
         builder.stage(Stage::Merge);
-        // Under a full mask nothing of `c` is left.
+        // A full mask leaves nothing of `c`.
         let base = if mask.is_full() { builder.constant(0) } else { builder.input(Input::C) };
         mask.lanes().fold(base, |word, at| {
             builder.insert(word, results[at], (at as u32 * bits) as u8, bits as u8)

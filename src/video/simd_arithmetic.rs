@@ -31,10 +31,10 @@ pub enum SimdOp {
     Max,
 }
 
-/// The operations of SIMD arithmetic on lanes.
+/// The use of the resulting lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimdTail {
-    /// Writes the lanes of the mask, the others from `c`.
+    /// Writes the lanes of the mask. The other lanes come from `c`.
     Merge {
         /// Clamp each lane to the range of the destination type.
         saturate: bool,

@@ -1,4 +1,4 @@
-//! The table of instruction forms: how rows are found, and what they say in words.
+//! The table of instruction forms, how to find its rows, and their descriptions.
 
 use super::body::{Described, Page};
 use super::instruction::{Instruction, Operation};
@@ -109,12 +109,12 @@ pub fn syntax(mnemonic: Mnemonic, form: &Form) -> String {
 }
 
 impl Form {
-    /// The instruction of this form with these modifiers, in any order of roles: its
-    /// registers are called `d`, `a`, `b` and `c`, and selectors are left out, but that of
-    /// a merging destination, `.b0`. [`Instruction::map_registers`] gives it other names.
+    /// The instruction of this form with these modifiers, in any order of roles. Its registers
+    /// are `d`, `a`, `b` and `c`, and it has no selectors except `.b0` on the destination of a
+    /// data merge. [`Instruction::map_registers`] renames the registers.
     ///
-    /// `None` if the form has no such mnemonic, or the modifiers do not fill its slots:
-    /// the first type is the destination's, the second that of `a`, the third that of `b`.
+    /// `None` if the form has no such mnemonic, or the modifiers do not fit its slots. Types
+    /// fill the type slots in order: that of the destination if there is one, of `a`, of `b`.
     ///
     /// ```
     /// use vptx::isa::{Mnemonic, Modifier};
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// 5 mnemonics × 8 types × sat × 49 source selectors × 10 tails, and so on.
+    /// For example, 5 mnemonics × 8 types × `.sat` or not × 5 tails.
     #[test]
     fn modifier_combinations_count_up() {
         let count = |family: Family| -> usize {
