@@ -13,9 +13,8 @@
 //! # Ok::<(), vptx::ParseInstructionError>(())
 //! ```
 //!
-//! A whole module, of any producer and PTX version, gives its video
-//! instructions and all findings at once. Everything that is no video
-//! instruction passes unjudged.
+//! [`parse`] reads a whole module, of any producer and PTX version. It returns the video
+//! instructions and all findings at once. It does not judge other instructions.
 //!
 //! ```
 //! let source = "
@@ -33,8 +32,8 @@
 //! assert_eq!(diagnostics[0].message, "`vmin` needs a third source `c` here");
 //! ```
 //!
-//! Where ptxas emulates a video instruction at length, ordinary PTX of the same
-//! meaning can take its place:
+//! ptxas emulates some video instructions with many machine instructions. [`rewrite`] can
+//! replace these with ordinary PTX of the same meaning:
 //!
 //! ```
 //! let source = "
@@ -53,9 +52,9 @@
 //!
 //! # The promise
 //!
-//! An [`Instruction`] is legal by construction: illegal combinations have no
-//! representation. What `check` accepted prints without fail, and the printed
-//! text reads back as the same value.
+//! An [`Instruction`] is legal by construction: illegal combinations have no representation.
+//! Every instruction that `check` accepts prints without fail, and the printed text reads back
+//! as the same value.
 //!
 //! # Layers
 //!
@@ -65,7 +64,7 @@
 //! [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
 //! compute) → [`backend`] (ordinary PTX). [`analysis`] does this for whole texts,
 //! [`print`](mod@print) formats them. Spans are byte offsets everywhere;
-//! [`source::LineIndex`] makes lines and columns of them.
+//! [`source::LineIndex`] converts them to lines and columns.
 //!
 //! # Features
 //!
@@ -96,7 +95,7 @@ mod lint;
 mod module;
 pub mod print;
 pub mod source;
-// Tests and fuzz targets drive this; it is no promise to others.
+// Public for tests and fuzz targets only. It may change at any time.
 #[doc(hidden)]
 pub mod syntax;
 #[cfg(test)]

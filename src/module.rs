@@ -1,11 +1,11 @@
-//! A module that was read: its video instructions and the gates it sets.
+//! A parsed module: its video instructions, its PTX version and its target.
 
 use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
 use crate::syntax::{parse_instruction, statement_tokens};
 use crate::video::{Instruction, OperandName};
 
-/// A module, or a bare list of statements, that was read.
+/// A parsed module, or a parsed list of statements.
 #[derive(Clone, Debug)]
 pub struct Module<'s> {
     pub(crate) source: &'s str,
@@ -18,17 +18,17 @@ pub struct Module<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VideoStatement {
-    /// Where it stands, from guard or mnemonic to `;`.
+    /// The span from the guard or mnemonic to the `;`.
     pub span: Span,
-    /// The name of the function around it, in its header.
+    /// The name of the enclosing function, in its header.
     pub function: Option<Span>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
-    /// The types that its registers are declared with.
+    /// The declared types of its registers.
     pub declared: DeclaredTypes,
 }
 
-/// The types that the registers of a statement are declared with.
+/// The declared types of a statement's registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DeclaredTypes {
@@ -39,7 +39,7 @@ pub struct DeclaredTypes {
 }
 
 impl DeclaredTypes {
-    /// The type of one operand. `None` if it is a constant, is not there, or names a
+    /// The type of one operand. `None` if the operand is a constant or absent, or names a
     /// register that the text does not declare.
     pub fn get(&self, operand: OperandName) -> Option<WordType> {
         match operand {
@@ -59,14 +59,15 @@ impl DeclaredTypes {
         }
     }
 
-    /// The most particular of them, which decides about instructions in place of this one.
+    /// The most restrictive of these types. It decides which other instructions can use the
+    /// registers.
     pub fn registers(&self) -> WordRegisters {
         let all = [self.d, self.a, self.b, self.c];
         all.into_iter().flatten().map(WordRegisters::from).max().unwrap_or_default()
     }
 }
 
-/// Where the parts of a legal video instruction stand.
+/// The places of the parts of a legal video instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatementSpans {
@@ -74,27 +75,27 @@ pub struct StatementSpans {
     pub guard: Option<Span>,
     /// The mnemonic.
     pub mnemonic: Span,
-    /// The modifiers in the order of the text, dots included.
+    /// The modifiers in the order of the text, each with its role. Spans include the dot.
     pub modifiers: Vec<(Role, Span)>,
-    /// The operands `d`, `a`, `b` and `c`, if there is one.
+    /// The operands `d`, `a`, `b` and, if there is one, `c`.
     pub operands: Vec<OperandSpans>,
 }
 
-/// Where an operand stands.
+/// The places of the parts of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperandSpans {
-    /// All of it, minus and selector included.
+    /// The whole operand, with its minus and selector.
     pub whole: Span,
     /// The register or the constant.
     pub value: Span,
-    /// The selector or mask, its dot included.
+    /// The selector or mask, with its dot.
     pub selector: Option<Span>,
 }
 
 impl VideoStatement {
-    /// Where its parts stand, in the text that it was read from. `None` if it has errors,
-    /// or the text is another one.
+    /// The places of the statement's parts in `source`, the text it was read from. `None` if
+    /// the statement has errors, or if `source` has no such instruction there.
     pub fn spans(&self, source: &str) -> Option<StatementSpans> {
         let instruction = self.instruction.as_ref()?;
         let text = source.get(self.span.range())?;
@@ -124,7 +125,7 @@ impl VideoStatement {
 }
 
 impl<'s> Module<'s> {
-    /// The text it was read from.
+    /// The text that the module was read from.
     pub fn source(&self) -> &'s str {
         self.source
     }
@@ -144,12 +145,12 @@ impl<'s> Module<'s> {
         &self.statements
     }
 
-    /// The same, to keep longer than the text.
+    /// The statements of [`Module::statements`], which may outlive the text.
     pub fn into_statements(self) -> Vec<VideoStatement> {
         self.statements
     }
 
-    /// The legal video instructions with their places, in order.
+    /// The legal video instructions with their spans, in the order of the text.
     pub fn instructions(&self) -> impl Iterator<Item = (Span, &Instruction)> {
         self.statements
             .iter()

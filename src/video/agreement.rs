@@ -34,7 +34,7 @@ pub struct Witness {
     pub causes: Vec<Deviation>,
 }
 
-/// Words at which the results of programs change in kind.
+/// Words at which the behaviour of programs changes.
 const EDGES: [u32; 37] = [
     0,
     1,
