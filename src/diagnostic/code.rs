@@ -34,7 +34,7 @@ macro_rules! codes {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// The findings of the rule, in a line.
+            /// The findings of the rule, in one line.
             pub const fn title(self) -> &'static str {
                 match self { $(Code::$code => $title,)* }
             }
@@ -44,7 +44,7 @@ macro_rules! codes {
                 match self { $(Code::$code => Severity::$severity,)* }
             }
 
-            /// Whether it is reported unless one says otherwise.
+            /// Whether the rule is on by default.
             pub const fn default(self) -> bool {
                 match self { $(Code::$code => on_or_off!($default),)* }
             }
@@ -151,7 +151,7 @@ codes! {
 }
 
 impl Code {
-    /// The code or name written so, in any case.
+    /// The code with this text in any case, or with exactly this name.
     pub fn find(text: &str) -> Option<Code> {
         Code::ALL
             .iter()

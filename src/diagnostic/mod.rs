@@ -26,7 +26,7 @@ pub use code::Code;
 pub use rule_set::{InvalidRuleSelector, RuleSelector, RuleSet};
 pub use table::table;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Severity {
@@ -53,15 +53,15 @@ impl fmt::Display for Severity {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// The rule; `vptx explain CODE` tells about it.
+    /// The rule; `vptx explain CODE` explains it.
     pub code: Code,
-    /// How bad it is, in the dialect that was checked.
+    /// The severity in the dialect that was checked.
     pub severity: Severity,
     /// The exact token or tokens at fault.
     pub span: Span,
     /// The error, in a sentence without a full stop.
     pub message: String,
-    /// A few words to stand under the token; may be empty.
+    /// A few words to show under the token; may be empty.
     pub label: String,
     /// Advice: the forms allowed there, or the text to write.
     pub help: Option<String>,
@@ -69,14 +69,14 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Ways to fix it.
     pub fixes: Vec<Fix>,
-    /// The statement it is about, if it is about one: comments beside that can
-    /// suppress it.
+    /// The statement that the finding is about, if any. Comments beside the statement can
+    /// suppress the finding.
     pub statement: Option<Span>,
 }
 
 impl Diagnostic {
-    /// A finding with its rule's usual severity and nothing but a message, in which
-    /// long tokens are quoted in part.
+    /// A finding with its rule's usual severity and nothing but a message. The message quotes
+    /// long tokens in part.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code,
@@ -106,7 +106,7 @@ impl Diagnostic {
         self
     }
 
-    /// Moves it to a text that has the checked one after so many other bytes.
+    /// Moves the finding to a text in which `bytes` other bytes precede the checked one.
     #[cfg(feature = "cli")]
     pub(crate) fn shift(&mut self, bytes: u32) {
         let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
@@ -163,14 +163,14 @@ impl miette::Diagnostic for Diagnostic {
     }
 }
 
-/// How many characters of a token are quoted.
+/// The most characters of a token that a message quotes.
 const QUOTED: usize = 80;
-/// How many characters a text about a finding has.
+/// The most characters of a text about a finding.
 const TEXT: usize = 1000;
 
-/// The text with the middle left out of what stands between backquotes, if that is
-/// long, and then of the whole: a token of a megabyte says no more than its start and
-/// end, and there may be thousands.
+/// The text with long tokens between backquotes shortened in the middle, and then the whole
+/// text as well. A token of a megabyte says no more than its start and end, and there may be
+/// thousands.
 pub(crate) fn bounded(text: String) -> String {
     if text.len() <= QUOTED {
         return text;
@@ -210,7 +210,7 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {
-    /// Its effect, as an order.
+    /// Its effect, in the imperative.
     pub title: String,
     /// Whether a tool may apply it unasked.
     pub applicability: Applicability,
@@ -219,7 +219,7 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// The text with the fix made.
+    /// The text with the fix applied.
     ///
     /// # Panics
     /// If the text is not the one that was checked, and an edit lies outside it or splits
@@ -229,7 +229,7 @@ impl Fix {
     }
 }
 
-/// A text with edits made, which are in order and do not overlap.
+/// Applies edits to a text. They are in order and do not overlap.
 pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     let mut edited = String::with_capacity(source.len());
     let mut at = 0;
@@ -246,11 +246,11 @@ pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Applicability {
-    /// The meaning stays what ptxas makes of it now.
+    /// The fix keeps the meaning that the text has for ptxas.
     Safe,
-    /// Probably what was meant, but the meaning may change.
+    /// The fix is probably what was meant, but may change the meaning.
     Unsafe,
-    /// To be shown only.
+    /// The fix is only for display.
     DisplayOnly,
 }
 

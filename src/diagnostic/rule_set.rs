@@ -1,4 +1,4 @@
-//! Which rules are in force.
+//! Sets of rules, and selectors that choose them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ impl RuleSet {
     /// Every rule.
     pub const ALL: RuleSet = RuleSet(u128::MAX >> (128 - Code::ALL.len()));
 
-    /// The rules that hold unless one says otherwise.
+    /// The rules that are on by default.
     pub const DEFAULT: RuleSet = {
         let mut set = RuleSet::NONE;
         let mut at = 0;
@@ -33,7 +33,7 @@ impl RuleSet {
         set
     };
 
-    /// Those whose findings are errors.
+    /// The rules whose findings are errors.
     pub const ERRORS: RuleSet = {
         let mut set = RuleSet::NONE;
         let mut at = 0;
@@ -51,7 +51,7 @@ impl RuleSet {
         self.0 >> code as u8 & 1 == 1
     }
 
-    /// The set with a rule more.
+    /// The set with one more rule.
     #[must_use]
     pub const fn with(self, code: Code) -> RuleSet {
         RuleSet(self.0 | 1 << code as u8)
@@ -63,10 +63,9 @@ impl RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// The set that a choice makes of this one. `select` stands in its place and
-    /// `extend` adds to it; `ignore` takes rules away. Where several of them name a
-    /// rule, the longest wins, so that `V5` may be ignored but `V501` selected;
-    /// among equals `ignore` does.
+    /// The set after a choice. `select` replaces this set, `extend` adds rules, and `ignore`
+    /// removes rules. If several selectors name a rule, the longest wins, so that `V5` may be
+    /// ignored but `V501` selected. Among equally long ones, `ignore` wins.
     #[must_use]
     pub fn choose(
         self,
@@ -79,7 +78,7 @@ impl RuleSet {
             let length = |selectors: &[RuleSelector]| {
                 selectors.iter().filter(|it| it.matches(code)).map(|it| it.0.len()).max()
             };
-            // The present state counts less than any word about it.
+            // The present state counts less than any selector.
             let default = select.is_none() && self.contains(code);
             let wanted = length(select.unwrap_or_default()).max(length(extend));
             let unwanted = length(ignore);
@@ -108,17 +107,17 @@ impl fmt::Debug for RuleSet {
     }
 }
 
-/// A code, the start of some codes, or all of them.
+/// A code, the start of several codes, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSelector(String);
 
 impl RuleSelector {
-    /// Whether it names every rule.
+    /// Whether it selects every rule.
     pub(crate) fn is_all(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it names a rule.
+    /// Whether it selects a rule.
     pub fn matches(&self, code: Code) -> bool {
         code.text().starts_with(&self.0)
     }
@@ -130,7 +129,7 @@ impl fmt::Display for RuleSelector {
     }
 }
 
-/// A text that selects no rule.
+/// The error for a text that selects no rule.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidRuleSelector {
@@ -157,7 +156,7 @@ impl FromStr for RuleSelector {
     type Err = InvalidRuleSelector;
 
     /// # Errors
-    /// When the text selects no rule.
+    /// If the text selects no rule.
     fn from_str(text: &str) -> Result<RuleSelector, InvalidRuleSelector> {
         let text = text.trim();
         if text.is_empty() {
