@@ -1,17 +1,17 @@
-//! Changes of a text as changes of the source.
+//! Translates changes of a text into changes of the source.
 //!
-//! The result is read once more, from the word before it to the word after,
-//! so that no case has to be foreseen: digits that continue an escape or the
-//! number of an operand, the delimiter of a raw string, and so on.
+//! The changed source is read once more, from the word before the change to the word after it.
+//! This covers all special cases: digits that continue an escape or the number of an operand,
+//! the delimiter of a raw string, and so on.
 
 use super::Asm;
 use super::scan::{Cursor, Literal};
 use super::template::{decode, refill};
 use crate::source::Span;
 
-/// Columns to which the literals of new lines are indented at most.
+/// The largest indentation, in columns, of the literals for new lines.
 const INDENT: usize = 256;
-/// How far from a literal's start the start of its line is believed in.
+/// Only edits up to this many bytes after a literal's start get literals for new lines.
 const NEAR: u32 = 4096;
 
 /// See [`Asm::source_edit`].
@@ -49,7 +49,7 @@ pub(super) fn source_edit(
     says(asm, source, span, range, &new, replacement).then_some((range, new))
 }
 
-/// Whether nothing but quotes and blanks are between two literals.
+/// Whether only quotes and blanks are between two literals.
 fn joined(source: &str, one: &Literal, next: &Literal) -> bool {
     let between = Span::new(one.body.end, next.body.start).text(source);
     let blanks = between.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -58,8 +58,8 @@ fn joined(source: &str, one: &Literal, next: &Literal) -> bool {
         && blanks.is_some_and(|blanks| blanks.trim_matches([' ', '\t']).is_empty())
 }
 
-/// The text between two literals that each hold one line; None where all lines
-/// should stay in one literal.
+/// The text between two literals that hold one line each. `None` if all lines should stay in
+/// one literal.
 fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option<String> {
     let start = literal.span.start as usize;
     if asm.in_directive || at - literal.span.start > NEAR {
@@ -81,7 +81,7 @@ fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option
     Some(text)
 }
 
-/// PTX as it stands in an ordinary literal, of which there may be more.
+/// Escapes PTX for an ordinary literal. `more` tells whether the literal has text after it.
 fn escape(text: &str, line_break: Option<&str>, more: bool) -> String {
     use std::fmt::Write;
     let mut out = String::with_capacity(text.len());
@@ -100,7 +100,7 @@ fn escape(text: &str, line_break: Option<&str>, more: bool) -> String {
             }
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            // Three digits, so that none can be added by what follows.
+            // Three digits, so that the next character cannot continue the escape.
             '\0'..='\x1f' => _ = write!(out, "\\{:03o}", u32::from(c)),
             _ => out.push(c),
         }
@@ -108,7 +108,7 @@ fn escape(text: &str, line_break: Option<&str>, more: bool) -> String {
     out
 }
 
-/// Whether the source, changed like this, says the text with the replacement.
+/// Whether the changed source reads as the text with the replacement.
 fn says(
     asm: &Asm<'_>,
     source: &str,
@@ -118,7 +118,7 @@ fn says(
     replacement: &str,
 ) -> bool {
     let text = asm.text.as_bytes();
-    // No white space is part of anything longer than itself, unless after a `%`.
+    // White space is never part of anything longer, except after a `%`.
     let mut start = (span.start as usize).saturating_sub(1);
     while start > 0 && !text[start - 1].is_ascii_whitespace() {
         start -= 1;

@@ -1,9 +1,8 @@
 //! PTX in C, C++, CUDA and `OpenCL`: the `asm` statements of a source.
 //!
-//! [`statements`] finds them and makes PTX of their string literals, operands
-//! written as words such as `%0`. Each byte of that text knows where in the
-//! source it comes from, so that findings in the text are reported, and
-//! fixed, in the source.
+//! [`statements`] finds them and makes PTX of their string literals. In the PTX, operands are
+//! words such as `%0`. Each byte of that text knows its place in the source, so findings in the
+//! text are reported and fixed in the source.
 //!
 //! ```
 //! use vptx::embed;
@@ -15,8 +14,8 @@
 //! assert_eq!(asm.spelled("%r1, %b"), "%%r1, %[b]");
 //! ```
 //!
-//! The preprocessor is not run. A statement whose literals come from
-//! macros has no text that is known, and is left out; [`skipped`] lists those.
+//! The preprocessor is not run. A statement whose literals come from macros has no known text
+//! and is left out; [`skipped`] lists it.
 
 mod edit;
 mod scan;
@@ -33,11 +32,10 @@ use crate::source::Span;
 
 /// Every `asm` statement of a source whose text is known, in order.
 ///
-/// Left out are those under `#if 0`, those whose template or operands are not
-/// written out (macros, `#`, conditions of the preprocessor between them), and
-/// those that have an operand with nvcc's constraint `C`, which pastes text. An
-/// empty template gives an empty text. The source has at most
-/// [`MAX_LEN`](crate::source::MAX_LEN) bytes.
+/// Statements under `#if 0` are left out. So are statements whose template or operands are not
+/// written out (macros, `#`, preprocessor conditions between them), and statements with nvcc's
+/// constraint `C`, which pastes text. An empty template gives an empty text. The source has at
+/// most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
     select(source, |_| true)
 }
@@ -59,8 +57,8 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
     scanner.skipped
 }
 
-/// The [`statements`] in which an opcode may start with a lower-case letter,
-/// or with the same in upper case; the others are not made.
+/// The [`statements`] in which an opcode may start with `letter`, given in lower case, or its
+/// upper case. Skips the others.
 pub(crate) fn statements_with(source: &str, letter: u8) -> Vec<Asm<'_>> {
     select(source, |template| {
         template.iter().any(|literal| may_start(literal.body.text(source).as_bytes(), letter))
@@ -77,14 +75,14 @@ fn select(source: &str, wanted: impl Fn(&[Literal]) -> bool) -> Vec<Asm<'_>> {
         .collect()
 }
 
-/// Whether a word that is no modifier and no register may start with a letter in
-/// a literal, as far as its source shows.
+/// Whether a word other than a modifier or a register may start with `letter` in a literal, as
+/// far as its source shows.
 fn may_start(body: &[u8], letter: u8) -> bool {
     let at_start = |at: usize| match body[..at] {
         [.., b'\\' | b'%', _] | [] => true,
         [.., before] => !before.is_ascii_alphanumeric() && !b"_$.%".contains(&before),
     };
-    // A code may stand for any letter, and a joined line may part an escape.
+    // A numeric escape may be any letter, and a joined line may split an escape.
     let is_code = |at: usize| {
         matches!(
             body[at + 1..],
@@ -102,9 +100,9 @@ pub struct Asm<'s> {
     pub span: Span,
     /// The PTX, with a placeholder for each reference to an operand.
     ///
-    /// A placeholder is `%0`, or `%name` if the template has `%[name]`, with a `$`
-    /// or more where that word means something else. `%%` is `%`, and `%=` is 0. A
-    /// byte that is not UTF-8 is U+007F. Without a `:`, all is as it stands.
+    /// A placeholder is `%0`, or `%name` if the template has `%[name]`. If that word has
+    /// another meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte
+    /// that is not UTF-8 becomes U+007F. Without a `:`, every `%` stays.
     pub text: String,
     /// Whether a `:` follows the template.
     pub extended: bool,
@@ -112,7 +110,7 @@ pub struct Asm<'s> {
     pub operands: Vec<AsmOperand<'s>>,
     map: SourceMap,
     literals: Vec<Literal>,
-    /// Whether it belongs to a line of the preprocessor.
+    /// Whether it belongs to a preprocessor directive.
     in_directive: bool,
     spelling: Spelling,
     names: OperandNames<'s>,
@@ -129,18 +127,18 @@ pub struct AsmOperand<'s> {
     pub constraint: String,
     /// The constraint's string literals, quotes included.
     pub span: Span,
-    /// Whether it stands among the outputs.
+    /// Whether it is an output.
     pub output: bool,
-    /// How the text refers to it.
+    /// The word that stands for it in the text.
     pub placeholder: String,
 }
 
-/// Whether a constraint is nvcc's that pastes text.
+/// Whether a constraint is nvcc's `C`, which pastes text.
 fn pastes(constraint: &str) -> bool {
     constraint.contains('C')
 }
 
-/// How `%` are read in a statement.
+/// How a statement's `%` are read.
 fn mode(extended: bool, has_operands: bool) -> Mode {
     match (extended, has_operands) {
         (false, _) => Mode::Basic,
@@ -189,9 +187,8 @@ impl<'s> Asm<'s> {
         })
     }
 
-    /// The source of a span of the text, from that of its first byte to that of
-    /// its last one. An empty span is the point after the byte before it, or that
-    /// before the first byte.
+    /// The source of a span of the text: from the source of its first byte to that of its last
+    /// byte. An empty span gives the point after the byte before it, or before the first byte.
     pub fn source_span(&self, span: Span) -> Span {
         let end = self.text.len() as u32;
         if self.text.is_empty() {
@@ -205,14 +202,14 @@ impl<'s> Asm<'s> {
         }
     }
 
-    /// A change of the source that replaces a span of the text.
+    /// The change of the source that replaces a span of the text.
     ///
-    /// None where the source cannot say just that: where the span goes through a
-    /// placeholder or an escape, or from one line's literal into the next, or where
-    /// the replacement would run together with what is beside it.
+    /// `None` if the source cannot make exactly that change. The span may split a placeholder
+    /// or an escape, or go from the literal of one line into the next. Or the replacement would
+    /// run together with its neighbours.
     ///
-    /// The text of the changed source has the replacement. Its placeholders may be
-    /// others if it refers to fewer operands, or has words that it had not.
+    /// The text of the changed source has the replacement. Its placeholders may differ if it
+    /// refers to fewer operands, or has new words.
     pub fn source_edit(
         &self,
         source: &str,
@@ -222,14 +219,14 @@ impl<'s> Asm<'s> {
         edit::source_edit(self, source, span, replacement)
     }
 
-    /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or
-    /// `%0`, any other `%` doubled where the statement has to, or does.
+    /// PTX as the statement spells it, for messages. A placeholder becomes `%[name]` or `%0`.
+    /// Any other `%` is doubled if the statement must double it, or does so elsewhere.
     pub fn spelled(&self, text: &str) -> String {
         self.spelling.spell(text)
     }
 
-    /// References of an extended statement to operands that it does not have, as
-    /// the source spells them, and where the text has their placeholders.
+    /// References of an extended statement to operands that it does not have: their spelling in
+    /// the source, and the span of their placeholder in the text.
     pub fn unknown_operands(&self) -> impl Iterator<Item = (&str, Span)> {
         self.unknown_at.iter().map(|&(index, span)| (self.unknown[index].spelling.as_str(), span))
     }

@@ -1,8 +1,8 @@
 //! Finds `asm` statements in C and C++, and reads their parts.
 //!
-//! Knows enough of the language to separate code from comments and strings. An
-//! attempt to read a statement ends at the next `asm` at the latest, and what it
-//! read is scanned once more if it fails: all work is linear.
+//! The scanner knows enough of the language to separate code from comments and strings. An
+//! attempt to read a statement ends at the next `asm` at the latest. If it fails, the scanner
+//! passes over the same bytes once more, so all work is linear.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::syntax::lexer::comment_end;
 /// A string literal.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
-    /// Prefix, quotes and all.
+    /// The literal with its prefix and quotes.
     pub(super) span: Span,
     /// The text between the quotes, or between the parentheses of a raw string.
     pub(super) body: Span,
-    /// Whether nothing in it is an escape.
+    /// Whether it has no escapes.
     pub(super) raw: bool,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Literal {
 #[derive(Debug)]
 pub(super) struct ScannedOperand<'s> {
     pub(super) name: Option<&'s str>,
-    /// Which of the statement's constraints are its own; at least one.
+    /// The literals of its constraint, by their numbers in the statement; at least one.
     pub(super) constraint: Range<usize>,
     pub(super) output: bool,
 }
@@ -39,37 +39,37 @@ pub(super) struct AsmStatement<'s> {
     pub(super) constraints: Vec<Literal>,
     /// Whether a `:` follows the template.
     pub(super) extended: bool,
-    /// Whether it belongs to a line of the preprocessor, such as a `#define`.
+    /// Whether it belongs to a preprocessor directive, such as a `#define`.
     pub(super) in_directive: bool,
 }
 
 /// An `asm` statement that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// The statement, or if that is not well-formed or known, its keyword.
+    /// The whole statement if it can be read, else its keyword.
     pub span: Span,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why an `asm` statement is not read.
+/// The reasons why an `asm` statement is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// A macro stands where a string or an operand should.
+    /// A macro takes the place of a string or an operand.
     Macro,
-    /// A line of the preprocessor stands in it.
+    /// It contains a preprocessor directive.
     Directive,
-    /// It stands under `#if 0`.
+    /// It is under `#if 0`.
     Disabled,
     /// An operand has nvcc's constraint `C`, which pastes text.
     Pasted,
-    /// It breaks off, or has something else that cannot stand there.
+    /// It breaks off, or has something that is not allowed there.
     Malformed,
 }
 
 impl SkipReason {
-    /// In words, to go after a count of statements.
+    /// The reason in words, to follow a count of statements.
     pub const fn text(self) -> &'static str {
         match self {
             SkipReason::Macro => "made by macros",
@@ -81,7 +81,7 @@ impl SkipReason {
     }
 }
 
-/// Bytes of names; those beyond ASCII may be letters.
+/// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
@@ -100,7 +100,7 @@ const fn table(of: &[u8]) -> [bool; 256] {
 const CODE: [bool; 256] = table(b"\"'/#m");
 /// Bytes to look at inside parentheses.
 const NESTED: [bool; 256] = table(b"\"'/#m()");
-/// Bytes that end a run of plain ones in a literal.
+/// Bytes that end a run of plain bytes in a literal.
 const QUOTED: [bool; 256] = table(b"\"'\\\n");
 
 const QUALIFIERS: [&str; 7] =
@@ -124,7 +124,7 @@ pub(super) struct Cursor<'s> {
     source: &'s str,
     bytes: &'s [u8],
     pub(super) pos: usize,
-    /// Where the digits after the last `'` of a number start.
+    /// Offset of the digits after the last `'` inside a number.
     separated: usize,
 }
 
@@ -135,7 +135,7 @@ fn find(bytes: &[u8], pos: usize, table: &[bool; 256]) -> Option<usize> {
     rest.iter().position(|&byte| table[usize::from(byte)]).map(|n| pos + n)
 }
 
-/// Offset after the backslashes before line breaks from here on, which join lines.
+/// Offset after the backslashes and line breaks that join lines from `pos` on.
 pub(super) fn splices(bytes: &[u8], mut pos: usize) -> usize {
     while bytes.get(pos) == Some(&b'\\') {
         pos += match bytes[pos + 1..] {
@@ -153,8 +153,8 @@ fn is_spliced(bytes: &[u8], newline: usize) -> bool {
     line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
 }
 
-/// Offset of the line break that ends the line, joined ones with it, or of the
-/// end of the text.
+/// Offset of the line break that ends the line and the lines joined to it, or of the end of the
+/// text.
 fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
@@ -200,7 +200,7 @@ pub(crate) enum Piece<'s> {
 pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
     const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
-    // Where the next piece starts, and what comes after it if that is known.
+    // The start of the next piece, and a piece that was found after code, with its end.
     let (mut start, mut after) = (0, None);
     std::iter::from_fn(move || {
         if let Some((piece, end)) = after.take() {
@@ -216,7 +216,7 @@ pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
                 Piece::Comment
             } else {
                 cursor.quoted(at, cursor.bytes[at]);
-                // It separates digits.
+                // The `'` separates digits.
                 if cursor.separated == at + 1 {
                     continue;
                 }
@@ -252,7 +252,7 @@ impl<'s> Cursor<'s> {
         eaten
     }
 
-    /// Moves on to the next byte of the table that means something in code.
+    /// Moves to after the next byte of the table that has a meaning in code.
     fn seek(&mut self, stops: &[bool; 256]) -> Option<Stop> {
         loop {
             let Some(at) = find(self.bytes, self.pos, stops) else {
@@ -280,7 +280,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Passes the string or character that starts with a quote here.
+    /// Skips the string or character that starts with this quote.
     fn quoted(&mut self, at: usize, quote: u8) {
         if quote == b'"' {
             let literal = self.string(at, at, is_raw(&self.bytes[..at]));
@@ -290,7 +290,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Start and end of the `asm`, `__asm` or `__asm__` with its `m` here.
+    /// Start and end of the `asm`, `__asm` or `__asm__` whose `m` is here.
     fn keyword(&self, m: usize) -> Option<(usize, usize)> {
         let before = self.bytes[..m].strip_suffix(b"as")?;
         let (before, after) = match before.strip_suffix(b"__") {
@@ -303,7 +303,7 @@ impl<'s> Cursor<'s> {
         alone.then_some((before.len(), after))
     }
 
-    /// Whether the `'` parts the digits of a number.
+    /// Whether the `'` separates digits of a number.
     fn is_separator(&mut self, at: usize) -> bool {
         let before = &self.bytes[..at];
         let word = before.iter().rev().take_while(|&&byte| is_name(byte)).count();
@@ -327,7 +327,7 @@ impl<'s> Cursor<'s> {
         start == 0 || self.bytes[start - 1] == b'\n' && !is_spliced(self.bytes, start - 1)
     }
 
-    /// Passes the comment that starts here. A comment without an end covers the rest.
+    /// Skips the comment that starts here. A comment without an end covers the rest.
     fn comment(&mut self, at: usize) -> bool {
         match self.bytes.get(at + 1) {
             Some(b'/') => self.pos = line_end(self.bytes, at),
@@ -337,7 +337,7 @@ impl<'s> Cursor<'s> {
         true
     }
 
-    /// Passes white space, comments and joined lines; line breaks if wanted.
+    /// Skips white space, comments and joined lines, and line breaks if `lines` is set.
     fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -356,7 +356,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The name that starts here; empty if none does.
+    /// Reads the name that starts here; empty if there is none.
     fn word(&mut self) -> &'s str {
         let rest = &self.bytes[self.pos..];
         let len = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
@@ -365,8 +365,7 @@ impl<'s> Cursor<'s> {
         word
     }
 
-    /// Offset after the literal with a quote here, or of the line break that cuts
-    /// it off.
+    /// Offset after the literal whose quote is here, or of the line break that cuts it off.
     fn quoted_end(&self, quote: usize) -> Result<usize, usize> {
         let mut at = quote + 1;
         while let Some(stop) = find(self.bytes, at, &QUOTED) {
@@ -377,7 +376,7 @@ impl<'s> Cursor<'s> {
                     if after > stop {
                         after
                     } else {
-                        // The character after the backslash, even on the next line.
+                        // The escaped character may be on the next line.
                         let escaped = splices(self.bytes, stop + 1);
                         if self.bytes.get(escaped) == Some(&b'\n') {
                             return Err(escaped);
@@ -392,7 +391,7 @@ impl<'s> Cursor<'s> {
         Err(self.bytes.len())
     }
 
-    /// The string literal with its quote here, or where it is cut off.
+    /// The string literal whose quote is here, or the offset where it is cut off.
     fn string(&self, start: usize, quote: usize, raw: bool) -> Result<Literal, usize> {
         let literal = |body: usize, body_end: usize, end: usize, raw| Literal {
             span: Span::new(start as u32, end as u32),
@@ -423,7 +422,7 @@ impl<'s> Cursor<'s> {
         rest[..len].iter().all(legal).then_some(&rest[..len])
     }
 
-    /// The string literal that starts here, with its prefix.
+    /// Reads the string literal that starts here, with its prefix.
     fn literal(&mut self) -> Option<Literal> {
         let rest = &self.bytes[self.pos..];
         let prefix = rest.iter().take(4).position(|&byte| byte == b'"')?;
@@ -440,7 +439,7 @@ impl<'s> Cursor<'s> {
         Some(literal)
     }
 
-    /// The string literals that follow each other from here on.
+    /// Reads the string literals that follow each other from here on.
     pub(super) fn literals(&mut self, literals: &mut Vec<Literal>) {
         self.trivia(true);
         while let Some(literal) = self.literal() {
@@ -449,7 +448,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// From after the keyword of a statement to after its `(`.
+    /// Moves from after the keyword of a statement to after its `(`.
     fn opened(mut self) -> Option<Cursor<'s>> {
         loop {
             self.trivia(true);
@@ -462,7 +461,7 @@ impl<'s> Cursor<'s> {
         self.eat(b'(').then_some(self)
     }
 
-    /// The reason why a statement cannot be read further than to here.
+    /// The reason why a statement cannot be read beyond this place.
     fn obstacle(&self, in_directive: bool) -> SkipReason {
         let is_hash = |at: usize| self.bytes.get(at) == Some(&b'#');
         match self.peek() {
@@ -479,7 +478,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Passes what is left of parentheses that are open.
+    /// Skips to after the `)` of the open parenthesis.
     fn close(&mut self) -> Option<()> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -492,7 +491,7 @@ impl<'s> Cursor<'s> {
         Some(())
     }
 
-    /// The operands up to the next `:` or `)`.
+    /// Reads the operands up to the next `:` or `)`.
     fn operands(&mut self, output: bool, statement: &mut AsmStatement<'s>) -> Option<()> {
         self.trivia(true);
         if matches!(self.peek(), Some(b':' | b')')) {
@@ -525,12 +524,13 @@ impl<'s> Cursor<'s> {
     }
 }
 
-/// A skipped statement, by its keyword.
+/// A skipped statement, with the span of its keyword.
 fn skipped(start: usize, end: usize, reason: SkipReason) -> Skipped {
     Skipped { span: Span::new(start as u32, end as u32), reason }
 }
 
-/// In C++, a name right after one is a suffix, not a prefix of the next literal.
+/// Whether a byte is a quote. In C++, a name right after a quote is a suffix, not a prefix of
+/// the next literal.
 const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'')
 }
@@ -551,7 +551,7 @@ fn is_raw(before: &[u8]) -> bool {
 /// The statements of a source, in order.
 pub(super) struct Scanner<'s> {
     cursor: Cursor<'s>,
-    /// End of the last line of the preprocessor that was met.
+    /// End of the last preprocessor directive so far.
     directive_end: usize,
     /// The statements skipped so far.
     pub(super) skipped: Vec<Skipped>,
@@ -562,8 +562,8 @@ impl<'s> Scanner<'s> {
         Scanner { cursor: Cursor::new(source), directive_end: 0, skipped: Vec::new() }
     }
 
-    /// Goes on after the `#` of a directive; an `#if 0` is passed up to where
-    /// its other branch starts.
+    /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
+    /// branch.
     fn directive(&mut self) {
         let cursor = &mut self.cursor;
         self.directive_end = line_end(cursor.bytes, cursor.pos);
@@ -595,8 +595,8 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// The statement whose keyword starts here and ends at the cursor, which goes
-    /// after it; or to where to go on if it is not one, or cannot be read.
+    /// Reads the statement whose keyword starts here and ends at the cursor. Moves the cursor
+    /// to after the statement, or to after its `(` if it cannot be read.
     fn statement(&mut self, start: usize) -> Option<AsmStatement<'s>> {
         let open = self.cursor.opened()?;
         let mut cursor = open;
@@ -609,7 +609,7 @@ impl<'s> Scanner<'s> {
         statement
     }
 
-    /// The statement from after its `(` on.
+    /// Reads the statement from after its `(` on.
     fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<AsmStatement<'s>> {
         let mut statement = AsmStatement {
             span: Span::at(start as u32),

@@ -1,17 +1,16 @@
 //! The text of an `asm` statement's string literals, and the source of each of
 //! its bytes.
 //!
-//! Two steps, as in a compiler: literals become the template, and in extended asm
-//! the template's `%` are read. Measured on nvcc 13.5.37 and clang 14:
+//! There are two steps, as in a compiler: literals become the template, and in extended asm the
+//! template's `%` are read. Measured on nvcc 13.5.37 and clang 14:
 //!
-//! - Without operands, nvcc passes every `%` on, whatever colons there are. Clang
-//!   looks at the first colon. What only clang can mean, `%%` and `%=`, is read
-//!   as clang does: PTX has neither.
-//! - With operands, nvcc takes `%` before two letters, or before one that no digit
-//!   follows, for a register's, as in `%laneid`. It leaves out a `%` before
-//!   anything but letters, digits and `%=[`, together with what follows. Before a
-//!   letter and a digit, as in `%r1`, it is an error.
-//! - nvcc 13.5 cannot do `%[name]`; clang can.
+//! - Without operands, nvcc keeps every `%`, with or without colons. For clang, the first colon
+//!   decides. vptx reads `%%` and `%=` like clang, because PTX has neither.
+//! - With operands, a `%` before two letters, or before one letter without a digit after it,
+//!   belongs to a register for nvcc, as in `%laneid`. nvcc drops a `%` before anything but
+//!   letters, digits and `%=[`, together with the next character. A `%` before a letter and a
+//!   digit, as in `%r1`, is an error.
+//! - nvcc 13.5 does not support `%[name]`; clang does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,17 +19,17 @@ use crate::isa::is_special_register;
 use crate::source::{Span, UNDECODABLE, decode as decode_utf8};
 use crate::syntax::lexer::word_end;
 
-/// Some bytes of a text and their source.
+/// A run of bytes of a text, and its source.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
-    /// Where they start in the text.
+    /// The offset of the run in the text.
     at: u32,
     source: Span,
-    /// Whether they are the same bytes, and not made from them.
+    /// Whether the bytes are copied from the source, and not made from it.
     verbatim: bool,
 }
 
-/// Where the bytes of a text come from.
+/// The source of each byte of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SourceMap {
     runs: Vec<Stretch>,
@@ -38,7 +37,7 @@ pub(super) struct SourceMap {
 }
 
 impl SourceMap {
-    /// Adds bytes that are those of the source.
+    /// Adds bytes that are copied from the source.
     fn copy(&mut self, source: Span) {
         if source.is_empty() {
             return;
@@ -52,7 +51,7 @@ impl SourceMap {
         self.len += source.len();
     }
 
-    /// Adds bytes that stand for what is in the source.
+    /// Adds bytes that replace something of the source.
     fn replace(&mut self, len: u32, source: Span) {
         if len > 0 {
             self.runs.push(Stretch { at: self.len, source, verbatim: false });
@@ -60,12 +59,12 @@ impl SourceMap {
         }
     }
 
-    /// Number of the run with this byte, one of the text.
+    /// Number of the run that has this byte of the text.
     fn index(&self, at: u32) -> usize {
         self.runs.partition_point(|run| run.at <= at) - 1
     }
 
-    /// The source of this byte, one of the text.
+    /// The source of this byte of the text.
     fn byte(&self, at: u32) -> Span {
         let run = self.runs[self.index(at)];
         if run.verbatim {
@@ -81,8 +80,8 @@ impl SourceMap {
         self.byte(span.start).to(self.byte(span.end - 1))
     }
 
-    /// Whether the text can be parted before this byte: not inside what stands for
-    /// one thing of the source.
+    /// Whether the text can be split before this byte: not inside bytes that replace something
+    /// of the source.
     pub(super) fn parts(&self, at: u32) -> bool {
         if at >= self.len {
             return at == self.len;
@@ -91,8 +90,8 @@ impl SourceMap {
         run.verbatim || run.at == at
     }
 
-    /// Adds what a span of another text comes from; `from` is a run at or before
-    /// it, and is moved on.
+    /// Adds the source of a span of another text. `from` is the number of a run at or before
+    /// the span, and moves on.
     fn extend(&mut self, of: &SourceMap, from: &mut usize, span: Span) {
         let mut at = span.start;
         while at < span.end {
@@ -113,7 +112,7 @@ impl SourceMap {
     }
 }
 
-/// A text and where it comes from.
+/// A text and the source of its bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mapped {
     pub(super) text: String,
@@ -164,7 +163,7 @@ fn escape<'b>(bytes: &[u8], at: usize, buffer: &'b mut [u8; 4]) -> (&'b [u8], us
     let Some(&letter) = bytes.get(first) else {
         return (&[], bytes.len());
     };
-    // A number of so many digits at most, and the end of its last one.
+    // Reads a number of at most `most` digits: its value, digit count and end.
     let number = |from: usize, most: usize, radix: u32| {
         let (mut value, mut count, mut end) = (0_u32, 0, from);
         while count < most {
@@ -213,12 +212,12 @@ fn escape<'b>(bytes: &[u8], at: usize, buffer: &'b mut [u8; 4]) -> (&'b [u8], us
     (&buffer[..1], first + 1)
 }
 
-/// How a statement's `%` are to be read.
+/// How a statement's `%` are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// No colon: not at all.
+    /// There is no colon: `%` has no meaning.
     Basic,
-    /// A colon, but no operands.
+    /// There is a colon, but no operand.
     Bare,
     /// There are operands.
     Full,
@@ -227,9 +226,9 @@ pub(super) enum Mode {
 /// The replacement of a `%` and the characters that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementKind {
-    /// A `%`, which is written once or twice.
+    /// A `%`, which the template has once or twice.
     Percent { twice: bool },
-    /// The placeholder of this number.
+    /// The placeholder with this number.
     Reference(usize),
     /// `%=`, a number of the statement.
     Unique,
@@ -237,7 +236,7 @@ enum ReplacementKind {
     Nothing,
 }
 
-/// A place of the template that is not taken as it stands.
+/// A part of the template that is replaced.
 #[derive(Clone, Copy, Debug)]
 struct Replacement {
     span: Span,
@@ -249,12 +248,12 @@ struct Replacement {
 pub(super) struct OperandNames<'a> {
     by_name: HashMap<&'a str, usize>,
     operands: usize,
-    /// How references without an operand are spelled.
+    /// Numbers of the references without an operand, by their spelling.
     unknown: HashMap<String, usize>,
 }
 
 impl<'a> OperandNames<'a> {
-    /// Operands have a name or not. Of two of the same name, the first counts.
+    /// Each operand has a name or not. Of two with the same name, the first counts.
     fn new(operands: impl Iterator<Item = Option<&'a str>>) -> OperandNames<'a> {
         let mut by_name = HashMap::new();
         let mut count = 0;
@@ -267,7 +266,7 @@ impl<'a> OperandNames<'a> {
         OperandNames { by_name, operands: count, unknown: HashMap::new() }
     }
 
-    /// Makes a reference known that has no operand.
+    /// Adds a reference that has no operand.
     fn add_unknown(&mut self, spelling: &str) -> usize {
         let next = self.operands + self.unknown.len();
         match self.unknown.get(spelling) {
@@ -284,12 +283,12 @@ impl<'a> OperandNames<'a> {
         }
     }
 
-    /// Number of a reference that is spelled like this.
+    /// Number of a reference with this spelling.
     fn index(&mut self, spelling: &str) -> usize {
         self.operand(spelling).unwrap_or_else(|| self.add_unknown(spelling))
     }
 
-    /// As [`Names::index`], of a reference that is known.
+    /// Like [`OperandNames::index`], for a reference that is known.
     fn known(&self, spelling: &str) -> Option<usize> {
         self.operand(spelling).or_else(|| self.unknown.get(spelling).copied())
     }
@@ -300,7 +299,7 @@ fn name_of(spelling: &str) -> Option<&str> {
     spelling.strip_prefix("%[")?.strip_suffix(']')
 }
 
-/// Finds what is to be replaced in a template.
+/// Finds the parts of a template that are replaced.
 fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
     let bytes = template.as_bytes();
     let mut parts = Vec::new();
@@ -338,8 +337,8 @@ fn digits_end(bytes: &[u8], at: usize) -> usize {
     digits.map_or(bytes.len(), |n| at + n)
 }
 
-/// Puts placeholders and the like into a template; also where each part starts
-/// in the text. None if a placeholder is missing.
+/// Replaces the parts of a template. Also returns the start of each part in the text. `None` if
+/// a placeholder is missing.
 fn fill<'a>(
     template: &Mapped,
     parts: &[Replacement],
@@ -376,19 +375,19 @@ fn fill<'a>(
     Some((filled, starts))
 }
 
-/// How PTX is written in the statement.
+/// The spelling of PTX in a statement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spelling {
-    /// Words that are written otherwise than the rest.
+    /// Words that have a spelling of their own.
     words: HashMap<String, String>,
-    /// `%0` and so on up to here stand for themselves, unless among the words.
+    /// `%0` and so on below this number stand for themselves, unless they are in `words`.
     operands: usize,
-    /// Whether the rest are written with `%%`.
+    /// Whether other words are spelled with `%%`.
     twice: bool,
 }
 
 impl Spelling {
-    /// PTX as the template has it.
+    /// PTX as the template spells it.
     pub(super) fn spell(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
@@ -420,19 +419,19 @@ impl Spelling {
 /// A reference that has no operand.
 #[derive(Clone, Debug)]
 pub(super) struct Unknown {
-    /// As the template has it.
+    /// The reference as the template spells it.
     pub(super) spelling: String,
     pub(super) placeholder: String,
 }
 
-/// A template that was read.
+/// A template whose `%` were read.
 pub(super) struct Expanded<'a> {
     pub(super) names: OperandNames<'a>,
     pub(super) mapped: Mapped,
     /// One for each operand.
     pub(super) placeholders: Vec<String>,
     pub(super) unknown: Vec<Unknown>,
-    /// Where in the text a reference has no operand, and its number in `unknown`.
+    /// References without an operand: their number in `unknown` and span in the text.
     pub(super) unknown_at: Vec<(usize, Span)>,
     pub(super) spelling: Spelling,
 }
@@ -457,7 +456,7 @@ pub(super) fn expand<'a>(
     let mut names = OperandNames::new(operands.iter().copied());
     let parts = parts(&template.text, mode, |spelling| names.index(spelling));
 
-    // How each reference is written: by its name if it is anywhere.
+    // The spelling of each reference: by its name, if the template uses that anywhere.
     let mut spellings: Vec<String> = positional().collect();
     spellings.resize(operands.len() + names.unknown.len(), String::new());
     for part in &parts {
@@ -530,7 +529,7 @@ pub(super) fn expand<'a>(
     Expanded { names, mapped, placeholders, unknown, unknown_at, spelling }
 }
 
-/// Words of the text that start with a `%` of its own.
+/// Words of the text that start with a `%` and are no placeholder.
 fn taken<'t>(text: &'t str, parts: &[Replacement], starts: &[u32]) -> HashSet<&'t str> {
     let percents = parts.iter().zip(starts).filter_map(|(part, &start)| {
         let end = word_end(text.as_bytes(), start as usize + 1);
@@ -539,8 +538,8 @@ fn taken<'t>(text: &'t str, parts: &[Replacement], starts: &[u32]) -> HashSet<&'
     percents.collect()
 }
 
-/// Makes placeholders differ from each other, from words that are taken and from
-/// special registers; whether it had to change any.
+/// Makes placeholders differ from each other, from taken words and from special registers.
+/// Returns whether any changed.
 fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
     let mut changed = false;
     let mut used = HashSet::with_capacity(placeholders.len());
@@ -557,8 +556,7 @@ fn make_unique(placeholders: &mut [String], taken: &HashSet<&str>) -> bool {
     changed
 }
 
-/// The text of a template with placeholders that are settled; None if it refers
-/// to more than those.
+/// The text of a template with these placeholders. `None` if it refers to others.
 pub(super) fn refill<'a>(
     template: &Mapped,
     mode: Mode,

@@ -104,7 +104,7 @@ fn statements_are_found_as_compilers_find_them() {
     ];
     for source in none {
         assert!(texts(source).is_empty(), "{source}");
-        // None gets in the way of the next, but for a raw string that takes in all.
+        // None of them hides the next statement, except a raw string that covers the rest.
         let next = texts(&format!("{source}\n#endif\nasm(\"x\");"));
         let expected: &[&str] = if source.starts_with("asm(R") { &[] } else { &["x"] };
         assert_eq!(next, expected, "{source}");
@@ -215,7 +215,7 @@ fn percents_are_read_as_nvcc_does() {
     let one = r#": "=r"(d)"#;
     let named = r#": [d] "=r"(d) : [tid] "r"(a)"#;
     let bare = r#"::: "memory""#;
-    // Template, what follows it, the text, and the template as it is spelled.
+    // The template, the rest of the statement, the text, and the spelling of the text.
     let cases = [
         ("%0 %%r1 %= %[x]", none, "%0 %%r1 %= %[x]", "%0 %%r1 %= %[x]"),
         ("%r1 %laneid 10 % 3 %{", bare, "%r1 %laneid 10 % 3 %{", "%r1 %laneid 10 % 3 %{"),
