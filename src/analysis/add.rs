@@ -1,4 +1,4 @@
-//! Writing suppressions for findings.
+//! Writes suppressions for findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Edit, apply};
 use crate::source::{Span, line_end};
 
-/// Where a comment can be put, the first choice first.
+/// The places for a comment, the first choice first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// At the end of the line, or into a comment that is already there.
     Beside,
     /// On a line of its own above.
     Above,
-    /// The same above the whole statement: a string literal may span lines.
+    /// On a line of its own above the whole statement: a string literal may span lines.
     AboveStatement,
     /// Before the statement on its line.
     Before,
@@ -76,7 +76,7 @@ struct Writing<'s> {
     language: Language,
     comments: Vec<Span>,
     suppressions: Suppressions,
-    /// Where codes may be added, by the line that the comment is about.
+    /// The offset for more codes in a comment, by the line that the comment is about.
     lists: BTreeMap<(bool, usize), u32>,
 }
 
@@ -103,7 +103,7 @@ impl<'s> Writing<'s> {
         (self.suppressions.index.line(span.start), self.suppressions.index.line(last))
     }
 
-    /// The edits that suppress findings in a way, where that is possible.
+    /// The edits that suppress findings in one way, as far as possible.
     fn edits(&self, way: Way, found: &[&Diagnostic]) -> Vec<Edit> {
         let mut wanted: BTreeMap<(u32, Insertion), BTreeSet<Code>> = BTreeMap::new();
         for diagnostic in found {
@@ -188,7 +188,7 @@ impl<'s> Writing<'s> {
         Edit::insert(at, text)
     }
 
-    /// The edits that write a comment, and not into a string or another comment.
+    /// The edits that write a comment, and do not write into a string or another comment.
     fn effective(&self, edits: Vec<(Insertion, Edit)>) -> Vec<Edit> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
         let text = apply(self.source, &all);

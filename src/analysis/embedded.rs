@@ -49,7 +49,7 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
     }
 }
 
-/// Where an operand is declared, as a place after the text.
+/// The place of an operand's declaration, which lies after the text.
 fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
     let at = (asm.text.len() + operand) as u32;
     Span::new(at, at + 1)
@@ -73,7 +73,7 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
         "f" => register(".f32"),
         "d" => register(".f64"),
         "n" | "i" => SymbolKind::Operand(OperandClass::Constant(constraint)),
-        // A word, or something that is not known.
+        // A 32-bit word, or an unknown constraint.
         _ => SymbolKind::Register(".b32"),
     }
 }
@@ -103,7 +103,7 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
         let before = self.checker.diagnostics.len();
         let (span, instruction, _) = self.checker.check(&statement, context);
         if self.checker.options.targets.is_empty() {
-            // A source may be built for targets that lack what would be written.
+            // The source may be built for targets that lack the replacement.
             let found = self.checker.diagnostics[before..].iter_mut();
             for diagnostic in found.filter(|diagnostic| diagnostic.code == Code::V601) {
                 for fix in &mut diagnostic.fixes {
@@ -112,7 +112,7 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
             }
         }
         if self.asm.unknown_operands_in(span).next().is_some() {
-            // Other statements cost nothing.
+            // A statement with unknown operands has an error, so its cost does not matter.
             let found = self.checker.diagnostics.split_off(before);
             let found = found.into_iter().filter(|diagnostic| diagnostic.code != Code::V601);
             self.checker.diagnostics.extend(found);

@@ -7,7 +7,7 @@ use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Severity, apply};
 use crate::source::Span;
 
-/// Rounds of fixes, safe ones first, then all; each may make room for others.
+/// The most rounds of safe fixes, and then of all fixes. Each may make room for others.
 const ROUNDS: usize = 100;
 
 /// How often a round is tried again, without the fixes that made a statement worse.
@@ -85,7 +85,7 @@ pub fn choose_fix(fixes: &[Fix], most: Applicability) -> Option<&Fix> {
     safe.or(only)
 }
 
-/// A text on the way to having its fixes made.
+/// A text whose fixes are being made.
 struct Fixer<'o> {
     options: &'o CheckOptions,
     fixed: Fixed,
@@ -95,7 +95,7 @@ struct Fixer<'o> {
 /// A fix that may be made.
 struct Choice<'d> {
     diagnostic: &'d Diagnostic,
-    /// Which of the findings that is.
+    /// The number of the finding.
     at: usize,
     fix: &'d Fix,
     /// The span of its edits.
@@ -214,7 +214,7 @@ impl<'o> Fixer<'o> {
             .collect();
         choices.sort_by_key(|choice| choice.hull);
         let mut batch: Vec<Choice<'_>> = Vec::new();
-        // How far statements and edits go that are in the batch.
+        // The ends of the last statement and the last edit in the batch.
         let (mut zones, mut hulls) = (0, 0);
         for choice in choices {
             let is_alone = choice.diagnostic.statement.is_none();
@@ -260,7 +260,7 @@ impl<'o> Fixer<'o> {
     }
 }
 
-/// How many of some places, in order, are in a span.
+/// How many of the places, which are in order, are in a span.
 fn count(places: &[u32], span: Span) -> usize {
     let end = span.end.max(span.start + 1);
     let before = |offset: u32| places.partition_point(|&place| place < offset);
@@ -280,7 +280,7 @@ impl<'s> Zones<'s> {
         Zones { text, language, last: None }
     }
 
-    /// From a finding's statement, and from what its edits span.
+    /// The statement, from that of a finding and the span of its edits.
     fn of(&mut self, statement: Option<Span>, hull: Span) -> Span {
         let Some(statement) = statement else {
             return hull;
@@ -303,10 +303,10 @@ impl<'s> Zones<'s> {
     }
 }
 
-/// Where places come to lie when edits are made.
+/// Moves places as edits move them.
 struct Moves {
-    /// Of each edit, in order: its span, and by how much all that follows it moves,
-    /// modulo 2^32 as it may be backwards.
+    /// For each edit, in order: its span, and how far everything after it moves, modulo 2^32
+    /// because that may be backwards.
     moves: Vec<(Span, u32)>,
 }
 
@@ -320,7 +320,7 @@ impl Moves {
         Moves { moves: moves.collect() }
     }
 
-    /// A span that no edit crosses the ends of; what is inserted at its end is in it.
+    /// Moves a span whose ends no edit crosses. Text inserted at its end becomes part of it.
     fn span(&self, span: Span) -> Span {
         let moved = |offset: u32, passed: usize| {
             let by = passed.checked_sub(1).map_or(0, |last| self.moves[last].1);
@@ -358,7 +358,7 @@ mod tests {
         found.iter().filter(|found| found.severity == Severity::Error).count()
     }
 
-    /// Beside other errors, which vanish, and alone.
+    /// Tests it beside other errors, which fixes remove, and alone.
     #[test]
     fn no_statement_gets_more_errors() {
         // As `vmin2` it lacks a type and `c`, and its selector is wrong.
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Two rounds: a statement and what is tried again, however many there are.
+    /// The number of rounds does not grow with the number of findings.
     #[test]
     fn many_findings_take_few_rounds() {
         for count in [10, 500] {
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(done.text, "vadd.s32.s32.s32 d, a, b, c;\nvadd.s32.s32.s32 d, a, b;\n");
         let again = fixed(&done.text, Applicability::Unsafe);
         assert_eq!(again.text, "vadd.s32.s32.s32 d, a, b;\nvadd.s32.s32.s32 d, a, b;\n");
-        // Nor is what is guessed replaced by ordinary PTX.
+        // Ordinary PTX does not replace a guess, either.
         let options = CheckOptions::default()
             .with_target(Some(crate::isa::Target::sm(90)))
             .with_rules(crate::diagnostic::RuleSet::DEFAULT.with(Code::V601));

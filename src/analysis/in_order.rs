@@ -1,9 +1,9 @@
-//! Texts with more findings than memory should hold: findings are handed over during
-//! the pass through the text, in its order, and not kept.
+//! Checks texts with more findings than memory should hold. A pass through the text hands
+//! findings over in order, and does not keep them.
 //!
-//! A statement's findings stand in it, so that all before it is final when it starts.
-//! Two kinds are detected after their place: an unclosed brace, and a comment for
-//! vptx that suppresses nothing. Those are looked for first, on passes of their own.
+//! The findings of a statement lie in it, so all earlier findings are final when it starts. Two
+//! kinds are detected after their place: unclosed braces, and comments for vptx that suppress
+//! nothing. Passes of their own look for these first.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -15,11 +15,11 @@ use crate::lint::KnownFacts;
 use crate::source::Span;
 use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
 
-/// How many findings are handed over at once, or a few more.
+/// About how many findings are handed over at once.
 const BATCH: usize = 8192;
 
-/// As [`check_counted`](super::check_counted), but hands the findings over, some at a
-/// time, and returns the number of statements.
+/// Like [`check_counted`](super::check_counted), but hands the findings over, some at a time.
+/// Returns the number of statements.
 pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     let preview = Preview::of(source);
     if let Some(diagnostic) = preview.unreadable {
@@ -55,7 +55,7 @@ pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_
     count
 }
 
-/// Where a finding stands among others.
+/// The key that findings are sorted by.
 fn key(found: &Diagnostic) -> (Span, Code) {
     (found.span, found.code)
 }
@@ -96,7 +96,7 @@ struct Braces(Vec<Problem>);
 impl<'s> Handler<'s> for Braces {
     const INITIAL: u8 = b'v';
 
-    // Where statements end depends on those that are wanted.
+    // The ends of statements depend on which statements are wanted.
     fn wants(&self, opcode: &str) -> bool {
         is_wanted(opcode)
     }
@@ -122,7 +122,7 @@ struct Stream<'s, 'o, 'k> {
 }
 
 impl Stream<'_, '_, '_> {
-    /// Makes room, where all findings to come start at an offset or after it.
+    /// Makes room, if all later findings start at this offset or after it.
     fn make_room(&mut self, start: u32) {
         if self.checker.diagnostics.len() >= BATCH {
             self.hand_over(start);

@@ -57,13 +57,13 @@ use crate::video::Instruction;
 /// Checks a module, or a bare list of statements, and returns the findings in
 /// the order of the text.
 ///
-/// Without `.version` and `.target` in the text or in the options there is no
-/// gating, and names that are not declared are taken to be registers.
+/// An instruction is checked against a version and a target only if the text or the options
+/// name them. If the text names neither, undeclared names count as registers.
 pub fn check(source: &str, options: &CheckOptions) -> Vec<Diagnostic> {
     check_counted(source, options).1
 }
 
-/// As [`check`], with the number of statements that are, or were meant to be,
+/// Like [`check`], with the number of statements that are, or were meant to be,
 /// video instructions.
 pub fn check_counted(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     // There is room for all.
@@ -92,7 +92,7 @@ fn check_previewed(
     Some((count, diagnostics))
 }
 
-/// Findings as long as there is room for them.
+/// Findings, as long as there is room for them.
 struct Kept {
     found: Vec<Diagnostic>,
     room: usize,
@@ -114,8 +114,8 @@ impl Kept {
     }
 }
 
-/// As [`check_counted`] of PTX, with [`read_plainly`]: what tests hold the other
-/// against.
+/// Like [`check_counted`] of PTX, with [`read_plainly`]. Tests compare [`check_counted`] with
+/// it.
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
@@ -128,8 +128,8 @@ pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagno
     (count, diagnostics)
 }
 
-/// As [`check_counted`], with all cores if those may be used and a text is large enough for
-/// it. `None` if there are more findings than there is room for.
+/// Like [`check_counted`]. Uses all cores if `in_parallel` is set and the text is large enough.
+/// `None` if there are more findings than there is room for.
 #[cfg(feature = "cli")]
 pub(crate) fn check_up_to(
     source: &str,
@@ -150,7 +150,7 @@ pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
     parse_with(source, &CheckOptions::default())
 }
 
-/// As [`parse`], with options.
+/// Like [`parse`], with options.
 pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
     let preview = Preview::of(source);
@@ -175,10 +175,10 @@ fn select(
     }
 }
 
-/// Takes findings, which are in the order of the text and come after all before.
+/// Takes findings. They are in the order of the text, and so are successive calls.
 pub(crate) type Take<'k> = &'k mut dyn FnMut(Vec<Diagnostic>);
 
-/// Takes statements; one reader serves all that do.
+/// Takes statements. It is a `dyn` type, so that the reader is compiled only once.
 pub(crate) type Sink<'k> = &'k mut dyn FnMut(VideoStatement);
 
 pub(crate) type ReadResult = (Vec<Diagnostic>, Option<PtxVersion>, Option<Target>);
@@ -212,7 +212,7 @@ fn visit_by(
     (!is_full).then_some((diagnostics, version, target))
 }
 
-/// Structural problems are detected after their start.
+/// Sorts findings by place: structural problems are detected after their start.
 fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
 }
@@ -220,7 +220,7 @@ fn sort(diagnostics: &mut [Diagnostic]) {
 /// The result of searching a text before it is read.
 struct Preview {
     unreadable: Option<Diagnostic>,
-    /// Whether a comment may say what not to report.
+    /// Whether a comment may suppress findings.
     is_marked: bool,
 }
 
@@ -242,7 +242,7 @@ impl Preview {
     }
 }
 
-/// Text that is no PTX at all, and would only give noise.
+/// The error for a text that is no PTX at all. Other findings would only be noise.
 fn unreadable(source: &str) -> Option<Diagnostic> {
     unreadable_at(source, memchr::memchr(0, source.as_bytes()))
 }
@@ -275,9 +275,9 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// The byte order, if a text seems to be UTF-16: of the characters at its start
-/// most are ASCII, and one of their bytes is NUL. A byte order mark is not UTF-8 and
-/// was decoded as that.
+/// The byte order, if a text seems to be UTF-16: most characters at its start are ASCII, with
+/// NUL as one of their two bytes. A byte order mark is not UTF-8, and decoding has replaced its
+/// bytes.
 fn utf16(source: &str) -> Option<&'static str> {
     let mark = [UNDECODABLE as u8; 2];
     let bytes = source.as_bytes();
@@ -340,7 +340,8 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
     }
 
-    /// Checks a statement; the instruction comes back if it is legal.
+    /// Checks a statement. Returns its span, the instruction if it is legal, and the declared
+    /// types.
     fn check(
         &mut self,
         statement: &Statement<'_>,
@@ -461,7 +462,7 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     }
     let mut tokens = statement_tokens(text);
     let mut diagnostics = Vec::new();
-    // Nothing can follow what does not end.
+    // Nothing can follow a token without an end.
     if let Some(last) = tokens.last().copied()
         && let Some(problem) = unclosed(last)
     {

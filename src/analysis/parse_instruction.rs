@@ -1,4 +1,4 @@
-//! One instruction from its text.
+//! Reads one instruction from its text.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
 use crate::video::Instruction;
 
-/// Why a text is not one video instruction.
+/// The reason why a text is not one video instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", .diagnostics.first().map_or("not a video instruction", |first| &first.message))]
 pub struct ParseInstructionError {
@@ -17,8 +17,7 @@ pub struct ParseInstructionError {
 }
 
 impl ParseInstructionError {
-    /// Every error found. Empty when the text holds no video instruction, or
-    /// something beside it.
+    /// Every error found. Empty if the text has no video instruction, or something beside it.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -27,12 +26,12 @@ impl ParseInstructionError {
 impl FromStr for Instruction {
     type Err = ParseInstructionError;
 
-    /// Reads one instruction, in the `documented` dialect and without regard to
-    /// targets or declarations: any name is that of a register, even one that
-    /// special registers have. The closing `;` may be missing.
+    /// Reads one instruction in the `documented` dialect. It ignores targets and declarations:
+    /// every name is a register, even that of a special register. The closing `;` may be
+    /// missing.
     ///
     /// # Errors
-    /// The errors that checking the text gives.
+    /// The errors that a check of the text finds.
     fn from_str(text: &str) -> Result<Instruction, ParseInstructionError> {
         single(text, &CheckOptions::default())
             .map_err(|diagnostics| ParseInstructionError { diagnostics })

@@ -1,11 +1,11 @@
-//! Large texts, read in parts.
+//! Reads large texts in parts.
 //!
-//! A text is cut after functions, and each part is read by itself: of the others it
-//! knows only version and target. A part that fits the processor's cache takes less
-//! time than a pass over the whole text does, and all cores can take parts.
+//! A text is cut after functions. Each part is read on its own, and knows only the version and
+//! the target of the others. A part fits the processor's cache, so it takes less time than in a
+//! pass over the whole text, and all cores can take parts.
 //!
-//! A part may mean something else in its place. Where that is in doubt, the text is
-//! read as a whole, which is the law.
+//! A part may mean something else in its place. If that is in doubt, the text is read as a
+//! whole, and that result counts.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
 /// Texts of at least this many bytes are large.
 pub(crate) const LARGE: usize = 4 << 20;
 
-/// Bytes that a part has at least: it and its result fit the second cache of a core.
+/// The least bytes of a part. It and its result fit the second-level cache of a core.
 const SIZE: usize = 1 << 19;
 
 /// The usual end of a function, where a text is cut.
@@ -31,7 +31,7 @@ const END: &[u8] = b"\n}";
 /// A part of a large text, to be read by itself.
 pub(crate) struct TextPart<'p> {
     pub(crate) text: &'p str,
-    /// Where it starts in the whole text, in bytes.
+    /// The offset of the part in the whole text, in bytes.
     pub(crate) start: usize,
     pub(crate) is_last: bool,
     /// The gates after the first part and, presumably, after all others.
@@ -44,13 +44,13 @@ impl TextPart<'_> {
     }
 }
 
-/// Parts that each core takes before results are handed over.
+/// The parts that each core takes before results are handed over.
 const BATCH: usize = 4;
 
-/// Does a piece of work for each part of a text, with all cores if those may be used; the
-/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work
-/// to a later one. `None` if the text is not large, the work cannot be done for a part, or
-/// `take` wants no more: nothing is known of the rest of the text then.
+/// Does a piece of work for each part of a text, with all cores if `in_parallel` is set. The
+/// results go to `take`, in order and a few at a time. A `K` goes from one piece of work to a
+/// later one. `None` if the text is not large, the work cannot be done for a part, or `take`
+/// wants no more: then nothing is known of the rest of the text.
 pub(crate) fn each_part<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
@@ -63,7 +63,7 @@ pub(crate) fn each_part<'s, K: Default + Send, T: Send>(
     each_part_of(SIZE, source, in_parallel, work, take)
 }
 
-/// As [`each_part`]; collects the results.
+/// Like [`each_part`]; collects the results.
 pub(crate) fn in_parts<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
@@ -77,7 +77,7 @@ pub(crate) fn in_parts<'s, K: Default + Send, T: Send>(
     Some(results)
 }
 
-/// As [`each_part`], of a text of any length; parts have so many bytes at least.
+/// Like [`each_part`], for texts of any length. Parts have at least `size` bytes.
 fn each_part_of<'s, K: Default + Send, T: Send>(
     size: usize,
     source: &'s str,
@@ -111,7 +111,7 @@ fn each_part_of<'s, K: Default + Send, T: Send>(
     Some(())
 }
 
-/// As [`in_parts`], of a text of any length; parts have so many bytes at least.
+/// Like [`in_parts`], for texts of any length. Parts have at least `size` bytes.
 #[cfg(test)]
 pub(crate) fn in_parts_of<'s, K: Default + Send, T: Send>(
     size: usize,
@@ -140,8 +140,8 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// The gates after the first part of a text, as far as they are known without looking
-/// at video instructions. `None` if it does not end between statements, or has problems.
+/// The gates after the first part of a text, as far as they are known without reading video
+/// instructions. `None` if the part does not end between statements, or has problems.
 fn first_gates(text: &str) -> Option<Gates> {
     // A byte order mark is a problem, too.
     if text.starts_with('\u{feff}') {
@@ -152,9 +152,9 @@ fn first_gates(text: &str) -> Option<Gates> {
     surveyor.is_sound.then_some(context.gates())
 }
 
-/// The number of statements of a large text that are meant to be video instructions, and
-/// its findings. `None` where it has to be read as a whole: among others, if there are
-/// errors, or more findings than there is room for.
+/// The number of statements of a large text that are meant to be video instructions, and its
+/// findings. `None` if it must be read as a whole: for example, if there are errors, or more
+/// findings than there is room for.
 pub(super) fn check(
     source: &str,
     options: &CheckOptions,
@@ -175,7 +175,8 @@ fn joined(parts: Vec<(usize, Vec<Diagnostic>)>) -> (usize, Vec<Diagnostic>) {
     (count, parts.into_iter().flat_map(|(_, found)| found).collect())
 }
 
-/// The statements of a part that are meant to be video instructions, and its findings.
+/// The number of statements of a part that are meant to be video instructions, and its
+/// findings.
 fn check_part(
     part: &TextPart<'_>,
     options: &CheckOptions,
@@ -185,7 +186,7 @@ fn check_part(
     let mut count = 0;
     let (mut diagnostics, ..) = visit_part(part, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
-    // An equivalent is written with names and line ends that suit the whole text.
+    // A replacement has names and line breaks that suit the whole text.
     if diagnostics.iter().any(|found| found.code == Code::V601) {
         return None;
     }
@@ -195,8 +196,8 @@ fn check_part(
     Some((count, diagnostics))
 }
 
-/// A part as a module, if nothing is found in it and its video instructions are
-/// under the gates of the others.
+/// A part as a module. `None` if there are findings in it, or its video instructions have other
+/// gates than the other parts.
 pub(crate) fn parse_part<'p>(
     part: &TextPart<'p>,
     options: &CheckOptions,
@@ -211,9 +212,9 @@ pub(crate) fn parse_part<'p>(
     (alike && is_clean).then_some(module)
 }
 
-/// The result of [`visit`](super::visit) for a part. `None` if it has errors or comments
-/// for vptx, does not end between functions, might give others where it stands, or has
-/// more findings than there is room for.
+/// Like [`visit`](super::visit), for a part. `None` if the part has errors or comments for
+/// vptx, does not end between functions, may have other findings in its place, or has more
+/// findings than there is room for.
 pub(crate) fn visit_part(
     part: &TextPart<'_>,
     options: &CheckOptions,
@@ -235,14 +236,14 @@ pub(crate) fn visit_part(
     let Checker { mut diagnostics, memo, outside, version, target, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
-    // The checker may have seen directives where the survey saw none.
+    // The checker may have found directives that the survey did not.
     let as_supposed = context.gates() == gates && (is_first || !context.is_module);
     sort(&mut diagnostics);
     let alone = is_sound && !is_full && !errors && as_supposed && (is_first || !outside);
     alone.then_some((diagnostics, version, target))
 }
 
-/// Takes no statement.
+/// Wants no statement.
 struct Surveyor;
 
 impl<'s> Handler<'s> for Surveyor {
@@ -271,7 +272,7 @@ impl<'s, H: Handler<'s>> Handler<'s> for Sound<H> {
     }
 
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
-        // One without `;` may have been cut off.
+        // A statement without `;` may have been cut off.
         let ends = statement.tokens.last().is_some_and(|last| last.is(b';'));
         self.is_sound &= ends;
         self.handler.statement(statement, context);
@@ -312,7 +313,7 @@ mod tests {
         text
     }
 
-    /// Checks in parts of some size; gives the number of statements if that was possible.
+    /// Checks in parts of some size. Returns the number of statements if that is possible.
     fn count_in_parts(text: &str, size: usize, options: &CheckOptions) -> Option<usize> {
         let parts = cut(text, size);
         assert_eq!(parts.first().map_or(0, |part| part.start), 0);
@@ -399,7 +400,7 @@ mod tests {
         (0..count).map(|_| numbers.pick(PIECES)).collect()
     }
 
-    /// Text that may make a difference after it.
+    /// Text that may change the meaning of the text after it.
     const DOUBTS: &[&str] = &[
         ".version 8.0\n.target sm_90\n",
         ".target sm_20\n",
@@ -442,7 +443,7 @@ mod tests {
             let text = [head, before, &clean, &behind].concat();
             assert_eq!(count_in_parts(&text, 1, &options), None, "{text}");
         }
-        // A survey takes what the marker quotes for a directive.
+        // The survey takes the text that the marker quotes for a directive.
         let marker = "# 1 \"x\n;\n.target sm_20\nret \"\n";
         let quoting = function(&format!("vadd.s32.s32.s32 a, a,\n{marker}a;// \"\nret;"));
         assert_eq!(count_in_parts(&[head, &quoting, &clean].concat(), 1, &options), None);

@@ -1,9 +1,9 @@
 //! Comments that suppress findings.
 //!
-//! `// vptx: ignore[V501] reason` holds for the statements of its line, or, alone
-//! on a line, for those that start on the next; inside a statement of PTX it holds
-//! for that one, too. `// vptx: ignore-file[V501] reason` holds for the whole file.
-//! Codes may be the start of some, and without brackets all rules are meant.
+//! `// vptx: ignore[V501] reason` applies to the statements of its line. Alone on a line, it
+//! applies to the statements that start on the next one. Inside a statement of PTX, it also
+//! applies to that statement. `// vptx: ignore-file[V501] reason` applies to the whole file. A
+//! code may be the start of several. Without brackets, all rules are meant.
 
 mod comment;
 mod place;
@@ -48,8 +48,8 @@ pub(crate) fn split(
     diagnostics.into_iter().partition(|diagnostic| !suppressions.cover(diagnostic))
 }
 
-/// For each suppression of PTX that is about a line: from the line where it starts
-/// to the one that it is about.
+/// For each suppression of PTX that applies to a line: the text from the line where it starts
+/// to the line that it applies to.
 pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
     let Suppressions { list, index, .. } = Suppressions::read(source, Language::Ptx);
     let lines = |suppression: &Suppression| {
@@ -64,7 +64,7 @@ pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
     list.iter().filter_map(lines).collect()
 }
 
-/// Where a suppression holds.
+/// The place where a suppression applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SuppressionScope {
     File,
@@ -79,15 +79,15 @@ pub(super) struct Suppression {
     pub(super) span: Span,
     /// Its verb.
     verb: Span,
-    /// Whether that is the one for files.
+    /// Whether the verb is `ignore-file`.
     file: bool,
     pub(super) scope: SuppressionScope,
     /// The codes, each with its place and whether it suppressed anything. A code without a
     /// selector stands for all rules.
     entries: Vec<Entry>,
-    /// Whether it is written as it should be.
+    /// Whether it is written in exact form.
     is_exact: bool,
-    /// Where a further code may be put, if it has any.
+    /// The offset where another code can be added, if it has a list of codes.
     pub(super) end: Option<u32>,
 }
 
@@ -106,14 +106,14 @@ impl Entry {
 /// The key of suppressions that are searched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PlaceKey {
-    /// All of one scope.
+    /// All suppressions of one scope.
     Of(SuppressionScope),
-    /// All inside the statement that starts here.
+    /// All suppressions inside the statement that starts here.
     Inside(u32),
 }
 
-/// Suppressions of one place. Each is asked once for a code, however many findings
-/// there are.
+/// Suppressions of one place. They are searched once for each code, however many findings there
+/// are.
 struct SuppressionGroup {
     members: Vec<usize>,
     asked: RuleSet,
@@ -135,7 +135,7 @@ pub(crate) struct Suppressions {
     /// Errors in their form.
     wrong: Vec<Diagnostic>,
     groups: Map<PlaceKey, SuppressionGroup>,
-    /// Lines beside which any stand, in order.
+    /// Lines that have a suppression beside them, in order.
     beside: Vec<usize>,
     /// How many comparisons were made.
     steps: usize,
@@ -169,7 +169,7 @@ impl Suppressions {
         Suppressions { list, index, language, wrong, groups, beside, steps: 0 }
     }
 
-    /// Whether a finding is suppressed; notes by what.
+    /// Whether a finding is suppressed. Marks the suppressions as used.
     pub(crate) fn cover(&mut self, diagnostic: &Diagnostic) -> bool {
         if self.list.is_empty() {
             return false;
@@ -189,7 +189,7 @@ impl Suppressions {
             places.push(PlaceKey::Of(SuppressionScope::Beside(around.1)));
         }
         match diagnostic.statement {
-            // A formatter moves what is inside of it to other lines.
+            // A formatter moves comments inside the statement to other lines.
             Some(statement) if self.language == Language::Ptx => {
                 places.extend(self.inside(statement));
             }
@@ -201,7 +201,7 @@ impl Suppressions {
                 places.extend(lines.map(|line| PlaceKey::Of(SuppressionScope::Beside(*line))));
             }
         }
-        // Each is to be marked as used.
+        // All of them must be marked as used.
         let mut covered = false;
         for place in places {
             covered |= self.ask(place, diagnostic.code);
@@ -263,7 +263,7 @@ pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
     }
 }
 
-/// The suppression that a comment is, and what is wrong with its writing.
+/// Reads a comment as a suppression, and adds findings on its form.
 fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppression> {
     let comment = span.text(source);
     let inside = &comment[2..];
@@ -289,19 +289,19 @@ impl Suppression {
         )
     }
 
-    /// The finding on a comment of which something suppresses nothing.
+    /// The finding on a comment with codes that suppress nothing.
     fn unused(&self, source: &str, options: &CheckOptions) -> Option<Diagnostic> {
         // A rule that is off gives no evidence.
         let asked = |code: &Code| {
             options.rules.contains(*code)
                 && (options.dialect == Dialect::Documented || !documented_only(*code))
         };
-        // Another time there may be another target.
+        // Another run may have another target.
         let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
         let idle = |entry: &&Entry| {
             let named: Vec<Code> =
                 Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
-            // Of many rules, those that are off do not count.
+            // Of several rules, those that are off by default do not count.
             let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
             let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
             !entry.used && !judges.is_empty() && judges.iter().all(asked)
@@ -385,7 +385,7 @@ mod tests {
             format!("// vptx: ignore\n{DIFFERS}"),
             "// vptx: ignore[V501]\nvadd.u32.u32.u32\n .sat d, a, b;".into(),
             "vadd.u32\n .u32.u32.sat\n d, a, b; // vptx: ignore[V501]".into(),
-            // Inside of it, on any line.
+            // Inside the statement, on any line.
             "vadd.u32\n .u32.u32.sat // vptx: ignore[V501]\n d, a,\n b;".into(),
             "vadd.u32\n .u32.u32.sat\n // vptx: ignore[V501]\n d, a,\n b;".into(),
             // Other comments in between do not count.
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(left("ret; // vptx: ignore["), ["V802 ["]);
         assert_eq!(left("ret; // vptx: ignore[V501"), ["V802 ignore[V501"]);
         assert_eq!(left("ret; // vptx: ignore_file[V501]"), ["V802 ignore_file"]);
-        // A blank line parts it from the next statement.
+        // A blank line separates it from the next statement.
         let apart = format!("// vptx: ignore[V501]\n\n{DIFFERS}");
         assert_eq!(left(&apart), ["V801 V501", "V501 vadd.u32.u32.u32.sat"]);
         assert_eq!(left("ret; // vptx: fmt off"), [""; 0]);

@@ -1,4 +1,4 @@
-//! The meaning of a comment for vptx.
+//! Reads comments for vptx.
 
 use super::{Entry, Suppression, SuppressionScope};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSelector};
@@ -24,7 +24,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("suppress", "ignore"),
 ];
 
-/// Reads what follows the mark in a comment, and notes what is wrong with it.
+/// Reads the text after the mark in a comment, and adds findings on its form.
 pub(super) fn read(
     text: &str,
     offset: usize,
@@ -98,18 +98,17 @@ fn unknown_verb(verb: &str, span: Span) -> Diagnostic {
 /// The codes after a verb.
 struct List {
     entries: Vec<Entry>,
-    /// Whether anything stands there that is a list of codes, or meant as one.
+    /// Whether there is a list of codes, or something meant as one.
     is_given: bool,
-    /// Whether it is written as the manual of vptx says: `[V501, V502]`, or not at
-    /// all.
+    /// Whether the list has the documented form `[V501, V502]`, or is absent.
     is_exact: bool,
-    /// Where the bracket that ends it stands.
+    /// The offset of the bracket that ends it.
     end: Option<u32>,
-    /// Bytes of the text that an exact list takes the place of.
+    /// The bytes of the text that a list in exact form replaces.
     taken: usize,
 }
 
-/// The result of reading the text after a verb.
+/// The text after a verb, and the codes found in it so far.
 struct Words<'t, 'f> {
     text: &'t str,
     offset: usize,
@@ -118,7 +117,7 @@ struct Words<'t, 'f> {
 }
 
 impl Words<'_, '_> {
-    /// Takes a word as a selector, or says that it is none.
+    /// Reads a word as a selector, or reports that it is none.
     fn take(&mut self, start: usize, word: &str) -> bool {
         let span = at(self.offset + start, word);
         match word.parse::<RuleSelector>() {
@@ -134,8 +133,8 @@ impl Words<'_, '_> {
         }
     }
 
-    /// Takes words that look like codes from an offset on, up to another one. The
-    /// end of the last one taken comes back.
+    /// Reads the words from an offset on that look like codes, up to another word. Returns the
+    /// end of the last one.
     fn take_codes(&mut self, from: usize) -> Option<usize> {
         let text = self.text;
         let mut end = None;
@@ -149,7 +148,7 @@ impl Words<'_, '_> {
         end
     }
 
-    /// Takes the codes of a list in brackets; says whether all are parted by commas.
+    /// Reads the codes of a list in brackets. Returns whether commas separate all of them.
     fn take_list(&mut self, from: usize, to: usize) -> bool {
         let text = self.text;
         let mut is_exact = true;
@@ -183,7 +182,7 @@ impl List {
                 let rest = text[end..].trim_start_matches(closing);
                 (list.taken, list.is_exact) = (text.len() - rest.len(), false);
             } else {
-                // A reason that names rules means no others.
+                // If a reason names rules, no others are meant.
                 for (start, word) in self::words(text, 0).filter(|(_, word)| is_code(word)) {
                     words.take(start, word);
                     list.is_exact = false;
@@ -195,7 +194,7 @@ impl List {
             list.is_exact = words.take_list(1, end);
             list.end = (words.found.len() == before).then_some((offset + end) as u32);
             list.taken = end + 1;
-            // `ignore[V501], V502` and `ignore[V501][V502]` have more of them.
+            // `ignore[V501], V502` and `ignore[V501][V502]` have more codes.
             let rest = text[end + 1..].trim_start();
             if rest.starts_with([',', ';', '[', '+', '&', '|'])
                 && let Some(end) = words.take_codes(end + 1)
@@ -218,7 +217,7 @@ impl List {
         list
     }
 
-    /// The finding on a list that is read as what it was meant to be.
+    /// The finding on a list that is not in exact form, but whose meaning is clear.
     fn inexact(&self, verb: &str, span: Span, text: &str) -> Diagnostic {
         let names: Vec<String> = self
             .entries
@@ -246,7 +245,7 @@ impl List {
     }
 }
 
-/// Words of letters, digits and `-` from an offset on, with where they start.
+/// Words of letters, digits, `-` and `_` from an offset on, each with its offset.
 fn words(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = from;
     std::iter::from_fn(move || {
@@ -258,19 +257,19 @@ fn words(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a word is written as a whole code is.
+/// Whether a word has the form of a whole code.
 fn is_code(word: &str) -> bool {
     word.len() == 4 && looks_like_number(word)
 }
 
-/// Whether a word stands for rules, or seems to be meant to.
+/// Whether a word selects rules, or seems to be meant to.
 fn looks_like_code(word: &str) -> bool {
     let names = || Code::ALL.iter().map(|code| code.name());
     let is_name = || word.contains('-') && nearest(word, names()).is_some();
     word == "ALL" || looks_like_number(word) || is_name()
 }
 
-/// `V501`, `v5`, `V50l`.
+/// Whether a word is like `V501`, `v5` or `V50l`.
 fn looks_like_number(word: &str) -> bool {
     let rest = word.strip_prefix(['V', 'v']);
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

@@ -1,4 +1,4 @@
-//! Which lines a comment stands beside or above.
+//! Finds the lines that comments are about.
 
 use super::SuppressionScope;
 use crate::check::Language;
@@ -16,8 +16,8 @@ pub(super) fn scopes(
     let before = before(source, language, comments);
     let last_line = |comment: Span| index.line(comment.end.saturating_sub(1).max(comment.start));
     let mut scopes = vec![SuppressionScope::File; comments.len()];
-    // Of the next comment: whether code follows on its line, and which line it
-    // would be about if none came before.
+    // For the next comment: whether code follows on its line, and the line that it would be
+    // about if no code came before it.
     let mut next: Option<(bool, usize)> = None;
     for (at, &comment) in comments.iter().enumerate().rev() {
         let end = comments.get(at + 1).map_or(source.len(), |next| next.start as usize);
@@ -65,7 +65,7 @@ fn before(source: &str, language: Language, comments: &[Span]) -> Vec<bool> {
     comments.iter().map(has_code_before).collect()
 }
 
-/// Whether a part of a line outside comments says anything.
+/// Whether a part of a line outside comments has code.
 fn has_code(text: &str, language: Language) -> bool {
     let text = text.trim();
     // A backslash that joins the lines of a macro is not code.
