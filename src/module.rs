@@ -59,7 +59,7 @@ impl DeclaredTypes {
         }
     }
 
-    /// The most particular of them, which decides about instructions in place of this one.
+    /// The strictest of them, which decides which instructions may replace this one.
     pub fn registers(&self) -> WordRegisters {
         let all = [self.d, self.a, self.b, self.c];
         all.into_iter().flatten().map(WordRegisters::from).max().unwrap_or_default()
@@ -144,7 +144,7 @@ impl<'s> Module<'s> {
         &self.statements
     }
 
-    /// The same, to keep longer than the text.
+    /// The same statements, without the text.
     pub fn into_statements(self) -> Vec<VideoStatement> {
         self.statements
     }

@@ -63,10 +63,9 @@ impl RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// The set that a choice makes of this one. `select` stands in its place and
-    /// `extend` adds to it; `ignore` takes rules away. Where several of them name a
-    /// rule, the longest wins, so that `V5` may be ignored but `V501` selected;
-    /// among equals `ignore` does.
+    /// This set after a choice: `select` replaces it, `extend` adds rules, and `ignore`
+    /// removes rules. If several selectors match a rule, the longest wins, so `V5` can be
+    /// ignored and `V501` selected. Of two with the same length, `ignore` wins.
     #[must_use]
     pub fn choose(
         self,

@@ -12,8 +12,8 @@ pub enum Agreement {
     Proven,
     /// The results differ, as for these inputs.
     Differs(Witness),
-    /// The programs differ, and no input was found on which their results do.
-    /// This happens with constant operands only.
+    /// The programs differ, but no inputs are known for which their results differ. This
+    /// happens with constant operands only.
     Unknown,
 }
 
@@ -79,10 +79,9 @@ const EDGES: [u32; 37] = [
 impl Instruction {
     /// Compares the meaning under a semantics of ptxas with that of the manual.
     ///
-    /// Equal programs prove agreement. Where programs differ, inputs are
-    /// searched among edge values, the same one for the same register; for every
-    /// form with three different registers as operands this finds some, as a
-    /// test shows.
+    /// Equal programs prove agreement. If the programs differ, a search tries edge values,
+    /// the same value for the same register. A test shows that it finds inputs for every
+    /// form that has three different registers as operands.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
         let ptxas = self.lower(semantics);
@@ -97,9 +96,9 @@ impl Instruction {
         Agreement::Differs(Witness { a, b, c, manual, ptxas, causes })
     }
 
-    /// The deviations that make the result under a semantics differ from the
-    /// manual's on these inputs: those that do so alone, else those without which
-    /// the result would be another. Empty where the results agree.
+    /// The deviations that make the result under a semantics differ from the manual's on
+    /// these inputs: those that do so alone; if none does, those without which the result
+    /// would be another. Empty if the results agree.
     pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);
