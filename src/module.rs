@@ -59,8 +59,7 @@ impl DeclaredTypes {
         }
     }
 
-    /// The most restrictive of these types. It decides which other instructions can use the
-    /// registers.
+    /// The strictest of them, which decides which instructions may replace this one.
     pub fn registers(&self) -> WordRegisters {
         let all = [self.d, self.a, self.b, self.c];
         all.into_iter().flatten().map(WordRegisters::from).max().unwrap_or_default()
@@ -145,7 +144,7 @@ impl<'s> Module<'s> {
         &self.statements
     }
 
-    /// The statements of [`Module::statements`], which may outlive the text.
+    /// The same statements, without the text.
     pub fn into_statements(self) -> Vec<VideoStatement> {
         self.statements
     }

@@ -75,8 +75,8 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A finding with its rule's usual severity and nothing but a message. The message quotes
-    /// long tokens in part.
+    /// A finding with the usual severity of its rule and a message. Long tokens in the
+    /// message are shortened.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code,
@@ -106,7 +106,7 @@ impl Diagnostic {
         self
     }
 
-    /// Moves the finding to a text in which `bytes` other bytes precede the checked one.
+    /// Moves it to a text in which the checked one starts after so many bytes.
     #[cfg(feature = "cli")]
     pub(crate) fn shift(&mut self, bytes: u32) {
         let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
@@ -168,9 +168,9 @@ const QUOTED: usize = 80;
 /// The most characters of a text about a finding.
 const TEXT: usize = 1000;
 
-/// The text with long tokens between backquotes shortened in the middle, and then the whole
-/// text as well. A token of a megabyte says no more than its start and end, and there may be
-/// thousands.
+/// Leaves out the middle of long quotes between backquotes, and of the whole text if it is
+/// long: a token of a megabyte says no more than its start and end, and there may be
+/// thousands of them.
 pub(crate) fn bounded(text: String) -> String {
     if text.len() <= QUOTED {
         return text;

@@ -63,9 +63,9 @@ impl RuleSet {
         RuleSet(self.0 | other.0)
     }
 
-    /// The set after a choice. `select` replaces this set, `extend` adds rules, and `ignore`
-    /// removes rules. If several selectors name a rule, the longest wins, so that `V5` may be
-    /// ignored but `V501` selected. Among equally long ones, `ignore` wins.
+    /// This set after a choice: `select` replaces it, `extend` adds rules, and `ignore`
+    /// removes rules. If several selectors match a rule, the longest wins, so `V5` can be
+    /// ignored and `V501` selected. Of two with the same length, `ignore` wins.
     #[must_use]
     pub fn choose(
         self,

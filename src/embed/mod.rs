@@ -1,8 +1,8 @@
 //! PTX in C, C++, CUDA and `OpenCL`: the `asm` statements of a source.
 //!
-//! [`statements`] finds them and makes PTX of their string literals. In the PTX, operands are
-//! words such as `%0`. Each byte of that text knows its place in the source, so findings in the
-//! text are reported and fixed in the source.
+//! [`statements`] finds them and makes PTX of their string literals, in which words such
+//! as `%0` stand for operands. Each byte of that text knows its place in the source, so
+//! findings in the text are reported, and fixed, in the source.
 //!
 //! ```
 //! use vptx::embed;
@@ -14,8 +14,8 @@
 //! assert_eq!(asm.spelled("%r1, %b"), "%%r1, %[b]");
 //! ```
 //!
-//! The preprocessor is not run. A statement whose literals come from macros has no known text
-//! and is left out; [`skipped`] lists it.
+//! The preprocessor is not run. The text of a statement whose literals come from macros is
+//! not known: such a statement is left out, and [`skipped`] lists it.
 
 mod edit;
 mod scan;
@@ -187,8 +187,9 @@ impl<'s> Asm<'s> {
         })
     }
 
-    /// The source of a span of the text: from the source of its first byte to that of its last
-    /// byte. An empty span gives the point after the byte before it, or before the first byte.
+    /// The source of a span of the text, from the source of its first byte to that of its
+    /// last one. An empty span becomes the point after the byte before it; at the start of
+    /// the text, the point before the first byte.
     pub fn source_span(&self, span: Span) -> Span {
         let end = self.text.len() as u32;
         if self.text.is_empty() {
@@ -204,12 +205,12 @@ impl<'s> Asm<'s> {
 
     /// The change of the source that replaces a span of the text.
     ///
-    /// `None` if the source cannot make exactly that change. The span may split a placeholder
-    /// or an escape, or go from the literal of one line into the next. Or the replacement would
+    /// `None` if the source cannot express exactly that: the span cuts a placeholder or an
+    /// escape, goes from the literal of one line into the next, or the replacement would
     /// run together with its neighbours.
     ///
-    /// The text of the changed source has the replacement. Its placeholders may differ if it
-    /// refers to fewer operands, or has new words.
+    /// The text of the changed source has the replacement. It may have other placeholders if
+    /// it refers to fewer operands, or has new words.
     pub fn source_edit(
         &self,
         source: &str,
@@ -219,14 +220,14 @@ impl<'s> Asm<'s> {
         edit::source_edit(self, source, span, replacement)
     }
 
-    /// PTX as the statement spells it, for messages. A placeholder becomes `%[name]` or `%0`.
-    /// Any other `%` is doubled if the statement must double it, or does so elsewhere.
+    /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or `%0`, and
+    /// any other `%` doubled if the statement must double it, or does.
     pub fn spelled(&self, text: &str) -> String {
         self.spelling.spell(text)
     }
 
-    /// References of an extended statement to operands that it does not have: their spelling in
-    /// the source, and the span of their placeholder in the text.
+    /// References of an extended statement to operands that it does not have: their spelling
+    /// in the source, and the places of their placeholders in the text.
     pub fn unknown_operands(&self) -> impl Iterator<Item = (&str, Span)> {
         self.unknown_at.iter().map(|&(index, span)| (self.unknown[index].spelling.as_str(), span))
     }

@@ -12,8 +12,8 @@ pub enum Agreement {
     Proven,
     /// The results differ, for example on these inputs.
     Differs(Witness),
-    /// The programs differ, but no input was found on which their results differ. This happens
-    /// with constant operands, or with one register as several operands.
+    /// The programs differ, but no inputs are known for which their results differ. This
+    /// happens with constant operands only.
     Unknown,
 }
 
@@ -79,9 +79,9 @@ const EDGES: [u32; 37] = [
 impl Instruction {
     /// Compares the meaning under a semantics of ptxas with that of the manual.
     ///
-    /// Equal programs prove agreement. If the programs differ, a search over edge values looks
-    /// for inputs with different results; operands with the same register get the same value. A
-    /// test shows that it finds some for every form with three different registers as operands.
+    /// Equal programs prove agreement. If the programs differ, a search tries edge values,
+    /// the same value for the same register. A test shows that it finds inputs for every
+    /// form that has three different registers as operands.
     pub fn agreement(&self, semantics: Semantics) -> Agreement {
         let manual = self.lower(Semantics::Manual);
         let ptxas = self.lower(semantics);
@@ -96,9 +96,9 @@ impl Instruction {
         Agreement::Differs(Witness { a, b, c, manual, ptxas, causes })
     }
 
-    /// The deviations that make the result under a semantics differ from the manual's on these
-    /// inputs: those that change the result alone or, if there are none, those without which
-    /// the result would change. Empty if the results agree.
+    /// The deviations that make the result under a semantics differ from the manual's on
+    /// these inputs: those that do so alone; if none does, those without which the result
+    /// would be another. Empty if the results agree.
     pub fn causes(&self, semantics: Semantics, a: u32, b: u32, c: u32) -> Vec<Deviation> {
         let all = semantics.deviations();
         let result = |deviations| self.lower_with(deviations).eval(a, b, c);

@@ -1,0 +1,190 @@
+// Starts the language server, and has commands for what a server cannot show itself.
+'use strict';
+
+const { execFile } = require('node:child_process');
+const { existsSync } = require('node:fs');
+const path = require('node:path');
+const vscode = require('vscode');
+const { LanguageClient, State } = require('vscode-languageclient/node');
+
+const LANGUAGES = ['ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl'];
+
+/** Options of the server; those that are not set are left out. */
+const OPTIONS = [
+    'config', 'target', 'ptxVersion', 'dialect', 'select', 'extendSelect', 'ignore', 'costs', 'hints',
+];
+
+let client;
+let status;
+
+/** The program: of the settings, of the extension, else of the PATH. */
+function program(context) {
+    const chosen = vscode.workspace.getConfiguration('vptx').get('path');
+    const name = process.platform === 'win32' ? 'vptx.exe' : 'vptx';
+    const bundled = path.join(context.extensionPath, 'bin', name);
+    return chosen || (existsSync(bundled) ? bundled : name);
+}
+
+function options() {
+    const settings = vscode.workspace.getConfiguration('vptx');
+    const set = OPTIONS.map((name) => [name, settings.get(name)]);
+    return Object.fromEntries(set.filter(([, value]) => value !== null && value !== undefined));
+}
+
+function show(state) {
+    const texts = {
+        [State.Running]: ['vptx', vscode.LanguageStatusSeverity.Information],
+        [State.Starting]: ['vptx is starting', vscode.LanguageStatusSeverity.Information],
+        [State.Stopped]: ['vptx has stopped', vscode.LanguageStatusSeverity.Error],
+    };
+    [status.text, status.severity] = texts[state];
+}
+
+async function start(context) {
+    const command = program(context);
+    client = new LanguageClient(
+        'vptx',
+        'vptx',
+        { command, args: ['server'] },
+        {
+            documentSelector: LANGUAGES.flatMap((language) => [
+                { language, scheme: 'file' },
+                { language, scheme: 'untitled' },
+            ]),
+            initializationOptions: options(),
+        },
+    );
+    client.onDidChangeState((event) => show(event.newState));
+    try {
+        await client.start();
+    } catch (error) {
+        show(State.Stopped);
+        const choice = await vscode.window.showErrorMessage(
+            `vptx: cannot start \`${command}\`: ${error.message}. Set vptx.path to the program.`,
+            'Open settings',
+        );
+        if (choice) {
+            vscode.commands.executeCommand('workbench.action.openSettings', 'vptx.path');
+        }
+    }
+}
+
+async function restart(context) {
+    if (client) {
+        await client.dispose();
+    }
+    await start(context);
+}
+
+/** Texts that are shown and not saved. */
+class Pages {
+    constructor() {
+        this.texts = new Map();
+        this.changed = new vscode.EventEmitter();
+        this.onDidChange = this.changed.event;
+    }
+
+    provideTextDocumentContent(uri) {
+        return this.texts.get(uri.path) ?? '';
+    }
+
+    async show(name, text, language) {
+        const uri = vscode.Uri.from({ scheme: 'vptx', path: name });
+        this.texts.set(uri.path, text);
+        this.changed.fire(uri);
+        const document = await vscode.workspace.openTextDocument(uri);
+        await vscode.languages.setTextDocumentLanguage(document, language);
+        await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
+    }
+}
+
+async function showProgram(pages) {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || !client) {
+        return;
+    }
+    const text = await client.sendRequest('workspace/executeCommand', {
+        command: 'vptx.showProgram',
+        arguments: [
+            client.code2ProtocolConverter.asTextDocumentPositionParams(
+                editor.document,
+                editor.selection.active,
+            ),
+        ],
+    });
+    if (text) {
+        await pages.show('/program.txt', text, 'plaintext');
+    } else {
+        vscode.window.showInformationMessage('vptx: there is no legal video instruction here.');
+    }
+}
+
+async function explain(pages) {
+    const code = await vscode.window.showInputBox({ prompt: 'A code, such as V501' });
+    if (code && client) {
+        const text = await client.sendRequest('workspace/executeCommand', {
+            command: 'vptx.explain',
+            arguments: [code],
+        });
+        await pages.show(`/${code}.md`, text, 'markdown');
+    }
+}
+
+/** Asks for an instruction and its inputs; shows result, lanes and each step. */
+async function evaluate(context, pages) {
+    const editor = vscode.window.activeTextEditor;
+    const line = editor ? editor.document.lineAt(editor.selection.active.line).text : '';
+    const found = /v[a-z]+[24]?\.[^;"]*;/.exec(line);
+    const instruction = await vscode.window.showInputBox({
+        prompt: 'A video instruction',
+        value: found ? found[0] : 'vadd4.u32.u32.u32 d, a, b, c;',
+    });
+    if (!instruction) {
+        return;
+    }
+    const inputs = await vscode.window.showInputBox({
+        prompt: 'The values of its registers, such as a=0x01020304 b=-1 c=0',
+        value: 'a=0 b=0 c=0',
+    });
+    if (inputs === undefined) {
+        return;
+    }
+    const values = inputs.split(/\s+/).filter((value) => value);
+    const argumentList = ['eval', '--trace', '--color', 'never', instruction, ...values];
+    execFile(program(context), argumentList, { timeout: 10000 }, (error, stdout, stderr) => {
+        const text = stdout || stderr || String(error);
+        pages.show('/evaluation.txt', text, 'plaintext');
+    });
+}
+
+async function activate(context) {
+    status = vscode.languages.createLanguageStatusItem(
+        'vptx',
+        LANGUAGES.map((language) => ({ language })),
+    );
+    status.name = 'vptx';
+    status.command = { command: 'vptx.restart', title: 'Restart' };
+    show(State.Starting);
+    const pages = new Pages();
+    const command = (name, run) => vscode.commands.registerCommand(name, run);
+    context.subscriptions.push(
+        status,
+        vscode.workspace.registerTextDocumentContentProvider('vptx', pages),
+        command('vptx.restart', () => restart(context)),
+        command('vptx.showProgramHere', () => showProgram(pages)),
+        command('vptx.explainCode', () => explain(pages)),
+        command('vptx.evaluate', () => evaluate(context, pages)),
+        vscode.workspace.onDidChangeConfiguration((event) => {
+            if (event.affectsConfiguration('vptx')) {
+                restart(context);
+            }
+        }),
+    );
+    await start(context);
+}
+
+function deactivate() {
+    return client?.dispose();
+}
+
+module.exports = { activate, deactivate };
