@@ -13,7 +13,7 @@ pub enum Agreement {
     /// The results differ, for example on these inputs.
     Differs(Witness),
     /// The programs differ, but no inputs are known for which their results differ. This
-    /// happens with constant operands only.
+    /// happens with constant operands, or with one register as several operands.
     Unknown,
 }
 
