@@ -25,10 +25,11 @@ impl Range {
     /// # Panics
     /// If the width is 0 and the range signed, or above 127: such ranges do not exist.
     pub const fn bits(width: u8, signed: bool) -> Range {
+        assert!(width <= 127 && (width > 0 || !signed), "no integers have this width");
         if signed {
             Range { min: -(1 << (width - 1)), max: (1 << (width - 1)) - 1 }
         } else {
-            Range { min: 0, max: (1 << width) - 1 }
+            Range { min: 0, max: i128::MAX >> (127 - width) }
         }
     }
 
@@ -139,4 +140,21 @@ fn compared(compare: Compare, x: Range, y: Range) -> Range {
         Compare::Ge => (x.min >= y.max, x.max < y.min),
     };
     Range::new(i128::from(always), i128::from(!never))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_up_to_127_bits_has_its_range() {
+        for width in 1..=127 {
+            let all = Range::bits(width, false);
+            assert_eq!((all.min, all.max as u128), (0, (1 << width) - 1), "{width}");
+            let signed = Range::bits(width, true);
+            assert_eq!(signed.max - signed.min, all.max, "{width}");
+            assert_eq!(signed.max + signed.min, -1, "{width}");
+        }
+        assert_eq!(Range::bits(0, false), Range::new(0, 0));
+    }
 }
