@@ -32,7 +32,7 @@ const OBFUSCATED: u64 = 0x1_0000;
 const ARCHITECTURE: u64 = 0x10_0000;
 const FAMILY: u64 = 0x20_0000;
 
-/// Different targets of one fat binary that are remembered, to see which come again.
+/// The largest number of targets that are remembered in a fat binary.
 const TARGETS: usize = 1024;
 
 /// The PTX texts of a stream, one after the other. It keeps one text and little more.
@@ -40,7 +40,7 @@ const TARGETS: usize = 1024;
 pub struct Images<R> {
     window: Window<R>,
     limits: Limits,
-    /// Where the fat binary at hand ends.
+    /// The end of the current fat binary.
     end: Option<u64>,
     /// Its targets so far, each with the number of its last text.
     targets: Vec<(Target, u32)>,
@@ -188,7 +188,7 @@ impl<R: Read> Images<R> {
         }
     }
 
-    /// Reads the entry at hand; its texts are ready then.
+    /// Reads the current entry, and adds its texts to `ready`.
     fn entry(&mut self, end: u64) -> Result<(), ExtractError> {
         let offset = self.window.offset();
         let header = self.window.peek(ENTRY)?;
@@ -266,7 +266,7 @@ impl<R: Read> Images<R> {
         Ok(self.container(next)? || self.window.offset() == next && self.end == end)
     }
 
-    /// The payload of the entry at hand, unpacked.
+    /// The payload of the current entry, unpacked.
     fn payload(&mut self, offset: u64, entry: &Entry) -> Result<Vec<u8>, ExtractError> {
         let limit = self.limits.image;
         if entry.flags & OBFUSCATED != 0 {
@@ -326,7 +326,7 @@ impl<R: Read> Images<R> {
     }
 }
 
-/// One of the texts or codes of an entry.
+/// A PTX text or machine code of an entry.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     entry: Entry,

@@ -8,7 +8,7 @@ use crate::source::{MAX_LEN, Span};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
-    /// What clients count that say nothing.
+    /// The default of the protocol.
     #[default]
     Utf16,
     Utf32,
@@ -42,8 +42,8 @@ impl Encoding {
         }
     }
 
-    /// The offset of a character in a line. Beyond the end it is the end; inside of a
-    /// character it is the start of that.
+    /// The offset of a character in a line. A number beyond the end gives the end; a place
+    /// inside of a character gives its start.
     fn offset(self, line: &str, character: usize) -> usize {
         let mut left = character;
         for (at, c) in line.char_indices() {
@@ -70,7 +70,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(mut text: String) -> Text {
-        // JSON grows it by doubling.
+        // The reader of JSON takes up to twice the memory.
         text.shrink_to_fit();
         let mut starts = vec![0];
         starts.extend(starts_in(&text, 0, text.len()));
@@ -117,7 +117,7 @@ impl Text {
         Span::new(start as u32, end as u32)
     }
 
-    /// Makes a change that a client tells. Says whether the text stays below its limit.
+    /// Makes a change from a client. Returns false if the text would exceed its limit.
     pub(super) fn change(
         &mut self,
         change: TextDocumentContentChangeEvent,

@@ -1,4 +1,4 @@
-//! What a client shows about the place under the pointer, in Markdown.
+//! Texts about the place under the pointer, in Markdown.
 
 use std::fmt::Write;
 

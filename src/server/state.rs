@@ -32,10 +32,10 @@ use crate::print::{FormatOptions, format_edits};
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
 
-/// The findings of a text that are sent: no person reads more.
+/// The largest number of findings that are sent for a text: no person reads more.
 const MOST: usize = 10_000;
 
-/// Codes of errors that `lsp-server` does not name.
+/// The error code of the protocol for a cancelled request.
 const REQUEST_CANCELLED: i32 = -32800;
 
 /// A language server that has no streams: it takes messages and gives answers.
@@ -56,14 +56,14 @@ pub struct Server {
     requests: i32,
 }
 
-/// How far the conversation is.
+/// The state of the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
     New,
     Running,
     ShutDown,
-    /// Ended, in the order that the protocol wants or not.
+    /// Ended by `exit`, with `shutdown` before it or without.
     Ended(bool),
 }
 
@@ -133,7 +133,7 @@ impl Server {
                 self.notification(notification);
                 None
             }
-            // Nothing hangs on the answers of the client.
+            // No answer of the client changes anything.
             Message::Response(_) => None,
         };
         let mut messages = mem::take(&mut self.beside);
@@ -275,7 +275,7 @@ impl Server {
         self.reload();
     }
 
-    /// Reads settings anew, and finds anew what they change.
+    /// Reads the settings again, and drops findings made under the old ones.
     fn reload(&mut self) {
         self.finder = match Finder::new(self.options.config.as_deref(), false) {
             Ok(finder) => Some(finder),
@@ -425,7 +425,7 @@ impl Server {
         self.documents.get(uri).ok_or_else(|| unopened(uri))
     }
 
-    /// The settings for a text; `None` if it is no language that is read.
+    /// The settings for a text; `None` if its language is not read.
     fn in_force(&self, document: &Document) -> Option<InForce> {
         let finder = self.finder.as_ref();
         let defaults = || (std::sync::Arc::<Settings>::default(), document.path.clone());

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use lsp_server::{Message, Notification};
 use serde_json::json;
 
-/// Bytes that a message may have, and a line of its header.
+/// The largest length of a message, and of a line of its header, in bytes.
 const LONGEST: u64 = 1 << 30;
 const LONGEST_LINE: u64 = 4096;
 
@@ -18,8 +18,8 @@ pub(super) enum Incoming {
     Invalid(Message),
 }
 
-/// Reads a message; `None` at the end of the stream, or where no header stands. Memory
-/// grows with the bytes that are there, and not with a length that lies.
+/// Reads a message; `None` at the end of the stream, or if there is no valid header. Memory
+/// beyond [`BELIEVED`] grows with the bytes that arrive, not with the length in the header.
 pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
     let mut length = None;
     loop {

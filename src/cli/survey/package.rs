@@ -69,7 +69,7 @@ impl Package {
     }
 }
 
-/// Reads which files each installed package has: `NAME-VERSION.dist-info/RECORD`.
+/// Reads the files of each installed package from its `NAME-VERSION.dist-info/RECORD`.
 fn read(site: &Path) -> Installed {
     let mut installed = Installed::new();
     for entry in fs::read_dir(site).into_iter().flatten().flatten() {
