@@ -66,6 +66,12 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
+    /// Options to find instructions and errors without advice.
+    #[cfg(feature = "cli")]
+    pub(crate) fn errors_only() -> CheckOptions {
+        CheckOptions::default().with_rules(RuleSet::ERRORS)
+    }
+
     /// These options for another language.
     #[must_use]
     pub fn with_language(mut self, language: Language) -> CheckOptions {

@@ -16,8 +16,9 @@ use clap::{Args, ValueEnum};
 use self::batch::Batch;
 use self::record::Record;
 use self::values::{Registers, words};
-use super::{FAILED, FOUND, Output, errors_only, trouble};
+use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::parse_with;
+use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
 use crate::ir::Program;
 use crate::report::{FileReport, Format, Reporter, Style, visible};
@@ -147,7 +148,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
         }
         _ => {}
     }
-    let (module, diagnostics) = parse_with(&source, &errors_only());
+    let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
     if !diagnostics.is_empty() {
         report(out, Path::new("<instruction>"), &source, &diagnostics)?;
         return Ok(Err(FOUND));

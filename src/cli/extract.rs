@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use super::table::Align::{Left, Right};
+use super::{FAILED, FOUND, Output, errors, plain_output, table, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
 use crate::workspace::binary::{TextFiles, open_input, path_of};
@@ -145,10 +146,7 @@ impl Run<'_> {
                 };
             }
         });
-        self.counts.containers += counts.containers;
-        self.counts.ptx += counts.ptx;
-        self.counts.cubin += counts.cubin;
-        self.counts.other += counts.other;
+        self.counts += counts;
         done
     }
 
@@ -245,22 +243,15 @@ impl Run<'_> {
         Ok(if self.failed { FAILED } else { 0 })
     }
 
-    /// Prints the table with columns as wide as they need.
+    /// Prints the table, if there is one.
     fn table(&mut self) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
         }
         let head = ["arch", "ptx", "packed", "bytes", "offset", "name"].map(String::from);
-        let rows: Vec<&[String; 6]> = std::iter::once(&head).chain(&self.rows).collect();
-        let widths = [0, 1, 2, 3, 4].map(|at| rows.iter().map(|row| row[at].len()).max());
-        let [arch, ptx, packed, bytes, offset] = widths.map(Option::unwrap_or_default);
-        for [a, b, c, d, e, name] in rows {
-            writeln!(
-                self.out.stream,
-                "{a:arch$}  {b:ptx$}  {c:packed$}  {d:>bytes$}  {e:>offset$}  {name}"
-            )?;
-        }
-        Ok(())
+        self.rows.insert(0, head);
+        let align = [Left, Left, Left, Right, Right, Left];
+        table::print(&self.rows, align, &mut self.out.stream)
     }
 }
 

@@ -13,8 +13,9 @@ use clap::{Args, ValueEnum};
 
 use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
-use super::{FAILED, FOUND, Output, errors_only, trouble, unknown_target};
+use super::{FAILED, FOUND, Output, trouble, unknown_target};
 use crate::analysis::parse_with;
+use crate::check::CheckOptions;
 use crate::ir::Program;
 use crate::isa::{Mnemonic, Target};
 use crate::module::Module;
@@ -220,16 +221,6 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
     Ok(planned)
 }
 
-/// Whether an input is a binary with PTX texts inside: nothing says that it is PTX itself.
-fn is_binary(input: &Input, arguments: &Arguments) -> io::Result<bool> {
-    match input.path().filter(|_| arguments.language.is_none()) {
-        Some(path) if FileKind::of(path, [&[], &[]]) == FileKind::Other => {
-            Ok(binary::open(path)?.is_some())
-        }
-        _ => Ok(false),
-    }
-}
-
 /// The destination of the texts of a binary, or a message that says what is needed.
 fn destination_of_texts(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
     let name = input.name();
@@ -249,8 +240,7 @@ fn destination_of_texts(input: &Input, arguments: &Arguments) -> Result<Destinat
 }
 
 fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
-    // A file that cannot be opened is reported when it is read.
-    if is_binary(input, arguments).unwrap_or(false) {
+    if arguments.language.is_none() && binary::is_binary(input, [&[], &[]]) {
         return destination_of_texts(input, arguments);
     }
     if arguments.in_place {
@@ -383,7 +373,7 @@ fn ir(
 ) -> Result<u8, Trouble> {
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
-    let (module, diagnostics) = parse_with(&source, &errors_only());
+    let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
     let text = listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?;
     let found = !diagnostics.is_empty();
     if found {

@@ -13,8 +13,11 @@ mod man;
 mod progress;
 mod show;
 mod survey;
+mod table;
 mod watch;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -23,8 +26,6 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::check::CheckOptions;
-use crate::diagnostic::RuleSet;
 use crate::isa::Target;
 use crate::report::{Style, visible_lines};
 use crate::workspace::files::DiffLook;
@@ -284,9 +285,12 @@ impl Output {
     }
 }
 
-/// Options to find instructions and errors without advice.
-fn errors_only() -> CheckOptions {
-    CheckOptions::default().with_rules(RuleSet::ERRORS)
+/// Names with their counts, the most frequent first: `vset4 276, vmin2 258`.
+fn by_count(counts: &BTreeMap<&str, usize>) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by_key(|&(name, count)| (Reverse(*count), *name));
+    let texts = counts.iter().map(|(name, count)| format!("{name} {count}"));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// The message about a requested target that is not known. A newer ptxas may know it.

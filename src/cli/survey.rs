@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use self::package::Packages;
-use self::row::{Found, Row, Total, Trouble};
+use self::row::{Found, Place, Row, Total, Trouble};
 use super::progress::for_each_in_order;
 use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
@@ -113,7 +113,8 @@ impl Survey<'_> {
         let mut failed = self.failed;
         let work = |input: &Input| self.file(input);
         for_each_in_order("surveyed", &self.inputs, work, |found| {
-            let is_unread = matches!(&found[..], [Found::Error(error)] if error.path == error.file);
+            let is_unread =
+                matches!(&found[..], [Found::Error(error)] if error.place.path == error.place.file);
             total.files += usize::from(!is_unread);
             for found in found {
                 match &found {
@@ -144,21 +145,21 @@ impl Survey<'_> {
 
     /// The texts of a file, and the errors.
     fn file(&self, input: &Input) -> Vec<Found> {
-        let place = Place { file: input.name(), packages: &self.packages, input };
+        let subject = Subject { input, packages: &self.packages };
         match self.open(input) {
-            Ok(Content::Ptx(text)) => vec![place.ptx(&text)],
+            Ok(Content::Ptx(text)) => vec![subject.ptx(&text)],
             Ok(Content::Binary(mut file)) => {
                 let limits = Limits::default().with_image(self.arguments.max_image);
                 let (mut found, mut known) = (Vec::new(), row::Known::default());
                 walk(&mut file, limits, &mut |member, image| {
                     found.push(match image {
-                        Ok(image) => place.image(member, &image, &mut known),
-                        Err(error) => place.error(member, error.to_string()),
+                        Ok(image) => subject.image(member, &image, &mut known),
+                        Err(error) => subject.error(member, error.to_string()),
                     });
                 });
                 found
             }
-            Err(message) => vec![place.error(&Member::default(), message)],
+            Err(message) => vec![subject.error(&Member::default(), message)],
         }
     }
 
@@ -190,49 +191,37 @@ enum Content {
 }
 
 /// A file whose texts are surveyed.
-struct Place<'p> {
-    file: String,
-    packages: &'p Packages,
-    input: &'p Input,
+struct Subject<'s> {
+    input: &'s Input,
+    packages: &'s Packages,
 }
 
-impl Place<'_> {
+impl Subject<'_> {
+    fn place(&self, member: &Member, image: Option<&Image>) -> Place {
+        let name = binary::inner_name(member, None);
+        let path = self.input.path();
+        Place {
+            path: path_of(self.input.shown(), member, image),
+            file: self.input.name(),
+            member: Some(name).filter(|name| !name.is_empty()),
+            package: path.and_then(|path| self.packages.of(path, member.names())),
+        }
+    }
+
     fn ptx(&self, text: &[u8]) -> Found {
-        let mut row = Row::new(&decoded(text), &mut row::Known::default());
-        row.path.clone_from(&self.file);
-        row.file.clone_from(&self.file);
-        row.package = self.package(&Member::default());
-        Found::Image(row)
+        let place = self.place(&Member::default(), None);
+        Found::Image(Row::new(place, &decoded(text), &mut row::Known::default()))
     }
 
     fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> Found {
-        let mut row = Row::new(&image.text(), known);
-        row.path = path_of(self.input.shown(), member, Some(image));
-        row.file.clone_from(&self.file);
-        row.member = member_name(member);
+        let mut row = Row::new(self.place(member, Some(image)), &image.text(), known);
         row.image = Some(image.name());
-        row.package = self.package(member);
         row.arch = image.target.to_string();
         row.ptx = format!("{}.{}", image.version.0, image.version.1);
-        row.bytes = image.bytes.len();
         Found::Image(row)
     }
 
     fn error(&self, member: &Member, message: String) -> Found {
-        Found::Error(Trouble {
-            path: path_of(self.input.shown(), member, None),
-            file: self.file.clone(),
-            member: member_name(member),
-            package: self.package(member),
-            message,
-        })
+        Found::Error(Trouble { place: self.place(member, None), message })
     }
-
-    fn package(&self, member: &Member) -> Option<package::Package> {
-        self.packages.of(self.input.path()?, member.names())
-    }
-}
-
-fn member_name(member: &Member) -> Option<String> {
-    Some(binary::inner_name(member, None)).filter(|name| !name.is_empty())
 }

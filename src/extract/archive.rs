@@ -216,12 +216,7 @@ impl Walk<'_> {
         for image in &mut images {
             (self.visit)(member, image);
         }
-        let Counts { containers, ptx, cubin, other, failed } = images.counts();
-        self.counts.containers += containers;
-        self.counts.ptx += ptx;
-        self.counts.cubin += cubin;
-        self.counts.other += other;
-        self.counts.failed += failed;
+        self.counts += images.counts();
     }
 }
 

@@ -62,6 +62,7 @@ mod window;
 
 use std::borrow::Cow;
 use std::io::{self, Read};
+use std::ops::AddAssign;
 
 use thiserror::Error;
 
@@ -142,6 +143,17 @@ pub struct Counts {
     pub other: u64,
     /// PTX texts that could not be read.
     pub failed: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        let Counts { containers, ptx, cubin, other, failed } = other;
+        self.containers += containers;
+        self.ptx += ptx;
+        self.cubin += cubin;
+        self.other += other;
+        self.failed += failed;
+    }
 }
 
 /// Bounds for input that may be hostile.

@@ -89,7 +89,7 @@ fn line_start(source: &str, offset: u32) -> u32 {
     memchr::memrchr(b'\n', &source.as_bytes()[..offset as usize]).map_or(0, |at| at as u32 + 1)
 }
 
-/// A comment at the start of the file. An error needs no rule to be told.
+/// A comment at the start of the file. Errors are not offered: a file should not hide them.
 fn ignore_in_file(source: &str, code: Code) -> Option<Edit> {
     if code.severity() == Severity::Error {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn fix_all(source: &str, options: &CheckOptions) -> Option<Action<'st
     Some(Action { title, purpose: Purpose::FixAll, found: None, edits })
 }
 
-/// An edit that makes one text of another.
+/// The edit that turns one text into another.
 fn difference(old: &str, new: &str) -> Edit {
     let same = |pairs: &mut dyn Iterator<Item = (char, char)>| {
         pairs.take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum::<usize>()
@@ -131,7 +131,7 @@ pub(super) fn rewriting(
     if options.language != Language::Ptx {
         return None;
     }
-    let (module, _) = crate::analysis::parse_with(source, &super::errors_only());
+    let (module, _) = crate::analysis::parse_with(source, &CheckOptions::errors_only());
     let target = super::statements::target(options, module.target());
     let rewriting = RewriteOptions::default().with_target(Some(target)).with_all(true);
     let rewritten = rewrite(&module, &rewriting).ok()?;

@@ -1,4 +1,4 @@
-//! What may follow where a client types: mnemonics, modifiers, operands, selectors.
+//! Completion: the mnemonics, modifiers, operands and selectors that may follow.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +26,19 @@ pub(super) enum OfferKind {
     Selector,
 }
 
-/// The texts that may replace what is typed of a word, in the order of the manual.
+/// The texts that may replace the typed part of a word, in the order of the manual.
 #[derive(Debug)]
 pub(super) struct Completion {
     pub(super) typed: Span,
     pub(super) offers: Vec<Offer>,
-    /// Whether there are more when more is typed.
+    /// Whether the list is cut off: the client asks again when more is typed.
     pub(super) is_part: bool,
 }
 
 /// Selectors and registers that are offered at once.
 const MOST: usize = 300;
 
-/// Bytes of a statement before the place that are read.
+/// How many bytes before the place are read to find the start of its statement.
 const LONGEST: usize = 2000;
 
 /// A statement up to where it is typed.
@@ -46,7 +46,7 @@ const LONGEST: usize = 2000;
 struct Typed {
     /// Mnemonic and modifiers.
     opcode: String,
-    /// What follows the first white space after these.
+    /// The text after these and white space.
     operands: Option<String>,
 }
 
@@ -73,7 +73,7 @@ fn offers(source: &str, options: &CheckOptions, offset: u32) -> Option<Completio
     is_there.then(|| registers(source, options, word, offset)).flatten()
 }
 
-/// How an instruction goes on.
+/// The operands that an instruction takes.
 #[derive(Debug)]
 pub(super) struct Signature {
     /// The syntax lines of the manual, with a phrase that tells each from the others.
@@ -84,7 +84,7 @@ pub(super) struct Signature {
     pub(super) operand: usize,
 }
 
-/// How the instruction at an offset goes on.
+/// The operands that the instruction at an offset takes.
 pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Option<Signature> {
     let typed = typed(source, options.language, offset)?;
     let (mnemonic, modifiers) = parts(&typed.opcode)?;
@@ -146,7 +146,7 @@ fn parts(opcode: &str) -> Option<(Mnemonic, Vec<Modifier>)> {
     Some((mnemonic, modifiers.collect::<Option<_>>()?))
 }
 
-/// Where the slots of a form go on after modifiers in the manual's order.
+/// The number of the slot after the given modifiers, if they are in the manual's order.
 fn after(form: &Form, modifiers: &[Modifier]) -> Option<usize> {
     let mut next = 0;
     for modifier in modifiers {
@@ -319,11 +319,7 @@ mod tests {
     fn legal(opcode: &str) -> Option<String> {
         let operands = ["d, a, b, c", "d, a, b", "d.b0, a, b, c"];
         let texts = operands.map(|operands| format!("{opcode} {operands};"));
-        texts.into_iter().find(|text| check(text, &errors()).is_empty())
-    }
-
-    fn errors() -> CheckOptions {
-        crate::server::errors_only()
+        texts.into_iter().find(|text| check(text, &CheckOptions::errors_only()).is_empty())
     }
 
     /// Follows all that is offered; each whole path must be legal.
@@ -384,7 +380,9 @@ mod tests {
                     let text = format!("{opcode} {};", all.join(", "));
                     // A merge into a part of `d` needs the third source.
                     let third = text.replace(';', ", c;");
-                    let is_legal = [&text, &third].iter().any(|it| check(it, &errors()).is_empty());
+                    let is_legal = [&text, &third]
+                        .iter()
+                        .any(|it| check(it, &CheckOptions::errors_only()).is_empty());
                     assert!(is_legal, "{text}");
                 }
             }

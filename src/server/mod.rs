@@ -24,14 +24,12 @@ use lsp_server::Message;
 
 pub use self::state::Server;
 use self::transport::Incoming;
-use crate::check::CheckOptions;
-use crate::diagnostic::RuleSet;
 
-/// Messages that may wait to be handled; then the client waits.
+/// The largest number of messages that wait. After that, the client waits.
 const WAITING: usize = 256;
 
-/// Serves a client on standard input and output until it says `exit` or is gone; says
-/// whether it ended as the protocol wants it.
+/// Serves a client on standard input and output until it sends `exit` or closes the input.
+/// Returns whether it sent `shutdown` first.
 pub(crate) fn run() -> io::Result<bool> {
     let (sender, receiver) = mpsc::sync_channel(WAITING);
     thread::spawn(move || {
@@ -96,9 +94,4 @@ fn next(
             Err(mpsc::RecvError) => return Ok(None),
         }
     }
-}
-
-/// Options to find instructions and errors without advice.
-fn errors_only() -> CheckOptions {
-    CheckOptions::default().with_rules(RuleSet::ERRORS)
 }

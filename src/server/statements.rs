@@ -18,7 +18,7 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn read(source: &str) -> Statements {
-        let (module, _) = parse_with(source, &crate::server::errors_only());
+        let (module, _) = parse_with(source, &CheckOptions::errors_only());
         let target = module.target();
         Statements { list: module.into_statements(), target }
     }
@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub(super) statement: VideoStatement,
     pub(super) instruction: Instruction,
     pub(super) spans: StatementSpans,
-    /// The registers and constants that its operands are, in the words of PTX.
+    /// The register or constant of each operand, as PTX spells it.
     pub(super) values: Vec<String>,
     pub(super) target: Option<Target>,
 }
@@ -150,7 +150,7 @@ impl<'s> Handler<'s> for Declaration<'_> {
     fn problem(&mut self, _: Problem) {}
 }
 
-/// The target that costs are told for: of the options, else of the text, else a usual one.
+/// The target for costs: that of the options, else that of the text, else `sm_90`.
 pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
     let listed = options.targets.iter().copied().max_by_key(|target| target.number);
     options.target.or(listed).or(own).unwrap_or(Target::sm(90))

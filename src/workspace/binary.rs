@@ -9,6 +9,7 @@ use tempfile::SpooledTempFile;
 
 use super::files::{self, Access, Contents};
 use super::input::{Input, reason};
+use super::kind::{Chosen, FileKind};
 use crate::extract::{Image, Member};
 use crate::report::{visible, visible_path};
 
@@ -61,6 +62,14 @@ pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     file.rewind()?;
     let is_tar = head.get(257..262) == Some(b"ustar");
     Ok(is_tar || STARTS.iter().any(|start| head.starts_with(start)))
+}
+
+/// Whether an input is to be read as a binary: its name says nothing else, and its first
+/// bytes are those of one. A file that cannot be opened is reported when it is read.
+pub(crate) fn is_binary(input: &Input, chosen: Chosen<'_>) -> bool {
+    input.path().is_some_and(|path| {
+        FileKind::of(path, chosen) == FileKind::Other && open(path).is_ok_and(|file| file.is_some())
+    })
 }
 
 /// Whether a walk takes a file for a binary: by its name, then by its first bytes.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Cursor, Read};
+use std::ops::Range;
 
 use vptx::extract::{Compression, ExtractError, Image, Images, Limits, images, walk};
 
@@ -161,16 +162,11 @@ fn cut(bytes: &[u8]) {
     assert!(cut_off > 500, "{cut_off}");
 }
 
-/// A table of several texts that lies: no panic, and the next fat binary is found.
-#[test]
-fn lying_tables_hide_no_neighbour() {
-    let mut random = Random(7);
-    let head = fixture("concat-size.fatbin");
-    let joined =
-        head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
-    for at in joined..joined + 312 {
+/// Changes single bytes of a fat binary, and finds the one after it each time.
+fn hides_no_neighbour(head: &[u8], places: Range<usize>, random: &mut Random) {
+    for at in places {
         for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
-            let mut bytes = head.clone();
+            let mut bytes = head.to_vec();
             bytes[at] = value;
             let last = fat_binary(&[plain(90, &text(4))]);
             let (found, _) = read(&library(&[bytes, last]));
@@ -179,20 +175,22 @@ fn lying_tables_hide_no_neighbour() {
     }
 }
 
+/// A table of several texts that lies: no panic, and the next fat binary is found.
+#[test]
+fn lying_tables_hide_no_neighbour() {
+    let mut random = Random(7);
+    let head = fixture("concat-size.fatbin");
+    let joined =
+        head.windows(8).position(|it| it == [0, 1, 1, 1, 0x38, 1, 0, 0]).expect("an entry");
+    hides_no_neighbour(&head, joined..joined + 312, &mut random);
+}
+
 /// Fields that lie: nothing panics, memory stays small, and the next fat binary is found.
 #[test]
 fn lying_fields_hide_no_neighbour() {
     let mut random = Random(5);
     let head = fat_binary(&[plain(75, &text(1)), lz4(80, &text(2)), zstd(86, &text(2))]);
-    for at in 4..head.len() {
-        for value in [0, 1, 0x7f, 0xff, random.next() as u8] {
-            let mut bytes = head.clone();
-            bytes[at] = value;
-            let last = fat_binary(&[plain(90, &text(4))]);
-            let (found, _) = read(&library(&[bytes, last]));
-            assert_eq!(found.last().map(Image::text).as_deref(), Some(&*text(4)), "{at} {value}");
-        }
-    }
+    hides_no_neighbour(&head, 4..head.len(), &mut random);
     for _ in 0..20_000 {
         let mut bytes = sample();
         for _ in 0..=random.below(5) {

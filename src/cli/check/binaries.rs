@@ -1,21 +1,19 @@
 //! The check of PTX inside binaries and archives: one text after the other, so that memory
 //! does not grow with their number.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Arguments;
 use super::session::Session;
 use crate::analysis::parse_with;
-use crate::cli::errors_only;
+use crate::check::CheckOptions;
+use crate::cli::by_count;
 use crate::extract::{Limits, walk};
 use crate::report::visible_path;
 use crate::source::decoded;
-use crate::workspace::binary::{self, inner_name};
-use crate::workspace::input::{Input, reason};
-use crate::workspace::kind::FileKind;
+use crate::workspace::binary::{self, inner_name, path_of};
+use crate::workspace::input::reason;
 
 /// The PTX texts of binaries in a run.
 #[derive(Default)]
@@ -25,16 +23,6 @@ pub(super) struct Binaries {
     bytes: usize,
     /// How many video instructions have each mnemonic.
     mnemonics: BTreeMap<&'static str, usize>,
-}
-
-/// Whether an input is to be read as a binary: its name says nothing else, and its first
-/// bytes are those of one.
-pub(super) fn is_binary(input: &Input, arguments: &Arguments) -> bool {
-    let Some(path) = input.path().filter(|_| arguments.language.is_none()) else {
-        return false;
-    };
-    let by_name = FileKind::of(path, [&[], &arguments.extension]);
-    by_name == FileKind::Other && binary::open(path).is_ok_and(|file| file.is_some())
 }
 
 impl<E: Write> Session<'_, E> {
@@ -63,10 +51,7 @@ impl<E: Write> Session<'_, E> {
                     let inner = inner_name(member, Some(&image));
                     self.image(path, &inner, image.bytes)
                 }
-                Err(error) => match inner_name(member, None) {
-                    inner if inner.is_empty() => self.trouble(&format!("`{name}`: {error}")),
-                    inner => self.trouble(&format!("`{name}!{inner}`: {error}")),
-                },
+                Err(error) => self.trouble(&format!("`{}`: {error}", path_of(path, member, None))),
             };
         });
         done
@@ -93,7 +78,7 @@ impl<E: Write> Session<'_, E> {
 
 /// The number of video instructions of a text with each mnemonic.
 fn counted(text: &str) -> BTreeMap<&'static str, usize> {
-    let (module, _) = parse_with(text, &errors_only());
+    let (module, _) = parse_with(text, &CheckOptions::errors_only());
     let mut counts = BTreeMap::new();
     for (_, instruction) in module.instructions() {
         *counts.entry(instruction.mnemonic().text()).or_default() += 1;
@@ -112,10 +97,8 @@ impl Binaries {
         let tenths = (self.bytes + 50_000) / 100_000;
         let size = format!("{}.{} MB", tenths / 10, tenths % 10);
         write!(out, "{} PTX {texts} ({size}) in {} {binaries}", self.texts, self.files)?;
-        let mut mnemonics: Vec<_> = self.mnemonics.iter().collect();
-        mnemonics.sort_by_key(|&(name, count)| (Reverse(*count), *name));
-        for (at, (name, count)) in mnemonics.into_iter().enumerate() {
-            write!(out, "{} {name} {count}", if at == 0 { ":" } else { "," })?;
+        if !self.mnemonics.is_empty() {
+            write!(out, ": {}", by_count(&self.mnemonics))?;
         }
         writeln!(out)
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
 
-use super::binaries::{Binaries, is_binary};
+use super::binaries::Binaries;
 use super::one::CheckedFile;
 use super::outlet::Outlet;
 use super::totals::{Totals, findings};
@@ -15,6 +15,7 @@ use crate::cli::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
+use crate::workspace::binary;
 use crate::workspace::input::Input;
 
 /// The state of a run from one input to the next.
@@ -51,8 +52,12 @@ impl Run {
         let alone = inputs.len() == 1;
         let look = out.diff_look();
         // Binaries are read one after the other, as they are reported.
+        let is_text = |input: &Input| {
+            let chosen = [&[][..], &arguments.extension];
+            arguments.language.is_some() || !binary::is_binary(input, chosen)
+        };
         let outcomes = for_each("checked", &inputs, |input| {
-            (!is_binary(input, arguments)).then(|| self.check(input, alone, arguments, look))
+            is_text(input).then(|| self.check(input, alone, arguments, look))
         });
 
         let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };

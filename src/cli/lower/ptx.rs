@@ -6,7 +6,7 @@ use std::iter;
 use std::ops::Range;
 
 use super::super::eval::{SemanticsName, human};
-use super::super::{FAILED, FOUND, Output, errors, errors_only, plain_output, trouble};
+use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use super::{Arguments, Destination, ptx_bytes, put, put_in_place};
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
@@ -277,13 +277,13 @@ fn lower_whole(
     options: &RewriteOptions,
     quiet: bool,
 ) -> Result<(Lowered, Vec<Diagnostic>), RewriteError> {
-    let (module, diagnostics) = parse_with(source, &errors_only());
+    let (module, diagnostics) = parse_with(source, &CheckOptions::errors_only());
     Ok((Lowered::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }
 
 /// Lowers a large text in parts, where parts make no difference.
 fn lower_in_parts<'o>(source: &str, options: &'o RewriteOptions, quiet: bool) -> Option<Lowered> {
-    let check = errors_only();
+    let check = CheckOptions::errors_only();
     let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
         Some((part.start, lower_part(part, &check, options, quiet, kept)?))
     };
@@ -481,7 +481,7 @@ mod tests {
     /// Compares a text that is lowered in parts with one that is lowered as a whole, which
     /// is the law; says whether several parts were rewritten.
     fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> bool {
-        let check = errors_only();
+        let check = CheckOptions::errors_only();
         let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
             Some((part.start, lower_part(part, &check, options, false, kept)?))
         };

@@ -1,6 +1,5 @@
 //! The figures of a text, and of all.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -8,10 +7,12 @@ use std::ops::AddAssign;
 
 use serde::Serialize;
 
-use super::super::errors_only;
+use super::super::table::Align::{Left, Right};
+use super::super::{by_count, table};
 use super::package::Package;
 use crate::analysis::parse_with;
 use crate::backend::ptx::{RewriteOptions, Rewriter};
+use crate::check::CheckOptions;
 use crate::hash::Map;
 use crate::report::visible;
 use crate::video::{Agreement, Instruction, Operation, Semantics};
@@ -31,22 +32,29 @@ impl Found {
     }
 }
 
-/// A PTX text.
+/// Where a text or an error is.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct Place {
     /// `FILE!MEMBER!3.sm_90.ptx`.
     pub(super) path: String,
     pub(super) file: String,
     pub(super) member: Option<String>,
+    pub(super) package: Option<Package>,
+}
+
+/// A PTX text.
+#[derive(Serialize)]
+pub(super) struct Row {
+    #[serde(flatten)]
+    place: Place,
     /// Its name in a binary: `3.sm_90.ptx`.
     pub(super) image: Option<String>,
-    pub(super) package: Option<Package>,
     pub(super) arch: String,
     pub(super) ptx: String,
     pub(super) bytes: usize,
     #[serde(flatten)]
     pub(super) figures: Figures,
-    /// Statements that are no valid video instructions.
+    /// Findings of severity error.
     errors: usize,
 }
 
@@ -61,16 +69,14 @@ impl std::ops::Deref for Row {
 /// Something that could not be read.
 #[derive(Serialize)]
 pub(super) struct Trouble {
-    pub(super) path: String,
-    pub(super) file: String,
-    pub(super) member: Option<String>,
-    pub(super) package: Option<Package>,
+    #[serde(flatten)]
+    pub(super) place: Place,
     pub(super) message: String,
 }
 
 impl Trouble {
     pub(super) fn sentence(&self) -> String {
-        format!("cannot read `{}`: {}", self.path, visible(&self.message))
+        format!("cannot read `{}`: {}", self.place.path, visible(&self.message))
     }
 }
 
@@ -134,9 +140,9 @@ impl Known {
 }
 
 impl Row {
-    /// Surveys a text; its place is filled in later.
-    pub(super) fn new(source: &str, known: &mut Known) -> Row {
-        let (module, errors) = parse_with(source, &errors_only());
+    /// Surveys a text. Target and version are those that the text itself names.
+    pub(super) fn new(place: Place, source: &str, known: &mut Known) -> Row {
+        let (module, errors) = parse_with(source, &CheckOptions::errors_only());
         let mut figures = Figures::default();
         for (_, instruction) in module.instructions() {
             figures.instructions += 1;
@@ -161,11 +167,8 @@ impl Row {
         let target = module.target().map(|target| target.to_string());
         let version = module.version().map(|version| version.to_string());
         Row {
-            path: String::new(),
-            file: String::new(),
-            member: None,
+            place,
             image: None,
-            package: None,
             arch: target.unwrap_or_default(),
             ptx: version.unwrap_or_default(),
             bytes: source.len(),
@@ -204,14 +207,6 @@ impl Total {
     }
 }
 
-/// `vset4 276, vmin2 258`, the most frequent first.
-fn list(counts: &Counts) -> String {
-    let mut counts: Vec<_> = counts.iter().collect();
-    counts.sort_by_key(|&(name, count)| (Reverse(*count), *name));
-    let texts = counts.iter().map(|(name, count)| format!("{name} {count}"));
-    texts.collect::<Vec<_>>().join(", ")
-}
-
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -235,9 +230,9 @@ impl fmt::Display for Total {
         if *instructions == 0 {
             return writeln!(f);
         }
-        writeln!(f, ": {}", list(mnemonics))?;
+        writeln!(f, ": {}", by_count(mnemonics))?;
         if *differ > 0 {
-            writeln!(f, "ptxas differs from the manual for {differ}: {}", list(deviations))?;
+            writeln!(f, "ptxas differs from the manual for {differ}: {}", by_count(deviations))?;
         }
         if *measured > 0 {
             let of = if measured < instructions {
@@ -251,7 +246,7 @@ impl fmt::Display for Total {
     }
 }
 
-/// Prints a table with columns as wide as they need.
+/// Prints a table of texts.
 pub(super) fn table(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
@@ -270,17 +265,9 @@ pub(super) fn table(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
                 cost(row.after),
                 row.arch.clone(),
                 row.ptx.clone(),
-                row.path.clone(),
+                row.place.path.clone(),
             ]
         }))
         .collect();
-    let width = |at: usize| lines.iter().map(|line| line[at].len()).max().unwrap_or_default();
-    let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(width);
-    for [video, differ, before, after, arch, ptx, name] in &lines {
-        writeln!(
-            out,
-            "{video:>a$}  {differ:>b$}  {before:>c$}  {after:>d$}  {arch:e$}  {ptx:f$}  {name}"
-        )?;
-    }
-    Ok(())
+    table::print(&lines, [Right, Right, Right, Right, Left, Left, Left], out)
 }
