@@ -93,6 +93,8 @@ pub mod ir;
 pub mod isa;
 mod lint;
 mod module;
+#[cfg(feature = "server")]
+mod names;
 pub mod print;
 pub mod source;
 // Public for tests and fuzz targets only. It may change at any time.

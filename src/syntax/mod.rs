@@ -5,6 +5,7 @@
 
 pub(crate) mod blocks;
 mod constant;
+pub(crate) mod declaration;
 mod grammar;
 pub(crate) mod lexer;
 pub(crate) mod ordinary;

@@ -218,7 +218,7 @@ impl<'s> Context<'s> {
         self.insert(name, Symbol { kind, span }, None);
     }
 
-    pub(super) fn declare_range(
+    pub(crate) fn declare_range(
         &mut self,
         base: &'s str,
         count: u64,
@@ -279,7 +279,7 @@ impl<'s> Context<'s> {
         words
     }
 
-    pub(super) fn open(&mut self, at: u32) {
+    pub(crate) fn open(&mut self, at: u32) {
         self.scopes.push(Scope { open: at, entries: self.entries.len() });
     }
 
@@ -290,7 +290,7 @@ impl<'s> Context<'s> {
     }
 
     /// Leaves the innermost scope. Returns false if none is open.
-    pub(super) fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         let Some(scope) = self.scopes.pop() else {
             return false;
         };

@@ -1,0 +1,123 @@
+//! The names of a PTX text: where each is declared, and where it is used.
+//!
+//! All of PTX is read, token by token. Names resolve as in ptxas: the innermost declaration
+//! counts, `%r7` and `%r07` are one register of the range `%r<10>`, and a label of the own
+//! block counts even before its place.
+
+mod rename;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub(crate) use rename::{RenameError, rename};
+pub(crate) use walk::{read, read_around};
+
+use crate::source::Span;
+
+/// The names of a text, in its order.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) uses: Vec<Use>,
+    /// The words, numbers and strings that are no names.
+    pub(crate) words: Vec<Word>,
+    /// From the `{` to the `}` of each function, block and section.
+    pub(crate) blocks: Vec<Span>,
+}
+
+/// A declared name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    pub(crate) kind: SymbolKind,
+    /// The name in its first declaration; that of a definition for a function with one.
+    pub(crate) name: Span,
+    /// The declaration: a statement up to its `;`, or the header of a function. For a label,
+    /// its name.
+    pub(crate) declaration: Span,
+    /// The body of a function with its braces; otherwise empty.
+    pub(crate) body: Span,
+    /// How many registers it declares, as `%r<100>` does.
+    pub(crate) count: Option<u64>,
+    /// Whether it is declared outside of all functions.
+    pub(crate) is_global: bool,
+    /// Whether its block declares the name before: ptxas refuses that.
+    pub(crate) is_double: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SymbolKind {
+    Function,
+    Parameter,
+    /// A variable of memory, or an opaque object.
+    Variable,
+    Register,
+    Label,
+}
+
+/// A place where a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) span: Span,
+    /// Its number among the symbols; `None` if the text does not declare it, as `%tid`.
+    pub(crate) symbol: Option<u32>,
+    pub(crate) declares: bool,
+}
+
+/// A word that is no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) kind: WordKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordKind {
+    Directive,
+    Mnemonic,
+    /// A modifier of an instruction, or an attribute or a type of a declaration.
+    Modifier,
+    /// A part of an operand, such as `.x` or `.b0`.
+    Selector,
+    Number,
+    String,
+}
+
+impl Names {
+    /// The use of a name at an offset; at its end, too.
+    pub(crate) fn at(&self, offset: u32) -> Option<Use> {
+        let next = self.uses.partition_point(|it| it.span.end < offset);
+        let mut near = self.uses[next..].iter().take_while(|it| it.span.start <= offset);
+        // Of two that meet at the offset, the later one.
+        let first = near.next()?;
+        Some(*near.next().unwrap_or(first))
+    }
+
+    pub(crate) fn symbol(&self, number: u32) -> &Symbol {
+        &self.symbols[number as usize]
+    }
+
+    /// All places of the name that stands at one place. Of a range, those of one register.
+    pub(crate) fn same<'n>(
+        &'n self,
+        source: &'n str,
+        here: Use,
+    ) -> impl Iterator<Item = &'n Use> + 'n {
+        let register = self.register(source, here);
+        let is_same = move |it: &&Use| {
+            it.symbol.is_some()
+                && it.symbol == here.symbol
+                && (register.is_none() || self.register(source, **it) == register)
+        };
+        self.uses.iter().filter(is_same)
+    }
+
+    /// The number in a range of the register that stands here; `None` at the range itself.
+    pub(crate) fn register(&self, source: &str, here: Use) -> Option<u64> {
+        let symbol = self.symbol(here.symbol?);
+        if symbol.count.is_none() || here.declares {
+            return None;
+        }
+        let name = here.span.text(source);
+        name[symbol.name.len() as usize..].parse().ok()
+    }
+}

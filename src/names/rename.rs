@@ -1,0 +1,122 @@
+//! Renaming.
+
+use super::{Names, Use, read};
+use crate::diagnostic::{Edit, apply};
+use crate::isa::is_special_register;
+use crate::source::{Span, line_end};
+use crate::syntax::{TokenKind, statement_tokens};
+
+/// The reason why a name cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RenameError {
+    #[error("there is no declared name here")]
+    NoName,
+    #[error("`{0}` is not a name")]
+    Invalid(String),
+    #[error("the names of registers in a range start with `%`, a letter, `_` or `$`, and do not end with a digit")]
+    RangeName,
+    #[error("`{0}` has another meaning here")]
+    Taken(String),
+}
+
+/// The edits that give the name at an offset of a text another one, everywhere.
+///
+/// A register of a range gets a declaration of its own after that of the range.
+pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
+    let names = read(source);
+    let here = names.at(offset).filter(|here| here.symbol.is_some());
+    let here = here.ok_or(RenameError::NoName)?;
+    if !is_name(new) {
+        return Err(RenameError::Invalid(new.into()));
+    }
+    let edits = edits(source, &names, here, new)?;
+    // Each other name must mean what it meant, and the new one nothing else.
+    let changed = read(&apply(source, &edits));
+    let added = names.register(source, here).map(|_| added_at(&edits, new));
+    if keeps_meaning(source, &names, here, &changed, added) {
+        Ok(edits)
+    } else {
+        Err(RenameError::Taken(new.into()))
+    }
+}
+
+/// Whether a text is a name that PTX takes.
+fn is_name(text: &str) -> bool {
+    let tokens = statement_tokens(text);
+    let is_word = matches!(tokens[..], [only] if only.kind == TokenKind::Ident
+        && only.span.len() as usize == text.len());
+    is_word && !matches!(text, "_" | "$" | "%" | "WARP_SZ") && !is_special_register(text)
+}
+
+/// The places of the name, and the declaration that a register of a range needs.
+fn edits(source: &str, names: &Names, here: Use, new: &str) -> Result<Vec<Edit>, RenameError> {
+    let symbol = here.symbol.map(|number| *names.symbol(number)).ok_or(RenameError::NoName)?;
+    let register = names.register(source, here);
+    if symbol.count.is_some() && register.is_none() && new.ends_with(|c: char| c.is_ascii_digit()) {
+        return Err(RenameError::RangeName);
+    }
+    let mut edits: Vec<Edit> = names
+        .same(source, here)
+        .map(|it| {
+            // Registers of a renamed range keep their numbers.
+            let is_part = symbol.count.is_some() && register.is_none();
+            let end = if is_part { it.span.start + symbol.name.len() } else { it.span.end };
+            Edit::replace(Span::new(it.span.start, end), new)
+        })
+        .collect();
+    if register.is_some() {
+        let declaration = own_declaration(source, names, symbol.declaration, new);
+        let at = edits.partition_point(|edit| edit.span.start < symbol.declaration.end);
+        edits.insert(at, declaration);
+    }
+    Ok(edits)
+}
+
+/// A declaration of one register, with the type of the one before it.
+fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit {
+    let first = names.uses.partition_point(|it| it.span.start < range.start);
+    let words = Span::new(range.start, names.uses[first].span.start).text(source).trim_end();
+    let line = &source[..range.start as usize];
+    let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
+    let before = if line.trim().is_empty() { format!("{}{line}", line_end(source)) } else { " ".into() };
+    Edit::insert(range.end, format!("{before}{words} {new};"))
+}
+
+/// The place in the changed text of the name that the inserted declaration has.
+fn added_at(edits: &[Edit], new: &str) -> u32 {
+    let mut at = 0;
+    let mut moved = 0;
+    for edit in edits {
+        moved += edit.replacement.len() as i64;
+        if edit.span.is_empty() {
+            at = i64::from(edit.span.start) + moved - new.len() as i64 - 1;
+        }
+        moved -= i64::from(edit.span.len());
+    }
+    at as u32
+}
+
+/// Whether each name of a changed text means what it meant before. One declaration may be
+/// added.
+fn keeps_meaning(
+    source: &str,
+    names: &Names,
+    here: Use,
+    changed: &Names,
+    added: Option<u32>,
+) -> bool {
+    let is_added = |it: &&Use| it.declares && Some(it.span.start) == added;
+    let added = changed.uses.iter().find(is_added).and_then(|it| it.symbol);
+    let moved = |number: u32| number + u32::from(added.is_some_and(|added| number >= added));
+    let register = names.register(source, here);
+    let expected = names.uses.iter().map(|it| {
+        let is_same = it.symbol == here.symbol && names.register(source, *it) == register;
+        let symbol = if is_same && added.is_some() { added } else { it.symbol.map(moved) };
+        (symbol, it.declares)
+    });
+    let found = changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol == added));
+    let doubles = |names: &Names| names.symbols.iter().filter(|it| it.is_double).count();
+    expected.eq(found.map(|it| (it.symbol, it.declares)))
+        && doubles(changed) == doubles(names)
+        && register.is_some() == added.is_some()
+}

@@ -1,0 +1,630 @@
+//! One pass over the tokens of a text.
+
+use super::{Names, Symbol, SymbolKind, Use, Word, WordKind};
+use crate::hash::Map;
+use crate::source::Span;
+use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count};
+use crate::syntax::lexer::{Lexer, comment_end, line_end, string_end};
+use crate::syntax::{Context, Symbol as Declared, SymbolKind as DeclaredKind, Token, TokenKind};
+
+/// The names of a whole text.
+pub(crate) fn read(source: &str) -> Names {
+    read_around(source, Span::new(0, source.len() as u32))
+}
+
+/// The names of a text, without those inside of functions that do not touch a part of it.
+pub(crate) fn read_around(source: &str, part: Span) -> Names {
+    let mut walker = Walker {
+        source,
+        lexer: Lexer::new(source, 0),
+        context: Context::default(),
+        part,
+        numbers: Map::default(),
+        open: vec![Scope::default()],
+        labels: Map::default(),
+        names: Names::default(),
+    };
+    walker.run();
+    walker.names
+}
+
+struct Walker<'s> {
+    source: &'s str,
+    lexer: Lexer<'s>,
+    context: Context<'s>,
+    part: Span,
+    /// The numbers of symbols, by the offsets of their declarations.
+    numbers: Map<u32, u32>,
+    /// The text, and the open blocks.
+    open: Vec<Scope<'s>>,
+    /// The first label of each name.
+    labels: Map<&'s str, u32>,
+    names: Names,
+}
+
+/// A block that is read.
+#[derive(Default)]
+struct Scope<'s> {
+    /// The offset of its `{`.
+    start: u32,
+    /// The function whose body it is.
+    function: Option<u32>,
+    labels: Vec<(&'s str, u32)>,
+    /// The lowest number of the registers declared one by one, by the rest of their names.
+    numbered: Map<&'s str, u64>,
+    /// Uses that may name a label that follows.
+    waiting: Map<&'s str, Vec<u32>>,
+}
+
+impl<'s> Walker<'s> {
+    fn run(&mut self) {
+        if self.source.starts_with('\u{feff}') {
+            self.lexer.pos = '\u{feff}'.len_utf8();
+        }
+        while let Some(token) = self.lexer.token() {
+            self.statement(token);
+        }
+        while self.open.len() > 1 {
+            self.close(self.source.len() as u32);
+        }
+        // Debug data names labels of functions.
+        for (name, uses) in std::mem::take(&mut self.open[0].waiting) {
+            let label = self.labels.get(name);
+            for number in uses {
+                let use_ = &mut self.names.uses[number as usize];
+                use_.symbol = use_.symbol.or(label.copied());
+            }
+        }
+        // Results and parameters of a function are declared after its name.
+        self.names.uses.sort_by_key(|it| it.span.start);
+    }
+
+    fn text(&self, token: Token) -> &'s str {
+        token.span.text(self.source)
+    }
+
+    fn word(&mut self, kind: WordKind, span: Span) {
+        // Only the part is told word by word.
+        if span.start <= self.part.end && self.part.start <= span.end {
+            self.names.words.push(Word { kind, span });
+        }
+    }
+
+    fn peek(&self) -> Option<Token> {
+        self.lexer.clone().token()
+    }
+
+    /// Reads a statement from its first token on.
+    fn statement(&mut self, first: Token) {
+        match first.kind {
+            TokenKind::Punct([b'{', 0]) => self.open(first.span.start, None),
+            TokenKind::Punct([b'}', 0]) => self.close(first.span.end),
+            TokenKind::Punct([b'@', 0]) => self.guarded(first),
+            TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
+                self.lexer.token();
+                self.label(first);
+            }
+            TokenKind::Ident => {
+                self.word(WordKind::Mnemonic, first.span);
+                self.instruction(first);
+            }
+            TokenKind::Dot => self.directive(first),
+            TokenKind::Punct([b'#', 0]) | TokenKind::Unknown => {
+                self.lexer.pos = line_end(self.source.as_bytes(), self.lexer.pos);
+            }
+            TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                self.lexer.pos = self.source.len();
+            }
+            TokenKind::Number | TokenKind::Str | TokenKind::Punct(_) => {}
+        }
+    }
+
+    /// `@!p opcode …`
+    fn guarded(&mut self, at: Token) {
+        while let Some(token) = self.peek() {
+            match token.kind {
+                TokenKind::Punct([b'!', 0]) => {}
+                TokenKind::Ident => break,
+                _ => return,
+            }
+            self.lexer.token();
+        }
+        let Some(predicate) = self.lexer.token() else { return };
+        self.use_of(predicate.span);
+        if let Some(opcode) = self.peek().filter(|next| next.kind == TokenKind::Ident) {
+            self.lexer.token();
+            self.word(WordKind::Mnemonic, opcode.span);
+            self.instruction(opcode);
+        } else {
+            self.instruction(at);
+        }
+    }
+
+    /// The modifiers and operands after an opcode.
+    fn instruction(&mut self, opcode: Token) {
+        let mut last = opcode;
+        let mut braces = 0u32;
+        let mut has_operands = false;
+        while let Some(token) = self.peek() {
+            match token.kind {
+                TokenKind::Punct([b';', 0]) => {
+                    self.lexer.token();
+                    return;
+                }
+                TokenKind::UnclosedComment | TokenKind::UnclosedString => return,
+                TokenKind::Punct([b'}', 0]) if braces == 0 => return,
+                _ if token.on_new_line && self.is_next(token, last, has_operands) => return,
+                TokenKind::Punct([b'{', 0]) => braces += 1,
+                TokenKind::Punct([b'}', 0]) => braces -= 1,
+                TokenKind::Ident => self.use_of(token.span),
+                TokenKind::Dot if has_operands => self.word(WordKind::Selector, token.span),
+                TokenKind::Dot => self.word(WordKind::Modifier, token.span),
+                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::Str => self.word(WordKind::String, token.span),
+                TokenKind::Punct(_) | TokenKind::Unknown => {}
+            }
+            // Modifiers adjoin the opcode.
+            has_operands |= token.kind != TokenKind::Dot || token.span.start != last.span.end;
+            last = token;
+            self.lexer.token();
+        }
+    }
+
+    /// Whether a token on a new line starts a statement, so that a `;` is missing.
+    fn is_next(&self, token: Token, last: Token, has_operands: bool) -> bool {
+        let ends_operand = matches!(last.kind, TokenKind::Ident | TokenKind::Dot)
+            || last.kind == TokenKind::Number
+            || last.is(b')')
+            || last.is(b']')
+            || last.is(b'}');
+        match token.kind {
+            TokenKind::Dot => DIRECTIVES.contains(&self.text(token)),
+            TokenKind::Ident => ends_operand && has_operands && self.text(token) != "WARP_SZ",
+            TokenKind::Punct([b'@' | b'{', 0]) => ends_operand && has_operands,
+            _ => false,
+        }
+    }
+
+    fn directive(&mut self, first: Token) {
+        self.word(WordKind::Directive, first.span);
+        match self.text(first) {
+            ".version" | ".address_size" | ".file" => self.line_of_words(first, false),
+            ".loc" => self.line_of_words(first, true),
+            ".target" => self.line_of_words(first, false),
+            ".section" => self.section(),
+            ".callprototype" => self.prototype(),
+            ".reg" | ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
+            | ".global" | ".shared" | ".local" | ".const" | ".param" | ".tex" | ".samplerref"
+            | ".texref" | ".surfref" => self.declaration(first),
+            _ => self.instruction(first),
+        }
+    }
+
+    /// A directive without `;`: numbers, strings and options on its line, and after commas.
+    fn line_of_words(&mut self, first: Token, has_labels: bool) {
+        let mut last = first;
+        let mut is_label = false;
+        while let Some(token) = self.peek() {
+            if token.on_new_line && !last.is(b',') {
+                return;
+            }
+            match token.kind {
+                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::Str => self.word(WordKind::String, token.span),
+                TokenKind::Ident if is_label => self.use_of(token.span),
+                TokenKind::Ident => {
+                    is_label = has_labels && self.text(token) == "function_name";
+                    self.word(WordKind::Modifier, token.span);
+                }
+                TokenKind::Punct([b',' | b'+', 0]) => {}
+                _ => return,
+            }
+            if token.kind == TokenKind::Ident && self.text(token) != "function_name" {
+                is_label = false;
+            }
+            last = token;
+            self.lexer.token();
+        }
+    }
+
+    /// `.section .debug_info { … }`: data, with labels.
+    fn section(&mut self) {
+        let mut start = None;
+        while let Some(token) = self.lexer.token() {
+            match token.kind {
+                TokenKind::Dot if start.is_none() => self.word(WordKind::Modifier, token.span),
+                TokenKind::Dot => self.word(WordKind::Directive, token.span),
+                TokenKind::Punct([b'{', 0]) => start = start.or(Some(token.span.start)),
+                TokenKind::Punct([b'}' | b';', 0]) => {
+                    if let Some(start) = start {
+                        self.names.blocks.push(Span::new(start, token.span.end));
+                    }
+                    return;
+                }
+                TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
+                    self.lexer.token();
+                    self.label(token);
+                }
+                TokenKind::Ident => self.use_of(token.span),
+                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                    self.lexer.pos = self.source.len();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `.callprototype (.param .b32 _) _ (.param .b64 x);`: its names mean nothing.
+    fn prototype(&mut self) {
+        while let Some(token) = self.peek() {
+            match token.kind {
+                TokenKind::Punct([b'{' | b'}', 0]) | TokenKind::UnclosedComment => return,
+                TokenKind::Dot => self.word(WordKind::Modifier, token.span),
+                TokenKind::Number => self.word(WordKind::Number, token.span),
+                _ => {}
+            }
+            self.lexer.token();
+            if token.is(b';') {
+                return;
+            }
+        }
+    }
+
+    /// Registers, variables, and headers of functions.
+    fn declaration(&mut self, first: Token) {
+        let mut declaration = Declaration::default();
+        let mut header = Header::default();
+        let (mut in_value, mut braces) = (false, 0u32);
+        let declared_before = self.names.symbols.len();
+        let mut last = first;
+        self.declaration_word(&mut declaration, &mut header, first);
+        while let Some(token) = self.peek() {
+            let text = self.text(token);
+            if token.on_new_line && declaration.parens == 0 && ends_declaration(last) {
+                let starts = match token.kind {
+                    TokenKind::Dot => DIRECTIVES.contains(&text),
+                    TokenKind::Ident => true,
+                    _ => false,
+                };
+                if starts {
+                    break;
+                }
+            }
+            match token.kind {
+                TokenKind::UnclosedComment | TokenKind::UnclosedString => break,
+                TokenKind::Punct([b'{', 0]) if in_value => braces += 1,
+                TokenKind::Punct([b'}', 0]) if braces > 0 => braces -= 1,
+                TokenKind::Punct([b'{', 0]) if declaration.is_header => {
+                    header.body = Some(token.span.start);
+                    break;
+                }
+                TokenKind::Punct([b'{' | b'}', 0]) => break,
+                TokenKind::Dot => self.declaration_word(&mut declaration, &mut header, token),
+                TokenKind::Ident if in_value || declaration.brackets > 0 => {
+                    // `generic(x)` is the address of `x`.
+                    let mut next = self.lexer.clone();
+                    next.token();
+                    if next.token().is_none_or(|next| !next.is(b'(')) {
+                        self.use_of(token.span);
+                    }
+                }
+                TokenKind::Ident => {
+                    self.lexer.token();
+                    last = self.declared(&declaration, &mut header, token);
+                    continue;
+                }
+                TokenKind::Punct([b'=', 0]) => in_value = true,
+                TokenKind::Punct([b',', 0]) if in_value && braces == 0 => in_value = false,
+                TokenKind::Punct(punct) if !in_value => declaration.punctuation(punct),
+                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::Str => self.word(WordKind::String, token.span),
+                TokenKind::Punct(_) | TokenKind::Unknown => {}
+            }
+            last = token;
+            self.lexer.token();
+            if token.is(b';') {
+                break;
+            }
+        }
+        let whole = Span::new(first.span.start, last.span.end);
+        for symbol in &mut self.names.symbols[declared_before..] {
+            symbol.declaration = whole;
+        }
+        if declaration.is_header {
+            self.end_header(&header, whole);
+        }
+    }
+
+    /// A word with a dot in a declaration.
+    fn declaration_word(
+        &mut self,
+        declaration: &mut Declaration<'s>,
+        header: &mut Header<'s>,
+        token: Token,
+    ) {
+        let text = self.text(token);
+        let is_function = matches!(text, ".entry" | ".func");
+        if is_function {
+            declaration.start_header();
+            // Functions do not nest: a `}` is missing.
+            while self.open.len() > 1 {
+                self.close(token.span.start);
+            }
+        } else {
+            declaration.directive(text);
+        }
+        if matches!(text, ".param" | ".reg") {
+            header.parameter = token.span.start;
+        }
+        let starts = is_function || token.on_new_line || DIRECTIVES.contains(&text);
+        self.word(if starts { WordKind::Directive } else { WordKind::Modifier }, token.span);
+    }
+
+    /// Declares a name; returns the last token that was read.
+    fn declared(
+        &mut self,
+        declaration: &Declaration<'s>,
+        header: &mut Header<'s>,
+        token: Token,
+    ) -> Token {
+        let name = token.span;
+        if declaration.is_header && declaration.parens == 0 {
+            header.function = Some((self.function(name), name));
+            return token;
+        }
+        let Some(kind) = declaration.kind() else { return token };
+        if declaration.is_header {
+            let declaration = Span::new(header.parameter, name.end);
+            header.parameters.push((name, kind, declaration));
+            return token;
+        }
+        let mut ahead = self.lexer.clone();
+        let count = range_count(self.source, &mut ahead);
+        let text = name.text(self.source);
+        let is_double = match count {
+            Some(count) => self.is_double(&format!("{text}0")) || self.is_numbered(text, count),
+            None => self.is_double(text),
+        };
+        if let Some(count) = count {
+            self.context.declare_range(text, count, kind, name);
+        } else {
+            self.context.declare(text, kind, name);
+            self.number(text);
+        }
+        let own = match kind {
+            DeclaredKind::Register(_) | DeclaredKind::Vector => SymbolKind::Register,
+            _ => SymbolKind::Variable,
+        };
+        self.declare(own, name, count, is_double);
+        let end = ahead.pos as u32;
+        while count.is_some() && self.lexer.pos < ahead.pos {
+            let Some(token) = self.lexer.token() else { break };
+            if token.kind == TokenKind::Number {
+                self.word(WordKind::Number, token.span);
+            }
+        }
+        let span = if count.is_some() { Span::new(name.start, end) } else { name };
+        Token { span, ..token }
+    }
+
+    /// The symbol of a function, which may have been declared before.
+    fn function(&mut self, name: Span) -> u32 {
+        let text = name.text(self.source);
+        let known = self.resolve(text);
+        let known = known.filter(|it| self.names.symbol(*it).kind == SymbolKind::Function);
+        self.context.declare(text, DeclaredKind::Function, name);
+        match known {
+            Some(number) => {
+                self.numbers.insert(name.start, number);
+                self.names.uses.push(Use { span: name, symbol: known, declares: true });
+                number
+            }
+            None => self.declare(SymbolKind::Function, name, None, false),
+        }
+    }
+
+    /// Enters the body of a function, or passes it.
+    fn end_header(&mut self, header: &Header<'s>, whole: Span) {
+        if let Some((number, name)) = header.function {
+            let symbol = &mut self.names.symbols[number as usize];
+            if header.body.is_some() {
+                (symbol.name, symbol.declaration) = (name, whole);
+            } else if symbol.name == name {
+                symbol.declaration = whole;
+            }
+        }
+        let function = header.function.map(|(number, _)| number);
+        let Some(start) = header.body else {
+            // The parameters of a mere declaration have names, which nothing uses.
+            return;
+        };
+        let is_far = |end: usize| start > self.part.end || (end as u32) < self.part.start;
+        if let Some(end) = body_end(self.source.as_bytes(), start as usize)
+            && is_far(end)
+        {
+            self.lexer.pos = end;
+            self.end_block(Span::new(start, end as u32), function);
+            return;
+        }
+        self.lexer.token();
+        self.open(start, function);
+        for &(name, kind, declaration) in &header.parameters {
+            let is_double = self.is_double(name.text(self.source));
+            self.context.declare(name.text(self.source), kind, name);
+            let number = self.declare(SymbolKind::Parameter, name, None, is_double);
+            self.names.symbols[number as usize].declaration = declaration;
+        }
+    }
+
+    fn open(&mut self, start: u32, function: Option<u32>) {
+        self.context.open(start);
+        self.open.push(Scope { start, function, ..Scope::default() });
+    }
+
+    /// Leaves the innermost block; a stray `}` leaves nothing.
+    fn close(&mut self, end: u32) {
+        if self.open.len() == 1 {
+            return;
+        }
+        let Some(mut scope) = self.open.pop() else { return };
+        for (name, label) in &scope.labels {
+            for number in scope.waiting.remove(name).into_iter().flatten() {
+                self.names.uses[number as usize].symbol = Some(*label);
+            }
+        }
+        let outer = &mut self.open.last_mut().expect("the text itself").waiting;
+        // The smaller part moves.
+        if outer.len() < scope.waiting.len() {
+            std::mem::swap(outer, &mut scope.waiting);
+        }
+        for (name, mut uses) in scope.waiting {
+            let here = outer.entry(name).or_default();
+            if here.len() < uses.len() {
+                std::mem::swap(here, &mut uses);
+            }
+            here.append(&mut uses);
+        }
+        self.context.close();
+        self.end_block(Span::new(scope.start, end), scope.function);
+    }
+
+    fn end_block(&mut self, block: Span, function: Option<u32>) {
+        self.names.blocks.push(block);
+        if let Some(number) = function {
+            self.names.symbols[number as usize].body = block;
+        }
+    }
+
+    fn label(&mut self, token: Token) {
+        let (span, name) = (token.span, self.text(token));
+        let is_double = self.is_double(name);
+        self.context.declare(name, DeclaredKind::Label, span);
+        let number = self.declare(SymbolKind::Label, span, None, is_double);
+        self.labels.entry(name).or_insert(number);
+        self.open.last_mut().expect("the text itself").labels.push((name, number));
+    }
+
+    /// Keeps the number at the end of a declared name.
+    fn number(&mut self, name: &'s str) {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if let Ok(number) = name[base.len()..].parse::<u64>() {
+            let scope = self.open.last_mut().expect("the text itself");
+            let lowest = scope.numbered.entry(base).or_insert(number);
+            *lowest = number.min(*lowest);
+        }
+    }
+
+    /// Whether the innermost block declares one register of a range by itself.
+    fn is_numbered(&self, base: &str, count: u64) -> bool {
+        let scope = self.open.last().expect("the text itself");
+        scope.numbered.get(base).is_some_and(|lowest| *lowest < count)
+    }
+
+    /// Whether the innermost block declares a name.
+    fn is_double(&mut self, name: &str) -> bool {
+        self.context.settle();
+        let found = self.context.resolve_at(name);
+        found.is_some_and(|(_, depth)| depth as usize == self.context.depth())
+    }
+
+    fn declare(
+        &mut self,
+        kind: SymbolKind,
+        name: Span,
+        count: Option<u64>,
+        is_double: bool,
+    ) -> u32 {
+        let number = self.names.symbols.len() as u32;
+        self.numbers.insert(name.start, number);
+        self.names.symbols.push(Symbol {
+            kind,
+            name,
+            declaration: name,
+            body: Span::at(name.end),
+            count,
+            is_global: self.open.len() == 1,
+            is_double,
+        });
+        self.names.uses.push(Use { span: name, symbol: Some(number), declares: true });
+        number
+    }
+
+    fn resolve(&mut self, name: &str) -> Option<u32> {
+        self.context.settle();
+        let Declared { span, .. } = self.context.resolve(name)?;
+        self.numbers.get(&span.start).copied()
+    }
+
+    fn use_of(&mut self, span: Span) {
+        let name = span.text(self.source);
+        match name {
+            "_" => return,
+            "WARP_SZ" => return self.word(WordKind::Number, span),
+            _ => {}
+        }
+        let symbol = self.resolve(name);
+        let kind = symbol.map(|number| self.names.symbol(number).kind);
+        if matches!(kind, None | Some(SymbolKind::Label)) {
+            let waiting = &mut self.open.last_mut().expect("the text itself").waiting;
+            waiting.entry(name).or_default().push(self.names.uses.len() as u32);
+        }
+        self.names.uses.push(Use { span, symbol, declares: false });
+    }
+}
+
+/// The header of a function, as far as it has been read.
+#[derive(Default)]
+struct Header<'s> {
+    /// The number of its symbol, and its name here.
+    function: Option<(u32, Span)>,
+    /// Where the last parameter starts.
+    parameter: u32,
+    /// Name, kind and declaration of each parameter.
+    parameters: Vec<(Span, DeclaredKind<'s>, Span)>,
+    /// The `{` of the body.
+    body: Option<u32>,
+}
+
+/// Whether a declaration may end with this token.
+fn ends_declaration(last: Token) -> bool {
+    last.kind == TokenKind::Ident
+        || last.kind == TokenKind::Number
+        || last.is(b')')
+        || last.is(b']')
+        || last.is(b'}')
+}
+
+/// Offset after the `}` that closes the `{` at an offset.
+fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
+    const IS_STOP: [bool; 256] = {
+        let mut stops = [false; 256];
+        let mut at = 0;
+        while at < 4 {
+            stops[b"{}\"/"[at] as usize] = true;
+            at += 1;
+        }
+        stops
+    };
+    let (mut at, mut depth) = (start, 0u32);
+    loop {
+        at += bytes[at..].iter().position(|byte| IS_STOP[*byte as usize])?;
+        at = match (bytes[at], bytes.get(at + 1)) {
+            (b'"', _) => string_end(bytes, at)?,
+            (b'/', Some(b'/')) => line_end(bytes, at),
+            (b'/', Some(b'*')) => comment_end(bytes, at)?,
+            (b'{', _) => {
+                depth += 1;
+                at + 1
+            }
+            (b'}', _) => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+                at + 1
+            }
+            _ => at + 1,
+        };
+    }
+}
