@@ -85,6 +85,8 @@ pub mod diagnostic;
 #[doc(hidden)]
 pub mod embed;
 #[cfg(feature = "cli")]
+mod evaluation;
+#[cfg(feature = "cli")]
 mod explain;
 #[cfg(feature = "extract")]
 pub mod extract;

@@ -5,8 +5,6 @@
 mod batch;
 mod lines;
 mod record;
-mod show;
-mod values;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,11 +13,11 @@ use clap::{Args, ValueEnum};
 
 use self::batch::Batch;
 use self::record::Record;
-use self::values::{Registers, words};
 use super::{FAILED, FOUND, Output, trouble};
 use crate::analysis::parse_with;
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
+use crate::evaluation::{Evaluation, Registers, words};
 use crate::ir::Program;
 use crate::report::{FileReport, Format, Reporter, Style, visible};
 use crate::syntax::{TokenKind, statement_tokens};
@@ -181,13 +179,6 @@ pub(super) fn human(style: &Style, file: &FileReport<'_>) -> io::Result<Vec<u8>>
     Ok(text)
 }
 
-/// Semantics that are shown as one.
-struct SemanticsGroup {
-    names: Vec<&'static str>,
-    program: Program,
-    d: u32,
-}
-
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let list = arguments.semantics.list();
     let programs: Vec<Program> = list.iter().map(|&it| instruction.lower(it)).collect();
@@ -208,39 +199,16 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         record.write(&mut out.stream)?;
         return Ok(0);
     }
-    let mut groups: Vec<SemanticsGroup> = Vec::new();
-    for (semantics, program) in list.iter().zip(programs) {
-        let d = program.eval(a, b, c);
-        let same = groups
-            .iter_mut()
-            .find(|group| group.d == d && (!arguments.trace || group.program == program));
-        match same {
-            Some(group) => group.names.push(semantics.text()),
-            None => groups.push(SemanticsGroup { names: vec![semantics.text()], program, d }),
-        }
-    }
-
     // The stream is line-buffered, so the text goes out in one piece.
     let mut text = Vec::new();
-    writeln!(text, "{instruction}")?;
-    if let Some(guard) = &instruction.guard {
-        let not = if guard.negated { "!" } else { "" };
-        writeln!(text, "guard @{not}{} is assumed to be true", guard.predicate)?;
-    }
-    let parts = show::parts(instruction, &registers);
-    for SemanticsGroup { names, program, d } in groups {
-        writeln!(text, "\n{}:", names.join(", "))?;
-        if arguments.trace {
-            show::trace(&mut text, &program, [a, b, c], out.style.unicode)?;
-        }
-        show::result(&mut text, &registers.d, d, &parts)?;
-    }
-    if let [asked] = list {
-        show::others(&mut text, instruction, *asked, [a, b, c])?;
-    } else {
-        writeln!(text)?;
-        show::agreement(&mut text, instruction, &registers, [a, b, c], out.style.unicode)?;
-    }
+    let evaluation = Evaluation {
+        instruction,
+        semantics: list,
+        words: [a, b, c],
+        trace: arguments.trace,
+        unicode: out.style.unicode,
+    };
+    evaluation.write(&mut text)?;
     out.stream.write_all(&text)?;
     Ok(0)
 }

@@ -13,7 +13,9 @@ pub(crate) enum RenameError {
     NoName,
     #[error("`{0}` is not a name")]
     Invalid(String),
-    #[error("the names of registers in a range start with `%`, a letter, `_` or `$`, and do not end with a digit")]
+    #[error(
+        "the names of registers in a range start with `%`, a letter, `_` or `$`, and do not end with a digit"
+    )]
     RangeName,
     #[error("`{0}` has another meaning here")]
     Taken(String),
@@ -78,7 +80,8 @@ fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit 
     let words = Span::new(range.start, names.uses[first].span.start).text(source).trim_end();
     let line = &source[..range.start as usize];
     let line = &line[line.rfind('\n').map_or(0, |at| at + 1)..];
-    let before = if line.trim().is_empty() { format!("{}{line}", line_end(source)) } else { " ".into() };
+    let before =
+        if line.trim().is_empty() { format!("{}{line}", line_end(source)) } else { " ".into() };
     Edit::insert(range.end, format!("{before}{words} {new};"))
 }
 
@@ -114,7 +117,8 @@ fn keeps_meaning(
         let symbol = if is_same && added.is_some() { added } else { it.symbol.map(moved) };
         (symbol, it.declares)
     });
-    let found = changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol == added));
+    let found =
+        changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol == added));
     let doubles = |names: &Names| names.symbols.iter().filter(|it| it.is_double).count();
     expected.eq(found.map(|it| (it.symbol, it.declares)))
         && doubles(changed) == doubles(names)

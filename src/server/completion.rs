@@ -12,7 +12,10 @@ use crate::video;
 /// A text that may stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
+    /// The text that is inserted; for a whole form, with places to fill in.
     pub(super) text: String,
+    /// The text in the list.
+    pub(super) label: String,
     /// A few words about it.
     pub(super) detail: String,
     pub(super) kind: OfferKind,
@@ -24,6 +27,16 @@ pub(super) enum OfferKind {
     Modifier,
     Register,
     Selector,
+    /// A whole instruction.
+    Form,
+}
+
+impl Offer {
+    /// An offer that is inserted as it is listed.
+    fn plain(text: impl Into<String>, detail: impl Into<String>, kind: OfferKind) -> Offer {
+        let text = text.into();
+        Offer { label: text.clone(), text, detail: detail.into(), kind }
+    }
 }
 
 /// The texts that may replace the typed part of a word, in the order of the manual.
@@ -50,14 +63,24 @@ struct Typed {
     operands: Option<String>,
 }
 
-pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Completion> {
-    offers(source, options, offset).filter(|found| !found.offers.is_empty())
+/// What may be typed at an offset; whole forms only if the client takes `snippets`.
+pub(super) fn at(
+    source: &str,
+    options: &CheckOptions,
+    offset: u32,
+    snippets: bool,
+) -> Option<Completion> {
+    offers(source, options, offset, snippets).filter(|found| !found.offers.is_empty())
 }
 
-fn offers(source: &str, options: &CheckOptions, offset: u32) -> Option<Completion> {
+fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> Option<Completion> {
     let typed = typed(source, options.language, offset)?;
     let Some(operands) = &typed.operands else {
-        return Some(opcode(&typed.opcode, offset));
+        let mut found = opcode(&typed.opcode, offset);
+        if snippets && !typed.opcode.is_empty() {
+            found.offers.extend(forms(&typed.opcode, options.language));
+        }
+        return Some(found);
     };
     let (mnemonic, modifiers) = parts(&typed.opcode)?;
     let forms: Vec<&Form> =
@@ -174,12 +197,56 @@ fn opcode(typed: &str, offset: u32) -> Completion {
 fn mnemonics(word: &str) -> Vec<Offer> {
     let starting =
         Mnemonic::ALL.iter().filter(|it| !word.is_empty() && it.text().starts_with(word));
-    let offer = |it: &Mnemonic| Offer {
-        text: it.text().into(),
-        detail: video::summary(*it).into(),
-        kind: OfferKind::Mnemonic,
-    };
+    let offer = |it: &Mnemonic| Offer::plain(it.text(), video::summary(*it), OfferKind::Mnemonic);
     starting.map(offer).collect()
+}
+
+/// The forms whose mnemonic starts so, each as an instruction with places to fill in.
+fn forms(word: &str, language: Language) -> impl Iterator<Item = Offer> {
+    let starting = Mnemonic::ALL.iter().filter(move |it| it.text().starts_with(word));
+    starting.flat_map(move |mnemonic| {
+        video::forms(*mnemonic).iter().map(move |form| Offer {
+            text: snippet(*mnemonic, form, language),
+            label: video::syntax(*mnemonic, form).replace("  ", " "),
+            detail: form.title.into(),
+            kind: OfferKind::Form,
+        })
+    })
+}
+
+/// An instruction in which the client puts a choice for each place such as `${1|u32,s32|}`.
+fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
+    let mut text = mnemonic.text().to_string();
+    let mut number = 0;
+    let mut place = |content: &str| {
+        number += 1;
+        format!("${{{number}{content}}}")
+    };
+    let choices = |texts: Vec<&str>| {
+        let texts: Vec<&str> = texts.iter().map(|text| text.trim_start_matches('.')).collect();
+        format!("|{}|", texts.join(","))
+    };
+    for slot in form.slots.iter().filter(|slot| !slot.optional) {
+        let texts: Vec<&str> = slot.choices.iter().map(|choice| choice.text()).collect();
+        match texts[..] {
+            [only] => text.push_str(only),
+            _ => text.extend([".", &place(&choices(texts))]),
+        }
+    }
+    let operands = match language {
+        Language::Ptx => ["d", "a", "b", "c"],
+        Language::Cuda => ["%0", "%1", "%2", "%3"],
+    };
+    let count = if form.third { 4 } else { 3 };
+    for (at, operand) in operands[..count].iter().enumerate() {
+        text.push_str(if at == 0 { " " } else { ", " });
+        text.push_str(&place(&format!(":{operand}")));
+        if at == 0 && form.destination == Destination::Part {
+            let parts = Part::ALL.iter().map(|part| part.text()).collect();
+            text.extend([".", &place(&choices(parts))]);
+        }
+    }
+    text + ";"
 }
 
 /// The modifiers that may come next.
@@ -195,8 +262,7 @@ fn modifiers(before: &str, word: &str) -> Vec<Offer> {
                 let text = choice.text().trim_start_matches('.');
                 let is_new = !offers.iter().any(|offer| offer.text == text);
                 if is_new && text.starts_with(word) {
-                    let detail = slot.role.name().into();
-                    offers.push(Offer { text: text.into(), detail, kind: OfferKind::Modifier });
+                    offers.push(Offer::plain(text, slot.role.name(), OfferKind::Modifier));
                 }
             }
         }
@@ -226,7 +292,7 @@ fn selectors(forms: &[&Form], operand: usize, word: &str, offset: u32) -> Comple
         .filter(|text| text.starts_with(word) && !text.is_empty() && seen.insert(text.to_string()))
         .map(|text| {
             let detail = if operand == 0 { "mask" } else { "selector" };
-            Offer { text: text.into(), detail: detail.into(), kind: OfferKind::Selector }
+            Offer::plain(text, detail, OfferKind::Selector)
         })
         .collect();
     let is_part = offers.len() > MOST;
@@ -262,7 +328,7 @@ fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
 
 /// The registers that are declared at the statement, or the operands of an `asm`.
 fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> Option<Completion> {
-    let offer = |text: String, detail: String| Offer { text, detail, kind: OfferKind::Register };
+    let offer = |text: String, detail: String| Offer::plain(text, detail, OfferKind::Register);
     let mut offers: Vec<Offer> = match options.language {
         Language::Cuda => {
             let asm = asm_at(source, offset)?;
@@ -311,7 +377,7 @@ mod tests {
     use crate::analysis::check;
 
     fn offered(text: &str) -> Vec<String> {
-        let found = at(text, &CheckOptions::default(), text.len() as u32);
+        let found = at(text, &CheckOptions::default(), text.len() as u32, false);
         found.map_or_else(Vec::new, |it| it.offers.into_iter().map(|it| it.text).collect())
     }
 
@@ -360,6 +426,51 @@ mod tests {
         }
         assert_eq!(found, all);
         assert!(all.len() > 1000, "{}", all.len());
+    }
+
+    /// The texts that a snippet becomes: with the first choice at each place, and with each
+    /// other choice at one place.
+    fn filled(snippet: &str) -> Vec<String> {
+        let mut texts = vec![String::new()];
+        let mut rest = snippet;
+        while let Some((before, place)) = rest.split_once("${") {
+            let (place, after) = place.split_once('}').unwrap();
+            let content = place.trim_start_matches(|c: char| c.is_ascii_digit());
+            let choices: Vec<&str> = match content.strip_prefix(':') {
+                Some(default) => vec![default],
+                None => content.trim_matches('|').split(',').collect(),
+            };
+            let first = texts[0].clone();
+            for text in &mut texts {
+                text.extend([before, choices[0]]);
+            }
+            texts.extend(choices[1..].iter().map(|choice| format!("{first}{before}{choice}")));
+            rest = after;
+        }
+        texts.into_iter().map(|text| text + rest).collect()
+    }
+
+    #[test]
+    fn whole_forms_that_are_offered_are_legal() {
+        let mut count = 0;
+        for mnemonic in Mnemonic::ALL {
+            let all: Vec<Offer> = forms(mnemonic.text(), Language::Ptx).collect();
+            let own = format!("{mnemonic}.");
+            let own = all.iter().filter(|offer| offer.text.starts_with(&own));
+            assert_eq!(own.clone().count(), video::forms(*mnemonic).len());
+            for text in own.flat_map(|offer| filled(&offer.text)) {
+                let found = check(&text, &CheckOptions::errors_only());
+                assert!(found.is_empty(), "{text}: {found:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 100, "{count}");
+        let form = &video::forms(Mnemonic::Vadd)[0];
+        let text = snippet(Mnemonic::Vadd, form, Language::Cuda);
+        assert_eq!(
+            text,
+            "vadd.${1|u32,s32|}.${2|u32,s32|}.${3|u32,s32|} ${4:%0}, ${5:%1}, ${6:%2};"
+        );
     }
 
     #[test]
@@ -420,7 +531,7 @@ mod tests {
         let source = "asm(\"mov.b32 %0, 0;\\n\\tvadd.s32.s32.s32 %0, ";
         let rest = "\" : \"=r\"(x) : [y] \"r\"(y));";
         let options = CheckOptions::default().with_language(Language::Cuda);
-        let found = at(&format!("{source}{rest}"), &options, source.len() as u32).unwrap();
+        let found = at(&format!("{source}{rest}"), &options, source.len() as u32, false).unwrap();
         let texts: Vec<&str> = found.offers.iter().map(|it| it.text.as_str()).collect();
         assert_eq!(texts, ["%0", "%1"]);
     }

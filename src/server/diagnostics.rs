@@ -1,8 +1,8 @@
 //! Findings as a client shows them.
 
 use gen_lsp_types::{
-    Code as LspCode, Diagnostic as LspDiagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
-    DiagnosticTag, Location, Message, Uri,
+    Code as LspCode, CodeDescription, Diagnostic as LspDiagnostic, DiagnosticRelatedInformation,
+    DiagnosticSeverity, DiagnosticTag, Location, Message, Uri,
 };
 
 use super::document::{Encoding, Text};
@@ -14,6 +14,7 @@ pub(super) fn shown(
     uri: &Uri,
     text: &Text,
     encoding: Encoding,
+    pages: Option<&str>,
 ) -> LspDiagnostic {
     let message = match &found.help {
         Some(help) => format!("{}\n{help}", found.message),
@@ -35,7 +36,9 @@ pub(super) fn shown(
             Severity::Note => DiagnosticSeverity::Information,
         }),
         code: Some(LspCode::String(found.code.text().into())),
-        code_description: None,
+        code_description: pages.map(|pages| {
+            CodeDescription::new(Uri::from(pages.replace("{code}", found.code.text())))
+        }),
         source: Some("vptx".into()),
         message: Message::String(message),
         tags: tag(found.code).map(|tag| vec![tag]),

@@ -33,7 +33,7 @@ impl Encoding {
         }
     }
 
-    fn length(self, text: &str) -> usize {
+    pub(super) fn length(self, text: &str) -> usize {
         match self {
             Encoding::Utf8 => text.len(),
             Encoding::Utf16 if text.is_ascii() => text.len(),
@@ -86,6 +86,11 @@ impl Text {
         let start = *self.starts.get(number)? as usize;
         let end = self.starts.get(number + 1).map_or(self.text.len(), |next| *next as usize);
         Some((start, self.text[start..end].trim_end_matches(['\n', '\r'])))
+    }
+
+    /// The offset of the start of a line that the text has.
+    pub(super) fn line_start(&self, number: u32) -> u32 {
+        self.starts[number as usize]
     }
 
     /// The offset of a place; the end of the text for lines that it does not have.

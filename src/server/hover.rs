@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::place;
 use super::statements::{self, Found, Statements};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::Code;
@@ -41,8 +42,25 @@ pub(super) fn at(
     };
     match found {
         Some(found) => instruction(source, &found, options, offset),
-        None => mnemonic(source, options, statements, offset),
+        None => mnemonic(source, options, statements, offset)
+            .or_else(|| declaration(source, options, offset)),
     }
+}
+
+/// The largest length of a declaration that is shown, in bytes.
+const LONGEST: usize = 1000;
+
+/// The declaration of a name.
+fn declaration(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
+    let place = place::at(source, options, offset)?;
+    let text = place.declared()?;
+    let mut end = text.len().min(LONGEST);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let more = if end < text.len() { " …" } else { "" };
+    let markdown = format!("```ptx\n{}{more}\n```\n", &text[..end]);
+    Some(Hover { span: place.span(), markdown })
 }
 
 const NAMES: [OperandName; 4] = [OperandName::D, OperandName::A, OperandName::B, OperandName::C];

@@ -9,10 +9,15 @@ mod actions;
 mod completion;
 mod diagnostics;
 mod document;
+mod hints;
 mod hover;
 mod options;
+mod outline;
+mod place;
+mod requests;
 mod state;
 mod statements;
+mod tokens;
 mod transport;
 
 use std::collections::VecDeque;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::workspace::settings::{Choices, Targets};
 
@@ -21,6 +21,8 @@ struct Written {
     ignore: Vec<String>,
     costs: bool,
     hints: bool,
+    lane_hints: Option<bool>,
+    pages: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,15 +40,17 @@ pub(super) struct Options {
     pub(super) choices: Choices,
     /// Whether costs are shown beside instructions.
     pub(super) hints: bool,
+    /// Whether the lanes that a selector chooses are shown after it.
+    pub(super) lane_hints: bool,
+    /// The address of the page of a code, with `{code}` in its place.
+    pub(super) pages: Option<String>,
 }
 
 impl Options {
     /// # Errors
     /// A sentence that says what is wrong.
     pub(super) fn read(value: Value) -> Result<Options, String> {
-        if value.is_null() {
-            return Ok(Options::default());
-        }
+        let value = if value.is_null() { json!({}) } else { value };
         let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
         let targets: Vec<String> = match written.target {
             None => Vec::new(),
@@ -67,7 +71,13 @@ impl Options {
             ignore: all(&written.ignore)?,
             deny: None,
         };
-        Ok(Options { config: written.config, choices, hints: written.hints })
+        Ok(Options {
+            config: written.config,
+            choices,
+            hints: written.hints,
+            lane_hints: written.lane_hints.unwrap_or(true),
+            pages: written.pages,
+        })
     }
 }
 

@@ -6,11 +6,10 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use gen_lsp_types::{
-    CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
     DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentDiagnosticParams,
-    DocumentFormattingParams, DocumentRangeFormattingParams, Hover, HoverParams, InlayHintParams,
-    Location, MarkupContent, MarkupKind, Position, PublishDiagnosticsParams,
-    TextDocumentIdentifier, TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
+    DocumentFormattingParams, DocumentRangeFormattingParams, DocumentSymbolParams,
+    FoldingRangeParams, PublishDiagnosticsParams, SemanticTokensParams, SemanticTokensRangeParams,
+    TextDocumentIdentifier, Uri,
 };
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use percent_encoding::percent_decode_str;
@@ -18,16 +17,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::actions::{self, Action, Purpose};
-use super::completion::{self, OfferKind, Signature};
+use super::diagnostics;
 use super::document::{Encoding, Text};
 use super::options::Options;
-use super::statements::{self, Statements};
-use super::{diagnostics, hover};
+use super::statements::Statements;
+use super::tokens;
 use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::{Diagnostic, Edit};
-use crate::print::{FormatOptions, format_edits};
+use crate::diagnostic::Diagnostic;
+use crate::print::FormatOptions;
 
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
@@ -42,9 +40,9 @@ const REQUEST_CANCELLED: i32 = -32800;
 #[derive(Default)]
 pub struct Server {
     phase: Phase,
-    encoding: Encoding,
-    client: Client,
-    options: Options,
+    pub(super) encoding: Encoding,
+    pub(super) client: Client,
+    pub(super) options: Options,
     finder: Option<Finder>,
     documents: HashMap<String, Document>,
     /// The texts whose findings are to be sent.
@@ -69,22 +67,24 @@ enum Phase {
 
 /// What a client can do.
 #[derive(Clone, Copy, Debug, Default)]
-struct Client {
+pub(super) struct Client {
     /// It asks for findings.
     pulls: bool,
     /// It asks again when it is told to.
     refreshes: bool,
     /// It watches files when it is asked to.
     watches: bool,
+    /// It inserts texts with places to fill in.
+    pub(super) snippets: bool,
 }
 
 /// An open text.
-struct Document {
-    uri: Uri,
+pub(super) struct Document {
+    pub(super) uri: Uri,
     version: i32,
     language_id: String,
     path: Option<PathBuf>,
-    text: Text,
+    pub(super) text: Text,
     /// Found once for a version, and only when asked for.
     found: OnceCell<Vec<Diagnostic>>,
     statements: OnceCell<Statements>,
@@ -93,7 +93,7 @@ struct Document {
 impl Document {
     /// The video instructions of PTX. In other languages those of one `asm` are read when
     /// they are needed.
-    fn statements(&self, check: &CheckOptions) -> &Statements {
+    pub(super) fn statements(&self, check: &CheckOptions) -> &Statements {
         self.statements.get_or_init(|| match check.language {
             Language::Ptx => Statements::read(self.text.as_str()),
             Language::Cuda => Statements { list: Vec::new(), target: None },
@@ -102,24 +102,24 @@ impl Document {
 }
 
 /// The settings for a text.
-struct InForce {
-    check: CheckOptions,
-    format: FormatOptions,
+pub(super) struct InForce {
+    pub(super) check: CheckOptions,
+    pub(super) format: FormatOptions,
 }
 
-type Answer = Result<Value, ResponseError>;
+pub(super) type Answer = Result<Value, ResponseError>;
 
-fn failure(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+pub(super) fn failure(code: ErrorCode, message: impl Into<String>) -> ResponseError {
     ResponseError { code: code as i32, message: message.into(), data: None }
 }
 
 /// Reads the parameters of a message.
-fn params<P: DeserializeOwned>(value: Value) -> Result<P, ResponseError> {
+pub(super) fn params<P: DeserializeOwned>(value: Value) -> Result<P, ResponseError> {
     serde_json::from_value(value)
         .map_err(|error| failure(ErrorCode::InvalidParams, error.to_string()))
 }
 
-fn answer(result: impl Serialize) -> Answer {
+pub(super) fn answer(result: impl Serialize) -> Answer {
     serde_json::to_value(result)
         .map_err(|error| failure(ErrorCode::InternalError, error.to_string()))
 }
@@ -204,6 +204,26 @@ impl Server {
             "textDocument/codeAction" => answer(self.code_actions(&params(value)?)?),
             "textDocument/hover" => answer(self.hover(&params(value)?)?),
             "textDocument/definition" => answer(self.definition(&params(value)?)?),
+            "textDocument/references" => self.references(&params(value)?),
+            "textDocument/documentHighlight" => self.highlights(&params(value)?),
+            "textDocument/prepareRename" => self.prepare_rename(&params(value)?),
+            "textDocument/rename" => answer(self.rename(&params(value)?)?),
+            "textDocument/documentSymbol" => {
+                let DocumentSymbolParams { text_document, .. } = params(value)?;
+                self.symbols(&text_document)
+            }
+            "textDocument/foldingRange" => {
+                let FoldingRangeParams { text_document, .. } = params(value)?;
+                self.folds(&text_document)
+            }
+            "textDocument/semanticTokens/full" => {
+                let SemanticTokensParams { text_document, .. } = params(value)?;
+                self.tokens(&text_document, None)
+            }
+            "textDocument/semanticTokens/range" => {
+                let SemanticTokensRangeParams { text_document, range, .. } = params(value)?;
+                self.tokens(&text_document, Some(range))
+            }
             "textDocument/inlayHint" => self.hints(&params(value)?),
             "textDocument/completion" => self.completion(&params(value)?),
             "textDocument/signatureHelp" => self.signature(&params(value)?),
@@ -233,6 +253,7 @@ impl Server {
             pulls: can("textDocument/diagnostic").is_some_and(Value::is_object),
             refreshes: is_true("workspace/diagnostics/refreshSupport"),
             watches: is_true("workspace/didChangeWatchedFiles/dynamicRegistration"),
+            snippets: is_true("textDocument/completion/completionItem/snippetSupport"),
         };
         let options = value.get("initializationOptions").cloned().unwrap_or_default();
         self.choose(options);
@@ -252,13 +273,23 @@ impl Server {
                 },
                 "hoverProvider": true,
                 "definitionProvider": true,
+                "referencesProvider": true,
+                "documentHighlightProvider": true,
+                "renameProvider": { "prepareProvider": true },
+                "documentSymbolProvider": true,
+                "foldingRangeProvider": true,
+                "semanticTokensProvider": {
+                    "legend": { "tokenTypes": tokens::TYPES, "tokenModifiers": tokens::MODIFIERS },
+                    "full": true,
+                    "range": true,
+                },
                 "inlayHintProvider": true,
                 "completionProvider": { "triggerCharacters": [".", "%"] },
                 "signatureHelpProvider": { "triggerCharacters": [" ", ","] },
                 "codeActionProvider": { "codeActionKinds": kinds },
                 "documentFormattingProvider": true,
                 "documentRangeFormattingProvider": true,
-                "executeCommandProvider": { "commands": ["vptx.showProgram", "vptx.explain"] },
+                "executeCommandProvider": { "commands": ["vptx.showProgram", "vptx.explain", "vptx.evaluate"] },
                 "workspace": {
                     "workspaceFolders": { "supported": true, "changeNotifications": true },
                 },
@@ -420,13 +451,16 @@ impl Server {
         }
     }
 
-    fn document(&self, identifier: &TextDocumentIdentifier) -> Result<&Document, ResponseError> {
+    pub(super) fn document(
+        &self,
+        identifier: &TextDocumentIdentifier,
+    ) -> Result<&Document, ResponseError> {
         let uri = identifier.uri.as_ref();
         self.documents.get(uri).ok_or_else(|| unopened(uri))
     }
 
     /// The settings for a text; `None` if its language is not read.
-    fn in_force(&self, document: &Document) -> Option<InForce> {
+    pub(super) fn in_force(&self, document: &Document) -> Option<InForce> {
         let finder = self.finder.as_ref();
         let defaults = || (std::sync::Arc::<Settings>::default(), document.path.clone());
         let (settings, path) = match (finder, &document.path) {
@@ -456,7 +490,7 @@ impl Server {
     }
 
     /// The findings of a text, in the order of the text.
-    fn found<'d>(&self, document: &'d Document) -> &'d [Diagnostic] {
+    pub(super) fn found<'d>(&self, document: &'d Document) -> &'d [Diagnostic] {
         document.found.get_or_init(|| {
             let Some(InForce { check, .. }) = self.in_force(document) else {
                 return Vec::new();
@@ -471,9 +505,16 @@ impl Server {
 
     fn shown(&self, document: &Document) -> Vec<gen_lsp_types::Diagnostic> {
         let found = self.found(document).iter();
-        found
-            .map(|found| diagnostics::shown(found, &document.uri, &document.text, self.encoding))
-            .collect()
+        found.map(|found| self.shown_finding(document, found)).collect()
+    }
+
+    pub(super) fn shown_finding(
+        &self,
+        document: &Document,
+        found: &Diagnostic,
+    ) -> gen_lsp_types::Diagnostic {
+        let pages = self.options.pages.as_deref();
+        diagnostics::shown(found, &document.uri, &document.text, self.encoding, pages)
     }
 
     fn publish(&self, document: &Document) -> Message {
@@ -490,241 +531,6 @@ impl Server {
         let document = self.document(&params.text_document)?;
         Ok(json!({ "kind": "full", "items": self.shown(document) }))
     }
-
-    fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
-        let place = &params.text_document_position_params;
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
-        let text = &document.text;
-        let offset = text.offset(place.position, self.encoding) as u32;
-        let statements = document.statements(&check);
-        Ok(hover::at(text.as_str(), statements, &check, offset).map(|hover| {
-            let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
-            let range = text.range(hover.span, self.encoding);
-            Hover::new(Contents::MarkupContent(contents), Some(range))
-        }))
-    }
-
-    /// Where a register of a video instruction is declared.
-    fn definition(
-        &self,
-        place: &TextDocumentPositionParams,
-    ) -> Result<Option<Location>, ResponseError> {
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
-        let (text, source) = (&document.text, document.text.as_str());
-        let offset = text.offset(place.position, self.encoding) as u32;
-        let found = statements::at(source, document.statements(&check), &check, offset);
-        let declared = found.and_then(|found| {
-            let spans = found.spans.operands.iter().map(|operand| operand.value);
-            let mut spans = spans.chain(found.spans.guard);
-            let word = spans.find(|span| span.start <= offset && offset <= span.end)?;
-            statements::declaration(source, offset, word.text(source))
-        });
-        Ok(declared
-            .map(|span| Location::new(document.uri.clone(), text.range(span, self.encoding))))
-    }
-
-    /// The machine instructions of each video instruction, now and as ordinary PTX.
-    fn hints(&self, params: &InlayHintParams) -> Answer {
-        let document = self.document(&params.text_document)?;
-        let in_force = self.in_force(document).filter(|_| self.options.hints);
-        let Some(InForce { check, .. }) = in_force else { return Ok(json!([])) };
-        let (text, statements) = (&document.text, document.statements(&check));
-        let part = text.span(params.range, self.encoding);
-        let target = statements::target(&check, statements.target);
-        let hints = statements::within(text.as_str(), statements, &check, part);
-        let hints = hints.iter().filter_map(|(end, instruction)| {
-            let cost = instruction.cost(target)?;
-            let label = if cost.is_lower() {
-                format!("{} → {}", cost.ptxas, cost.rewritten)
-            } else {
-                cost.ptxas.to_string()
-            };
-            let tooltip = format!(
-                "machine instructions on {target}: ptxas 13.5, and the best ordinary PTX that is known"
-            );
-            let position = text.position(*end, self.encoding);
-            Some(json!({
-                "position": position, "label": label, "tooltip": tooltip, "paddingLeft": true,
-            }))
-        });
-        Ok(Value::Array(hints.collect()))
-    }
-
-    fn completion(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
-        let text = &document.text;
-        let offset = text.offset(place.position, self.encoding) as u32;
-        let Some(found) = completion::at(text.as_str(), &check, offset) else {
-            return Ok(Value::Null);
-        };
-        let range = answer(text.range(found.typed, self.encoding))?;
-        let items = found.offers.iter().enumerate().map(|(number, offer)| {
-            let kind = match offer.kind {
-                OfferKind::Mnemonic => CompletionItemKind::Keyword,
-                OfferKind::Modifier => CompletionItemKind::EnumMember,
-                OfferKind::Register => CompletionItemKind::Variable,
-                OfferKind::Selector => CompletionItemKind::Field,
-            };
-            json!({
-                "label": offer.text,
-                "kind": kind,
-                "detail": offer.detail,
-                // The order of the manual, not that of the alphabet.
-                "sortText": format!("{number:04}"),
-                "textEdit": { "range": range, "newText": offer.text },
-            })
-        });
-        let items: Vec<Value> = items.collect();
-        Ok(json!({ "isIncomplete": found.is_part, "items": items }))
-    }
-
-    fn signature(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
-        let offset = document.text.offset(place.position, self.encoding) as u32;
-        let found = completion::signature(document.text.as_str(), &check, offset);
-        let Some(Signature { lines, fits, operand }) = found else { return Ok(Value::Null) };
-        let signatures = lines.iter().map(|(line, title)| {
-            // The operands, as places in the line.
-            let start = line.find("  ").map_or(line.len(), |at| at + 2);
-            let operands = line[start..].trim_end_matches(';').split(", ").scan(start, |at, it| {
-                let place = json!({ "label": [*at, *at + it.len()] });
-                *at += it.len() + 2;
-                Some(place)
-            });
-            let operands: Vec<Value> = operands.collect();
-            json!({ "label": line, "documentation": title, "parameters": operands })
-        });
-        let signatures: Vec<Value> = signatures.collect();
-        Ok(json!({
-            "signatures": signatures, "activeSignature": fits, "activeParameter": operand,
-        }))
-    }
-
-    fn code_actions(&self, params: &CodeActionParams) -> Result<Vec<CodeAction>, ResponseError> {
-        let document = self.document(&params.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Vec::new()) };
-        let text = document.text.as_str();
-        let asked = document.text.span(params.range, self.encoding);
-        let wanted = |kind: &CodeActionKind| {
-            let kind = kind_text(kind);
-            params.context.only.as_ref().is_none_or(|only| {
-                let is_above = |asked: &CodeActionKind| {
-                    let asked = kind_text(asked);
-                    kind.strip_prefix(&*asked).is_some_and(|rest| {
-                        rest.is_empty() || asked.is_empty() || rest.starts_with('.')
-                    })
-                };
-                only.iter().any(is_above)
-            })
-        };
-        let mut found = Vec::new();
-        if wanted(&CodeActionKind::QuickFix) {
-            let touches =
-                |it: &&Diagnostic| it.span.start <= asked.end && asked.start <= it.span.end;
-            let near = self.found(document).iter().filter(touches);
-            found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
-        }
-        if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
-            let statements = document.statements(&check);
-            let here = statements::at(text, statements, &check, asked.start);
-            let rewriting =
-                here.and_then(|here| actions::rewriting(text, &check, here.statement.span));
-            found.extend(rewriting);
-        }
-        // Only where a client wants all fixes, or asks what there is.
-        if wanted(&fix_all_kind()) {
-            found.extend(actions::fix_all(text, &check));
-        }
-        Ok(found.into_iter().map(|action| self.action(document, action)).collect())
-    }
-
-    fn action(&self, document: &Document, action: Action<'_>) -> CodeAction {
-        let Action { title, purpose, found, edits } = action;
-        let kind = match purpose {
-            Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
-            Purpose::FixAll => fix_all_kind(),
-            Purpose::Rewrite => CodeActionKind::RefactorRewrite,
-        };
-        let about = found
-            .map(|it| vec![diagnostics::shown(it, &document.uri, &document.text, self.encoding)]);
-        let changes = [(document.uri.clone(), self.edits(document, &edits))];
-        CodeAction {
-            title,
-            kind: Some(kind),
-            diagnostics: about,
-            is_preferred: (purpose == Purpose::Fix { preferred: true }).then_some(true),
-            edit: Some(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }),
-            ..CodeAction::default()
-        }
-    }
-
-    fn edits(&self, document: &Document, edits: &[Edit]) -> Vec<TextEdit> {
-        let edits = edits.iter();
-        edits
-            .map(|edit| {
-                let range = document.text.range(edit.span, self.encoding);
-                TextEdit::new(range, edit.replacement.clone())
-            })
-            .collect()
-    }
-
-    /// The edits that format a text, or those of the lines of a range.
-    fn formatting(
-        &self,
-        identifier: &TextDocumentIdentifier,
-        range: Option<(Position, Position)>,
-    ) -> Result<Option<Vec<TextEdit>>, ResponseError> {
-        let document = self.document(identifier)?;
-        let in_force = self.in_force(document);
-        let Some(InForce { check, format }) = in_force else { return Ok(None) };
-        if check.language != Language::Ptx {
-            return Ok(None);
-        }
-        // A text with errors stays as it is; its findings say why.
-        let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
-        let mut edits = self.edits(document, &edits);
-        if let Some((start, end)) = range {
-            // The white space before a statement belongs to it.
-            let lines = start.line..=end.line;
-            edits.retain(|edit| lines.contains(&edit.range.end.line));
-        }
-        Ok(Some(edits))
-    }
-
-    /// Commands give their text as the result.
-    fn command(&self, value: &Value) -> Answer {
-        let argument = |at: usize| value.pointer(&format!("/arguments/{at}"));
-        let wrong = |message: &str| failure(ErrorCode::InvalidParams, message);
-        match value.get("command").and_then(Value::as_str) {
-            Some("vptx.explain") => {
-                let subject = argument(0).and_then(Value::as_str);
-                let code = subject.and_then(crate::diagnostic::Code::find);
-                let code = code.ok_or_else(|| wrong("vptx.explain needs a code such as V501"))?;
-                answer(crate::explain::code(code))
-            }
-            Some("vptx.showProgram") => {
-                let place = argument(0).cloned().unwrap_or_default();
-                let place: TextDocumentPositionParams = params(place)?;
-                let document = self.document(&place.text_document)?;
-                let in_force = self.in_force(document);
-                let found = in_force.and_then(|InForce { check, .. }| {
-                    let offset = document.text.offset(place.position, self.encoding) as u32;
-                    let statements = document.statements(&check);
-                    statements::at(document.text.as_str(), statements, &check, offset)
-                });
-                answer(found.map(|found| {
-                    let instruction = found.instruction;
-                    let program = instruction.lower(crate::video::Semantics::Manual);
-                    format!("// {instruction}\n{program}")
-                }))
-            }
-            _ => Err(wrong("no such command")),
-        }
-    }
 }
 
 fn unopened(uri: &str) -> ResponseError {
@@ -737,16 +543,6 @@ fn cancelled(notification: &Notification) -> Option<RequestId> {
         return None;
     }
     serde_json::from_value(notification.params.get("id")?.clone()).ok()
-}
-
-fn fix_all_kind() -> CodeActionKind {
-    CodeActionKind::Custom("source.fixAll.vptx".into())
-}
-
-/// The text of a kind, such as `quickfix`.
-fn kind_text(kind: &CodeActionKind) -> String {
-    let value = serde_json::to_value(kind).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_string()
 }
 
 /// The file of a URI.

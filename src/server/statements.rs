@@ -1,12 +1,11 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
 use crate::analysis::parse_with;
-use crate::check::{CheckOptions, Language, is_wanted};
+use crate::check::{CheckOptions, Language};
 use crate::embed::{self, Asm};
 use crate::isa::Target;
-use crate::module::{StatementSpans, VideoStatement};
+use crate::module::{OperandSpans, StatementSpans, VideoStatement};
 use crate::source::Span;
-use crate::syntax::{Context, Handler, Problem, Statement, read};
 use crate::video::Instruction;
 
 /// The video instructions of a module.
@@ -44,21 +43,36 @@ pub(super) struct Found {
     pub(super) target: Option<Target>,
 }
 
-/// The instruction at an offset of PTX.
-pub(super) fn in_module(source: &str, statements: &Statements, offset: u32) -> Option<Found> {
-    let statement = statements.at(offset)?;
-    let spans = statement.spans(source)?;
-    Some(Found {
-        instruction: statement.instruction.clone()?,
-        values: values(&spans, source),
-        spans,
-        statement: statement.clone(),
-        target: statements.target,
-    })
+impl Found {
+    /// A legal instruction of `text`, whose places `map` finds in the source.
+    fn new(
+        statement: &VideoStatement,
+        text: &str,
+        target: Option<Target>,
+        map: impl Fn(Span) -> Span,
+    ) -> Option<Found> {
+        let instruction = statement.instruction.clone()?;
+        let mut spans = statement.spans(text)?;
+        let value = |operand: &OperandSpans| operand.value.text(text).to_string();
+        let values = spans.operands.iter().map(value).collect();
+        spans.mnemonic = map(spans.mnemonic);
+        spans.guard = spans.guard.map(&map);
+        for (_, span) in &mut spans.modifiers {
+            *span = map(*span);
+        }
+        for operand in &mut spans.operands {
+            operand.whole = map(operand.whole);
+            operand.value = map(operand.value);
+            operand.selector = operand.selector.map(&map);
+        }
+        let statement = VideoStatement { span: map(statement.span), ..statement.clone() };
+        Some(Found { statement, instruction, spans, values, target })
+    }
 }
 
-fn values(spans: &StatementSpans, source: &str) -> Vec<String> {
-    spans.operands.iter().map(|operand| operand.value.text(source).into()).collect()
+/// The instruction at an offset of PTX.
+pub(super) fn in_module(source: &str, statements: &Statements, offset: u32) -> Option<Found> {
+    Found::new(statements.at(offset)?, source, statements.target, |span| span)
 }
 
 /// The `asm` statement at an offset of a source.
@@ -71,83 +85,40 @@ pub(super) fn asm_at(source: &str, offset: u32) -> Option<Asm<'_>> {
 /// the source.
 pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<Found> {
     let own = Statements::read(&asm.text);
-    let place = |span: Span| asm.source_span(span);
     let holds = |statement: &&VideoStatement| {
-        let span = place(statement.span);
+        let span = asm.source_span(statement.span);
         span.start <= offset && offset <= span.end
     };
     let statement = own.list.iter().find(holds)?;
-    let mut spans = statement.spans(&asm.text)?;
-    let values = values(&spans, &asm.text);
-    spans.mnemonic = place(spans.mnemonic);
-    spans.guard = spans.guard.map(place);
-    for (_, span) in &mut spans.modifiers {
-        *span = place(*span);
-    }
-    for operand in &mut spans.operands {
-        operand.whole = place(operand.whole);
-        operand.value = place(operand.value);
-        operand.selector = operand.selector.map(place);
-    }
-    Some(Found {
-        instruction: statement.instruction.clone()?,
-        spans,
-        values,
-        statement: VideoStatement { span: place(statement.span), ..statement.clone() },
-        target: None,
-    })
+    Found::new(statement, &asm.text, None, |span| asm.source_span(span))
 }
 
-/// The legal instructions in a part of a text, with the places where they end.
+/// The legal instructions that end in a part of a text.
 pub(super) fn within(
     source: &str,
     statements: &Statements,
     options: &CheckOptions,
     part: Span,
-) -> Vec<(u32, Instruction)> {
-    let is_inside = |end: u32| part.start <= end && end <= part.end;
-    let legal = |list: &[VideoStatement], place: &dyn Fn(Span) -> Span| -> Vec<_> {
-        let ends = list.iter().filter_map(|it| Some((place(it.span).end, it.instruction.clone()?)));
-        ends.filter(|(end, _)| is_inside(*end)).collect()
-    };
+) -> Vec<Found> {
+    let is_inside = |span: Span| part.start <= span.end && span.end <= part.end;
     match options.language {
-        Language::Ptx => legal(&statements.list, &|span| span),
-        Language::Cuda => embed::statements(source)
-            .iter()
-            .filter(|asm| asm.span.start <= part.end && part.start <= asm.span.end)
-            .flat_map(|asm| legal(&Statements::read(&asm.text).list, &|span| asm.source_span(span)))
-            .collect(),
-    }
-}
-
-/// Where a name of a statement at an offset of PTX is declared.
-pub(super) fn declaration(source: &str, offset: u32, name: &str) -> Option<Span> {
-    let mut search = Declaration { at: offset, name, found: None };
-    read(source, &mut search);
-    search.found
-}
-
-struct Declaration<'n> {
-    at: u32,
-    name: &'n str,
-    found: Option<Span>,
-}
-
-impl<'s> Handler<'s> for Declaration<'_> {
-    const INITIAL: u8 = b'v';
-
-    fn wants(&self, opcode: &str) -> bool {
-        self.found.is_none() && is_wanted(opcode)
-    }
-
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
-        let [first, .., last] = statement.tokens else { return };
-        if first.span.start <= self.at && self.at <= last.span.end {
-            self.found = context.resolve(self.name).map(|symbol| symbol.span);
+        Language::Ptx => {
+            let inside = statements.list.iter().filter(|it| is_inside(it.span));
+            inside.filter_map(|it| Found::new(it, source, statements.target, |it| it)).collect()
+        }
+        Language::Cuda => {
+            let mut found = Vec::new();
+            for asm in embed::statements(source) {
+                if asm.span.start <= part.end && part.start <= asm.span.end {
+                    let map = |span: Span| asm.source_span(span);
+                    let own = Statements::read(&asm.text).list;
+                    let inside = own.iter().filter(|it| is_inside(map(it.span)));
+                    found.extend(inside.filter_map(|it| Found::new(it, &asm.text, None, map)));
+                }
+            }
+            found
         }
     }
-
-    fn problem(&mut self, _: Problem) {}
 }
 
 /// The target for costs: that of the options, else that of the text, else `sm_90`.

@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use super::lines::{LONGEST, Line, Lines};
 use super::record::{Failure, Record};
-use super::values::{Registers, word};
 use crate::cli::{FAILED, FOUND, Output, trouble};
 use crate::diagnostic::Code;
+use crate::evaluation::{Registers, word};
 use crate::ir::{Input, Program};
 use crate::report::{visible, visible_path};
 use crate::syntax::{TokenKind, statement_tokens};

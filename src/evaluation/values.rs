@@ -8,14 +8,14 @@ use crate::ir::{Input, Program};
 use crate::video::{Instruction, Register};
 
 /// The registers of an instruction.
-pub(super) struct Registers {
-    pub(super) d: String,
+pub(crate) struct Registers {
+    pub(crate) d: String,
     /// The sources in their places. `None` for a constant, or if there is no source.
-    pub(super) sources: [Option<String>; 3],
+    pub(crate) sources: [Option<String>; 3],
 }
 
 impl Registers {
-    pub(super) fn of(instruction: &Instruction) -> Registers {
+    pub(crate) fn of(instruction: &Instruction) -> Registers {
         let name = |register: &Register| register.name().to_string();
         let sources = instruction.sources().map(|source| source.map(name));
         Registers { d: name(instruction.destination()), sources }
@@ -35,7 +35,7 @@ impl Registers {
 
 /// The reason why a text is not a 32-bit word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(super) enum WordError {
+pub(crate) enum WordError {
     #[error("is not a number: write it in decimal, as 0x… or as 0b…")]
     NoNumber,
     #[error("does not fit 32 bits, which hold -2147483648 to 4294967295")]
@@ -43,7 +43,7 @@ pub(super) enum WordError {
 }
 
 /// Parses a 32-bit word.
-pub(super) fn word(text: &str) -> Result<u32, WordError> {
+pub(crate) fn word(text: &str) -> Result<u32, WordError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -74,7 +74,7 @@ pub(super) fn word(text: &str) -> Result<u32, WordError> {
 
 /// The words for the places `a`, `b`, `c`, or all errors in the given values. Places
 /// that no program reads get 0.
-pub(super) fn words(
+pub(crate) fn words(
     registers: &Registers,
     programs: &[Program],
     given: &[String],

@@ -1,0 +1,68 @@
+//! Notes beside instructions.
+
+use super::statements::Found;
+use crate::isa::{LaneWidth, Selector, Target};
+
+/// A note after an offset of the source.
+pub(super) struct Hint {
+    pub(super) at: u32,
+    pub(super) label: String,
+    pub(super) tooltip: String,
+}
+
+/// The machine instructions of an instruction, now and as ordinary PTX.
+pub(super) fn cost(found: &Found, target: Target) -> Option<Hint> {
+    let cost = found.instruction.cost(target)?;
+    let label = if cost.is_lower() {
+        format!("{} → {}", cost.ptxas, cost.rewritten)
+    } else {
+        cost.ptxas.to_string()
+    };
+    let tooltip = format!(
+        "machine instructions on {target}: ptxas 13.5, and the best ordinary PTX that is known"
+    );
+    Some(Hint { at: found.statement.span.end, label, tooltip })
+}
+
+/// The lanes that the selectors of a SIMD instruction choose, the highest one first.
+pub(super) fn lanes(found: &Found) -> Vec<Hint> {
+    let Some(operands) = found.instruction.simd() else { return Vec::new() };
+    let selectors = [operands.lanes.a(), operands.lanes.b()];
+    let places = found.spans.operands[1..3].iter().map(|operand| operand.selector);
+    let hint = |(selector, place): (Selector, Option<_>)| {
+        let place: crate::source::Span = place?;
+        let label = chosen(selector);
+        let tooltip = format!(
+            "from the highest lane to the lowest; a is `{}`, b is `{}`",
+            found.values[1], found.values[2],
+        );
+        Some(Hint { at: place.end, label, tooltip })
+    };
+    selectors.into_iter().zip(places).filter_map(hint).collect()
+}
+
+/// The lanes of a selector, such as `a3 a2 b1 b0`.
+fn chosen(selector: Selector) -> String {
+    let lanes = selector.width().lanes() as u8;
+    let name = |lane: &u8| {
+        let register = if *lane < lanes { 'a' } else { 'b' };
+        format!("{register}{}", lane % lanes)
+    };
+    let names: Vec<String> = selector.lanes().iter().rev().map(name).collect();
+    names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The manual: the digits name, from the highest lane down, bytes 0 to 3 of `a` and 4 to 7
+    /// of `b`.
+    #[test]
+    fn lanes_are_those_of_the_manual() {
+        let shown = |width, text| chosen(Selector::from_text(width, text).unwrap());
+        assert_eq!(shown(LaneWidth::Bytes, ".b7160"), "b3 a1 b2 a0");
+        assert_eq!(shown(LaneWidth::Bytes, ".b0123"), "a0 a1 a2 a3");
+        assert_eq!(shown(LaneWidth::Halves, ".h31"), "b1 a1");
+    }
+}

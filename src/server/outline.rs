@@ -1,0 +1,95 @@
+//! The functions, variables and labels of PTX, and the parts that an editor can fold.
+
+use gen_lsp_types::SymbolKind as LspKind;
+use serde_json::{Value, json};
+
+use super::document::{Encoding, Text};
+use crate::names::{self, Names, Symbol, SymbolKind};
+use crate::source::Span;
+use crate::syntax::lexer::comments;
+
+/// The symbols of a module: functions with their labels, and variables outside of them.
+pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
+    let source = text.as_str();
+    let names = names::read(source);
+    let shown = |symbol: &Symbol, kind: LspKind, children: Vec<Value>| {
+        let whole = if symbol.body.is_empty() {
+            symbol.declaration
+        } else {
+            symbol.declaration.to(symbol.body)
+        };
+        json!({
+            "name": symbol.name.text(source),
+            "detail": detail(source, symbol),
+            "kind": kind,
+            "range": text.range(whole, encoding),
+            "selectionRange": text.range(symbol.name, encoding),
+            "children": children,
+        })
+    };
+    let mut labels = names.symbols.iter().filter(|it| it.kind == SymbolKind::Label).peekable();
+    let mut top: Vec<&Symbol> = names.symbols.iter().filter(|it| is_shown(it)).collect();
+    top.sort_by_key(|it| it.name.start);
+    let shown = top.into_iter().map(|symbol| match symbol.kind {
+        SymbolKind::Function => {
+            let mut own = Vec::new();
+            while let Some(label) = labels.next_if(|it| it.name.end <= symbol.body.end) {
+                // Those of debug data are not shown.
+                if label.name.start >= symbol.body.start {
+                    own.push(shown(label, LspKind::Key, Vec::new()));
+                }
+            }
+            shown(symbol, LspKind::Function, own)
+        }
+        _ => shown(symbol, LspKind::Variable, Vec::new()),
+    });
+    shown.collect()
+}
+
+fn is_shown(symbol: &Symbol) -> bool {
+    match symbol.kind {
+        SymbolKind::Function => true,
+        SymbolKind::Variable | SymbolKind::Register => symbol.is_global,
+        SymbolKind::Parameter | SymbolKind::Label => false,
+    }
+}
+
+/// The words before the name, such as `.visible .entry`.
+fn detail(source: &str, symbol: &Symbol) -> String {
+    let before = Span::new(symbol.declaration.start, symbol.name.start).text(source);
+    // The results of a function and other variables of the declaration are left out.
+    let before = before.split(['(', ',', '=']).next().unwrap_or_default();
+    let words = before.split_whitespace().filter(|word| word.starts_with('.'));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The lines that can be folded: blocks, and comments of several lines.
+pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
+    let source = text.as_str();
+    let Names { mut blocks, .. } = names::read(source);
+    blocks.sort_by_key(|block| block.start);
+    let line = |offset: u32| text.position(offset, encoding).line;
+    let mut folds = Vec::new();
+    for block in blocks {
+        let (start, end) = (line(block.start), line(block.end));
+        // The line of the `}` stays.
+        if start + 1 < end {
+            folds.push(json!({ "startLine": start, "endLine": end - 1 }));
+        }
+    }
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for comment in comments(source) {
+        let (start, end) = (line(comment.start), line(comment.end));
+        let before = &source[text.line_start(start) as usize..comment.start as usize];
+        match runs.last_mut() {
+            Some((_, last)) if before.trim().is_empty() && start == *last + 1 => *last = end,
+            _ if before.trim().is_empty() => runs.push((start, end)),
+            _ => {}
+        }
+    }
+    let runs = runs.into_iter().filter(|(start, end)| start < end);
+    folds.extend(
+        runs.map(|(start, end)| json!({ "startLine": start, "endLine": end, "kind": "comment" })),
+    );
+    folds
+}

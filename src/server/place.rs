@@ -1,0 +1,149 @@
+//! The name at a place of a text, in PTX or in an `asm` statement.
+
+use super::statements::asm_at;
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::Edit;
+use crate::embed::Asm;
+use crate::isa::is_special_register;
+use crate::names::{self, Names, RenameError, Symbol, Use};
+use crate::source::Span;
+
+/// A name that stands at a place.
+#[derive(Debug)]
+pub(super) struct Place<'s> {
+    source: &'s str,
+    /// The `asm` statement that has it.
+    asm: Option<Asm<'s>>,
+    /// The names of the PTX.
+    names: Names,
+    here: Use,
+}
+
+/// A place where the same name stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Same {
+    pub(super) span: Span,
+    pub(super) declares: bool,
+}
+
+/// The name at an offset.
+pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Option<Place<'s>> {
+    match options.language {
+        Language::Ptx => in_module(source, offset),
+        Language::Cuda => {
+            let asm = asm_at(source, offset)?;
+            let names = names::read(&asm.text);
+            let holds = |it: &&Use| {
+                let span = asm.source_span(it.span);
+                span.start <= offset && offset <= span.end
+            };
+            let here = *names.uses.iter().rfind(holds)?;
+            Some(Place { source, asm: Some(asm), names, here })
+        }
+    }
+}
+
+fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
+    // Other functions are read only if they may use the name.
+    let near = names::read_around(source, Span::at(offset));
+    let here = near.at(offset)?;
+    let is_near = match here.symbol {
+        Some(number) => !near.symbol(number).is_global,
+        None => is_special_register(here.span.text(source)),
+    };
+    if is_near {
+        return Some(Place { source, asm: None, names: near, here });
+    }
+    let names = names::read(source);
+    let here = names.at(offset)?;
+    Some(Place { source, asm: None, names, here })
+}
+
+impl Place<'_> {
+    /// The PTX that has the name.
+    fn text(&self) -> &str {
+        self.asm.as_ref().map_or(self.source, |asm| &asm.text)
+    }
+
+    /// The place in the source of a place in the PTX.
+    fn in_source(&self, span: Span) -> Span {
+        self.asm.as_ref().map_or(span, |asm| asm.source_span(span))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.here.span.text(self.text())
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.in_source(self.here.span)
+    }
+
+    fn symbol(&self) -> Option<&Symbol> {
+        self.here.symbol.map(|number| self.names.symbol(number))
+    }
+
+    /// The operand of the `asm` statement that the name stands for.
+    fn operand(&self) -> Option<Span> {
+        let asm = self.asm.as_ref().filter(|_| self.here.symbol.is_none())?;
+        let own = asm.operands.iter().find(|operand| operand.placeholder == self.name())?;
+        Some(own.span)
+    }
+
+    /// Where the name is declared.
+    pub(super) fn declaration(&self) -> Option<Span> {
+        let symbol = self.symbol().map(|symbol| self.in_source(symbol.name));
+        symbol.or_else(|| self.operand())
+    }
+
+    /// The text of the declaration; of a function, its header.
+    pub(super) fn declared(&self) -> Option<&str> {
+        Some(self.symbol()?.declaration.text(self.text()))
+    }
+
+    /// All places of the name, in order. A name that is not declared has its own place only.
+    pub(super) fn same(&self) -> Vec<Same> {
+        let text = self.text();
+        let place = |it: &Use| Same { span: self.in_source(it.span), declares: it.declares };
+        if self.here.symbol.is_some() {
+            return self.names.same(text, self.here).map(place).collect();
+        }
+        let Some(operand) = self.operand() else {
+            return vec![place(&self.here)];
+        };
+        let is_same = |it: &&Use| it.span.text(text) == self.name();
+        let mut same: Vec<Same> = self.names.uses.iter().filter(is_same).map(place).collect();
+        same.push(Same { span: operand, declares: true });
+        same
+    }
+
+    /// Whether the name can be changed.
+    pub(super) fn may_change(&self) -> bool {
+        self.here.symbol.is_some()
+    }
+
+    /// The edits that change the name everywhere.
+    ///
+    /// # Errors
+    /// A sentence that says why that cannot be done.
+    pub(super) fn rename(&self, new: &str) -> Result<Vec<Edit>, String> {
+        let edits = names::rename(self.text(), self.here.span.start, self.unspelled(new));
+        let edits = edits.map_err(|error: RenameError| error.to_string())?;
+        let Some(asm) = &self.asm else { return Ok(edits) };
+        let in_source = |edit: &Edit| {
+            let (span, text) = asm.source_edit(self.source, edit.span, &edit.replacement)?;
+            Some(Edit::replace(span, text))
+        };
+        let edits: Option<Vec<Edit>> = edits.iter().map(in_source).collect();
+        edits.ok_or_else(|| "the literals of the `asm` statement cannot express that".into())
+    }
+
+    /// A name as PTX has it: in most `asm` statements, `%%r1` stands for `%r1`.
+    fn unspelled<'n>(&self, new: &'n str) -> &'n str {
+        match &self.asm {
+            Some(asm) if asm.spelled("%") == "%%" => {
+                new.strip_prefix('%').filter(|rest| rest.starts_with('%')).unwrap_or(new)
+            }
+            _ => new,
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The answers to requests about a place or a part of an open text.
+
+use gen_lsp_types::{
+    CodeAction, CodeActionKind, CodeActionParams, CompletionItemKind, Contents,
+    DocumentHighlightKind, Hover, HoverParams, InlayHintParams, InsertTextFormat, Location,
+    MarkupContent, MarkupKind, Position, Range, ReferenceParams, RenameParams,
+    TextDocumentIdentifier, TextDocumentPositionParams, TextEdit, WorkspaceEdit,
+};
+use lsp_server::{ErrorCode, ResponseError};
+use serde_json::{Value, json};
+
+use super::actions::{self, Action, Purpose};
+use super::completion::{self, OfferKind, Signature};
+use super::place::{self, Place};
+use super::state::{Answer, Document, InForce, Server, answer, failure, params};
+use super::{hints, hover, outline, statements, tokens};
+use crate::analysis::ParseInstructionError;
+use crate::check::Language;
+use crate::diagnostic::{Diagnostic, Edit};
+use crate::evaluation::{self, Evaluation, Registers};
+use crate::print::format_edits;
+use crate::source::Span;
+use crate::video::{Instruction, Semantics};
+
+impl Server {
+    pub(super) fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
+        let place = &params.text_document_position_params;
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
+        let text = &document.text;
+        let offset = text.offset(place.position, self.encoding) as u32;
+        let statements = document.statements(&check);
+        Ok(hover::at(text.as_str(), statements, &check, offset).map(|hover| {
+            let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
+            let range = text.range(hover.span, self.encoding);
+            Hover::new(Contents::MarkupContent(contents), Some(range))
+        }))
+    }
+
+    /// The name at a place.
+    fn place<'d>(&self, document: &'d Document, position: Position) -> Option<Place<'d>> {
+        let InForce { check, .. } = self.in_force(document)?;
+        let offset = document.text.offset(position, self.encoding) as u32;
+        place::at(document.text.as_str(), &check, offset)
+    }
+
+    /// Where the name at a place is declared.
+    pub(super) fn definition(
+        &self,
+        place: &TextDocumentPositionParams,
+    ) -> Result<Option<Location>, ResponseError> {
+        let document = self.document(&place.text_document)?;
+        let found = self.place(document, place.position);
+        let declared = found.and_then(|found| found.declaration());
+        Ok(declared.map(|span| self.location(document, span)))
+    }
+
+    fn location(&self, document: &Document, span: Span) -> Location {
+        Location::new(document.uri.clone(), document.text.range(span, self.encoding))
+    }
+
+    /// All places of a name in its text.
+    pub(super) fn references(&self, params: &ReferenceParams) -> Result<Value, ResponseError> {
+        let place = &params.text_document_position_params;
+        let document = self.document(&place.text_document)?;
+        let Some(found) = self.place(document, place.position) else { return Ok(Value::Null) };
+        let declarations = params.context.include_declaration;
+        let same = found.same().into_iter().filter(|it| declarations || !it.declares);
+        let places: Vec<Location> = same.map(|it| self.location(document, it.span)).collect();
+        answer(places)
+    }
+
+    pub(super) fn highlights(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let Some(found) = self.place(document, place.position) else { return Ok(Value::Null) };
+        let shown = found.same().into_iter().map(|it| {
+            let kind = if it.declares {
+                DocumentHighlightKind::Write
+            } else {
+                DocumentHighlightKind::Text
+            };
+            json!({ "range": document.text.range(it.span, self.encoding), "kind": kind })
+        });
+        Ok(Value::Array(shown.collect()))
+    }
+
+    /// The name that a renaming would change.
+    pub(super) fn prepare_rename(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let found = self.place(document, place.position).filter(Place::may_change);
+        let Some(found) = found else {
+            let message = "only declared registers, labels, variables and functions of PTX have names that change";
+            return Err(failure(ErrorCode::RequestFailed, message));
+        };
+        let range = document.text.range(found.span(), self.encoding);
+        let name = found.span().text(document.text.as_str());
+        Ok(json!({ "range": range, "placeholder": name }))
+    }
+
+    pub(super) fn rename(&self, params: &RenameParams) -> Result<WorkspaceEdit, ResponseError> {
+        let place = &params.text_document_position_params;
+        let document = self.document(&place.text_document)?;
+        let found = self.place(document, place.position);
+        let edits = match found {
+            Some(found) => found.rename(&params.new_name),
+            None => Err("there is no name here".into()),
+        };
+        let edits = edits.map_err(|message| failure(ErrorCode::RequestFailed, message))?;
+        let changes = [(document.uri.clone(), self.edits(document, &edits))];
+        Ok(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() })
+    }
+
+    /// The functions, labels and variables of PTX. Other languages have servers of their own.
+    pub(super) fn symbols(&self, identifier: &TextDocumentIdentifier) -> Answer {
+        let document = self.ptx(identifier)?;
+        let symbols = document.map(|it| outline::symbols(&it.text, self.encoding));
+        Ok(symbols.map_or(Value::Null, Value::Array))
+    }
+
+    pub(super) fn folds(&self, identifier: &TextDocumentIdentifier) -> Answer {
+        let document = self.ptx(identifier)?;
+        let folds = document.map(|it| outline::folds(&it.text, self.encoding));
+        Ok(folds.map_or(Value::Null, Value::Array))
+    }
+
+    /// An open text, if it is PTX.
+    fn ptx(&self, identifier: &TextDocumentIdentifier) -> Result<Option<&Document>, ResponseError> {
+        let document = self.document(identifier)?;
+        let in_force = self.in_force(document);
+        Ok(in_force.filter(|it| it.check.language == Language::Ptx).map(|_| document))
+    }
+
+    /// The semantic tokens of a text, or of a part of it.
+    pub(super) fn tokens(
+        &self,
+        identifier: &TextDocumentIdentifier,
+        range: Option<Range>,
+    ) -> Answer {
+        let document = self.document(identifier)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
+        let text = &document.text;
+        let whole = Span::new(0, text.as_str().len() as u32);
+        let part = range.map_or(whole, |range| text.span(range, self.encoding));
+        answer(json!({ "data": tokens::within(text, check.language, part, self.encoding) }))
+    }
+
+    /// The lanes that selectors choose, and, if wanted, the machine instructions of each video
+    /// instruction, now and as ordinary PTX.
+    pub(super) fn hints(&self, params: &InlayHintParams) -> Answer {
+        let document = self.document(&params.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
+        let (text, statements) = (&document.text, document.statements(&check));
+        let part = text.span(params.range, self.encoding);
+        let target = statements::target(&check, statements.target);
+        let mut found = Vec::new();
+        for it in statements::within(text.as_str(), statements, &check, part) {
+            if self.options.lane_hints {
+                found.extend(hints::lanes(&it));
+            }
+            if self.options.hints {
+                found.extend(hints::cost(&it, target));
+            }
+        }
+        let shown = found.into_iter().map(|hint| {
+            json!({
+                "position": text.position(hint.at, self.encoding),
+                "label": hint.label,
+                "tooltip": hint.tooltip,
+                "paddingLeft": true,
+            })
+        });
+        Ok(Value::Array(shown.collect()))
+    }
+
+    pub(super) fn completion(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
+        let text = &document.text;
+        let offset = text.offset(place.position, self.encoding) as u32;
+        let found = completion::at(text.as_str(), &check, offset, self.client.snippets);
+        let Some(found) = found else {
+            return Ok(Value::Null);
+        };
+        let range = answer(text.range(found.typed, self.encoding))?;
+        let items = found.offers.iter().enumerate().map(|(number, offer)| {
+            let kind = match offer.kind {
+                OfferKind::Mnemonic => CompletionItemKind::Keyword,
+                OfferKind::Modifier => CompletionItemKind::EnumMember,
+                OfferKind::Register => CompletionItemKind::Variable,
+                OfferKind::Selector => CompletionItemKind::Field,
+                OfferKind::Form => CompletionItemKind::Snippet,
+            };
+            let mut item = json!({
+                "label": offer.label,
+                "kind": kind,
+                "detail": offer.detail,
+                // The order of the manual, not that of the alphabet.
+                "sortText": format!("{number:04}"),
+                "textEdit": { "range": range, "newText": offer.text },
+            });
+            if offer.kind == OfferKind::Form {
+                item["insertTextFormat"] = json!(InsertTextFormat::Snippet);
+                // Clients compare this with the word that is typed.
+                item["filterText"] = json!(offer.text.split('.').next());
+            }
+            item
+        });
+        let items: Vec<Value> = items.collect();
+        Ok(json!({ "isIncomplete": found.is_part, "items": items }))
+    }
+
+    pub(super) fn signature(&self, place: &TextDocumentPositionParams) -> Answer {
+        let document = self.document(&place.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
+        let offset = document.text.offset(place.position, self.encoding) as u32;
+        let found = completion::signature(document.text.as_str(), &check, offset);
+        let Some(Signature { lines, fits, operand }) = found else { return Ok(Value::Null) };
+        let signatures = lines.iter().map(|(line, title)| {
+            // The operands, as places in the line.
+            let start = line.find("  ").map_or(line.len(), |at| at + 2);
+            let operands = line[start..].trim_end_matches(';').split(", ").scan(start, |at, it| {
+                let place = json!({ "label": [*at, *at + it.len()] });
+                *at += it.len() + 2;
+                Some(place)
+            });
+            let operands: Vec<Value> = operands.collect();
+            json!({ "label": line, "documentation": title, "parameters": operands })
+        });
+        let signatures: Vec<Value> = signatures.collect();
+        Ok(json!({
+            "signatures": signatures, "activeSignature": fits, "activeParameter": operand,
+        }))
+    }
+
+    pub(super) fn code_actions(
+        &self,
+        params: &CodeActionParams,
+    ) -> Result<Vec<CodeAction>, ResponseError> {
+        let document = self.document(&params.text_document)?;
+        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Vec::new()) };
+        let text = document.text.as_str();
+        let asked = document.text.span(params.range, self.encoding);
+        let wanted = |kind: &CodeActionKind| {
+            let kind = kind_text(kind);
+            params.context.only.as_ref().is_none_or(|only| {
+                let is_above = |asked: &CodeActionKind| {
+                    let asked = kind_text(asked);
+                    kind.strip_prefix(&*asked).is_some_and(|rest| {
+                        rest.is_empty() || asked.is_empty() || rest.starts_with('.')
+                    })
+                };
+                only.iter().any(is_above)
+            })
+        };
+        let mut found = Vec::new();
+        if wanted(&CodeActionKind::QuickFix) {
+            let touches =
+                |it: &&Diagnostic| it.span.start <= asked.end && asked.start <= it.span.end;
+            let near = self.found(document).iter().filter(touches);
+            found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
+        }
+        if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
+            let statements = document.statements(&check);
+            let here = statements::at(text, statements, &check, asked.start);
+            let rewriting =
+                here.and_then(|here| actions::rewriting(text, &check, here.statement.span));
+            found.extend(rewriting);
+        }
+        // Only where a client wants all fixes, or asks what there is.
+        if wanted(&fix_all_kind()) {
+            found.extend(actions::fix_all(text, &check));
+        }
+        Ok(found.into_iter().map(|action| self.action(document, action)).collect())
+    }
+
+    fn action(&self, document: &Document, action: Action<'_>) -> CodeAction {
+        let Action { title, purpose, found, edits } = action;
+        let kind = match purpose {
+            Purpose::Fix { .. } | Purpose::Ignore => CodeActionKind::QuickFix,
+            Purpose::FixAll => fix_all_kind(),
+            Purpose::Rewrite => CodeActionKind::RefactorRewrite,
+        };
+        let about = found.map(|it| vec![self.shown_finding(document, it)]);
+        let changes = [(document.uri.clone(), self.edits(document, &edits))];
+        CodeAction {
+            title,
+            kind: Some(kind),
+            diagnostics: about,
+            is_preferred: (purpose == Purpose::Fix { preferred: true }).then_some(true),
+            edit: Some(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() }),
+            ..CodeAction::default()
+        }
+    }
+
+    fn edits(&self, document: &Document, edits: &[Edit]) -> Vec<TextEdit> {
+        let edits = edits.iter();
+        edits
+            .map(|edit| {
+                let range = document.text.range(edit.span, self.encoding);
+                TextEdit::new(range, edit.replacement.clone())
+            })
+            .collect()
+    }
+
+    /// The edits that format a text, or those of the lines of a range.
+    pub(super) fn formatting(
+        &self,
+        identifier: &TextDocumentIdentifier,
+        range: Option<(Position, Position)>,
+    ) -> Result<Option<Vec<TextEdit>>, ResponseError> {
+        let document = self.document(identifier)?;
+        let in_force = self.in_force(document);
+        let Some(InForce { check, format }) = in_force else { return Ok(None) };
+        if check.language != Language::Ptx {
+            return Ok(None);
+        }
+        // A text with errors stays as it is; its findings say why.
+        let Ok(edits) = format_edits(document.text.as_str(), &format) else { return Ok(None) };
+        let mut edits = self.edits(document, &edits);
+        if let Some((start, end)) = range {
+            // The white space before a statement belongs to it.
+            let lines = start.line..=end.line;
+            edits.retain(|edit| lines.contains(&edit.range.end.line));
+        }
+        Ok(Some(edits))
+    }
+
+    /// Commands give their text as the result.
+    pub(super) fn command(&self, value: &Value) -> Answer {
+        let argument = |at: usize| value.pointer(&format!("/arguments/{at}"));
+        let wrong = |message: &str| failure(ErrorCode::InvalidParams, message);
+        match value.get("command").and_then(Value::as_str) {
+            Some("vptx.explain") => {
+                let subject = argument(0).and_then(Value::as_str);
+                let code = subject.and_then(crate::diagnostic::Code::find);
+                let code = code.ok_or_else(|| wrong("vptx.explain needs a code such as V501"))?;
+                answer(crate::explain::code(code))
+            }
+            Some("vptx.showProgram") => {
+                let place = argument(0).cloned().unwrap_or_default();
+                let place: TextDocumentPositionParams = params(place)?;
+                let document = self.document(&place.text_document)?;
+                let in_force = self.in_force(document);
+                let found = in_force.and_then(|InForce { check, .. }| {
+                    let offset = document.text.offset(place.position, self.encoding) as u32;
+                    let statements = document.statements(&check);
+                    statements::at(document.text.as_str(), statements, &check, offset)
+                });
+                answer(found.map(|found| {
+                    let instruction = found.instruction;
+                    let program = instruction.lower(Semantics::Manual);
+                    format!("// {instruction}\n{program}")
+                }))
+            }
+            Some("vptx.evaluate") => {
+                let text = argument(0).and_then(Value::as_str);
+                let text = text.ok_or_else(|| wrong("vptx.evaluate needs an instruction"))?;
+                let values = argument(1).cloned().unwrap_or_else(|| json!([]));
+                answer(evaluated(text, &params::<Vec<String>>(values)?).map_err(|it| wrong(&it))?)
+            }
+            _ => Err(wrong("no such command")),
+        }
+    }
+}
+
+/// The page of an instruction on inputs such as `a=0x01020304`, with each step.
+///
+/// # Errors
+/// A sentence for each thing that is wrong.
+fn evaluated(text: &str, values: &[String]) -> Result<String, String> {
+    let end = if text.trim_end().ends_with(';') { "" } else { ";" };
+    let instruction: Instruction =
+        format!("{text}{end}").parse().map_err(|error: ParseInstructionError| error.to_string())?;
+    let semantics = &[Semantics::Manual];
+    let programs = [instruction.lower(Semantics::Manual)];
+    let words = evaluation::words(&Registers::of(&instruction), &programs, values)
+        .map_err(|troubles| troubles.join("; "))?;
+    let instruction = &instruction;
+    let mut page = Vec::new();
+    Evaluation { instruction, semantics, words, trace: true, unicode: true }
+        .write(&mut page)
+        .map_err(|error| error.to_string())?;
+    String::from_utf8(page).map_err(|error| error.to_string())
+}
+
+fn fix_all_kind() -> CodeActionKind {
+    CodeActionKind::Custom("source.fixAll.vptx".into())
+}
+
+/// The text of a kind, such as `quickfix`.
+fn kind_text(kind: &CodeActionKind) -> String {
+    let value = serde_json::to_value(kind).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_string()
+}
