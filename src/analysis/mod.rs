@@ -36,6 +36,8 @@ pub(crate) use suppress::{covered_lines, may_be_marked, split};
 pub(crate) use in_order::check_in_order;
 #[cfg(all(test, feature = "cli"))]
 pub(crate) use parts::in_parts_of;
+#[cfg(feature = "server")]
+pub(crate) use parts::parse_near;
 #[cfg(feature = "cli")]
 pub(crate) use parts::{LARGE, TextPart, each_part, in_parts, parse_part, visit_part};
 

@@ -13,10 +13,14 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+#[cfg(feature = "server")]
+use super::parse_with;
 use super::{CheckOptions, Checker, Preview, ReadResult, Sink, select, sort};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::KnownFacts;
 use crate::module::Module;
+#[cfg(feature = "server")]
+use crate::source::Span;
 use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
 
 /// Texts of at least this many bytes are large.
@@ -210,6 +214,34 @@ pub(crate) fn parse_part<'p>(
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     let module = Module { source: part.text, version, target, statements };
     (alike && is_clean).then_some(module)
+}
+
+/// The functions around a place of a text as a module, and the offset where they start.
+/// Functions before and after them are taken to be sound.
+#[cfg(feature = "server")]
+pub(crate) fn parse_near<'s>(
+    source: &'s str,
+    place: Span,
+    options: &CheckOptions,
+) -> (u32, Module<'s>) {
+    let whole = || (0, parse_with(source, options).0);
+    if source.len() < LARGE {
+        return whole();
+    }
+    let parts = cut(source, SIZE);
+    let touches =
+        |part: &&Range<usize>| part.start <= place.end as usize && place.start as usize <= part.end;
+    let mut near = parts.iter().filter(touches);
+    let (Some(first), Some(gates)) = (near.next(), first_gates(&source[parts[0].clone()])) else {
+        return whole();
+    };
+    let text = &source[first.start..near.next_back().unwrap_or(first).end];
+    let start = if first.start == 0 { Context::default() } else { Context::after_gates(gates) };
+    let mut statements = Vec::new();
+    let sink = &mut |statement| statements.push(statement);
+    let mut checker = Checker::new(text, options, KnownFacts::default(), sink);
+    let (version, target) = read_part(text, 0, start, &mut checker).gates().values();
+    (first.start as u32, Module { source: text, version, target, statements })
 }
 
 /// Like [`visit`](super::visit), for a part. `None` if the part has errors or comments for

@@ -10,7 +10,7 @@ mod tests;
 mod walk;
 
 pub(crate) use rename::{RenameError, rename};
-pub(crate) use walk::{read, read_around};
+pub(crate) use walk::{read, read_around, read_outline, read_words};
 
 use crate::source::Span;
 

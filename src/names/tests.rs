@@ -98,7 +98,8 @@ fn names_resolve_as_in_ptxas() {
 
 #[test]
 fn symbols_have_their_kinds_and_declarations() {
-    let names = read(SCOPES);
+    let names = read_outline(SCOPES);
+    assert_eq!(names.symbols, read(SCOPES).symbols);
     let shown = names.symbols.iter().map(|it| {
         let text = |span: Span| span.text(SCOPES);
         format!("{:?} {} | {}", it.kind, text(it.name), text(it.declaration).replace('\n', " "))
@@ -297,7 +298,7 @@ fn any_text_is_read() {
     let mut numbers = Numbers(5);
     for _ in 0..3000 {
         let source: String = (0..numbers.below(40)).map(|_| numbers.pick(PIECES)).collect();
-        let names = read(&source);
+        let names = read_words(&source, Span::new(0, source.len() as u32));
         assert!(names.uses.is_sorted_by_key(|it| it.span.start), "{source}");
         for it in &names.uses {
             assert!(!it.span.text(&source).is_empty());

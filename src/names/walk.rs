@@ -7,18 +7,45 @@ use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count};
 use crate::syntax::lexer::{Lexer, comment_end, line_end, string_end};
 use crate::syntax::{Context, Symbol as Declared, SymbolKind as DeclaredKind, Token, TokenKind};
 
-/// The names of a whole text.
+/// The names of a whole text, without its words.
 pub(crate) fn read(source: &str) -> Names {
-    read_around(source, Span::new(0, source.len() as u32))
+    walked(source, whole(source), Wanted::Uses)
+}
+
+/// The symbols and blocks of a whole text.
+pub(crate) fn read_outline(source: &str) -> Names {
+    walked(source, whole(source), Wanted::Symbols)
 }
 
 /// The names of a text, without those inside of functions that do not touch a part of it.
 pub(crate) fn read_around(source: &str, part: Span) -> Names {
+    walked(source, part, Wanted::Uses)
+}
+
+/// Like [`read_around`], with the words of the part.
+pub(crate) fn read_words(source: &str, part: Span) -> Names {
+    walked(source, part, Wanted::Words)
+}
+
+fn whole(source: &str) -> Span {
+    Span::new(0, source.len() as u32)
+}
+
+/// The things that are kept: each includes those before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    Symbols,
+    Uses,
+    Words,
+}
+
+fn walked(source: &str, part: Span, wanted: Wanted) -> Names {
     let mut walker = Walker {
         source,
         lexer: Lexer::new(source, 0),
         context: Context::default(),
         part,
+        wanted,
         numbers: Map::default(),
         open: vec![Scope::default()],
         labels: Map::default(),
@@ -33,6 +60,7 @@ struct Walker<'s> {
     lexer: Lexer<'s>,
     context: Context<'s>,
     part: Span,
+    wanted: Wanted,
     /// The numbers of symbols, by the offsets of their declarations.
     numbers: Map<u32, u32>,
     /// The text, and the open blocks.
@@ -84,8 +112,10 @@ impl<'s> Walker<'s> {
     }
 
     fn word(&mut self, kind: WordKind, span: Span) {
-        // Only the part is told word by word.
-        if span.start <= self.part.end && self.part.start <= span.end {
+        if self.wanted == Wanted::Words
+            && span.start <= self.part.end
+            && self.part.start <= span.end
+        {
             self.names.words.push(Word { kind, span });
         }
     }
@@ -557,6 +587,9 @@ impl<'s> Walker<'s> {
     }
 
     fn use_of(&mut self, span: Span) {
+        if self.wanted == Wanted::Symbols {
+            return;
+        }
         let name = span.text(self.source);
         match name {
             "_" => return,

@@ -1,8 +1,9 @@
 //! Fixes and rewritings that a client can make.
 
+use super::statements::{Near, target};
 use crate::analysis::{add_ignores, fix};
 use crate::backend::ptx::{Outcome, RewriteOptions, rewrite};
-use crate::check::{CheckOptions, Language};
+use crate::check::CheckOptions;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSet, Severity};
 use crate::source::{Span, line_end};
 
@@ -122,25 +123,26 @@ fn difference(old: &str, new: &str) -> Edit {
     Edit::replace(span, &new[start..new.len() - end])
 }
 
-/// The instruction at an offset as ordinary PTX.
+/// The instruction at an offset of PTX as ordinary PTX.
 pub(super) fn rewriting(
     source: &str,
     options: &CheckOptions,
-    statement: Span,
+    offset: u32,
 ) -> Option<Action<'static>> {
-    if options.language != Language::Ptx {
-        return None;
-    }
-    let (module, _) = crate::analysis::parse_with(source, &CheckOptions::errors_only());
-    let target = super::statements::target(options, module.target());
+    let Near { start, module } = Near::read(source, Span::at(offset));
+    let own = offset - start;
+    let holds = |span: Span| span.start <= own && own <= span.end;
+    let target = target(options, module.target());
     let rewriting = RewriteOptions::default().with_target(Some(target)).with_all(true);
     let rewritten = rewrite(&module, &rewriting).ok()?;
-    let change = rewritten.changes.iter().find(|change| change.span == statement)?;
+    let change = rewritten.changes.iter().find(|change| holds(change.span))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };
-    let edit = rewritten.edits().iter().find(|edit| edit.span == statement)?.clone();
+    let edit = rewritten.edits().iter().find(|edit| edit.span == change.span)?.clone();
     let costs = change.cost.map_or_else(String::new, |cost| {
         format!(" ({} → {} machine instructions on {target})", cost.ptxas, cost.rewritten)
     });
     let title = format!("Rewrite as ordinary PTX{costs}");
-    Some(Action { title, purpose: Purpose::Rewrite, found: None, edits: vec![edit] })
+    let span = Span::new(edit.span.start + start, edit.span.end + start);
+    let edits = vec![Edit { span, ..edit }];
+    Some(Action { title, purpose: Purpose::Rewrite, found: None, edits })
 }

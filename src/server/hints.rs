@@ -1,7 +1,8 @@
 //! Notes beside instructions.
 
 use super::statements::Found;
-use crate::isa::{LaneWidth, Selector, Target};
+use crate::isa::{Selector, Target};
+use crate::source::Span;
 
 /// A note after an offset of the source.
 pub(super) struct Hint {
@@ -30,7 +31,7 @@ pub(super) fn lanes(found: &Found) -> Vec<Hint> {
     let selectors = [operands.lanes.a(), operands.lanes.b()];
     let places = found.spans.operands[1..3].iter().map(|operand| operand.selector);
     let hint = |(selector, place): (Selector, Option<_>)| {
-        let place: crate::source::Span = place?;
+        let place: Span = place?;
         let label = chosen(selector);
         let tooltip = format!(
             "from the highest lane to the lowest; a is `{}`, b is `{}`",
@@ -55,6 +56,7 @@ fn chosen(selector: Selector) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::LaneWidth;
 
     /// The manual: the digits name, from the highest lane down, bytes 0 to 3 of `a` and 4 to 7
     /// of `b`.

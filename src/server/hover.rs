@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::place;
-use super::statements::{self, Found, Statements};
+use super::statements::{self, Found, Near};
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::Code;
 use crate::embed::Asm;
@@ -19,17 +19,12 @@ pub(super) struct Hover {
 }
 
 /// The text about an offset.
-pub(super) fn at(
-    source: &str,
-    statements: &Statements,
-    options: &CheckOptions,
-    offset: u32,
-) -> Option<Hover> {
+pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     if let Some(hover) = code(source, offset) {
         return Some(hover);
     }
     let found = match options.language {
-        Language::Ptx => statements::in_module(source, statements, offset),
+        Language::Ptx => statements::at(source, options, offset),
         Language::Cuda => {
             let asm = statements::asm_at(source, offset)?;
             let found = statements::in_asm(&asm, offset);
@@ -42,8 +37,7 @@ pub(super) fn at(
     };
     match found {
         Some(found) => instruction(source, &found, options, offset),
-        None => mnemonic(source, options, statements, offset)
-            .or_else(|| declaration(source, options, offset)),
+        None => mnemonic(source, options, offset).or_else(|| declaration(source, options, offset)),
     }
 }
 
@@ -143,15 +137,14 @@ fn expression(rest: &str) -> &str {
 }
 
 /// The page of a mnemonic whose instruction has errors.
-fn mnemonic(
-    source: &str,
-    options: &CheckOptions,
-    statements: &Statements,
-    offset: u32,
-) -> Option<Hover> {
+fn mnemonic(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     let span = word(source, offset, |c| c.is_ascii_alphanumeric())?;
     let mnemonic = Mnemonic::from_text(span.text(source))?;
-    let target = statements::target(options, statements.target);
+    let own = match options.language {
+        Language::Ptx => Near::read(source, Span::at(offset)).module.target,
+        Language::Cuda => None,
+    };
+    let target = statements::target(options, own);
     Some(Hover { span, markdown: explain::mnemonic(mnemonic, target) })
 }
 

@@ -22,8 +22,9 @@ mod transport;
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use lsp_server::Message;
 
@@ -32,6 +33,9 @@ use self::transport::Incoming;
 
 /// The largest number of messages that wait. After that, the client waits.
 const WAITING: usize = 256;
+
+/// How long findings wait after a change: an editor that types asks for completion next.
+const QUIET: Duration = Duration::from_millis(10);
 
 /// Serves a client on standard input and output until it sends `exit` or closes the input.
 /// Returns whether it sent `shutdown` first.
@@ -47,11 +51,12 @@ pub(crate) fn run() -> io::Result<bool> {
     });
     let mut server = Server::default();
     let mut waiting = VecDeque::new();
+    let mut due = None;
     let mut output = io::stdout().lock();
     let mut send = |messages: Vec<Message>| {
         messages.into_iter().try_for_each(|message| message.write(&mut output))
     };
-    while let Some(incoming) = next(&mut server, &mut waiting, &receiver, &mut send)? {
+    while let Some(incoming) = next(&mut server, &mut waiting, &receiver, &mut due, &mut send)? {
         send(match incoming {
             Incoming::Message(message) => server.handle(message),
             Incoming::Invalid(answer) => vec![answer],
@@ -63,11 +68,12 @@ pub(crate) fn run() -> io::Result<bool> {
     Ok(server.is_shut_down())
 }
 
-/// The next message. While none waits, findings are sent.
+/// The next message. While none waits, findings that are `due` are sent.
 fn next(
     server: &mut Server,
     waiting: &mut VecDeque<Incoming>,
     receiver: &Receiver<Incoming>,
+    due: &mut Option<Instant>,
     send: &mut impl FnMut(Vec<Message>) -> io::Result<()>,
 ) -> io::Result<Option<Incoming>> {
     loop {
@@ -85,18 +91,28 @@ fn next(
         if let Some(incoming) = waiting.pop_front() {
             return Ok(Some(incoming));
         }
-        if server.has_news() {
-            send(server.news())?;
-            continue;
-        }
-        match receiver.recv() {
+        let incoming = if server.has_news() {
+            let until = *due.get_or_insert_with(|| Instant::now() + QUIET);
+            receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
+        } else {
+            *due = None;
+            receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        };
+        match incoming {
+            Err(RecvTimeoutError::Timeout) => {
+                *due = None;
+                send(server.news())?;
+            }
             Ok(incoming) => {
                 if let Incoming::Message(message) = &incoming {
                     server.foresee(message);
                 }
                 waiting.push_back(incoming);
             }
-            Err(mpsc::RecvError) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                send(server.news())?;
+                return Ok(None);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::syntax::lexer::comments;
 /// The symbols of a module: functions with their labels, and variables outside of them.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let names = names::read(source);
+    let names = names::read_outline(source);
     let shown = |symbol: &Symbol, kind: LspKind, children: Vec<Value>| {
         let whole = if symbol.body.is_empty() {
             symbol.declaration
@@ -66,7 +66,7 @@ fn detail(source: &str, symbol: &Symbol) -> String {
 /// The lines that can be folded: blocks, and comments of several lines.
 pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let Names { mut blocks, .. } = names::read(source);
+    let Names { mut blocks, .. } = names::read_outline(source);
     blocks.sort_by_key(|block| block.start);
     let line = |offset: u32| text.position(offset, encoding).line;
     let mut folds = Vec::new();

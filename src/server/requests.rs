@@ -22,6 +22,10 @@ use crate::print::format_edits;
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
 
+/// The largest text, in bytes, that gets all its semantic tokens at once. Clients ask for
+/// those of the lines that they show, too.
+const LONGEST_TOKENS: usize = 1 << 20;
+
 impl Server {
     pub(super) fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
         let place = &params.text_document_position_params;
@@ -29,8 +33,7 @@ impl Server {
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
         let text = &document.text;
         let offset = text.offset(place.position, self.encoding) as u32;
-        let statements = document.statements(&check);
-        Ok(hover::at(text.as_str(), statements, &check, offset).map(|hover| {
+        Ok(hover::at(text.as_str(), &check, offset).map(|hover| {
             let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
             let range = text.range(hover.span, self.encoding);
             Hover::new(Contents::MarkupContent(contents), Some(range))
@@ -139,6 +142,9 @@ impl Server {
         let document = self.document(identifier)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
         let text = &document.text;
+        if range.is_none() && text.as_str().len() > LONGEST_TOKENS {
+            return Ok(Value::Null);
+        }
         let whole = Span::new(0, text.as_str().len() as u32);
         let part = range.map_or(whole, |range| text.span(range, self.encoding));
         answer(json!({ "data": tokens::within(text, check.language, part, self.encoding) }))
@@ -149,16 +155,15 @@ impl Server {
     pub(super) fn hints(&self, params: &InlayHintParams) -> Answer {
         let document = self.document(&params.text_document)?;
         let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(json!([])) };
-        let (text, statements) = (&document.text, document.statements(&check));
+        let text = &document.text;
         let part = text.span(params.range, self.encoding);
-        let target = statements::target(&check, statements.target);
         let mut found = Vec::new();
-        for it in statements::within(text.as_str(), statements, &check, part) {
+        for it in statements::within(text.as_str(), &check, part) {
             if self.options.lane_hints {
                 found.extend(hints::lanes(&it));
             }
             if self.options.hints {
-                found.extend(hints::cost(&it, target));
+                found.extend(hints::cost(&it, statements::target(&check, it.target)));
             }
         }
         let shown = found.into_iter().map(|hint| {
@@ -260,11 +265,7 @@ impl Server {
             found.extend(near.flat_map(|it| actions::of_finding(text, &check, it)));
         }
         if wanted(&CodeActionKind::RefactorRewrite) && check.language == Language::Ptx {
-            let statements = document.statements(&check);
-            let here = statements::at(text, statements, &check, asked.start);
-            let rewriting =
-                here.and_then(|here| actions::rewriting(text, &check, here.statement.span));
-            found.extend(rewriting);
+            found.extend(actions::rewriting(text, &check, asked.start));
         }
         // Only where a client wants all fixes, or asks what there is.
         if wanted(&fix_all_kind()) {
@@ -343,8 +344,7 @@ impl Server {
                 let in_force = self.in_force(document);
                 let found = in_force.and_then(|InForce { check, .. }| {
                     let offset = document.text.offset(place.position, self.encoding) as u32;
-                    let statements = document.statements(&check);
-                    statements::at(document.text.as_str(), statements, &check, offset)
+                    statements::at(document.text.as_str(), &check, offset)
                 });
                 answer(found.map(|found| {
                     let instruction = found.instruction;

@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 use super::diagnostics;
 use super::document::{Encoding, Text};
 use super::options::Options;
-use super::statements::Statements;
 use super::tokens;
 use crate::analysis::{check_counted, check_up_to};
 use crate::check::{CheckOptions, Language};
@@ -87,18 +86,6 @@ pub(super) struct Document {
     pub(super) text: Text,
     /// Found once for a version, and only when asked for.
     found: OnceCell<Vec<Diagnostic>>,
-    statements: OnceCell<Statements>,
-}
-
-impl Document {
-    /// The video instructions of PTX. In other languages those of one `asm` are read when
-    /// they are needed.
-    pub(super) fn statements(&self, check: &CheckOptions) -> &Statements {
-        self.statements.get_or_init(|| match check.language {
-            Language::Ptx => Statements::read(self.text.as_str()),
-            Language::Cuda => Statements { list: Vec::new(), target: None },
-        })
-    }
 }
 
 /// The settings for a text.
@@ -405,7 +392,6 @@ impl Server {
             language_id: language_id.as_str().unwrap_or_default().to_ascii_lowercase(),
             text: Text::new(item.text),
             found: OnceCell::new(),
-            statements: OnceCell::new(),
             uri: item.uri,
         };
         let uri = document.uri.as_ref().to_string();
@@ -424,7 +410,6 @@ impl Server {
         }
         document.version = identifier.version;
         document.found.take();
-        document.statements.take();
         self.changed(uri);
         if fits {
             Ok(())

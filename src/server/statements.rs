@@ -1,34 +1,30 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
-use crate::analysis::parse_with;
+use crate::analysis::{parse_near, parse_with};
 use crate::check::{CheckOptions, Language};
 use crate::embed::{self, Asm};
 use crate::isa::Target;
-use crate::module::{OperandSpans, StatementSpans, VideoStatement};
+use crate::module::{Module, OperandSpans, StatementSpans, VideoStatement};
 use crate::source::Span;
 use crate::video::Instruction;
 
-/// The video instructions of a module.
+/// The video instructions around a place of PTX.
 #[derive(Debug)]
-pub(super) struct Statements {
-    pub(super) list: Vec<VideoStatement>,
-    pub(super) target: Option<Target>,
+pub(super) struct Near<'s> {
+    /// The offset where the functions start that have them.
+    pub(super) start: u32,
+    pub(super) module: Module<'s>,
 }
 
-impl Statements {
-    pub(super) fn read(source: &str) -> Statements {
-        let (module, _) = parse_with(source, &CheckOptions::errors_only());
-        let target = module.target();
-        Statements { list: module.into_statements(), target }
+impl<'s> Near<'s> {
+    pub(super) fn read(source: &'s str, place: Span) -> Near<'s> {
+        let (start, module) = parse_near(source, place, &CheckOptions::errors_only());
+        Near { start, module }
     }
 
-    /// The statement at an offset.
-    fn at(&self, offset: u32) -> Option<&VideoStatement> {
-        let next = self.list.partition_point(|it| it.span.end < offset);
-        self.list[next..]
-            .iter()
-            .find(|it| it.span.start <= offset)
-            .filter(|it| it.span.end >= offset)
+    fn found(&self, statement: &VideoStatement) -> Option<Found> {
+        let map = |span: Span| Span::new(span.start + self.start, span.end + self.start);
+        Found::new(statement, self.module.source, self.module.target, map)
     }
 }
 
@@ -71,8 +67,13 @@ impl Found {
 }
 
 /// The instruction at an offset of PTX.
-pub(super) fn in_module(source: &str, statements: &Statements, offset: u32) -> Option<Found> {
-    Found::new(statements.at(offset)?, source, statements.target, |span| span)
+fn in_module(source: &str, offset: u32) -> Option<Found> {
+    let near = Near::read(source, Span::at(offset));
+    let own = offset - near.start;
+    let list = near.module.statements();
+    let next = list.partition_point(|it| it.span.end < own);
+    let first = list[next..].iter().find(|it| it.span.start <= own)?;
+    near.found(first).filter(|_| first.span.end >= own)
 }
 
 /// The `asm` statement at an offset of a source.
@@ -81,37 +82,38 @@ pub(super) fn asm_at(source: &str, offset: u32) -> Option<Asm<'_>> {
     all.find(|asm| asm.span.start <= offset && offset <= asm.span.end)
 }
 
+/// The video instructions of an `asm` statement.
+pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
+    parse_with(&asm.text, &CheckOptions::errors_only()).0.into_statements()
+}
+
 /// The instruction at an offset of a source, in an `asm` statement. Its spans are those of
 /// the source.
 pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<Found> {
-    let own = Statements::read(&asm.text);
+    let own = in_template(asm);
     let holds = |statement: &&VideoStatement| {
         let span = asm.source_span(statement.span);
         span.start <= offset && offset <= span.end
     };
-    let statement = own.list.iter().find(holds)?;
+    let statement = own.iter().find(holds)?;
     Found::new(statement, &asm.text, None, |span| asm.source_span(span))
 }
 
 /// The legal instructions that end in a part of a text.
-pub(super) fn within(
-    source: &str,
-    statements: &Statements,
-    options: &CheckOptions,
-    part: Span,
-) -> Vec<Found> {
+pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Found> {
     let is_inside = |span: Span| part.start <= span.end && span.end <= part.end;
     match options.language {
         Language::Ptx => {
-            let inside = statements.list.iter().filter(|it| is_inside(it.span));
-            inside.filter_map(|it| Found::new(it, source, statements.target, |it| it)).collect()
+            let near = Near::read(source, part);
+            let found = near.module.statements().iter().filter_map(|it| near.found(it));
+            found.filter(|it| is_inside(it.statement.span)).collect()
         }
         Language::Cuda => {
             let mut found = Vec::new();
             for asm in embed::statements(source) {
                 if asm.span.start <= part.end && part.start <= asm.span.end {
                     let map = |span: Span| asm.source_span(span);
-                    let own = Statements::read(&asm.text).list;
+                    let own = in_template(&asm);
                     let inside = own.iter().filter(|it| is_inside(map(it.span)));
                     found.extend(inside.filter_map(|it| Found::new(it, &asm.text, None, map)));
                 }
@@ -128,14 +130,9 @@ pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
 }
 
 /// The instruction at an offset of a text.
-pub(super) fn at(
-    source: &str,
-    statements: &Statements,
-    options: &CheckOptions,
-    offset: u32,
-) -> Option<Found> {
+pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Found> {
     match options.language {
-        Language::Ptx => in_module(source, statements, offset),
+        Language::Ptx => in_module(source, offset),
         Language::Cuda => in_asm(&asm_at(source, offset)?, offset),
     }
 }

@@ -1,7 +1,7 @@
 //! Semantic tokens: the words of PTX, and of the video instructions in `asm` statements.
 
 use super::document::{Encoding, Text};
-use super::statements::Statements;
+use super::statements::in_template;
 use crate::check::Language;
 use crate::embed;
 use crate::isa::is_special_register;
@@ -68,7 +68,7 @@ pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Enco
 }
 
 fn in_module(source: &str, part: Span) -> Vec<Token> {
-    let names = names::read_around(source, part);
+    let names = names::read_words(source, part);
     let mut tokens = of_names(source, &names);
     tokens.extend(comments(source).into_iter().map(|span| Token {
         span,
@@ -123,11 +123,12 @@ fn in_asm(source: &str, part: Span) -> Vec<Token> {
         if asm.span.end <= part.start || part.end <= asm.span.start {
             continue;
         }
-        let statements = Statements::read(&asm.text).list;
+        let statements = in_template(&asm);
         if statements.is_empty() {
             continue;
         }
-        let mut own = of_names(&asm.text, &names::read(&asm.text));
+        let mut own =
+            of_names(&asm.text, &names::read_words(&asm.text, Span::new(0, asm.text.len() as u32)));
         own.sort_by_key(|token| token.span.start);
         let is_inside = |token: &&Token| {
             let next = statements.partition_point(|it| it.span.end <= token.span.start);

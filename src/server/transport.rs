@@ -1,16 +1,14 @@
 //! Messages on a stream: a header with a length, then JSON.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
-use lsp_server::{Message, Notification};
-use serde_json::json;
+use lsp_server::{Message, Notification, Request};
+use serde::de::Error;
+use serde_json::{Value, json};
 
 /// The largest length of a message, and of a line of its header, in bytes.
 const LONGEST: u64 = 1 << 30;
 const LONGEST_LINE: u64 = 4096;
-
-/// Up to this length, memory is taken before the bytes are there.
-const BELIEVED: u64 = 64 << 20;
 
 /// A message, or the answer to something else.
 pub(super) enum Incoming {
@@ -19,7 +17,7 @@ pub(super) enum Incoming {
 }
 
 /// Reads a message; `None` at the end of the stream, or if there is no valid header. Memory
-/// beyond [`BELIEVED`] grows with the bytes that arrive, not with the length in the header.
+/// grows with the bytes that arrive, not with the length in the header.
 pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
     let mut length = None;
     loop {
@@ -35,15 +33,33 @@ pub(super) fn read(input: &mut impl BufRead) -> Option<Incoming> {
             length = Some(value.trim().parse::<u64>().ok()?);
         }
     }
-    let length = length.filter(|length| *length <= LONGEST)?;
-    let mut text = Vec::with_capacity(length.min(BELIEVED) as usize);
-    input.take(length).read_to_end(&mut text).ok()?;
-    if (text.len() as u64) < length {
+    let mut content = input.take(length.filter(|length| *length <= LONGEST)?);
+    // Read as it arrives: a large text is not in memory twice.
+    let value = serde_json::from_reader(&mut content);
+    // The rest of something that is no message.
+    let read = io::copy(&mut content, &mut io::sink());
+    if read.is_err() || content.limit() > 0 {
         return None;
     }
-    Some(match serde_json::from_slice(&text) {
+    Some(match value.and_then(message) {
         Ok(message) => Incoming::Message(message),
         Err(error) => Incoming::Invalid(refusal(&error)),
+    })
+}
+
+/// A value as a message. The text of a document moves; [`Message`] itself would copy it.
+fn message(value: Value) -> Result<Message, serde_json::Error> {
+    let Value::Object(mut parts) = value else {
+        return Err(serde_json::Error::custom("it is no object"));
+    };
+    if !parts.get("method").is_some_and(Value::is_string) {
+        return serde_json::from_value(Value::Object(parts));
+    }
+    let method = serde_json::from_value(parts.remove("method").unwrap_or_default())?;
+    let params = parts.remove("params").unwrap_or_default();
+    Ok(match parts.remove("id") {
+        Some(id) => Message::Request(Request { id: serde_json::from_value(id)?, method, params }),
+        None => Message::Notification(Notification { method, params }),
     })
 }
 
