@@ -8,6 +8,9 @@ use crate::names::{self, Names, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::lexer::comments;
 
+/// The largest number of labels that are shown: nobody looks for one among more.
+const MOST_LABELS: usize = 2000;
+
 /// The symbols of a module: functions with their labels, and variables outside of them.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
@@ -27,7 +30,9 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
             "children": children,
         })
     };
-    let mut labels = names.symbols.iter().filter(|it| it.kind == SymbolKind::Label).peekable();
+    let labels = names.symbols.iter().filter(|it| it.kind == SymbolKind::Label);
+    let has_few = labels.clone().count() <= MOST_LABELS;
+    let mut labels = labels.filter(|_| has_few).peekable();
     let mut top: Vec<&Symbol> = names.symbols.iter().filter(|it| is_shown(it)).collect();
     top.sort_by_key(|it| it.name.start);
     let shown = top.into_iter().map(|symbol| match symbol.kind {

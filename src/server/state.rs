@@ -572,13 +572,20 @@ mod tests {
     }
 
     /// What a client can see of a text.
-    fn seen(server: &mut Server, line: u32) -> [Answer; 4] {
+    fn seen(server: &mut Server, line: u32) -> [Answer; 9] {
         let document = json!({ "uri": URI });
         let place = json!({ "line": line, "character": 6 });
         let range = json!({ "start": place, "end": place });
+        let of_text = json!({ "textDocument": document });
+        let at_place = json!({ "textDocument": document, "position": place });
         [
-            ("textDocument/diagnostic", json!({ "textDocument": document })),
-            ("textDocument/hover", json!({ "textDocument": document, "position": place })),
+            ("textDocument/diagnostic", of_text.clone()),
+            ("textDocument/documentSymbol", of_text.clone()),
+            ("textDocument/foldingRange", of_text.clone()),
+            ("textDocument/semanticTokens/full", of_text),
+            ("textDocument/hover", at_place.clone()),
+            ("textDocument/completion", at_place.clone()),
+            ("textDocument/documentHighlight", at_place),
             (
                 "textDocument/codeAction",
                 json!({ "textDocument": document, "range": range, "context": { "diagnostics": [] } }),

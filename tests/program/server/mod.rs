@@ -1,13 +1,14 @@
 //! `vptx server` as an editor speaks with it.
 
+mod client;
+mod names;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdout};
 
 use serde_json::{Value, json};
 
-use crate::support::program::{Folder, start, vptx_in};
+use self::client::{Client, applied, uri};
+use crate::support::program::{Folder, vptx_in};
 
 const MODULE: &str = "\
 .version 8.5
@@ -29,190 +30,6 @@ __device__ int f(int x, int y) {
   return d;
 }
 ";
-
-/// An editor.
-struct Client {
-    child: Child,
-    output: BufReader<ChildStdout>,
-    requests: i32,
-    /// Messages that came beside answers.
-    beside: Vec<Value>,
-}
-
-impl Client {
-    /// Starts the server in a folder without a conversation.
-    fn silent(folder: &Path) -> Client {
-        let mut child = start(folder, &["server"]);
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Client { child, output, requests: 0, beside: Vec::new() }
-    }
-
-    fn new(folder: &Path, capabilities: &Value, options: &Value) -> Client {
-        let mut client = Client::silent(folder);
-        let params = json!({
-            "processId": null,
-            "rootUri": null,
-            "capabilities": capabilities,
-            "initializationOptions": options,
-        });
-        let answer = client.ask("initialize", &params);
-        assert_eq!(answer["serverInfo"]["name"], "vptx");
-        client.tell("initialized", &json!({}));
-        client
-    }
-
-    fn usual(folder: &Path) -> Client {
-        Client::new(folder, &json!({}), &Value::Null)
-    }
-
-    fn send_bytes(&mut self, bytes: &[u8]) {
-        // A server that has ended does not read.
-        let _ = self.child.stdin.as_mut().unwrap().write_all(bytes);
-    }
-
-    fn send(&mut self, message: &Value) {
-        let text = message.to_string();
-        self.send_bytes(format!("Content-Length: {}\r\n\r\n{text}", text.len()).as_bytes());
-    }
-
-    fn tell(&mut self, method: &str, params: &Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    fn receive(&mut self) -> Option<Value> {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).unwrap() == 0 {
-                return None;
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-            length = line.trim().strip_prefix("Content-Length: ").unwrap().parse().unwrap();
-        }
-        let mut text = vec![0; length];
-        self.output.read_exact(&mut text).unwrap();
-        Some(serde_json::from_slice(&text).unwrap())
-    }
-
-    /// Sends a request; returns the whole response.
-    fn response(&mut self, method: &str, params: &Value) -> Value {
-        self.requests += 1;
-        let id = self.requests;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        self.answer(id)
-    }
-
-    fn answer(&mut self, id: i32) -> Value {
-        loop {
-            let message = self.receive().expect("an answer");
-            if message["id"] == id && message.get("method").is_none() {
-                return message;
-            }
-            self.beside.push(message);
-        }
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let response = self.response(method, params);
-        assert_eq!(response.get("error"), None, "{response}");
-        response["result"].clone()
-    }
-
-    /// Waits for a message that is no answer.
-    fn wait(&mut self, method: &str) -> Value {
-        if let Some(at) = self.beside.iter().position(|message| message["method"] == method) {
-            return self.beside.remove(at)["params"].clone();
-        }
-        loop {
-            let message = self.receive().expect("a message");
-            if message["method"] == method {
-                return message["params"].clone();
-            }
-            self.beside.push(message);
-        }
-    }
-
-    fn open(&mut self, uri: &str, language: &str, text: &str) {
-        let item = json!({ "uri": uri, "languageId": language, "version": 1, "text": text });
-        self.tell("textDocument/didOpen", &json!({ "textDocument": item }));
-    }
-
-    /// Opens a text and returns its findings.
-    fn findings(&mut self, uri: &str, language: &str, text: &str) -> Vec<Value> {
-        self.open(uri, language, text);
-        self.published(uri)
-    }
-
-    fn published(&mut self, uri: &str) -> Vec<Value> {
-        let params = self.wait("textDocument/publishDiagnostics");
-        assert_eq!(params["uri"], uri);
-        params["diagnostics"].as_array().unwrap().clone()
-    }
-
-    fn actions(&mut self, uri: &str, line: u32, character: u32, only: &Value) -> Vec<Value> {
-        let place = json!({ "line": line, "character": character });
-        let params = json!({
-            "textDocument": { "uri": uri },
-            "range": { "start": place, "end": place },
-            "context": { "diagnostics": [], "only": only },
-        });
-        self.ask("textDocument/codeAction", &params).as_array().unwrap().clone()
-    }
-
-    fn hover(&mut self, uri: &str, line: u32, character: u32) -> String {
-        let place = json!({ "line": line, "character": character });
-        let params = json!({ "textDocument": { "uri": uri }, "position": place });
-        let hover = self.ask("textDocument/hover", &params);
-        hover["contents"]["value"].as_str().unwrap_or_default().to_string()
-    }
-
-    /// Ends the conversation; returns the exit status.
-    fn end(mut self) -> i32 {
-        self.ask("shutdown", &Value::Null);
-        self.tell("exit", &Value::Null);
-        self.child.wait().unwrap().code().unwrap()
-    }
-}
-
-fn uri(folder: &Folder, name: &str) -> String {
-    format!("file://{}", folder.0.join(name).display())
-}
-
-/// Makes edits in a text whose columns are counted in UTF-16.
-fn applied(text: &str, edits: &Value) -> String {
-    let offset = |place: &Value| {
-        let mut lines = text.split_inclusive('\n');
-        let line = place["line"].as_u64().unwrap() as usize;
-        let before: usize = lines.by_ref().take(line).map(str::len).sum();
-        let mut left = place["character"].as_u64().unwrap() as usize;
-        let mut within = 0;
-        for c in lines.next().unwrap_or_default().chars().take_while(|c| *c != '\n') {
-            if left == 0 {
-                break;
-            }
-            left -= c.len_utf16();
-            within += c.len_utf8();
-        }
-        before + within
-    };
-    let mut edits: Vec<(usize, usize, &str)> = edits
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|edit| {
-            let (start, end) = (&edit["range"]["start"], &edit["range"]["end"]);
-            (offset(start), offset(end), edit["newText"].as_str().unwrap())
-        })
-        .collect();
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.0));
-    let mut text = text.to_string();
-    for (start, end, new) in edits {
-        text.replace_range(start..end, new);
-    }
-    text
-}
 
 /// The findings are those of `vptx check` on the saved file, in its order.
 #[test]
