@@ -1,4 +1,4 @@
--- What a Neovim user does: opens PTX and a CUDA source, sees findings, makes a fix,
+-- A Neovim user opens PTX and a CUDA source, sees findings, makes a fix, renames a register,
 -- formats. `editors/neovim/test` runs this with `nvim --headless -l` or `-S`.
 
 local program, folder = vim.env.VPTX, vim.env.VPTX_FOLDER
@@ -62,6 +62,14 @@ local function act(buffer, row, column, title)
     fail('no action ' .. title)
 end
 
+local function request(buffer, method, params)
+    params.textDocument = vim.lsp.util.make_text_document_params(buffer)
+    local answers = vim.lsp.buf_request_sync(buffer, 'textDocument/' .. method, params, 5000)
+    local _, answer = next(answers)
+    check(answer.result, method .. ': ' .. vim.inspect(answer))
+    return answer.result
+end
+
 local ok, message = pcall(function()
     local client = attach()
     local ptx = open('a.ptx', 'ptx', client)
@@ -69,15 +77,20 @@ local ok, message = pcall(function()
     act(ptx, 5, 8, 'Put them in the documented order')
     check(line(ptx, 5) == '  vadd.s32.s32.s32.sat a, b, a;', line(ptx, 5))
     wait(function() return codes(ptx) == '' end, 'end of the finding')
-    local hover = vim.lsp.buf_request_sync(ptx, 'textDocument/hover', {
-        textDocument = vim.lsp.util.make_text_document_params(ptx),
-        position = { line = 4, character = 3 },
-    }, 5000)
-    local _, answer = next(hover)
-    check(answer.result.contents.value:find('## What it computes', 1, true), 'no explanation')
+    local hover = request(ptx, 'hover', { position = { line = 4, character = 3 } })
+    check(hover.contents.value:find('## What it computes', 1, true), 'no explanation')
+    -- The register `a`, which line 4 declares.
+    local place = { line = 4, character = 23 }
+    local uses = request(ptx, 'references', { position = place, context = { includeDeclaration = true } })
+    check(#uses == 3, 'references: ' .. vim.inspect(uses))
+    local edit = request(ptx, 'rename', { position = place, newName = 'sum' })
+    vim.lsp.util.apply_workspace_edit(edit, 'utf-16')
+    check(line(ptx, 4) == '  .reg .b32 sum, b;', line(ptx, 4))
+    local symbols = request(ptx, 'documentSymbol', {})
+    check(symbols[1].name == 'f', vim.inspect(symbols))
     vim.lsp.buf.formatting_sync({}, 5000)
     local text = table.concat(vim.api.nvim_buf_get_lines(ptx, 0, -1, true), '\n')
-    check(text:find('\n    vadd.s32.s32.s32.sat a, b, a;\n    ret;\n', 1, true), text)
+    check(text:find('\n    vadd.s32.s32.s32.sat sum, b, sum;\n    ret;\n', 1, true), text)
 
     local cuda = open('b.cu', 'cuda', client)
     wait(function() return codes(cuda) == 'V401' end, 'finding in CUDA: ' .. codes(cuda))

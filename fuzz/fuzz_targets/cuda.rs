@@ -4,15 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use vptx::CheckOptions;
+use vptx::analysis::fix;
 use vptx::check::Language;
 use vptx::diagnostic::{Applicability, RuleSet, Severity};
-use vptx::analysis::fix;
 use vptx::source;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = source::decode(bytes.to_vec());
-    let options =
-        CheckOptions::default().with_language(Language::Cuda).with_rules(RuleSet::ALL);
+    let options = CheckOptions::default().with_language(Language::Cuda).with_rules(RuleSet::ALL);
     let found = vptx::check(&text, &options);
     for diagnostic in &found {
         assert!(text.get(diagnostic.span.range()).is_some());

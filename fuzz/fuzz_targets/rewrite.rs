@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use vptx::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use vptx::diagnostic::Severity;
 use vptx::isa::Target;
-use vptx::backend::ptx::{Outcome, RewriteOptions, rewrite};
 use vptx::{parse, source};
 
 fuzz_target!(|bytes: &[u8]| {

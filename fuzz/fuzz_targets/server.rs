@@ -92,12 +92,13 @@ fuzz_target!(|bytes: &[u8]| {
         let (start, end) = (choices.place(), choices.place());
         let range = json!({ "start": start, "end": end });
         let document = json!({ "uri": "untitled:a", "version": 2 });
+        let new_name = ["x", "%r3", "%r", "$L"][choices.number() % 4];
         let params = json!({
             "textDocument": document,
             "position": start,
             "range": range,
             "context": { "diagnostics": [], "includeDeclaration": true },
-            "newName": ["x", "%r3", "%r", "$L"][choices.number() % 4],
+            "newName": new_name,
             "options": { "tabSize": 4, "insertSpaces": true },
             "contentChanges": [{ "range": range, "text": choices.text() }],
             "command": "vptx.showProgram",

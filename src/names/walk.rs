@@ -48,7 +48,7 @@ fn walked(source: &str, part: Span, wanted: Wanted) -> Names {
         wanted,
         numbers: Map::default(),
         open: vec![Scope::default()],
-        labels: Map::default(),
+        data: Map::default(),
         names: Names::default(),
     };
     walker.run();
@@ -65,8 +65,9 @@ struct Walker<'s> {
     numbers: Map<u32, u32>,
     /// The text, and the open blocks.
     open: Vec<Scope<'s>>,
-    /// The first label of each name.
-    labels: Map<&'s str, u32>,
+    /// The first label, variable or parameter of each name: debug data names those of
+    /// functions.
+    data: Map<&'s str, u32>,
     names: Names,
 }
 
@@ -95,12 +96,11 @@ impl<'s> Walker<'s> {
         while self.open.len() > 1 {
             self.close(self.source.len() as u32);
         }
-        // Debug data names labels of functions.
         for (name, uses) in std::mem::take(&mut self.open[0].waiting) {
-            let label = self.labels.get(name);
+            let own = self.data.get(name);
             for number in uses {
                 let use_ = &mut self.names.uses[number as usize];
-                use_.symbol = use_.symbol.or(label.copied());
+                use_.symbol = use_.symbol.or(own.copied());
             }
         }
         // Results and parameters of a function are declared after its name.
@@ -193,8 +193,7 @@ impl<'s> Walker<'s> {
                 TokenKind::Str => self.word(WordKind::String, token.span),
                 TokenKind::Punct(_) | TokenKind::Unknown => {}
             }
-            // Modifiers adjoin the opcode.
-            has_operands |= token.kind != TokenKind::Dot || token.span.start != last.span.end;
+            has_operands |= token.kind != TokenKind::Dot;
             last = token;
             self.lexer.token();
         }
@@ -426,7 +425,10 @@ impl<'s> Walker<'s> {
             DeclaredKind::Register(_) | DeclaredKind::Vector => SymbolKind::Register,
             _ => SymbolKind::Variable,
         };
-        self.declare(own, name, count, is_double);
+        let number = self.declare(own, name, count, is_double);
+        if own == SymbolKind::Variable {
+            self.data.entry(text).or_insert(number);
+        }
         let end = ahead.pos as u32;
         while count.is_some() && self.lexer.pos < ahead.pos {
             let Some(token) = self.lexer.token() else { break };
@@ -469,7 +471,7 @@ impl<'s> Walker<'s> {
             // The parameters of a mere declaration have names, which nothing uses.
             return;
         };
-        let is_far = |end: usize| start > self.part.end || (end as u32) < self.part.start;
+        let is_far = |end: usize| whole.start > self.part.end || (end as u32) < self.part.start;
         if let Some(end) = body_end(self.source.as_bytes(), start as usize)
             && is_far(end)
         {
@@ -484,6 +486,7 @@ impl<'s> Walker<'s> {
             self.context.declare(name.text(self.source), kind, name);
             let number = self.declare(SymbolKind::Parameter, name, None, is_double);
             self.names.symbols[number as usize].declaration = declaration;
+            self.data.entry(name.text(self.source)).or_insert(number);
         }
     }
 
@@ -531,7 +534,7 @@ impl<'s> Walker<'s> {
         let is_double = self.is_double(name);
         self.context.declare(name, DeclaredKind::Label, span);
         let number = self.declare(SymbolKind::Label, span, None, is_double);
-        self.labels.entry(name).or_insert(number);
+        self.data.entry(name).or_insert(number);
         self.open.last_mut().expect("the text itself").labels.push((name, number));
     }
 
