@@ -87,16 +87,13 @@ fn own_declaration(source: &str, names: &Names, range: Span, new: &str) -> Edit 
 
 /// The place in the changed text of the name that the inserted declaration has.
 fn added_at(edits: &[Edit], new: &str) -> u32 {
-    let mut at = 0;
-    let mut moved = 0;
-    for edit in edits {
-        moved += edit.replacement.len() as i64;
-        if edit.span.is_empty() {
-            at = i64::from(edit.span.start) + moved - new.len() as i64 - 1;
-        }
-        moved -= i64::from(edit.span.len());
-    }
-    at as u32
+    let inserts = |edit: &Edit| edit.span.is_empty();
+    let before = edits.iter().position(inserts).unwrap_or(edits.len());
+    let added: usize = edits[..before].iter().map(|edit| edit.replacement.len()).sum();
+    let removed: usize = edits[..before].iter().map(|edit| edit.span.range().len()).sum();
+    let declaration = edits.get(before).map_or(Span::at(0), |edit| edit.span).start as usize;
+    let own = edits.get(before).map_or(0, |edit| edit.replacement.len() - new.len() - 1);
+    (declaration + added + own - removed) as u32
 }
 
 /// Whether each name of a changed text means what it meant before. One declaration may be

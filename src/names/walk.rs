@@ -217,9 +217,10 @@ impl<'s> Walker<'s> {
     fn directive(&mut self, first: Token) {
         self.word(WordKind::Directive, first.span);
         match self.text(first) {
-            ".version" | ".address_size" | ".file" => self.line_of_words(first, false),
+            ".version" | ".address_size" | ".file" | ".target" => {
+                self.line_of_words(first, false);
+            }
             ".loc" => self.line_of_words(first, true),
-            ".target" => self.line_of_words(first, false),
             ".section" => self.section(),
             ".callprototype" => self.prototype(),
             ".reg" | ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
@@ -321,14 +322,15 @@ impl<'s> Walker<'s> {
                 }
             }
             match token.kind {
-                TokenKind::UnclosedComment | TokenKind::UnclosedString => break,
                 TokenKind::Punct([b'{', 0]) if in_value => braces += 1,
                 TokenKind::Punct([b'}', 0]) if braces > 0 => braces -= 1,
                 TokenKind::Punct([b'{', 0]) if declaration.is_header => {
                     header.body = Some(token.span.start);
                     break;
                 }
-                TokenKind::Punct([b'{' | b'}', 0]) => break,
+                TokenKind::Punct([b'{' | b'}', 0])
+                | TokenKind::UnclosedComment
+                | TokenKind::UnclosedString => break,
                 TokenKind::Dot => self.declaration_word(&mut declaration, &mut header, token),
                 TokenKind::Ident if in_value || declaration.brackets > 0 => {
                     // `generic(x)` is the address of `x`.

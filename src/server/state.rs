@@ -66,6 +66,7 @@ enum Phase {
 
 /// What a client can do.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 pub(super) struct Client {
     /// It asks for findings.
     pulls: bool,
