@@ -95,7 +95,6 @@ pub mod ir;
 pub mod isa;
 mod lint;
 mod module;
-#[cfg(feature = "server")]
 mod names;
 pub mod print;
 pub mod source;
@@ -123,7 +122,7 @@ pub use backend::ptx::{RewriteOptions, rewrite};
 pub use check::{CheckOptions, Dialect};
 pub use diagnostic::{Code, Diagnostic};
 pub use module::{DeclaredTypes, Module, OperandSpans, StatementSpans, VideoStatement};
-pub use print::{FormatError, FormatOptions, format, format_edits};
+pub use print::{FormatError, FormatOptions, NormalOptions, format, format_edits, normalize};
 pub use video::{Instruction, Semantics};
 
 /// The README's examples.

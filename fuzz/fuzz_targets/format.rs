@@ -1,9 +1,10 @@
 //! Any bytes: formatting either refuses, or gives what stays as it is when it
-//! is formatted again, and has the same tokens outside video instructions.
+//! is formatted again, and has the same tokens outside video instructions. The normal form
+//! is formatted, and its own normal form.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vptx::print::{FormatOptions, format, format_edits};
+use vptx::print::{FormatOptions, NormalOptions, format, format_edits, normalize};
 use vptx::{source, syntax};
 
 fn tokens(text: &str) -> Vec<&str> {
@@ -29,4 +30,10 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(tokens(&text), tokens(&once));
     assert_eq!(format(&once, &options).expect("it was formatted before"), once);
     assert_eq!(format_edits(&once, &options), Ok(vec![]));
+    let mut normal = NormalOptions::default();
+    normal.keep_names = bytes.len() % 2 == 0;
+    normal.keep_comments = bytes.len() % 3 == 0;
+    let form = normalize(&text, &normal).expect("it can be formatted");
+    assert_eq!(format(&form, &options).as_ref(), Ok(&form));
+    assert_eq!(normalize(&form, &normal), Ok(form));
 });

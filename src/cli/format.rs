@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use thiserror::Error;
 
+use super::normalize::{self, Kept};
 use super::progress::for_each;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use crate::diagnostic::Diagnostic;
@@ -56,7 +57,7 @@ pub(super) struct Arguments {
     /// PTX files (*.ptx, or any that start with .version), directories to search for
     /// *.ptx, or - to filter standard input [default: the current directory]
     #[arg(value_name = "FILES|DIRS|-")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
 
     /// Write nothing; fail if a file would change
     #[arg(long)]
@@ -70,13 +71,22 @@ pub(super) struct Arguments {
     #[arg(long, short)]
     in_place: bool,
 
+    /// Print the normal form of one file: the same text for modules that differ only in
+    /// names, layout, comments and data of debuggers
+    #[arg(long, conflicts_with_all = ["check", "diff", "in_place"])]
+    pub(super) normalize: bool,
+
+    /// Parts that the normal form keeps
+    #[arg(long, value_enum, value_delimiter = ',', requires = "normalize")]
+    pub(super) keep: Vec<Kept>,
+
     #[command(flatten)]
     walk: WalkArguments,
 
     /// A name for standard input in settings and messages; without paths, standard
     /// input is read
     #[arg(long, value_name = "NAME")]
-    stdin_filename: Option<PathBuf>,
+    pub(super) stdin_filename: Option<PathBuf>,
 
     /// Read options from this file only
     #[arg(long, value_name = "FILE")]
@@ -84,7 +94,7 @@ pub(super) struct Arguments {
 
     /// Read named files as PTX, whatever their ending
     #[arg(long, value_enum)]
-    language: Option<OnlyPtx>,
+    pub(super) language: Option<OnlyPtx>,
 
     /// Read files with this ending as PTX (txt=ptx), or skip them (ptx=cuda)
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
@@ -97,7 +107,7 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// How an input is named to the reader.
-    fn shown<'a>(&'a self, input: &'a Input) -> &'a Path {
+    pub(super) fn shown<'a>(&'a self, input: &'a Input) -> &'a Path {
         match (input, &self.stdin_filename) {
             (Input::Stdin, Some(name)) => name,
             _ => input.shown(),
@@ -119,6 +129,9 @@ enum FormattedFile {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if arguments.normalize {
+        return normalize::run(arguments, out);
+    }
     let ready = arguments.walk.set_threads().and_then(|()| {
         Ok((Finder::new(arguments.config.as_deref(), false)?, arguments.walk.rules()?))
     });
@@ -207,7 +220,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
 impl Arguments {
     /// The languages of endings.
-    fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
+    pub(super) fn chosen<'a>(&'a self, settings: Option<&'a Settings>) -> Chosen<'a> {
         [settings.map_or(&[], |settings| &settings.extensions), &self.extension]
     }
 }

@@ -10,6 +10,7 @@ mod extract;
 mod format;
 mod lower;
 mod man;
+mod normalize;
 mod progress;
 mod show;
 mod survey;

@@ -4,13 +4,17 @@
 //! counts, `%r7` and `%r07` are one register of the range `%r<10>`, and a label of the own
 //! block counts even before its place.
 
+#[cfg(feature = "server")]
 mod rename;
-#[cfg(test)]
+#[cfg(all(test, feature = "server"))]
 mod tests;
 mod walk;
 
+#[cfg(feature = "server")]
 pub(crate) use rename::{RenameError, rename};
-pub(crate) use walk::{read, read_around, read_outline, read_words};
+pub(crate) use walk::read_words;
+#[cfg(feature = "server")]
+pub(crate) use walk::{read, read_around, read_outline};
 
 use crate::source::Span;
 
@@ -23,6 +27,10 @@ pub(crate) struct Names {
     pub(crate) words: Vec<Word>,
     /// From the `{` to the `}` of each function, block and section.
     pub(crate) blocks: Vec<Span>,
+    /// The functions and their mere declarations.
+    pub(crate) functions: Vec<FunctionSpans>,
+    /// `.loc`, `.file` and `.section`, as statements.
+    pub(crate) debug: Vec<Span>,
 }
 
 /// A declared name.
@@ -36,12 +44,23 @@ pub(crate) struct Symbol {
     pub(crate) declaration: Span,
     /// The body of a function with its braces; otherwise empty.
     pub(crate) body: Span,
+    /// The type of a register that is no vector, with its dot; otherwise empty.
+    pub(crate) ty: Span,
     /// How many registers it declares, as `%r<100>` does.
     pub(crate) count: Option<u64>,
     /// Whether it is declared outside of all functions.
     pub(crate) is_global: bool,
     /// Whether its block declares the name before: ptxas refuses that.
     pub(crate) is_double: bool,
+}
+
+/// The places of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionSpans {
+    /// Up to the `;` of a mere declaration, or to before the body.
+    pub(crate) header: Span,
+    /// From `{` to `}`; empty for a mere declaration.
+    pub(crate) body: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +103,7 @@ pub(crate) enum WordKind {
 
 impl Names {
     /// The use of a name at an offset; at its end, too.
+    #[cfg(feature = "server")]
     pub(crate) fn at(&self, offset: u32) -> Option<Use> {
         let next = self.uses.partition_point(|it| it.span.end < offset);
         let mut near = self.uses[next..].iter().take_while(|it| it.span.start <= offset);
@@ -97,6 +117,7 @@ impl Names {
     }
 
     /// All places of the name that stands at one place. Of a range, those of one register.
+    #[cfg(feature = "server")]
     pub(crate) fn same<'n>(
         &'n self,
         source: &'n str,

@@ -109,6 +109,8 @@ fn symbols_have_their_kinds_and_declarations() {
         "Variable table | .global .align 4 .b8 table[8] = {1, 2, 3, 4};",
         "Variable pointer | .global .u64 pointer = generic(table)+4;",
         "Function callee | .extern .func (.param .b32 r) callee (.param .b32 x);",
+        "Parameter r | .param .b32 r",
+        "Parameter x | .param .b32 x",
         "Function f | .visible .entry f(.param .u64 x, .param .u32 y) .maxntid 128, 1, 1",
         "Parameter x | .param .u64 x",
         "Parameter y | .param .u32 y",

@@ -1,6 +1,6 @@
 //! One pass over the tokens of a text.
 
-use super::{Names, Symbol, SymbolKind, Use, Word, WordKind};
+use super::{FunctionSpans, Names, Symbol, SymbolKind, Use, Word, WordKind};
 use crate::hash::Map;
 use crate::source::Span;
 use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count};
@@ -8,25 +8,30 @@ use crate::syntax::lexer::{Lexer, comment_end, line_end, string_end};
 use crate::syntax::{Context, Symbol as Declared, SymbolKind as DeclaredKind, Token, TokenKind};
 
 /// The names of a whole text, without its words.
+#[cfg(feature = "server")]
 pub(crate) fn read(source: &str) -> Names {
     walked(source, whole(source), Wanted::Uses)
 }
 
 /// The symbols and blocks of a whole text.
+#[cfg(feature = "server")]
 pub(crate) fn read_outline(source: &str) -> Names {
     walked(source, whole(source), Wanted::Symbols)
 }
 
 /// The names of a text, without those inside of functions that do not touch a part of it.
+#[cfg(feature = "server")]
 pub(crate) fn read_around(source: &str, part: Span) -> Names {
     walked(source, part, Wanted::Uses)
 }
 
-/// Like [`read_around`], with the words of the part.
+/// The names and words of a part of a text, without those inside of functions that do not
+/// touch it.
 pub(crate) fn read_words(source: &str, part: Span) -> Names {
     walked(source, part, Wanted::Words)
 }
 
+#[cfg(feature = "server")]
 fn whole(source: &str) -> Span {
     Span::new(0, source.len() as u32)
 }
@@ -34,7 +39,9 @@ fn whole(source: &str) -> Span {
 /// The things that are kept: each includes those before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
+    #[cfg(feature = "server")]
     Symbols,
+    #[cfg(feature = "server")]
     Uses,
     Words,
 }
@@ -176,6 +183,8 @@ impl<'s> Walker<'s> {
         let mut braces = 0u32;
         let mut has_operands = false;
         while let Some(token) = self.peek() {
+            // `.32x32b` is a number to the lexer.
+            let is_dotted = token.kind == TokenKind::Dot || self.text(token).starts_with('.');
             match token.kind {
                 TokenKind::Punct([b';', 0]) => {
                     self.lexer.token();
@@ -187,13 +196,13 @@ impl<'s> Walker<'s> {
                 TokenKind::Punct([b'{', 0]) => braces += 1,
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 TokenKind::Ident => self.use_of(token.span),
-                TokenKind::Dot if has_operands => self.word(WordKind::Selector, token.span),
-                TokenKind::Dot => self.word(WordKind::Modifier, token.span),
+                _ if is_dotted && !has_operands => self.word(WordKind::Modifier, token.span),
+                TokenKind::Dot => self.word(WordKind::Selector, token.span),
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
                 TokenKind::Punct(_) | TokenKind::Unknown => {}
             }
-            has_operands |= token.kind != TokenKind::Dot;
+            has_operands |= !is_dotted;
             last = token;
             self.lexer.token();
         }
@@ -216,12 +225,12 @@ impl<'s> Walker<'s> {
 
     fn directive(&mut self, first: Token) {
         self.word(WordKind::Directive, first.span);
+        if matches!(self.text(first), ".loc" | ".file" | ".section") {
+            self.debug(first);
+            return;
+        }
         match self.text(first) {
-            ".version" | ".address_size" | ".file" | ".target" => {
-                self.line_of_words(first, false);
-            }
-            ".loc" => self.line_of_words(first, true),
-            ".section" => self.section(),
+            ".version" | ".address_size" | ".target" => self.words(first),
             ".callprototype" => self.prototype(),
             ".reg" | ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
             | ".global" | ".shared" | ".local" | ".const" | ".param" | ".tex" | ".samplerref"
@@ -230,30 +239,41 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// A directive without `;`: numbers, strings and options on its line, and after commas.
-    fn line_of_words(&mut self, first: Token, has_labels: bool) {
-        let mut last = first;
+    fn debug(&mut self, first: Token) {
+        match self.text(first) {
+            ".section" => self.section(),
+            _ => self.words(first),
+        }
+        self.names.debug.push(Span::new(first.span.start, self.lexer.pos as u32));
+    }
+
+    /// A directive without `;`: numbers and strings, and words after commas. The words of
+    /// `.loc` name labels.
+    fn words(&mut self, first: Token) {
+        let directive = self.text(first);
+        let has_one = matches!(directive, ".version" | ".address_size");
+        let mut may_be_word = directive == ".target";
         let mut is_label = false;
         while let Some(token) = self.peek() {
-            if token.on_new_line && !last.is(b',') {
-                return;
-            }
             match token.kind {
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
-                TokenKind::Ident if is_label => self.use_of(token.span),
-                TokenKind::Ident => {
-                    is_label = has_labels && self.text(token) == "function_name";
-                    self.word(WordKind::Modifier, token.span);
+                TokenKind::Ident if is_label => {
+                    self.use_of(token.span);
+                    is_label = false;
                 }
-                TokenKind::Punct([b',' | b'+', 0]) => {}
+                TokenKind::Ident if may_be_word => {
+                    self.word(WordKind::Modifier, token.span);
+                    is_label = directive == ".loc" && self.text(token) == "function_name";
+                }
+                TokenKind::Punct([b',' | b'+', 0]) if !has_one => {}
                 _ => return,
             }
-            if token.kind == TokenKind::Ident && self.text(token) != "function_name" {
-                is_label = false;
-            }
-            last = token;
+            may_be_word = token.is(b',');
             self.lexer.token();
+            if has_one {
+                return;
+            }
         }
     }
 
@@ -314,7 +334,8 @@ impl<'s> Walker<'s> {
             if token.on_new_line && declaration.parens == 0 && ends_declaration(last) {
                 let starts = match token.kind {
                     TokenKind::Dot => DIRECTIVES.contains(&text),
-                    TokenKind::Ident => true,
+                    // The name of a function may follow its results.
+                    TokenKind::Ident => !declaration.is_header || header.function.is_some(),
                     _ => false,
                 };
                 if starts {
@@ -388,6 +409,9 @@ impl<'s> Walker<'s> {
         if matches!(text, ".param" | ".reg") {
             header.parameter = token.span.start;
         }
+        if declaration.ty == text {
+            header.ty = Some(token.span);
+        }
         let starts = is_function || token.on_new_line || DIRECTIVES.contains(&text);
         self.word(if starts { WordKind::Directive } else { WordKind::Modifier }, token.span);
     }
@@ -431,6 +455,9 @@ impl<'s> Walker<'s> {
         if own == SymbolKind::Variable {
             self.data.entry(text).or_insert(number);
         }
+        if let (DeclaredKind::Register(_), Some(ty)) = (kind, header.ty) {
+            self.names.symbols[number as usize].ty = ty;
+        }
         let end = ahead.pos as u32;
         while count.is_some() && self.lexer.pos < ahead.pos {
             let Some(token) = self.lexer.token() else { break };
@@ -469,8 +496,12 @@ impl<'s> Walker<'s> {
             }
         }
         let function = header.function.map(|(number, _)| number);
+        self.names.functions.push(FunctionSpans { header: whole, body: Span::at(whole.end) });
         let Some(start) = header.body else {
-            // The parameters of a mere declaration have names, which nothing uses.
+            // Nothing uses the parameters of a mere declaration.
+            self.open(whole.end, None);
+            self.parameters(header);
+            self.close(whole.end);
             return;
         };
         let is_far = |end: usize| whole.start > self.part.end || (end as u32) < self.part.start;
@@ -483,6 +514,11 @@ impl<'s> Walker<'s> {
         }
         self.lexer.token();
         self.open(start, function);
+        self.parameters(header);
+    }
+
+    /// Declares the parameters of a function in its block.
+    fn parameters(&mut self, header: &Header<'s>) {
         for &(name, kind, declaration) in &header.parameters {
             let is_double = self.is_double(name.text(self.source));
             self.context.declare(name.text(self.source), kind, name);
@@ -525,9 +561,14 @@ impl<'s> Walker<'s> {
     }
 
     fn end_block(&mut self, block: Span, function: Option<u32>) {
+        if block.is_empty() {
+            return;
+        }
         self.names.blocks.push(block);
         if let Some(number) = function {
             self.names.symbols[number as usize].body = block;
+            let last = self.names.functions.last_mut().expect("functions do not nest");
+            last.body = block;
         }
     }
 
@@ -577,6 +618,7 @@ impl<'s> Walker<'s> {
             name,
             declaration: name,
             body: Span::at(name.end),
+            ty: Span::at(name.end),
             count,
             is_global: self.open.len() == 1,
             is_double,
@@ -592,6 +634,7 @@ impl<'s> Walker<'s> {
     }
 
     fn use_of(&mut self, span: Span) {
+        #[cfg(feature = "server")]
         if self.wanted == Wanted::Symbols {
             return;
         }
@@ -618,6 +661,8 @@ struct Header<'s> {
     function: Option<(u32, Span)>,
     /// Where the last parameter starts.
     parameter: u32,
+    /// The last type.
+    ty: Option<Span>,
     /// Name, kind and declaration of each parameter.
     parameters: Vec<(Span, DeclaredKind<'s>, Span)>,
     /// The `{` of the body.

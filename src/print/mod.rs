@@ -22,6 +22,7 @@
 
 mod hold;
 mod layout;
+mod normal;
 mod normalize;
 mod pieces;
 mod shapes;
@@ -43,6 +44,7 @@ use crate::lint::KnownFacts;
 use crate::source::{decode, line_end};
 
 use layout::Layout;
+pub use normal::{NormalOptions, normalize};
 use writer::Writer;
 
 /// Options for formatting.

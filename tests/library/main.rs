@@ -10,6 +10,7 @@ mod grammar;
 mod laws;
 mod manual;
 mod names;
+mod normal;
 mod reader;
 mod rewrite;
 mod robustness;

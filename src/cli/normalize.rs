@@ -1,0 +1,74 @@
+//! `vptx fmt --normalize`
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::format::Arguments;
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
+use crate::print::{NormalOptions, normalize};
+use crate::report::{FileReport, Format, Reporter, visible_path};
+use crate::source::decoded;
+use crate::workspace::input::Input;
+use crate::workspace::kind::FileKind;
+
+/// A part of a text that the normal form keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kept {
+    /// Names of registers, labels, parameters and internal symbols
+    Names,
+    /// Comments
+    Comments,
+    /// .loc, .file and the data of debuggers
+    Loc,
+}
+
+/// Prints the normal form of a file or of standard input.
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let input = match &arguments.paths[..] {
+        [] if arguments.stdin_filename.is_some() => Input::Stdin,
+        [path] if path == Path::new("-") => Input::Stdin,
+        [path] => Input::File(path.clone()),
+        _ => {
+            trouble("--normalize prints one text: name a file, or - for standard input");
+            return Ok(FAILED);
+        }
+    };
+    let shown = arguments.shown(&input);
+    let kind =
+        FileKind::told(arguments.language.map(Into::into), Some(shown), arguments.chosen(None));
+    let bytes = input.bytes().and_then(|bytes| {
+        kind.must_be_ptx(&visible_path(shown), &bytes)?;
+        Ok(bytes)
+    });
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(message) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
+    };
+    let source = &*decoded(&bytes);
+    let keeps = |part| arguments.keep.contains(&part);
+    let options = NormalOptions {
+        keep_names: keeps(Kept::Names),
+        keep_comments: keeps(Kept::Comments),
+        keep_debug: keeps(Kept::Loc),
+    };
+    match normalize(source, &options) {
+        Ok(text) => {
+            // Not through the stream, which may drop escapes.
+            plain_output().write_all(text.as_bytes())?;
+            Ok(0)
+        }
+        Err(error) => {
+            let report = FileReport { path: shown, source, diagnostics: error.diagnostics() };
+            let mut text = Vec::new();
+            Reporter::new(Format::Human, out.style).file(&mut text, &report)?;
+            // Users take the output for the text.
+            errors().write_all(&text)?;
+            Ok(FOUND)
+        }
+    }
+}

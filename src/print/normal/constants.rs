@@ -1,0 +1,69 @@
+//! One spelling for each number.
+
+/// The spelling of a number: decimal digits for integers, and the exact bits of floats. An
+/// integer that is `alone` needs no `U`. `None` if it is no number of PTX.
+pub(super) fn spelled(text: &str, alone: bool) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    if let Some((prefix, digits)) = bits(&lower) {
+        return Some(format!("{prefix}{}", digits.to_ascii_uppercase()));
+    }
+    if !lower.starts_with("0x") && lower.contains(['.', 'e']) {
+        let is_float = lower.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+        let value: f64 = lower.parse().ok().filter(|_| is_float)?;
+        return Some(format!("0d{:016X}", value.to_bits()));
+    }
+    let (digits, unsigned) = match lower.strip_suffix('u') {
+        Some(digits) => (digits, true),
+        None => (&*lower, false),
+    };
+    let value = match digits.get(..2) {
+        Some("0x") => u64::from_str_radix(&digits[2..], 16),
+        Some("0b") => u64::from_str_radix(&digits[2..], 2),
+        Some(two) if two.starts_with('0') => u64::from_str_radix(digits, 8),
+        _ => digits.parse(),
+    };
+    let end = if unsigned && !alone { "U" } else { "" };
+    Some(format!("{}{end}", value.ok()?))
+}
+
+/// The bits of a float that is written as such: `0f3f800000`, `0d3ff0000000000000`.
+fn bits(text: &str) -> Option<(&str, &str)> {
+    let (prefix, digits) = text.split_at_checked(2)?;
+    let length = match prefix {
+        "0f" => 8,
+        "0d" => 16,
+        _ => return None,
+    };
+    let fits = digits.len() == length && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    fits.then_some((prefix, digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ptxas 13.5 makes the same code of each pair.
+    #[test]
+    fn numbers_have_one_spelling() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("0x10", "16"),
+            ("0XfFfFfFfF", "4294967295"),
+            ("010", "8"),
+            ("0b101U", "5"),
+            ("16U", "16"),
+            ("0xffffffffffffffff", "18446744073709551615"),
+            ("0F3f800000", "0f3F800000"),
+            ("0d3fF8000000000000", "0d3FF8000000000000"),
+            ("1.5", "0d3FF8000000000000"),
+            ("0.1", "0d3FB999999999999A"),
+            ("2.5e-3", "0d3F647AE147AE147B"),
+        ] {
+            assert_eq!(spelled(text, true).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(spelled("16u", false).as_deref(), Some("16U"));
+        for none in ["08", "0x", "1a", "0f12", "0x1ffffffffffffffff", "1e", "0b2"] {
+            assert_eq!(spelled(none, true), None, "{none}");
+        }
+    }
+}
