@@ -36,8 +36,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let shown = arguments.shown(&input);
-    let kind =
-        FileKind::told(arguments.language.map(Into::into), Some(shown), arguments.chosen(None));
+    let named = input.path().or(arguments.stdin_filename.as_deref());
+    let kind = FileKind::told(arguments.language.map(Into::into), named, arguments.chosen(None));
     let bytes = input.bytes().and_then(|bytes| {
         kind.must_be_ptx(&visible_path(shown), &bytes)?;
         Ok(bytes)

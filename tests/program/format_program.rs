@@ -1,6 +1,8 @@
 //! `vptx fmt` as a user meets it.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::support::program::{Folder, vptx, vptx_in};
 
@@ -223,4 +225,98 @@ fn help_explains_the_settings() {
     let with = vptx_in(&folder.0, &["fmt", "-"], source);
     assert_eq!(with.stderr, "");
     assert_eq!(with.stdout, vptx(&["fmt", "-"], std::str::from_utf8(source).unwrap()).stdout);
+}
+
+const ONE: &str = "\
+.version 8.5
+.target sm_90
+.entry k(.param .u32 n) {
+    .reg .b32 a, unused; // a comment
+    .loc 1 2 3
+    ld.param.u32 a, [n];
+    vadd4.sat.u32.u32.u32 a, a.b3210, a, a;
+    add.u32 a, a, 0x10;
+}
+";
+
+const NORMAL: &str = "\
+.version 8.5
+.target sm_90
+.entry k(.param .u32 param_1)
+{
+    .reg .b32 %r<2>;
+    ld.param.u32 %r1, [param_1];
+    vadd4.u32.u32.u32.sat %r1, %r1, %r1, %r1;
+    add.u32 %r1, %r1, 16;
+}
+";
+
+#[test]
+fn the_normal_form_is_printed() {
+    let folder = Folder::new("fmt-normal");
+    folder.write("a.ptx", ONE);
+    for arguments in [["fmt", "--normalize", "a.ptx"], ["fmt", "--normalize", "-"]] {
+        let run = vptx_in(&folder.0, &arguments, ONE.as_bytes());
+        assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, NORMAL, ""));
+    }
+    assert_eq!(read(&folder, "a.ptx"), ONE);
+    let keep = |parts: &str| {
+        vptx_in(&folder.0, &["fmt", "--normalize", "--keep", parts, "a.ptx"], b"").stdout
+    };
+    let named = keep("names,comments");
+    assert!(
+        named.contains(".reg .b32 a, unused; // a comment\n    ld.param.u32 a, [n];"),
+        "{named}"
+    );
+    assert!(keep("loc").contains("    .loc 1 2 3\n"));
+    // Nothing that is half an answer.
+    for (arguments, message) in [
+        (vec!["fmt", "--normalize"], "--normalize prints one text"),
+        (vec!["fmt", "--normalize", "a.ptx", "a.ptx"], "--normalize prints one text"),
+        (vec!["fmt", "--normalize", "--check", "a.ptx"], "cannot be used with"),
+        (vec!["fmt", "--keep", "names", "a.ptx"], "--normalize"),
+        (vec!["fmt", "--normalize", "missing.ptx"], "cannot read `missing.ptx`"),
+        (vec!["fmt", "--normalize", "."], "cannot read `.`"),
+    ] {
+        let run = vptx_in(&folder.0, &arguments, b"");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+    let run = vptx(&["fmt", "--normalize", "-"], WRONG);
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("V003"), "{}", run.stderr);
+}
+
+/// The two lines of the guide, run as it shows them.
+#[test]
+fn git_compares_normal_forms() {
+    let guide = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide.md")).unwrap();
+    let lines: Vec<&str> = guide
+        .lines()
+        .filter(|line| line.contains("diff=ptx") || line.starts_with("git config"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let folder = Folder::new("fmt-git");
+    folder.write("a.ptx", ONE);
+    let program = Path::new(env!("CARGO_BIN_EXE_vptx")).parent().unwrap().display().to_string();
+    let sh = |script: &str| {
+        let path = format!("{program}:{}", std::env::var("PATH").unwrap());
+        let output = Command::new("sh")
+            .args(["-ec", script])
+            .current_dir(&folder.0)
+            .env("PATH", path)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    sh(&format!("git init -q; {}; git add a.ptx .gitattributes", lines.join("; ")));
+    let renamed =
+        ONE.replace("a, unused", "%new<3>").replace(" a,", "\t%new2,").replace(" a.", " %new2.");
+    folder.write("a.ptx", renamed.replace(" a;", " %new02 ;"));
+    assert_eq!(sh("git diff"), "");
+    folder.write("a.ptx", ONE.replace("0x10", "17"));
+    let diff = sh("git diff");
+    assert!(diff.contains("-    add.u32 %r1, %r1, 16;\n+    add.u32 %r1, %r1, 17;\n"), "{diff}");
 }

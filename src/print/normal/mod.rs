@@ -102,7 +102,10 @@ impl<'s> Plain<'s> {
             let start = token.span.start as usize;
             let between = &self.source[end..start];
             if let Some(span) = dropped.next_if(|span| span.start == token.span.start) {
-                self.between(&mut text, between, false);
+                // The white space after it separates.
+                if between.contains('/') {
+                    self.between(&mut text, between, false);
+                }
                 lexer.pos = span.end as usize;
                 end = lexer.pos;
                 in_opcode = false;
@@ -128,9 +131,6 @@ impl<'s> Plain<'s> {
             if let Some(declarations) = self.renaming.declarations.get(&token.span.start) {
                 text.push_str(declarations);
             }
-            if token.is(b';') {
-                text.push('\n');
-            }
             end = lexer.pos;
             last = Some(token);
         }
@@ -138,7 +138,7 @@ impl<'s> Plain<'s> {
         text
     }
 
-    /// Writes a space, or comments, between two tokens.
+    /// Writes white space, or comments, between two tokens.
     fn between(&self, text: &mut String, between: &str, joins: bool) {
         let comments = if self.keep_comments { comments(between) } else { Vec::new() };
         let mut end = 0;
@@ -152,7 +152,7 @@ impl<'s> Plain<'s> {
             text.push_str(comment.text(between));
             end = comment.end as usize;
         }
-        if !comments.is_empty() && between[end..].contains('\n') {
+        if !comments.is_empty() && between[end..].contains('\n') || text.ends_with(';') {
             text.push('\n');
         } else if !between.is_empty() && !joins && !text.ends_with('\n') {
             text.push(' ');
