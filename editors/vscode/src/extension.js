@@ -16,6 +16,8 @@ const OPTIONS = [
 
 let client;
 let status;
+/** The end of the last start. */
+let turn = Promise.resolve();
 
 /** The program: of the settings, of the extension, else of the PATH. */
 function program(context) {
@@ -40,8 +42,29 @@ function show(state) {
     [status.text, status.severity] = texts[state];
 }
 
+/** Why a program cannot be run; the client would say only that it has no connection. */
+function trouble(command) {
+    return new Promise((resolve) => {
+        execFile(command, ['--version'], { timeout: 10000 }, resolve);
+    });
+}
+
+async function report(message) {
+    show(State.Stopped);
+    const choice = await vscode.window.showErrorMessage(`vptx: ${message}`, 'Open settings');
+    if (choice) {
+        vscode.commands.executeCommand('workbench.action.openSettings', 'vptx.path');
+    }
+}
+
 async function start(context) {
     const command = program(context);
+    const error = await trouble(command);
+    if (error) {
+        const reason = error.code === 'ENOENT' ? 'there is no such program' : error.message;
+        report(`cannot start \`${command}\`: ${reason}. Set vptx.path to the program vptx.`);
+        return;
+    }
     client = new LanguageClient(
         'vptx',
         'vptx',
@@ -58,22 +81,24 @@ async function start(context) {
     try {
         await client.start();
     } catch (error) {
-        show(State.Stopped);
-        const choice = await vscode.window.showErrorMessage(
-            `vptx: cannot start \`${command}\`: ${error.message}. Set vptx.path to the program.`,
-            'Open settings',
-        );
-        if (choice) {
-            vscode.commands.executeCommand('workbench.action.openSettings', 'vptx.path');
-        }
+        report(`the server does not start: ${error.message}`);
     }
 }
 
-async function restart(context) {
-    if (client) {
-        await client.dispose();
+async function stop() {
+    const old = client;
+    client = undefined;
+    try {
+        await old?.dispose();
+    } catch {
+        // One that did not start cannot be stopped.
     }
-    await start(context);
+}
+
+/** Settings may change while the server starts. */
+function restart(context) {
+    turn = turn.then(stop).then(() => start(context));
+    return turn;
 }
 
 /** Texts that are shown and not saved. */
@@ -173,18 +198,18 @@ async function activate(context) {
         command('vptx.restart', () => restart(context)),
         command('vptx.showProgramHere', () => showProgram(pages)),
         command('vptx.explainCode', () => explain(pages)),
-        command('vptx.evaluate', () => evaluate(context, pages)),
+        command('vptx.evaluateHere', () => evaluate(context, pages)),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('vptx')) {
                 restart(context);
             }
         }),
     );
-    await start(context);
+    await restart(context);
 }
 
 function deactivate() {
-    return client?.dispose();
+    return turn.then(stop);
 }
 
 module.exports = { activate, deactivate };
