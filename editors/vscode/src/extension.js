@@ -6,6 +6,7 @@ const { existsSync } = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
 const { LanguageClient, State } = require('vscode-languageclient/node');
+const { Evaluations } = require('./evaluation');
 
 const LANGUAGES = ['ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl'];
 
@@ -113,13 +114,21 @@ class Pages {
         return this.texts.get(uri.path) ?? '';
     }
 
-    async show(name, text, language) {
+    put(name, text) {
         const uri = vscode.Uri.from({ scheme: 'vptx', path: name });
         this.texts.set(uri.path, text);
         this.changed.fire(uri);
-        const document = await vscode.workspace.openTextDocument(uri);
-        await vscode.languages.setTextDocumentLanguage(document, language);
-        await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
+        return uri;
+    }
+
+    /** Shows a text beside the code; the cursor stays in the code. */
+    async show(name, text) {
+        const document = await vscode.workspace.openTextDocument(this.put(name, text));
+        await vscode.window.showTextDocument(document, {
+            preview: true,
+            preserveFocus: true,
+            viewColumn: vscode.ViewColumn.Beside,
+        });
     }
 }
 
@@ -138,7 +147,7 @@ async function showProgram(pages) {
         ],
     });
     if (text) {
-        await pages.show('/program.txt', text, 'plaintext');
+        await pages.show('/program.txt', text);
     } else {
         vscode.window.showInformationMessage('vptx: there is no legal video instruction here.');
     }
@@ -151,35 +160,9 @@ async function explain(pages) {
             command: 'vptx.explain',
             arguments: [code],
         });
-        await pages.show(`/${code}.md`, text, 'markdown');
+        const page = pages.put(`/${code}.md`, text);
+        await vscode.commands.executeCommand('markdown.showPreviewToSide', page);
     }
-}
-
-/** Asks for an instruction and its inputs; shows result, lanes and each step. */
-async function evaluate(context, pages) {
-    const editor = vscode.window.activeTextEditor;
-    const line = editor ? editor.document.lineAt(editor.selection.active.line).text : '';
-    const found = /v[a-z]+[24]?\.[^;"]*;/.exec(line);
-    const instruction = await vscode.window.showInputBox({
-        prompt: 'A video instruction',
-        value: found ? found[0] : 'vadd4.u32.u32.u32 d, a, b, c;',
-    });
-    if (!instruction) {
-        return;
-    }
-    const inputs = await vscode.window.showInputBox({
-        prompt: 'The values of its registers, such as a=0x01020304 b=-1 c=0',
-        value: 'a=0 b=0 c=0',
-    });
-    if (inputs === undefined) {
-        return;
-    }
-    const values = inputs.split(/\s+/).filter((value) => value);
-    const argumentList = ['eval', '--trace', '--color', 'never', instruction, ...values];
-    execFile(program(context), argumentList, { timeout: 10000 }, (error, stdout, stderr) => {
-        const text = stdout || stderr || String(error);
-        pages.show('/evaluation.txt', text, 'plaintext');
-    });
 }
 
 async function activate(context) {
@@ -191,14 +174,16 @@ async function activate(context) {
     status.command = { command: 'vptx.restart', title: 'Restart' };
     show(State.Starting);
     const pages = new Pages();
+    const evaluations = new Evaluations(context, () => program(context));
     const command = (name, run) => vscode.commands.registerCommand(name, run);
     context.subscriptions.push(
         status,
+        evaluations,
         vscode.workspace.registerTextDocumentContentProvider('vptx', pages),
         command('vptx.restart', () => restart(context)),
         command('vptx.showProgramHere', () => showProgram(pages)),
         command('vptx.explainCode', () => explain(pages)),
-        command('vptx.evaluateHere', () => evaluate(context, pages)),
+        command('vptx.evaluateHere', () => evaluations.show()),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('vptx')) {
                 restart(context);
