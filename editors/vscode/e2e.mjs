@@ -36,7 +36,7 @@ async function until(what, ask, good = (answer) => answer) {
         if (good(answer)) {
             return answer;
         }
-        check(Date.now() < end, `no ${what}, but: ${JSON.stringify(answer)}`);
+        check(Date.now() < end, `no ${what}${answer ? `, but: ${JSON.stringify(answer)}` : ''}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }
@@ -84,13 +84,31 @@ function configure(program) {
 async function serve() {
     const options = ['--auth', 'none', '--bind-addr', '127.0.0.1:0', '--disable-telemetry',
         '--disable-update-check', '--disable-getting-started-override'];
-    const child = spawn('node', [...server, ...options, code]);
+    // A group of its own: processes of the server outlive it, and write until they end.
+    const child = spawn('node', [...server, ...options, code], { detached: true });
+    const kill = () => process.kill(-child.pid);
+    const interrupted = () => {
+        kill();
+        process.exit(1);
+    };
+    process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
     let printed = '';
     child.stdout.on('data', (piece) => (printed += piece));
     child.stderr.on('data', (piece) => (printed += piece));
     const address = /HTTP server listening on (http:\S+)\//;
     await until('server', () => printed, () => address.test(printed));
-    return { child, address: address.exec(printed)[1] };
+    const isGone = () => {
+        try {
+            return !process.kill(-child.pid, 0);
+        } catch {
+            return true;
+        }
+    };
+    const stop = () => {
+        kill();
+        return until('end of the server', isGone);
+    };
+    return { stop, address: address.exec(printed)[1] };
 }
 
 /** Keeps a picture of the page once it stays as it is: colours follow a change late. */
@@ -310,7 +328,7 @@ async function use() {
 async function main() {
     configure(VPTX);
     await install();
-    const { child, address } = await serve();
+    const { stop, address } = await serve();
     let browser;
     try {
         browser = await chromium.launch({ executablePath: VPTX_CHROMIUM });
@@ -331,7 +349,7 @@ async function main() {
         }
     } finally {
         await browser?.close();
-        child.kill();
+        await stop();
     }
 }
 
