@@ -6,6 +6,7 @@ const { existsSync } = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
 const { LanguageClient, State } = require('vscode-languageclient/node');
+const { Evaluations } = require('./evaluation');
 
 const LANGUAGES = ['ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl'];
 
@@ -16,6 +17,8 @@ const OPTIONS = [
 
 let client;
 let status;
+/** The end of the last start. */
+let turn = Promise.resolve();
 
 /** The program: of the settings, of the extension, else of the PATH. */
 function program(context) {
@@ -40,8 +43,29 @@ function show(state) {
     [status.text, status.severity] = texts[state];
 }
 
+/** Why a program cannot be run; the client would say only that it has no connection. */
+function trouble(command) {
+    return new Promise((resolve) => {
+        execFile(command, ['--version'], { timeout: 10000 }, resolve);
+    });
+}
+
+async function report(message) {
+    show(State.Stopped);
+    const choice = await vscode.window.showErrorMessage(`vptx: ${message}`, 'Open settings');
+    if (choice) {
+        vscode.commands.executeCommand('workbench.action.openSettings', 'vptx.path');
+    }
+}
+
 async function start(context) {
     const command = program(context);
+    const error = await trouble(command);
+    if (error) {
+        const reason = error.code === 'ENOENT' ? 'there is no such program' : error.message;
+        report(`cannot start \`${command}\`: ${reason}. Set vptx.path to the program vptx.`);
+        return;
+    }
     client = new LanguageClient(
         'vptx',
         'vptx',
@@ -58,22 +82,24 @@ async function start(context) {
     try {
         await client.start();
     } catch (error) {
-        show(State.Stopped);
-        const choice = await vscode.window.showErrorMessage(
-            `vptx: cannot start \`${command}\`: ${error.message}. Set vptx.path to the program.`,
-            'Open settings',
-        );
-        if (choice) {
-            vscode.commands.executeCommand('workbench.action.openSettings', 'vptx.path');
-        }
+        report(`the server does not start: ${error.message}`);
     }
 }
 
-async function restart(context) {
-    if (client) {
-        await client.dispose();
+async function stop() {
+    const old = client;
+    client = undefined;
+    try {
+        await old?.dispose();
+    } catch {
+        // One that did not start cannot be stopped.
     }
-    await start(context);
+}
+
+/** Settings may change while the server starts. */
+function restart(context) {
+    turn = turn.then(stop).then(() => start(context));
+    return turn;
 }
 
 /** Texts that are shown and not saved. */
@@ -88,13 +114,21 @@ class Pages {
         return this.texts.get(uri.path) ?? '';
     }
 
-    async show(name, text, language) {
+    put(name, text) {
         const uri = vscode.Uri.from({ scheme: 'vptx', path: name });
         this.texts.set(uri.path, text);
         this.changed.fire(uri);
-        const document = await vscode.workspace.openTextDocument(uri);
-        await vscode.languages.setTextDocumentLanguage(document, language);
-        await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
+        return uri;
+    }
+
+    /** Shows a text beside the code; the cursor stays in the code. */
+    async show(name, text) {
+        const document = await vscode.workspace.openTextDocument(this.put(name, text));
+        await vscode.window.showTextDocument(document, {
+            preview: true,
+            preserveFocus: true,
+            viewColumn: vscode.ViewColumn.Beside,
+        });
     }
 }
 
@@ -113,7 +147,7 @@ async function showProgram(pages) {
         ],
     });
     if (text) {
-        await pages.show('/program.txt', text, 'plaintext');
+        await pages.show('/program.txt', text);
     } else {
         vscode.window.showInformationMessage('vptx: there is no legal video instruction here.');
     }
@@ -126,35 +160,9 @@ async function explain(pages) {
             command: 'vptx.explain',
             arguments: [code],
         });
-        await pages.show(`/${code}.md`, text, 'markdown');
+        const page = pages.put(`/${code}.md`, text);
+        await vscode.commands.executeCommand('markdown.showPreviewToSide', page);
     }
-}
-
-/** Asks for an instruction and its inputs; shows result, lanes and each step. */
-async function evaluate(context, pages) {
-    const editor = vscode.window.activeTextEditor;
-    const line = editor ? editor.document.lineAt(editor.selection.active.line).text : '';
-    const found = /v[a-z]+[24]?\.[^;"]*;/.exec(line);
-    const instruction = await vscode.window.showInputBox({
-        prompt: 'A video instruction',
-        value: found ? found[0] : 'vadd4.u32.u32.u32 d, a, b, c;',
-    });
-    if (!instruction) {
-        return;
-    }
-    const inputs = await vscode.window.showInputBox({
-        prompt: 'The values of its registers, such as a=0x01020304 b=-1 c=0',
-        value: 'a=0 b=0 c=0',
-    });
-    if (inputs === undefined) {
-        return;
-    }
-    const values = inputs.split(/\s+/).filter((value) => value);
-    const argumentList = ['eval', '--trace', '--color', 'never', instruction, ...values];
-    execFile(program(context), argumentList, { timeout: 10000 }, (error, stdout, stderr) => {
-        const text = stdout || stderr || String(error);
-        pages.show('/evaluation.txt', text, 'plaintext');
-    });
 }
 
 async function activate(context) {
@@ -166,25 +174,27 @@ async function activate(context) {
     status.command = { command: 'vptx.restart', title: 'Restart' };
     show(State.Starting);
     const pages = new Pages();
+    const evaluations = new Evaluations(context, () => program(context));
     const command = (name, run) => vscode.commands.registerCommand(name, run);
     context.subscriptions.push(
         status,
+        evaluations,
         vscode.workspace.registerTextDocumentContentProvider('vptx', pages),
         command('vptx.restart', () => restart(context)),
         command('vptx.showProgramHere', () => showProgram(pages)),
         command('vptx.explainCode', () => explain(pages)),
-        command('vptx.evaluate', () => evaluate(context, pages)),
+        command('vptx.evaluateHere', () => evaluations.show()),
         vscode.workspace.onDidChangeConfiguration((event) => {
             if (event.affectsConfiguration('vptx')) {
                 restart(context);
             }
         }),
     );
-    await start(context);
+    await restart(context);
 }
 
 function deactivate() {
-    return client?.dispose();
+    return turn.then(stop);
 }
 
 module.exports = { activate, deactivate };
