@@ -29,6 +29,8 @@ pub(crate) struct Names {
     pub(crate) blocks: Vec<Span>,
     /// The functions and their mere declarations.
     pub(crate) functions: Vec<FunctionSpans>,
+    /// Where the first statement ends that has no `;`, or is none.
+    pub(crate) unended: Option<Span>,
     /// `.loc`, `.file` and `.section`, as statements.
     pub(crate) debug: Vec<Span>,
 }

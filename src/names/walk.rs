@@ -134,18 +134,23 @@ impl<'s> Walker<'s> {
     /// Reads a statement from its first token on.
     fn statement(&mut self, first: Token) {
         match first.kind {
-            TokenKind::Punct([b'{', 0]) => self.open(first.span.start, None),
-            TokenKind::Punct([b'}', 0]) => self.close(first.span.end),
+            TokenKind::Punct([b'{', 0]) => return self.open(first.span.start, None),
+            TokenKind::Punct([b'}', 0]) => return self.close(first.span.end),
+            TokenKind::Punct([b';', 0]) => return,
             TokenKind::Punct([b'@', 0]) => self.guarded(first),
             TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
                 self.lexer.token();
-                self.label(first);
+                return self.label(first);
             }
             TokenKind::Ident => {
                 self.word(WordKind::Mnemonic, first.span);
                 self.instruction(first);
             }
-            TokenKind::Dot => self.directive(first),
+            TokenKind::Dot => {
+                if self.directive(first) {
+                    return;
+                }
+            }
             TokenKind::Punct([b'#', 0]) | TokenKind::Unknown => {
                 self.lexer.pos = line_end(self.source.as_bytes(), self.lexer.pos);
             }
@@ -153,6 +158,10 @@ impl<'s> Walker<'s> {
                 self.lexer.pos = self.source.len();
             }
             TokenKind::Number | TokenKind::Str | TokenKind::Punct(_) => {}
+        }
+        let is_ended = self.source[..self.lexer.pos].ends_with([';', '{', '}']);
+        if !is_ended && self.names.unended.is_none() {
+            self.names.unended = Some(Span::at(self.lexer.pos as u32));
         }
     }
 
@@ -223,20 +232,25 @@ impl<'s> Walker<'s> {
         }
     }
 
-    fn directive(&mut self, first: Token) {
+    /// Reads a directive. Returns whether it ends without `;`.
+    fn directive(&mut self, first: Token) -> bool {
         self.word(WordKind::Directive, first.span);
-        if matches!(self.text(first), ".loc" | ".file" | ".section") {
-            self.debug(first);
-            return;
-        }
         match self.text(first) {
-            ".version" | ".address_size" | ".target" => self.words(first),
+            ".loc" | ".file" | ".section" => {
+                self.debug(first);
+                return true;
+            }
+            ".version" | ".address_size" | ".target" => {
+                self.words(first);
+                return true;
+            }
             ".callprototype" => self.prototype(),
             ".reg" | ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
             | ".global" | ".shared" | ".local" | ".const" | ".param" | ".tex" | ".samplerref"
             | ".texref" | ".surfref" => self.declaration(first),
             _ => self.instruction(first),
         }
+        false
     }
 
     fn debug(&mut self, first: Token) {

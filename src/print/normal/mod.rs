@@ -15,10 +15,11 @@ mod constants;
 mod renaming;
 
 use super::{FormatError, FormatOptions, format};
+use crate::check::problem_diagnostic;
 use crate::names::{Names, Word, WordKind, read_words};
 use crate::source::Span;
 use crate::syntax::lexer::{Lexer, comments};
-use crate::syntax::{Token, TokenKind};
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
 use renaming::Renaming;
 
 /// Options for [`normalize`].
@@ -51,6 +52,10 @@ pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, Format
     // Text that is not understood is left alone.
     format(source, &FormatOptions::default())?;
     let names = read_words(source, Span::new(0, source.len() as u32));
+    if let Some(span) = names.unended {
+        let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
+        return Err(FormatError { diagnostics: vec![problem_diagnostic(source, problem)] });
+    }
     let text = Plain::new(source, &names, options).text();
     format(&text, &FormatOptions::default())
 }
