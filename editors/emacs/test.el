@@ -42,7 +42,7 @@
 (search-forward "vadd.sat")
 (let* ((actions (eglot-code-actions (point) (point)))
        (fix (seq-find (lambda (it)
-                        (string= (plist-get it :title) "Put them in the documented order"))
+                        (string= (plist-get it :title) "Put the modifiers in the documented order"))
                       actions)))
   (test-check "no fix" fix)
   (eglot--apply-workspace-edit (plist-get fix :edit)))

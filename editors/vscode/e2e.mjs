@@ -216,7 +216,7 @@ async function inPtx() {
     await hover('vadd', 'What it computes');
     await picture('02-hover');
     await click('.sat');
-    await fix('Put them in the documented order', '03-fixes');
+    await fix('Put the modifiers in the documented order', '03-fixes');
     await textUntil('fixed line', (all) => all[4] === '  vadd.s32.s32.s32.sat a, b, a;');
     await gone('warning', squiggle('warning'));
     await picture('04-fixed');

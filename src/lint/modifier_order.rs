@@ -42,6 +42,6 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     .label("ptxas accepts this order, the manual does not")
     .help(format!("write `{text}`"))
     // Each token is replaced separately, so that the comments between them stay.
-    .fix(Applicability::Safe, "put them in the documented order", wrong);
+    .fix(Applicability::Safe, "put the modifiers in the documented order", wrong);
     Some(diagnostic)
 }

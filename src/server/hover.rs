@@ -20,6 +20,43 @@ pub(super) struct Hover {
 
 /// The text about an offset.
 pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
+    let hover = found(source, options, offset)?;
+    Some(Hover { markdown: small(&hover.markdown), ..hover })
+}
+
+/// A page for a small window: bold lines in place of headings, and fences around blocks, which
+/// some editors would colour as code.
+fn small(page: &str) -> String {
+    let is_indented = |line: &str| line.starts_with("    ");
+    let mut text = String::new();
+    let (mut in_fence, mut in_block) = (false, false);
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
+        in_fence ^= line.starts_with("```");
+        // A block goes on after blank lines.
+        let goes_on = line.is_empty() && lines.peek().is_some_and(|next| is_indented(next));
+        let was_block = in_block;
+        in_block = !in_fence && (is_indented(line) || in_block && goes_on);
+        match (was_block, in_block) {
+            (false, true) => text.push_str("```text\n"),
+            (true, false) => text.push_str("```\n"),
+            _ => {}
+        }
+        let heading = line.trim_start_matches('#').strip_prefix(' ');
+        let heading = heading.filter(|_| line.starts_with('#') && !in_fence);
+        let _ = match heading {
+            Some(heading) => writeln!(text, "**{heading}**"),
+            None if in_block => writeln!(text, "{}", line.get(4..).unwrap_or_default()),
+            None => writeln!(text, "{line}"),
+        };
+    }
+    if in_block {
+        text.push_str("```\n");
+    }
+    text
+}
+
+fn found(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     if let Some(hover) = code(source, offset) {
         return Some(hover);
     }
@@ -171,4 +208,18 @@ fn word(source: &str, offset: u32, is_part: impl Fn(char) -> bool) -> Option<Spa
     let start = before.map_or(0, |at| at + source[at..].chars().next().map_or(1, char::len_utf8));
     let end = source[offset..].find(|c| !is_part(c)).map_or(source.len(), |at| offset + at);
     (start < end).then(|| Span::new(start as u32, end as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_become_small() {
+        let page =
+            "# a b\n\ntext\n\n    one\n\n      two\n\n## c\n```ptx\n# d\n    e\n```\n    f\n";
+        let expected = "**a b**\n\ntext\n\n```text\none\n\n  two\n```\n\n**c**\n```ptx\n# d\n    e\n```\n\
+                        ```text\nf\n```\n";
+        assert_eq!(small(page), expected);
+    }
 }

@@ -347,9 +347,12 @@ impl Server {
                     statements::at(document.text.as_str(), &check, offset)
                 });
                 answer(found.map(|found| {
-                    let instruction = found.instruction;
-                    let program = instruction.lower(Semantics::Manual);
-                    format!("// {instruction}\n{program}")
+                    let program = found.instruction.lower(Semantics::Manual);
+                    // The program names operands.
+                    let operands = ["a", "b", "c"].iter().zip(&found.values[1..]);
+                    let operands: Vec<String> =
+                        operands.map(|(name, value)| format!("{name} is {value}")).collect();
+                    format!("// {}\n// {}\n{program}", found.instruction, operands.join(", "))
                 }))
             }
             Some("vptx.evaluate") => {

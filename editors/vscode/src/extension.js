@@ -13,7 +13,11 @@ const LANGUAGES = ['ptx', 'cuda-cpp', 'cuda', 'cpp', 'c', 'opencl'];
 /** Options of the server; those that are not set are left out. */
 const OPTIONS = [
     'config', 'target', 'ptxVersion', 'dialect', 'select', 'extendSelect', 'ignore', 'costs', 'hints',
+    'laneHints',
 ];
+
+/** Where codes of findings link to: `Pages` has a text for each. */
+const PAGES = 'vptx:/codes/{code}.md';
 
 let client;
 let status;
@@ -75,7 +79,7 @@ async function start(context) {
                 { language, scheme: 'file' },
                 { language, scheme: 'untitled' },
             ]),
-            initializationOptions: options(),
+            initializationOptions: { ...options(), pages: PAGES },
         },
     );
     client.onDidChangeState((event) => show(event.newState));
@@ -102,6 +106,13 @@ function restart(context) {
     return turn;
 }
 
+function explained(code) {
+    return client?.sendRequest('workspace/executeCommand', {
+        command: 'vptx.explain',
+        arguments: [code],
+    });
+}
+
 /** Texts that are shown and not saved. */
 class Pages {
     constructor() {
@@ -111,7 +122,8 @@ class Pages {
     }
 
     provideTextDocumentContent(uri) {
-        return this.texts.get(uri.path) ?? '';
+        const code = /^\/codes\/(\w+)\.md$/.exec(uri.path);
+        return code ? explained(code[1]) : this.texts.get(uri.path) ?? '';
     }
 
     put(name, text) {
@@ -156,10 +168,7 @@ async function showProgram(pages) {
 async function explain(pages) {
     const code = await vscode.window.showInputBox({ prompt: 'A code, such as V501' });
     if (code && client) {
-        const text = await client.sendRequest('workspace/executeCommand', {
-            command: 'vptx.explain',
-            arguments: [code],
-        });
+        const text = await explained(code);
         const page = pages.put(`/${code}.md`, text);
         await vscode.commands.executeCommand('markdown.showPreviewToSide', page);
     }

@@ -16,6 +16,7 @@ mod renaming;
 
 use super::{FormatError, FormatOptions, format};
 use crate::check::problem_diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::names::{Names, Word, WordKind, read_words};
 use crate::source::Span;
 use crate::syntax::lexer::{Lexer, comments};
@@ -46,9 +47,21 @@ pub struct NormalOptions {
 ///
 /// ptxas makes the same machine code of it, unless it is told not to optimise.
 ///
+/// The normal form is its own normal form.
+///
 /// # Errors
 /// The syntax errors of the text.
 pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, FormatError> {
+    let form = laid_out_anew(source, *options)?;
+    // Text that is hardly PTX may mean something else in another layout.
+    if laid_out_anew(&form, *options).as_ref() == Ok(&form) {
+        return Ok(form);
+    }
+    let message = "the text has no normal form: it reads otherwise when it is laid out anew";
+    Err(FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] })
+}
+
+fn laid_out_anew(source: &str, options: NormalOptions) -> Result<String, FormatError> {
     // Text that is not understood is left alone.
     format(source, &FormatOptions::default())?;
     let names = read_words(source, Span::new(0, source.len() as u32));
@@ -72,7 +85,7 @@ struct Plain<'s> {
 }
 
 impl<'s> Plain<'s> {
-    fn new(source: &'s str, names: &'s Names, options: &NormalOptions) -> Plain<'s> {
+    fn new(source: &'s str, names: &'s Names, options: NormalOptions) -> Plain<'s> {
         let mut dropped = Vec::new();
         if !options.keep_debug {
             dropped.extend(&names.debug);

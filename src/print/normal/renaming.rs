@@ -89,6 +89,9 @@ fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
     (!needs).then(|| declares.span.to(colon.span))
 }
 
+/// The words of a declaration that make a name known to others.
+const EXPORTS: [&str; 4] = [".visible", ".extern", ".weak", ".common"];
+
 /// Makes names.
 struct Fresh<'s> {
     source: &'s str,
@@ -142,7 +145,6 @@ impl<'s> Fresh<'s> {
             return true;
         }
         let symbol = self.names.symbol(number);
-        const EXPORTS: [&str; 4] = [".visible", ".extern", ".weak", ".common"];
         match symbol.kind {
             // ptxas puts tables of functions in an order of their names.
             SymbolKind::Function => true,
