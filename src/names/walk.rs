@@ -19,14 +19,15 @@ pub(crate) fn read_outline(source: &str) -> Names {
     walked(source, whole(source), Wanted::Symbols)
 }
 
-/// The names of a text, without those inside of functions that do not touch a part of it.
+/// The names of a text up to a part of it, without those inside of functions that do not touch
+/// the part.
 #[cfg(feature = "server")]
 pub(crate) fn read_around(source: &str, part: Span) -> Names {
     walked(source, part, Wanted::Uses)
 }
 
-/// The names and words of a part of a text, without those inside of functions that do not
-/// touch it.
+/// Like [`read`], with the words of a part. Names after the part, and inside of functions that
+/// do not touch it, are left out.
 pub(crate) fn read_words(source: &str, part: Span) -> Names {
     walked(source, part, Wanted::Words)
 }
@@ -98,6 +99,9 @@ impl<'s> Walker<'s> {
             self.lexer.pos = '\u{feff}'.len_utf8();
         }
         while let Some(token) = self.lexer.token() {
+            if self.open.len() == 1 && token.span.start > self.part.end {
+                break;
+            }
             self.statement(token);
         }
         while self.open.len() > 1 {
