@@ -38,16 +38,14 @@ pub struct NormalOptions {
 
 /// The normal form of a module.
 ///
-/// Modules that differ only in white space, comments, data of debuggers, the spelling of
-/// constants, the names of registers, labels, parameters and internal variables, or in how registers are
-/// declared, have one normal form. Names of functions, and of variables that are `.visible`,
-/// `.extern`, `.weak` or `.common`, stay, and so do strings, data, instructions and their
-/// order. Registers are numbered in the order of their use in a function, by type: `%r1`,
-/// `%rd1`, `%p1`.
+/// Modules have one normal form if they differ only in white space, comments, data of
+/// debuggers, the spelling of constants, the names of registers, labels, parameters and
+/// internal variables, or in how registers are declared. Names of functions, and of variables
+/// that are `.visible`, `.extern`, `.weak` or `.common`, stay, and so do strings, data,
+/// instructions and their order. Registers are numbered in the order of their use in a
+/// function, by type: `%r1`, `%rd1`, `%p1`. The normal form is its own normal form.
 ///
 /// ptxas makes the same machine code of it, unless it is told not to optimise.
-///
-/// The normal form is its own normal form.
 ///
 /// # Errors
 /// The syntax errors of the text.
