@@ -137,7 +137,7 @@ pub(super) fn agreement(
     let expected = instruction.lower(Semantics::Manual).eval(a, b, c);
     // Versions with the same result are named together.
     let mut said: Vec<(Vec<&str>, bool, Agreement)> = Vec::new();
-    for semantics in [Semantics::Ptxas12, Semantics::Ptxas13] {
+    for semantics in Semantics::PTXAS {
         let differs = instruction.lower(semantics).eval(a, b, c) != expected;
         let agreement = instruction.agreement(semantics);
         match said.iter_mut().find(|(_, here, other)| *here == differs && *other == agreement) {
@@ -148,7 +148,7 @@ pub(super) fn agreement(
     if let [(_, _, Agreement::Proven)] = said.as_slice() {
         return writeln!(text, "all semantics agree on every input");
     }
-    let mut causes: Vec<Deviation> = [Semantics::Ptxas12, Semantics::Ptxas13]
+    let mut causes: Vec<Deviation> = Semantics::PTXAS
         .into_iter()
         .flat_map(|semantics| instruction.causes(semantics, a, b, c))
         .collect();
@@ -246,7 +246,7 @@ pub(super) fn others(
             format!("{names} {} {value:#010x}", if *count == 1 { "gives" } else { "give" })
         })
         .collect();
-    let mut causes: Vec<Deviation> = [Semantics::Ptxas12, Semantics::Ptxas13]
+    let mut causes: Vec<Deviation> = Semantics::PTXAS
         .into_iter()
         .flat_map(|semantics| instruction.causes(semantics, a, b, c))
         .collect();

@@ -263,7 +263,7 @@ fn lanes(
 
 /// Writes whether ptxas computes what the manual says.
 fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std::fmt::Result {
-    let found = [Semantics::Ptxas12, Semantics::Ptxas13].map(|it| instruction.agreement(it));
+    let found = Semantics::PTXAS.map(|it| instruction.agreement(it));
     let names = ["ptxas 11 and 12", "ptxas 13"];
     let told: Vec<(&str, &Agreement)> = match &found {
         [one, other] if one == other => vec![("ptxas 11 to 13", one)],
@@ -307,7 +307,7 @@ fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std
 }
 
 fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fmt::Result {
-    let Some(single) = Single::new(instruction, Semantics::Ptxas13, target) else {
+    let Some(single) = Single::new(instruction, Semantics::CURRENT, target) else {
         return writeln!(text, "{target} has no ordinary PTX to replace it.");
     };
     match &single.costs {

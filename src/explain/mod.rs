@@ -80,7 +80,7 @@ fn write_mnemonic(stream: &mut String, mnemonic: Mnemonic, target: Target) -> fm
     writeln!(stream, "    d = 0x{:08x}\n", example.result)?;
     writeln!(stream, "## As ordinary PTX\n")?;
     if let Ok(instruction) = example.text.parse::<Instruction>()
-        && let Some(single) = Single::new(&instruction, Semantics::Ptxas13, target)
+        && let Some(single) = Single::new(&instruction, Semantics::CURRENT, target)
     {
         if let Some(costs) = &single.costs {
             let what =

@@ -16,12 +16,12 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let oldest = *targets.iter().min_by_key(|target| target.number)?;
     let gate = gate(oldest, place.own, place.version);
     let sequence = cheaper_on_all(instruction, targets, gate)?;
-    let program = instruction.lower(Semantics::Ptxas13);
+    let program = instruction.lower(Semantics::CURRENT);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);
     // With constants, ptxas emits no more instructions than with registers.
     let most = if instruction.has_constants() { "at most " } else { "" };
     let costs = targets.iter().filter_map(|&target| {
-        let written = cost_of(instruction, &sequence, target, Semantics::Ptxas13);
+        let written = cost_of(instruction, &sequence, target, Semantics::CURRENT);
         let ptxas = instruction.cost(target)?.ptxas;
         Some(TargetGroup {
             targets: vec![target],

@@ -84,7 +84,7 @@ fn difference(instruction: &Instruction) -> Option<Difference> {
         return None;
     }
     // The current assembler comes first.
-    [Semantics::Ptxas13, Semantics::Ptxas12].into_iter().find_map(|semantics| {
+    Semantics::PTXAS.into_iter().rev().find_map(|semantics| {
         match instruction.agreement(semantics) {
             Agreement::Differs(witness) => Some(Difference { semantics, witness }),
             Agreement::Proven | Agreement::Unknown => None,

@@ -25,6 +25,9 @@ impl Semantics {
     /// All of them.
     pub const ALL: [Semantics; 3] = [Semantics::Manual, Semantics::Ptxas12, Semantics::Ptxas13];
 
+    /// Those of ptxas, the oldest first.
+    pub const PTXAS: [Semantics; 2] = [Semantics::Ptxas12, Semantics::Ptxas13];
+
     /// The semantics of the newest ptxas.
     pub const CURRENT: Semantics = Semantics::Ptxas13;
 

@@ -213,8 +213,8 @@ fn best(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let meant = semantics == Semantics::Ptxas13
-        || instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    let meant = semantics == Semantics::CURRENT
+        || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT);
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn cheaper_on_all(
     targets: &[Target],
     gate: Gate,
 ) -> Option<Sequence> {
-    let semantics = Semantics::Ptxas13;
+    let semantics = Semantics::CURRENT;
     let is_cheaper = |sequence: &Sequence, target: Target| {
         instruction.cost(target).filter(Cost::is_lower).is_some_and(|cost| {
             best(instruction, cost, semantics, gate).as_ref() == Some(sequence)
@@ -300,7 +300,7 @@ pub(crate) fn is_better_kept(
 ) -> bool {
     let means = |semantics| instruction.lower(semantics);
     let Some(cost) = instruction.cost(target) else { return false };
-    if means(semantics) != means(Semantics::Ptxas13) {
+    if means(semantics) != means(Semantics::CURRENT) {
         return false;
     }
     match cheaper(instruction, target, semantics, Gate { target, version: None }) {

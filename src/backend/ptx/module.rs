@@ -30,7 +30,7 @@ pub struct RewriteOptions {
 
 impl Default for RewriteOptions {
     fn default() -> RewriteOptions {
-        RewriteOptions { target: None, semantics: Semantics::Ptxas13, all: false, comments: false }
+        RewriteOptions { target: None, semantics: Semantics::CURRENT, all: false, comments: false }
     }
 }
 
@@ -287,8 +287,8 @@ pub(crate) fn choose(
     semantics: Semantics,
     all: bool,
 ) -> Outcome {
-    let meant = semantics == Semantics::Ptxas13
-        || instruction.lower(semantics) == instruction.lower(Semantics::Ptxas13);
+    let meant = semantics == Semantics::CURRENT
+        || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT);
     let rewritten = |sequence: Option<Sequence>| match sequence {
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Unavailable,

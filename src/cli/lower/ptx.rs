@@ -27,7 +27,7 @@ use crate::workspace::input::Input;
 /// The requested semantics, exactly one.
 fn semantics(arguments: &Arguments) -> Semantics {
     let name = arguments.semantics.unwrap_or(SemanticsName::Ptxas13);
-    name.list().first().copied().unwrap_or(Semantics::Ptxas13)
+    name.list().first().copied().unwrap_or(Semantics::CURRENT)
 }
 
 /// The text for a single instruction, or the exit status if there is none.

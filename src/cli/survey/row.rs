@@ -127,7 +127,7 @@ impl Known {
         self.deviations.entry(form).or_insert_with_key(|form| {
             let form = Instruction::new(form.clone());
             let mut causes = Vec::new();
-            for semantics in [Semantics::Ptxas12, Semantics::Ptxas13] {
+            for semantics in Semantics::PTXAS {
                 if let Agreement::Differs(witness) = form.agreement(semantics) {
                     causes.extend(witness.causes.iter().map(|cause| cause.text()));
                 }
