@@ -698,34 +698,28 @@ fn ends_declaration(last: Token) -> bool {
 
 /// Offset after the `}` that closes the `{` at an offset.
 fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
-    const IS_STOP: [bool; 256] = {
-        let mut stops = [false; 256];
-        let mut at = 0;
-        while at < 4 {
-            stops[b"{}\"/"[at] as usize] = true;
-            at += 1;
-        }
-        stops
-    };
     let (mut at, mut depth) = (start, 0u32);
     loop {
-        at += bytes[at..].iter().position(|byte| IS_STOP[*byte as usize])?;
-        at = match (bytes[at], bytes.get(at + 1)) {
-            (b'"', _) => string_end(bytes, at)?,
-            (b'/', Some(b'/')) => line_end(bytes, at),
-            (b'/', Some(b'*')) => comment_end(bytes, at)?,
+        let stop = at + memchr::memchr3(b'{', b'}', b'/', &bytes[at..])?;
+        if let Some(quote) = memchr::memchr(b'"', &bytes[at..stop]) {
+            at = string_end(bytes, at + quote)?;
+            continue;
+        }
+        at = match (bytes[stop], bytes.get(stop + 1)) {
+            (b'/', Some(b'/')) => line_end(bytes, stop),
+            (b'/', Some(b'*')) => comment_end(bytes, stop)?,
             (b'{', _) => {
                 depth += 1;
-                at + 1
+                stop + 1
             }
             (b'}', _) => {
                 depth -= 1;
                 if depth == 0 {
-                    return Some(at + 1);
+                    return Some(stop + 1);
                 }
-                at + 1
+                stop + 1
             }
-            _ => at + 1,
+            _ => stop + 1,
         };
     }
 }

@@ -321,3 +321,68 @@ fn exported_names_stay() {
     let error = normalize(".func f() { ret;", &NormalOptions::default()).unwrap_err();
     assert!(!error.diagnostics().is_empty());
 }
+
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "{\n",
+    "}\n",
+    ";",
+    ":",
+    "(",
+    ")",
+    ",",
+    "[",
+    "]",
+    "=",
+    "\n",
+    " ",
+    ".reg .b32 a, b;\n",
+    ".reg .b32 %r<9>;",
+    ".func f() {\n",
+    ".entry g(.param .u32 p) {\n",
+    ".section .s { .b8 1 }\n",
+    "bra L;\n",
+    "L: ",
+    "a",
+    "%r3",
+    "@!p ",
+    "mov.u32 a, %r3;\n",
+    "/* x */",
+    "// y\n",
+    ".loc 1 2 3\n",
+    ".global .u32 v = {a};\n",
+    "call (a), f, (p);\n",
+    "é",
+    "<4>",
+    ".version 8.5\n",
+    "ret;\n",
+    "}\n",
+    ".target sm_90, debug\n",
+    "0x10",
+    "1.5",
+    "vadd4.u32.u32.u32 a, b, a.b0123, a;\n",
+    ".v4 ",
+    "\"s\"",
+];
+
+/// Whatever the text: an error, or a text that is its own normal form.
+#[test]
+fn any_text_has_its_normal_form_or_none() {
+    let mut numbers = Numbers(7);
+    let mut count = 0;
+    for _ in 0..20_000 {
+        let length = numbers.below(14);
+        let text: String = (0..length).map(|_| PIECES[numbers.below(PIECES.len())]).collect();
+        let mut options = NormalOptions::default();
+        options.keep_names = numbers.one_in(3);
+        options.keep_comments = numbers.one_in(3);
+        options.keep_debug = numbers.one_in(3);
+        if let Ok(form) = normalize(&text, &options) {
+            assert_eq!(format(&form, &FormatOptions::default()).as_ref(), Ok(&form), "{text}");
+            assert_eq!(normalize(&form, &options).as_ref(), Ok(&form), "{text}");
+            count += usize::from(!form.is_empty());
+        }
+    }
+    assert!(count > 1000, "{count}");
+}
