@@ -3,7 +3,7 @@
 use super::{FunctionSpans, Names, Symbol, SymbolKind, Use, Word, WordKind};
 use crate::hash::Map;
 use crate::source::Span;
-use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count};
+use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count, starts_declaration};
 use crate::syntax::lexer::{Lexer, comment_end, line_end, string_end};
 use crate::syntax::{Context, Symbol as Declared, SymbolKind as DeclaredKind, Token, TokenKind};
 
@@ -223,15 +223,11 @@ impl<'s> Walker<'s> {
 
     /// Whether a token on a new line starts a statement, so that a `;` is missing.
     fn is_next(&self, token: Token, last: Token, has_operands: bool) -> bool {
-        let ends_operand = matches!(last.kind, TokenKind::Ident | TokenKind::Dot)
-            || last.kind == TokenKind::Number
-            || last.is(b')')
-            || last.is(b']')
-            || last.is(b'}');
+        let may_end = has_operands && last.ends_operand();
         match token.kind {
             TokenKind::Dot => DIRECTIVES.contains(&self.text(token)),
-            TokenKind::Ident => ends_operand && has_operands && self.text(token) != "WARP_SZ",
-            TokenKind::Punct([b'@' | b'{', 0]) => ends_operand && has_operands,
+            TokenKind::Ident => may_end && self.text(token) != "WARP_SZ",
+            TokenKind::Punct([b'@' | b'{', 0]) => may_end,
             _ => false,
         }
     }
@@ -249,9 +245,7 @@ impl<'s> Walker<'s> {
                 return true;
             }
             ".callprototype" => self.prototype(),
-            ".reg" | ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
-            | ".global" | ".shared" | ".local" | ".const" | ".param" | ".tex" | ".samplerref"
-            | ".texref" | ".surfref" => self.declaration(first),
+            text if starts_declaration(&text[1..]) => self.declaration(first),
             _ => self.instruction(first),
         }
         false
@@ -689,11 +683,8 @@ struct Header<'s> {
 
 /// Whether a declaration may end with this token.
 fn ends_declaration(last: Token) -> bool {
-    last.kind == TokenKind::Ident
-        || last.kind == TokenKind::Number
-        || last.is(b')')
-        || last.is(b']')
-        || last.is(b'}')
+    // A type or another word with a dot wants a name.
+    last.kind != TokenKind::Dot && last.ends_operand()
 }
 
 /// Offset after the `}` that closes the `{` at an offset.

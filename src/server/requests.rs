@@ -15,7 +15,7 @@ use super::place::{self, Place};
 use super::state::{Answer, Document, InForce, Server, answer, failure, params};
 use super::{hints, hover, outline, statements, tokens};
 use crate::analysis::ParseInstructionError;
-use crate::check::Language;
+use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::evaluation::{self, Evaluation, Registers};
 use crate::print::format_edits;
@@ -26,25 +26,41 @@ use crate::video::{Instruction, Semantics};
 /// those of the lines that they show, too.
 const LONGEST_TOKENS: usize = 1 << 20;
 
+/// A place in an open text, with the settings in force.
+struct Here<'d> {
+    document: &'d Document,
+    check: CheckOptions,
+    offset: u32,
+}
+
 impl Server {
     pub(super) fn hover(&self, params: &HoverParams) -> Result<Option<Hover>, ResponseError> {
-        let place = &params.text_document_position_params;
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(None) };
-        let text = &document.text;
-        let offset = text.offset(place.position, self.encoding) as u32;
-        Ok(hover::at(text.as_str(), &check, offset).map(|hover| {
+        let Some(here) = self.here(&params.text_document_position_params)? else {
+            return Ok(None);
+        };
+        let text = &here.document.text;
+        Ok(hover::at(text.as_str(), &here.check, here.offset).map(|hover| {
             let contents = MarkupContent::new(MarkupKind::Markdown, hover.markdown);
             let range = text.range(hover.span, self.encoding);
             Hover::new(Contents::MarkupContent(contents), Some(range))
         }))
     }
 
-    /// The name at a place.
-    fn place<'d>(&self, document: &'d Document, position: Position) -> Option<Place<'d>> {
-        let InForce { check, .. } = self.in_force(document)?;
-        let offset = document.text.offset(position, self.encoding) as u32;
-        place::at(document.text.as_str(), &check, offset)
+    /// A place in an open text; `None` if the language of the text is not read.
+    fn here(&self, place: &TextDocumentPositionParams) -> Result<Option<Here<'_>>, ResponseError> {
+        let document = self.document(&place.text_document)?;
+        let offset = document.text.offset(place.position, self.encoding) as u32;
+        let in_force = self.in_force(document);
+        Ok(in_force.map(|InForce { check, .. }| Here { document, check, offset }))
+    }
+
+    /// The name at a place, with its document.
+    fn name(
+        &self,
+        place: &TextDocumentPositionParams,
+    ) -> Result<Option<(&Document, Place<'_>)>, ResponseError> {
+        let Some(Here { document, check, offset }) = self.here(place)? else { return Ok(None) };
+        Ok(place::at(document.text.as_str(), &check, offset).map(|found| (document, found)))
     }
 
     /// Where the name at a place is declared.
@@ -52,10 +68,8 @@ impl Server {
         &self,
         place: &TextDocumentPositionParams,
     ) -> Result<Option<Location>, ResponseError> {
-        let document = self.document(&place.text_document)?;
-        let found = self.place(document, place.position);
-        let declared = found.and_then(|found| found.declaration());
-        Ok(declared.map(|span| self.location(document, span)))
+        let Some((document, found)) = self.name(place)? else { return Ok(None) };
+        Ok(found.declaration().map(|span| self.location(document, span)))
     }
 
     fn location(&self, document: &Document, span: Span) -> Location {
@@ -64,9 +78,8 @@ impl Server {
 
     /// All places of a name in its text.
     pub(super) fn references(&self, params: &ReferenceParams) -> Result<Value, ResponseError> {
-        let place = &params.text_document_position_params;
-        let document = self.document(&place.text_document)?;
-        let Some(found) = self.place(document, place.position) else { return Ok(Value::Null) };
+        let found = self.name(&params.text_document_position_params)?;
+        let Some((document, found)) = found else { return Ok(Value::Null) };
         let declarations = params.context.include_declaration;
         let same = found.same().into_iter().filter(|it| declarations || !it.declares);
         let places: Vec<Location> = same.map(|it| self.location(document, it.span)).collect();
@@ -74,8 +87,7 @@ impl Server {
     }
 
     pub(super) fn highlights(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let Some(found) = self.place(document, place.position) else { return Ok(Value::Null) };
+        let Some((document, found)) = self.name(place)? else { return Ok(Value::Null) };
         let shown = found.same().into_iter().map(|it| {
             let kind = if it.declares {
                 DocumentHighlightKind::Write
@@ -89,10 +101,9 @@ impl Server {
 
     /// The name that a renaming would change.
     pub(super) fn prepare_rename(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let found = self.place(document, place.position).filter(Place::may_change);
-        let Some(found) = found else {
-            let message = "only declared registers, labels, variables and functions of PTX have names that change";
+        let found = self.name(place)?.filter(|(_, found)| found.may_change());
+        let Some((document, found)) = found else {
+            let message = "only declared names of PTX can be changed";
             return Err(failure(ErrorCode::RequestFailed, message));
         };
         let range = document.text.range(found.span(), self.encoding);
@@ -101,14 +112,10 @@ impl Server {
     }
 
     pub(super) fn rename(&self, params: &RenameParams) -> Result<WorkspaceEdit, ResponseError> {
-        let place = &params.text_document_position_params;
-        let document = self.document(&place.text_document)?;
-        let found = self.place(document, place.position);
-        let edits = match found {
-            Some(found) => found.rename(&params.new_name),
-            None => Err("there is no name here".into()),
-        };
-        let edits = edits.map_err(|message| failure(ErrorCode::RequestFailed, message))?;
+        let refused = |message: String| failure(ErrorCode::RequestFailed, message);
+        let found = self.name(&params.text_document_position_params)?;
+        let (document, found) = found.ok_or_else(|| refused("there is no name here".into()))?;
+        let edits = found.rename(&params.new_name).map_err(refused)?;
         let changes = [(document.uri.clone(), self.edits(document, &edits))];
         Ok(WorkspaceEdit { changes: Some(changes.into()), ..WorkspaceEdit::default() })
     }
@@ -178,11 +185,10 @@ impl Server {
     }
 
     pub(super) fn completion(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
-        let text = &document.text;
-        let offset = text.offset(place.position, self.encoding) as u32;
-        let found = completion::at(text.as_str(), &check, offset, self.client.snippets);
+        let Some(here) = self.here(place)? else { return Ok(Value::Null) };
+        let text = &here.document.text;
+        let snippets = self.client.snippets;
+        let found = completion::at(text.as_str(), &here.check, here.offset, snippets);
         let Some(found) = found else {
             return Ok(Value::Null);
         };
@@ -215,9 +221,9 @@ impl Server {
     }
 
     pub(super) fn signature(&self, place: &TextDocumentPositionParams) -> Answer {
-        let document = self.document(&place.text_document)?;
-        let Some(InForce { check, .. }) = self.in_force(document) else { return Ok(Value::Null) };
-        let offset = document.text.offset(place.position, self.encoding) as u32;
+        let Some(Here { document, check, offset }) = self.here(place)? else {
+            return Ok(Value::Null);
+        };
         let found = completion::signature(document.text.as_str(), &check, offset);
         let Some(Signature { lines, fits, operand }) = found else { return Ok(Value::Null) };
         let signatures = lines.iter().map(|(line, title)| {
@@ -340,10 +346,7 @@ impl Server {
             Some("vptx.showProgram") => {
                 let place = argument(0).cloned().unwrap_or_default();
                 let place: TextDocumentPositionParams = params(place)?;
-                let document = self.document(&place.text_document)?;
-                let in_force = self.in_force(document);
-                let found = in_force.and_then(|InForce { check, .. }| {
-                    let offset = document.text.offset(place.position, self.encoding) as u32;
+                let found = self.here(&place)?.and_then(|Here { document, check, offset }| {
                     statements::at(document.text.as_str(), &check, offset)
                 });
                 answer(found.map(|found| {

@@ -102,6 +102,29 @@ fn type_text(text: &str) -> &str {
     }
 }
 
+/// Whether a directive, without its dot, starts a declaration.
+pub(crate) fn starts_declaration(word: &str) -> bool {
+    matches!(
+        word,
+        "reg"
+            | "entry"
+            | "func"
+            | "visible"
+            | "extern"
+            | "weak"
+            | "common"
+            | "global"
+            | "shared"
+            | "local"
+            | "const"
+            | "param"
+            | "tex"
+            | "samplerref"
+            | "texref"
+            | "surfref"
+    )
+}
+
 /// Directives that start a statement inside a function.
 pub(crate) const DIRECTIVES: &[&str] = &[
     ".reg",

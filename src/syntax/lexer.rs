@@ -43,6 +43,14 @@ impl Token {
     pub fn is(&self, punct: u8) -> bool {
         self.kind == TokenKind::Punct([punct, 0])
     }
+
+    /// Whether an operand may end with it.
+    pub(crate) fn ends_operand(&self) -> bool {
+        matches!(self.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
+            || self.is(b')')
+            || self.is(b']')
+            || self.is(b'}')
+    }
 }
 
 /// Reads tokens from a text, starting at an offset.

@@ -3,7 +3,7 @@
 //! The reader skips most of a module as bytes. It hands over statements with wanted opcodes as
 //! tokens, together with their context.
 
-use super::declaration::{DIRECTIVES, Declaration, range_count};
+use super::declaration::{DIRECTIVES, Declaration, range_count, starts_declaration};
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
     Lexer, Token, TokenKind, blank_end, comment_end, is_word_start, line_end, skip_trivia,
@@ -365,13 +365,8 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         if self.starts_wanted(token.span.start as usize) {
             return true;
         }
-        let after_operand =
-            matches!(last.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
-                || last.is(b')')
-                || last.is(b']')
-                || last.is(b'}');
         match token.kind {
-            _ if !after_operand || !operands => false,
+            _ if !last.ends_operand() || !operands => false,
             // It may follow a cast.
             TokenKind::Ident if token.span.text(self.source) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
@@ -508,9 +503,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 self.number();
             }
             "section" => self.section(),
-            "reg" | "entry" | "func" | "visible" | "extern" | "weak" | "common" | "global"
-            | "shared" | "local" | "const" | "param" | "tex" | "samplerref" | "texref"
-            | "surfref" => self.declaration(start),
+            word if starts_declaration(word) => self.declaration(start),
             _ => self.skip_statement(end),
         }
     }

@@ -50,6 +50,8 @@ pub struct NormalOptions {
 /// # Errors
 /// The syntax errors of the text.
 pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, FormatError> {
+    // Text that is not understood is left alone.
+    format(source, &FormatOptions::default())?;
     let form = laid_out_anew(source, *options)?;
     // Text that is hardly PTX may mean something else in another layout.
     if laid_out_anew(&form, *options).as_ref() == Ok(&form) {
@@ -59,9 +61,8 @@ pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, Format
     Err(FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] })
 }
 
+/// The normal form of a text that can be formatted.
 fn laid_out_anew(source: &str, options: NormalOptions) -> Result<String, FormatError> {
-    // Text that is not understood is left alone.
-    format(source, &FormatOptions::default())?;
     let names = read_words(source, Span::new(0, source.len() as u32));
     if let Some(span) = names.unended {
         let problem = Problem { kind: ProblemKind::MissingSemicolon, span };

@@ -15,6 +15,8 @@ pub(super) struct Client {
     pub(super) requests: i32,
     /// Messages that came beside answers.
     beside: Vec<Value>,
+    /// The abilities that the server tells.
+    pub(super) capabilities: Value,
 }
 
 impl Client {
@@ -22,7 +24,7 @@ impl Client {
     pub(super) fn silent(folder: &Path) -> Client {
         let mut child = start(folder, &["server"]);
         let output = BufReader::new(child.stdout.take().unwrap());
-        Client { child, output, requests: 0, beside: Vec::new() }
+        Client { child, output, requests: 0, beside: Vec::new(), capabilities: Value::Null }
     }
 
     pub(super) fn new(folder: &Path, capabilities: &Value, options: &Value) -> Client {
@@ -35,6 +37,7 @@ impl Client {
         });
         let answer = client.ask("initialize", &params);
         assert_eq!(answer["serverInfo"]["name"], "vptx");
+        client.capabilities = answer["capabilities"].clone();
         client.tell("initialized", &json!({}));
         client
     }

@@ -217,20 +217,7 @@ fn outlines_show_functions_and_fold_blocks() {
 
 /// Tokens as text: each with its type, and a mark if it declares something.
 fn tokens(opened: &Opened, answer: &Value) -> Vec<String> {
-    let types = [
-        "keyword",
-        "function",
-        "modifier",
-        "variable",
-        "parameter",
-        "property",
-        "label",
-        "number",
-        "string",
-        "comment",
-        "macro",
-        "type",
-    ];
+    let legend = &opened.client.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"];
     let numbers: Vec<usize> =
         answer["data"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap() as usize).collect();
     let (mut line, mut start) = (0, 0);
@@ -245,7 +232,7 @@ fn tokens(opened: &Opened, answer: &Value) -> Vec<String> {
             start += token[1];
             let text = String::from_utf16(&lines[line][start..start + token[2]]).unwrap();
             let mark = if token[4] & 1 == 1 { "!" } else { "" };
-            format!("{}:{text}{mark}", types[token[3]])
+            format!("{}:{text}{mark}", legend[token[3]].as_str().unwrap())
         })
         .collect()
 }
