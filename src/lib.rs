@@ -82,6 +82,8 @@ pub mod analysis;
 pub mod backend;
 pub mod check;
 pub mod diagnostic;
+#[cfg(feature = "diff")]
+pub mod diff;
 #[doc(hidden)]
 pub mod embed;
 #[cfg(feature = "cli")]
@@ -121,6 +123,8 @@ pub use analysis::{Fixed, ParseInstructionError, check, fix, parse, parse_with};
 pub use backend::ptx::{RewriteOptions, rewrite};
 pub use check::{CheckOptions, Dialect};
 pub use diagnostic::{Code, Diagnostic};
+#[cfg(feature = "diff")]
+pub use diff::diff;
 pub use module::{DeclaredTypes, Module, OperandSpans, StatementSpans, VideoStatement};
 pub use print::{FormatError, FormatOptions, NormalOptions, format, format_edits, normalize};
 pub use video::{Instruction, Semantics};

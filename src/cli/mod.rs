@@ -4,6 +4,7 @@
 
 mod baseline;
 mod check;
+mod diff;
 mod eval;
 mod explain;
 mod extract;
@@ -68,6 +69,8 @@ enum Command {
     Check(check::Arguments),
     /// Format PTX without changing its meaning
     Fmt(format::Arguments),
+    /// Show what really differs between two PTX modules, names and layout aside
+    Diff(diff::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),
     /// Turn video instructions into ordinary PTX or programs of simple steps
@@ -103,6 +106,7 @@ impl Command {
             Command::Fmt(arguments) => arguments.quiet = true,
             Command::Lower(arguments) => arguments.quiet = true,
             Command::Extract(arguments) => arguments.quiet = true,
+            Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
             | Command::Survey(_)
             | Command::Explain(_)
@@ -142,7 +146,11 @@ pub fn main() -> ExitCode {
     let choice = match arguments.color {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
-        Color::Auto => AutoStream::choice(&io::stdout()),
+        // The pager of git shows colours.
+        Color::Auto => match &arguments.command {
+            Command::Diff(diff) if diff.is_paged() => ColorChoice::Always,
+            _ => AutoStream::choice(&io::stdout()),
+        },
     };
     let mut out = Output {
         stream: Stream::new(AutoStream::new(io::stdout().lock(), choice)),
@@ -156,6 +164,7 @@ pub fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => format::run(&arguments, &mut out),
+        Command::Diff(arguments) => diff::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
@@ -309,13 +318,17 @@ fn trouble(message: &str) {
     let _ = writeln!(anstream::stderr(), "vptx: {}", visible_lines(message));
 }
 
-/// The columns of the terminal: COLUMNS if set, otherwise 80, but at least 40.
+/// The columns for text: those of the terminal, but at least 40 and at most 160.
 fn width() -> usize {
+    columns().clamp(40, 160)
+}
+
+/// The columns of the terminal: COLUMNS if set, otherwise 80.
+fn columns() -> usize {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok())
         .or_else(|| io::stdout().is_terminal().then(terminal).flatten())
         .unwrap_or(80)
-        .clamp(40, 160)
 }

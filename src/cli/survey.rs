@@ -5,7 +5,7 @@
 mod package;
 mod row;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -16,8 +16,8 @@ use super::progress::for_each_in_order;
 use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
-use crate::workspace::binary::{self, Seekable, open_input, path_of};
-use crate::workspace::input::{self, Input, reason};
+use crate::workspace::binary::{self, Content, path_of};
+use crate::workspace::input::{self, Input};
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::Finder;
 use crate::workspace::walk::{WalkArguments, subjects};
@@ -146,7 +146,7 @@ impl Survey<'_> {
     /// The texts of a file, and the errors.
     fn file(&self, input: &Input) -> Vec<Found> {
         let subject = Subject { input, packages: &self.packages };
-        match self.open(input) {
+        match Content::open(input, self.arguments.max_image) {
             Ok(Content::Ptx(text)) => vec![subject.ptx(&text)],
             Ok(Content::Binary(mut file)) => {
                 let limits = Limits::default().with_image(self.arguments.max_image);
@@ -162,32 +162,6 @@ impl Survey<'_> {
             Err(message) => vec![subject.error(&Member::default(), message)],
         }
     }
-
-    /// Opens an input as a binary, or reads it as PTX. The message says why neither is
-    /// possible.
-    fn open(&self, input: &Input) -> Result<Content, String> {
-        let cannot = |error: io::Error| reason(&error);
-        let mut file = open_input(input).map_err(cannot)?;
-        let kind = FileKind::told(None, input.path(), [&[], &[]]);
-        if kind != FileKind::Ptx && binary::starts_as_one(&mut *file).map_err(cannot)? {
-            return Ok(Content::Binary(file));
-        }
-        let mut text = Vec::new();
-        let limit = self.arguments.max_image;
-        let length = file.take(limit + 1).read_to_end(&mut text).map_err(cannot)?;
-        if length as u64 > limit {
-            return Err(format!("it has more than {limit} bytes (--max-image)"));
-        }
-        match kind.must_be_ptx(&input.name(), &text) {
-            Ok(()) => Ok(Content::Ptx(text)),
-            Err(_) => Err("it is neither PTX nor a binary or an archive".into()),
-        }
-    }
-}
-
-enum Content {
-    Ptx(Vec<u8>),
-    Binary(Box<dyn Seekable>),
 }
 
 /// A file whose texts are surveyed.

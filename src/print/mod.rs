@@ -44,6 +44,8 @@ use crate::lint::KnownFacts;
 use crate::source::{decode, line_end};
 
 use layout::Layout;
+#[cfg(feature = "diff")]
+pub(crate) use normal::number;
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
 

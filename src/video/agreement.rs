@@ -35,7 +35,7 @@ pub struct Witness {
 }
 
 /// Words at which the behaviour of programs changes.
-const EDGES: [u32; 37] = [
+pub(crate) const EDGES: [u32; 37] = [
     0,
     1,
     0xffff_ffff,

@@ -40,6 +40,8 @@ mod simd_arithmetic;
 mod simd_set;
 mod table;
 
+#[cfg(feature = "diff")]
+pub(crate) use agreement::EDGES;
 pub use agreement::{Agreement, Witness};
 pub use arithmetic::{Arithmetic, ArithmeticOp};
 #[doc(hidden)]

@@ -110,6 +110,34 @@ fn spooled(mut stream: impl Read) -> io::Result<Box<dyn Seekable>> {
     Ok(Box::new(all))
 }
 
+/// A file that is PTX, or may have PTX inside.
+pub(crate) enum Content {
+    Ptx(Vec<u8>),
+    Binary(Box<dyn Seekable>),
+}
+
+impl Content {
+    /// Opens an input as a binary, or reads it as PTX of no more than `limit` bytes. The
+    /// message says why neither is possible.
+    pub(crate) fn open(input: &Input, limit: u64) -> Result<Content, String> {
+        let cannot = |error: io::Error| reason(&error);
+        let mut file = open_input(input).map_err(cannot)?;
+        let kind = FileKind::told(None, input.path(), [&[], &[]]);
+        if kind != FileKind::Ptx && starts_as_one(&mut *file).map_err(cannot)? {
+            return Ok(Content::Binary(file));
+        }
+        let mut text = Vec::new();
+        let length = file.take(limit + 1).read_to_end(&mut text).map_err(cannot)?;
+        if length as u64 > limit {
+            return Err(format!("it has more than {limit} bytes (--max-image)"));
+        }
+        match kind.must_be_ptx(&input.name(), &text) {
+            Ok(()) => Ok(Content::Ptx(text)),
+            Err(_) => Err("it is neither PTX nor a binary or an archive".into()),
+        }
+    }
+}
+
 /// `FILE!MEMBER!3.sm_90.ptx`, on one line.
 pub(crate) fn path_of(subject: &Path, member: &Member, image: Option<&Image>) -> String {
     let name = if subject.as_os_str() == "-" { "<stdin>".into() } else { visible_path(subject) };

@@ -4,11 +4,10 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use clap::builder::styling::{AnsiColor, Style};
-use similar::algorithms::IdentifyDistinct;
-use similar::{Algorithm, DiffTag};
+use imara_diff::{Algorithm, Diff, Interner, Token};
 
 use super::input::reason;
 use super::temporary::{Temporary, uninterrupted};
@@ -16,8 +15,8 @@ use crate::diagnostic::Edit;
 use crate::report::{visible_line, visible_path};
 use crate::source::MAX_LEN;
 
-/// After this time, a diff need not be the shortest possible.
-const DIFF_TIME: Duration = Duration::from_secs(5);
+/// The equal lines before and after each difference.
+const CONTEXT: u32 = 3;
 
 /// Applies edits to bytes. The edits are in order and do not overlap.
 pub(crate) fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
@@ -331,7 +330,7 @@ pub(crate) enum DiffLook {
 }
 
 /// A unified diff. Its lines end only at `\n`, like those of `patch`.
-pub(crate) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u8> {
+pub(crate) fn diff<'d>(path: &Path, old: &'d [u8], new: &'d [u8], look: DiffLook) -> Vec<u8> {
     let (old, new) = (lines(old), lines(new));
     let mut out = Vec::new();
     let mut put = |style: Style, line: &[u8]| {
@@ -347,39 +346,43 @@ pub(crate) fn diff(path: &Path, old: &[u8], new: &[u8], look: DiffLook) -> Vec<u
     let name = patch_name(path);
     put(bold, &[&b"--- "[..], &name].concat());
     put(bold, &[&b"+++ "[..], &name].concat());
-    let ids = IdentifyDistinct::<u32>::new(&old[..], 0..old.len(), &new[..], 0..new.len());
-    let ops = similar::capture_diff_deadline(
-        Algorithm::Myers,
-        ids.old_lookup(),
-        ids.old_range(),
-        ids.new_lookup(),
-        ids.new_range(),
-        Some(Instant::now() + DIFF_TIME),
-    );
-    for group in similar::group_diff_ops(ops, 3) {
+    let mut interner = Interner::new(old.len() + new.len());
+    let mut tokens = |lines: &[&'d [u8]]| -> Vec<Token> {
+        lines.iter().map(|line| interner.intern(*line)).collect()
+    };
+    let (old_tokens, new_tokens) = (tokens(&old), tokens(&new));
+    let mut changes = Diff::default();
+    changes.compute_with(Algorithm::Myers, &old_tokens, &new_tokens, interner.num_tokens());
+    let hunks: Vec<imara_diff::Hunk> = changes.hunks().collect();
+    let plain = Style::new();
+    let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+    for group in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let old_range = first.old_range().start..last.old_range().end;
-        let new_range = first.new_range().start..last.new_range().end;
+        // As many lines before the first change, and after the last one, in both texts.
+        let before = CONTEXT.min(first.before.start);
+        let after = CONTEXT.min(old.len() as u32 - last.before.end);
+        let old_range = first.before.start - before..last.before.end + after;
+        let new_range = first.after.start - before..last.after.end + after;
         let header = format!("@@ -{} +{} @@", patch_range(&old_range), patch_range(&new_range));
         put(AnsiColor::Cyan.on_default(), header.as_bytes());
-        for op in &group {
-            let (tag, old_range, new_range) = op.as_tag_tuple();
-            let parts = if tag == DiffTag::Equal {
-                [(b' ', Style::new(), &old[old_range]), (b' ', Style::new(), &[])]
-            } else {
-                let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-                [(b'-', red, &old[old_range]), (b'+', green, &new[new_range])]
-            };
-            for (sign, style, lines) in parts {
-                for line in lines {
-                    let whole = line.strip_suffix(b"\n");
-                    put(style, &[&[sign][..], whole.unwrap_or(line)].concat());
-                    if whole.is_none() {
-                        put(Style::new(), b"\\ No newline at end of file");
-                    }
+        let mut put_all = |sign: u8, style: Style, lines: &[&[u8]]| {
+            for line in lines {
+                let whole = line.strip_suffix(b"\n");
+                put(style, &[&[sign][..], whole.unwrap_or(line)].concat());
+                if whole.is_none() {
+                    put(plain, b"\\ No newline at end of file");
                 }
             }
+        };
+        let range = |range: Range<u32>| range.start as usize..range.end as usize;
+        let mut at = old_range.start;
+        for hunk in group {
+            put_all(b' ', plain, &old[range(at..hunk.before.start)]);
+            put_all(b'-', red, &old[range(hunk.before.clone())]);
+            put_all(b'+', green, &new[range(hunk.after.clone())]);
+            at = hunk.before.end;
         }
+        put_all(b' ', plain, &old[range(at..old_range.end)]);
     }
     out
 }
@@ -390,7 +393,7 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The line range in a hunk header. An empty range is written by the line before.
-fn patch_range(range: &Range<usize>) -> String {
+fn patch_range(range: &Range<u32>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
         1 => format!("{}", range.start + 1),

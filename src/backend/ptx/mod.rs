@@ -26,6 +26,8 @@ mod cost;
 mod emit;
 mod module;
 mod parallel;
+#[cfg(feature = "diff")]
+mod read;
 mod sequence;
 mod words;
 

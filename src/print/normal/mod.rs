@@ -138,7 +138,7 @@ impl<'s> Plain<'s> {
                 is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
             }
             let number = (token.kind == TokenKind::Number && !is_plain)
-                .then(|| constants::spelled(own, is_alone(last, lexer.clone().token())))
+                .then(|| number(own, last, lexer.clone().token()))
                 .flatten();
             match (self.renaming.names.get(&token.span.start), number) {
                 (Some(name), _) => text.push_str(name),
@@ -175,6 +175,11 @@ impl<'s> Plain<'s> {
             text.push(' ');
         }
     }
+}
+
+/// The one spelling of a number between two tokens. `None` if it is no number of PTX.
+pub(crate) fn number(text: &str, before: Option<Token>, after: Option<Token>) -> Option<String> {
+    constants::spelled(text, is_alone(before, after))
 }
 
 /// Whether a number between two tokens is a whole operand, rather than part of an expression.

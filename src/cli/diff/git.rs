@@ -1,0 +1,61 @@
+//! `vptx diff --git`: a diff driver of git.
+
+use std::io;
+use std::path::Path;
+
+use super::source::{Compared, Source};
+use super::{Arguments, human, look};
+use crate::cli::{FAILED, Output, trouble};
+use crate::diff::{Comparison, DiffOptions};
+use crate::report::visible_path;
+use crate::source::decoded;
+use crate::workspace::files;
+use crate::workspace::input::Input;
+
+/// Prints the differences of a file. Git calls the driver with its path, then file, hash and
+/// mode of both versions, then perhaps the new path and a header. `/dev/null` stands for a
+/// version that does not exist. A path alone is one with conflicts.
+///
+/// A text that is no PTX gets a plain diff: git takes any failure for the end of all work.
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let (path, old, new) = match &arguments.paths[..] {
+        [path] => {
+            out.write_diff(format!("* Unmerged path {}\n", visible_path(path)).as_bytes())?;
+            return Ok(0);
+        }
+        [path, old, _, _, new, _, _] | [path, old, _, _, new, _, _, _, _] => (path, old, new),
+        _ => {
+            trouble("--git is for git alone: it gives a driver 7 or 9 arguments");
+            return Ok(FAILED);
+        }
+    };
+    let new_path = arguments.paths.get(7).unwrap_or(path);
+    let label = |side: &str, path: &Path, file: &Path| match file {
+        file if file == Path::new("/dev/null") => "/dev/null".to_string(),
+        _ => format!("{side}/{}", visible_path(path)),
+    };
+    let labels = [label("a", path, old), label("b", new_path, new)];
+    let read = |file: &Path| Input::File(file.into()).bytes();
+    let (old, new) = match (read(old), read(new)) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(message), _) | (_, Err(message)) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
+    };
+    let (old_text, new_text) = (decoded(&old), decoded(&new));
+    let Ok(comparison) = Comparison::new(&old_text, &new_text) else {
+        let diff = files::diff(new_path, &old, &new, out.diff_look());
+        out.write_diff(&diff)?;
+        return Ok(0);
+    };
+    let changes = comparison.changes(DiffOptions::default().with_context(arguments.unified));
+    let compared = Compared {
+        old: Source::new(&labels[0], &old_text),
+        new: Source::new(&labels[1], &new_text),
+    };
+    let mut text = String::new();
+    human::write(&mut text, &compared, &changes, look(arguments, out.style));
+    out.write_diff(text.as_bytes())?;
+    Ok(0)
+}

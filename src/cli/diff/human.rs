@@ -1,0 +1,333 @@
+//! Differences for people.
+
+use std::fmt::Write;
+
+use clap::builder::styling::{AnsiColor, Style};
+
+use super::source::Compared;
+use crate::diff::{Change, ChangeKind, Equivalence, Hunk, Line, LineKind, Part, Subject};
+use crate::report::visible;
+use crate::source::Span;
+
+/// How differences are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) color: bool,
+    /// The columns for both texts side by side.
+    pub(super) side_by_side: Option<usize>,
+}
+
+const BOLD: Style = Style::new().bold();
+const PLACE: Style = AnsiColor::Cyan.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
+const MOVED_AWAY: Style = AnsiColor::Magenta.on_default();
+const MOVED_HERE: Style = AnsiColor::Blue.on_default();
+const NOTE: Style = AnsiColor::Yellow.on_default();
+
+/// Columns for each block that a statement stands in.
+const INDENT: usize = 4;
+
+/// Writes the differences of two texts.
+pub(super) fn write(out: &mut String, compared: &Compared<'_>, changes: &[Change], look: Look) {
+    let mut writer = Writer { out, compared, look };
+    writer.line(BOLD, &format!("--- {}", compared.old.label));
+    writer.line(BOLD, &format!("+++ {}", compared.new.label));
+    for change in changes {
+        for hunk in &change.hunks {
+            writer.heading(change, hunk);
+            writer.hunk(hunk);
+        }
+        if change.hunks.is_empty() {
+            writer.rename(change);
+        }
+    }
+}
+
+/// Writes how many statements each function gained and lost.
+pub(super) fn counts(out: &mut String, compared: &Compared<'_>, changes: &[Change], look: Look) {
+    let mut writer = Writer { out, compared, look };
+    writer.line(BOLD, &format!("--- {}", compared.old.label));
+    writer.line(BOLD, &format!("+++ {}", compared.new.label));
+    let rows: Vec<_> = changes.iter().map(|change| (change.counts(), subject(change))).collect();
+    let width = |count: fn(&(usize, usize)) -> usize| {
+        rows.iter().map(|(counts, _)| count(counts).to_string().len()).max().unwrap_or_default()
+    };
+    let (added_width, removed_width) = (width(|it| it.0), width(|it| it.1));
+    for ((added, removed), subject) in &rows {
+        writer.part(ADDED, &format!("{:>1$}", format!("+{added}"), added_width + 1));
+        writer.part(REMOVED, &format!(" {:>1$}", format!("-{removed}"), removed_width + 1));
+        let _ = writeln!(writer.out, " {}", visible(subject));
+    }
+}
+
+/// The line about a text that only one side has.
+pub(super) fn only(label: &str, is_old: bool, look: Look) -> String {
+    let side = if is_old { "old" } else { "new" };
+    let text = format!("only in the {side} side: {}", visible(label));
+    if look.color { format!("{BOLD}{text}{BOLD:#}\n") } else { text + "\n" }
+}
+
+struct Writer<'w> {
+    out: &'w mut String,
+    compared: &'w Compared<'w>,
+    look: Look,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, style: Style, text: &str) {
+        self.part(style, &visible(text));
+        self.out.push('\n');
+    }
+
+    fn part(&mut self, style: Style, text: &str) {
+        // Writing to a string never fails.
+        let _ = match self.look.color {
+            true => write!(self.out, "{style}{text}{style:#}"),
+            false => write!(self.out, "{text}"),
+        };
+    }
+
+    /// `@@ -12 +14 @@ kernel`, with lines of both files.
+    fn heading(&mut self, change: &Change, hunk: &Hunk) {
+        let first = |side: fn(&Line) -> Option<Span>, kind: LineKind| {
+            // A moved line stands in another place of the other text.
+            let lines = hunk.lines.iter().filter(|line| line.kind != kind);
+            lines.filter_map(side).next()
+        };
+        let old = first(|line| line.old, LineKind::MovedHere);
+        let new = first(|line| line.new, LineKind::MovedAway);
+        self.place(old, new, &subject(change));
+    }
+
+    fn rename(&mut self, change: &Change) {
+        let start = |part: &Option<Part>| part.as_ref().map(|part| part.span);
+        self.place(start(&change.old), start(&change.new), &subject(change));
+    }
+
+    fn place(&mut self, old: Option<Span>, new: Option<Span>, subject: &str) {
+        let mut place = String::from("@@");
+        for (sign, text, span) in [('-', &self.compared.old, old), ('+', &self.compared.new, new)] {
+            if let Some(span) = span {
+                let _ = write!(place, " {sign}{}", text.line(span));
+            }
+        }
+        self.part(PLACE, &place);
+        self.part(PLACE, " @@");
+        let _ = writeln!(self.out, " {}", visible(subject));
+    }
+
+    fn hunk(&mut self, hunk: &Hunk) {
+        let mut at = 0;
+        while at < hunk.lines.len() {
+            if let Some(same) = hunk.equivalences.iter().find(|it| it.first == at) {
+                self.equivalence(same, &hunk.lines[same.first..=same.last]);
+            }
+            at += match hunk.lines[at].kind {
+                LineKind::Same => {
+                    self.same(&hunk.lines[at]);
+                    1
+                }
+                _ => self.block(&hunk.lines[at..]),
+            };
+        }
+    }
+
+    /// Writes the lines up to the next equal one; returns how many that are.
+    fn block(&mut self, lines: &[Line]) -> usize {
+        let count = lines.iter().take_while(|line| line.kind != LineKind::Same).count();
+        let is_old = |line: &&Line| matches!(line.kind, LineKind::Removed | LineKind::MovedAway);
+        let (old, new) = lines[..count].split_at(lines.iter().take_while(is_old).count());
+        match self.look.side_by_side {
+            Some(width) => self.rows(old, new, width),
+            None => {
+                self.one_side(old, new);
+                self.one_side(new, old);
+            }
+        }
+        count
+    }
+
+    /// Writes the lines of one text, with the parts that differ from the other marked.
+    fn one_side(&mut self, lines: &[Line], others: &[Line]) {
+        let mut at = 0;
+        while at < lines.len() {
+            let kind = lines[at].kind;
+            let follows = |pair: &&[Line]| self.compared.is_one_block(&pair[0], &pair[1]);
+            let run = match is_moved(kind) {
+                true => 1 + lines[at..].windows(2).take_while(follows).count(),
+                false => 1,
+            };
+            if is_moved(kind) {
+                self.moved(&lines[at..at + run]);
+            }
+            for (line, place) in lines[at..at + run].iter().zip(at..) {
+                let partner = others.get(place).filter(|_| lines.len() == others.len());
+                let (sign, style) = look_of(kind);
+                self.part(style, sign);
+                self.marked(line, partner, style);
+                self.out.push('\n');
+            }
+            at += run;
+        }
+    }
+
+    /// Says that lines compute the same.
+    fn equivalence(&mut self, same: &Equivalence, lines: &[Line]) {
+        let count = |side: fn(&Line) -> Option<Span>, moved: LineKind| {
+            lines.iter().filter(|line| side(line).is_some() && line.kind != moved).count()
+        };
+        let before = count(|line| line.old, LineKind::MovedHere);
+        let after = count(|line| line.new, LineKind::MovedAway);
+        let (are, compute) = if before == 1 { ("", "computes") } else { ("s", "compute") };
+        let of = match same.proven {
+            true => String::new(),
+            false => format!(" on {} inputs tried", Equivalence::TRIED),
+        };
+        let note = format!("~ {before} statement{are} {compute} the same as the new {after}{of}");
+        self.line(NOTE, &note);
+    }
+
+    /// Says where a block went, or came from.
+    fn moved(&mut self, lines: &[Line]) {
+        let count = match lines.len() {
+            1 => "1 statement".to_string(),
+            count => format!("{count} statements"),
+        };
+        let first = &lines[0];
+        let note = match (first.kind, first.old, first.new) {
+            (LineKind::MovedAway, _, Some(new)) => {
+                format!("~ {count} moved to line {}", self.compared.new.line(new))
+            }
+            (_, Some(old), _) => {
+                format!("~ {count} moved from line {}", self.compared.old.line(old))
+            }
+            _ => return,
+        };
+        self.line(NOTE, &note);
+    }
+
+    fn same(&mut self, line: &Line) {
+        let text = indented(line);
+        if let Some(width) = self.look.side_by_side {
+            let left = cut(&text, (width - 3) / 2);
+            let _ = writeln!(self.out, "{left}   {}", cut(&text, (width - 3) / 2).trim_end());
+        } else {
+            let _ = writeln!(self.out, " {text}");
+        }
+    }
+
+    /// Writes a line; the part in which it differs from its partner is in reverse video.
+    fn marked(&mut self, line: &Line, partner: Option<&Line>, style: Style) {
+        let text = indented(line);
+        let middle = partner.filter(|_| self.look.color).and_then(|other| {
+            let other = indented(other);
+            let alike = text.split_whitespace().next() == other.split_whitespace().next();
+            alike.then(|| different(&text, &other))
+        });
+        match middle {
+            Some(middle) => {
+                self.part(style, &text[..middle.start]);
+                self.part(style.invert(), &text[middle.clone()]);
+                self.part(style, &text[middle.end..]);
+            }
+            None => self.part(style, &text),
+        }
+    }
+
+    /// Writes the lines of both texts side by side.
+    fn rows(&mut self, old: &[Line], new: &[Line], width: usize) {
+        let half = (width - 3) / 2;
+        for at in 0..old.len().max(new.len()) {
+            let (left, right) = (old.get(at), new.get(at));
+            let text = left.map(indented).unwrap_or_default();
+            self.part(left.map_or(Style::new(), |line| look_of(line.kind).1), &cut(&text, half));
+            let sign = match (left, right) {
+                (Some(_), Some(_)) => " | ",
+                (Some(_), None) => " < ",
+                _ => " > ",
+            };
+            self.out.push_str(if right.is_none() { sign.trim_end() } else { sign });
+            if let Some(line) = right {
+                let text = cut(&indented(line), half);
+                self.part(look_of(line.kind).1, text.trim_end());
+            }
+            self.out.push('\n');
+        }
+    }
+}
+
+/// The part of the texts that differs, for people.
+fn subject(change: &Change) -> String {
+    match (&change.old, &change.new) {
+        _ if change.subject == Subject::Module => "outside of functions".into(),
+        (Some(old), Some(new)) if old.name != new.name => {
+            let renamed = if change.kind == ChangeKind::Renamed { " (renamed)" } else { "" };
+            format!("{} -> {}{renamed}", old.name, new.name)
+        }
+        (_, Some(new)) if change.kind == ChangeKind::Added => format!("{} (added)", new.name),
+        (_, Some(new)) => new.name.clone(),
+        (Some(old), None) => format!("{} (removed)", old.name),
+        (None, None) => String::new(),
+    }
+}
+
+fn is_moved(kind: LineKind) -> bool {
+    matches!(kind, LineKind::MovedAway | LineKind::MovedHere)
+}
+
+fn look_of(kind: LineKind) -> (&'static str, Style) {
+    match kind {
+        LineKind::Same => (" ", Style::new()),
+        LineKind::Removed => ("-", REMOVED),
+        LineKind::Added => ("+", ADDED),
+        LineKind::MovedAway => ("-", MOVED_AWAY),
+        LineKind::MovedHere => ("+", MOVED_HERE),
+    }
+}
+
+fn indented(line: &Line) -> String {
+    let is_label = line.text.ends_with(':');
+    let depth = usize::from(line.depth).saturating_sub(usize::from(is_label));
+    // Deep blocks would push the text off the screen.
+    let width = INDENT * depth.min(16);
+    visible(&format!("{:width$}{}", "", line.text)).into_owned()
+}
+
+/// The part of a text that differs from another one, in whole words.
+fn different(text: &str, other: &str) -> std::ops::Range<usize> {
+    let words = |text: &str| -> Vec<usize> {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '%' | '_' | '$');
+        let mut ends = vec![0];
+        let mut was_word = false;
+        for (at, c) in text.char_indices() {
+            if at > 0 && !(was_word && is_word(c)) {
+                ends.push(at);
+            }
+            was_word = is_word(c);
+        }
+        ends.push(text.len());
+        ends
+    };
+    let (own, others) = (words(text), words(other));
+    let word = |text: &str, ends: &[usize], at: usize| text[ends[at]..ends[at + 1]].to_string();
+    let (count, other_count) = (own.len() - 1, others.len() - 1);
+    let least = count.min(other_count);
+    let before = (0..least).take_while(|&at| word(text, &own, at) == word(other, &others, at));
+    let before = before.count();
+    let after = (0..least - before).take_while(|&at| {
+        word(text, &own, count - 1 - at) == word(other, &others, other_count - 1 - at)
+    });
+    let after = after.count();
+    own[before]..own[count - after]
+}
+
+/// A text cut and filled to a number of columns.
+fn cut(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return format!("{text:width$}");
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    kept + "…"
+}

@@ -1,0 +1,326 @@
+//! `vptx diff`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+mod git;
+mod human;
+mod records;
+mod sides;
+mod source;
+mod totals;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use self::human::Look;
+use self::sides::{Pair, Text, Texts, pairs};
+use self::source::{Compared, Source};
+use self::totals::{Statistics, Totals};
+use super::progress::for_each_in_order;
+use super::table::Align::{Left, Right};
+use super::{FAILED, FOUND, Output, columns, errors, table, trouble};
+use crate::diff::{Comparison, DiffError, DiffOptions, Side};
+use crate::extract::Limits;
+use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
+use crate::source::decoded;
+use crate::workspace::binary;
+use crate::workspace::input;
+use crate::workspace::kind::FileKind;
+use crate::workspace::settings::Finder;
+use crate::workspace::walk::WalkArguments;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Layout, comments, data of debuggers, the spelling of constants, and the names of
+registers, labels, parameters and internal variables make no difference.
+Functions are paired by name, then by likeness; statements are aligned with the
+registers that they use, so that an inserted one changes no others.
+
+  vptx diff old.ptx new.ptx
+  vptx diff --stat old.ptx new.ptx
+  vptx diff libx.so.1 libx.so.2        # also wheels, archives and directories
+
+Lines with - are in OLD only, with + in NEW only; names are those of NEW. A name
+with ' at its end is one of OLD that means something else in NEW. Notes start
+with ~.
+
+As git's diff driver for PTX:
+  git config diff.ptx.command 'vptx diff --git'
+  echo '*.ptx diff=ptx' >> .gitattributes
+
+Exit status: 0 no difference, 1 differences, 2 something could not be compared;
+with --git, 0 for differences, too.")]
+// Each is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
+pub(super) struct Arguments {
+    /// Two PTX files, binaries, archives or directories; one may be - for standard input
+    #[arg(value_name = "OLD NEW", required = true, num_args = 1..)]
+    paths: Vec<PathBuf>,
+
+    /// How differences are printed
+    #[arg(long, value_enum, default_value_t)]
+    format: DiffFormat,
+
+    /// Count instead: functions, instructions by opcode, registers, and machine
+    /// instructions for video instructions
+    #[arg(long, conflicts_with_all = ["format", "side_by_side"])]
+    stat: bool,
+
+    /// Print both texts side by side, as wide as the terminal
+    #[arg(long, short = 'y', conflicts_with = "format")]
+    side_by_side: bool,
+
+    /// Equal statements around each difference
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    unified: usize,
+
+    /// Take the arguments that git gives to a diff driver
+    #[arg(long, conflicts_with_all = ["format", "stat"])]
+    pub(super) git: bool,
+
+    /// Bytes that a text in a binary may have; longer ones are reported and passed over
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().image)]
+    max_image: u64,
+
+    #[command(flatten)]
+    walk: WalkArguments,
+
+    /// Print nothing; the exit status tells
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+impl Arguments {
+    /// Whether git hands the output to its pager.
+    pub(super) fn is_paged(&self) -> bool {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        self.git && is_set("GIT_PAGER_IN_USE") && !is_set("NO_COLOR")
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum DiffFormat {
+    /// Lines with - and +
+    #[default]
+    Human,
+    /// One object for each change, on a line of its own; the last line is the total
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if arguments.git {
+        return git::run(arguments, out);
+    }
+    let [old, new] = &arguments.paths[..] else {
+        trouble("name two PTX files, binaries, archives or directories to compare");
+        return Ok(FAILED);
+    };
+    if old == new && old == Path::new("-") {
+        trouble("standard input can be one side only");
+        return Ok(FAILED);
+    }
+    if old.is_dir() != new.is_dir() {
+        trouble("a directory is compared with another directory");
+        return Ok(FAILED);
+    }
+    match Run::new(arguments, [old, new], out.style) {
+        Ok(run) => run.run(out),
+        Err(message) => {
+            trouble(&message);
+            Ok(FAILED)
+        }
+    }
+}
+
+/// The texts of a run, and how it prints.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    style: Style,
+    look: Look,
+    old: Texts,
+    new: Texts,
+    failed: bool,
+}
+
+impl Run<'_> {
+    fn new<'a>(
+        arguments: &'a Arguments,
+        paths: [&Path; 2],
+        style: Style,
+    ) -> Result<Run<'a>, String> {
+        arguments.walk.set_threads()?;
+        let rules = arguments.walk.rules()?;
+        let finder = Finder::new(None, true)?;
+        let wants =
+            |path: &Path| FileKind::of(path, [&[], &[]]) == FileKind::Ptx || binary::is_one(path);
+        let mut failed = false;
+        let [old, new] = paths.map(|path| {
+            let inputs = input::expand(&[path.into()], wants, &finder, &rules, |message| {
+                failed = true;
+                trouble(&message);
+            });
+            let texts = Texts::new(inputs, path.is_dir().then_some(path), arguments.max_image);
+            failed |= !texts.troubles.is_empty();
+            texts.troubles.iter().for_each(|message| trouble(message));
+            texts
+        });
+        for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {
+            if texts.texts.is_empty() && !failed {
+                return Err(format!("no PTX found in `{}`", visible_path(path)));
+            }
+        }
+        Ok(Run { arguments, style, look: look(arguments, style), old, new, failed })
+    }
+
+    fn run(self, out: &mut Output) -> io::Result<u8> {
+        let pairs = pairs(&self.old.texts, &self.new.texts);
+        let (mut totals, mut failed) = (Totals::default(), self.failed);
+        let mut statistics = Statistics::default();
+        let work = |pair: &Pair| self.compare(*pair);
+        for_each_in_order("compared", &pairs, work, |outcome| {
+            totals += &outcome.totals;
+            failed |= outcome.failed;
+            statistics += outcome.statistics;
+            errors().write_all(&outcome.errors)?;
+            out.write_diff(&outcome.text)
+        })?;
+        let is_json = self.arguments.format == DiffFormat::Json;
+        if is_json && !self.arguments.quiet {
+            records::total(&mut out.stream, &totals)?;
+        }
+        if self.arguments.stat && !self.arguments.quiet {
+            table::print(&statistics.rows(), [Right, Right, Right, Left], &mut out.stream)?;
+            writeln!(out.stream, "{totals}")?;
+        } else if pairs.len() > 1 && !is_json && !self.arguments.quiet {
+            out.stream.flush()?;
+            writeln!(errors(), "{totals}")?;
+        }
+        Ok(match () {
+            () if failed => FAILED,
+            () if totals.differs() => FOUND,
+            () => 0,
+        })
+    }
+
+    /// Compares the texts of a pair.
+    fn compare(&self, pair: Pair) -> Outcome {
+        let (old, new) = match pair {
+            Pair::Both(old, new) => (&self.old.texts[old], &self.new.texts[new]),
+            Pair::Old(at) => return self.alone(&self.old.texts[at], pair),
+            Pair::New(at) => return self.alone(&self.new.texts[at], pair),
+        };
+        match (self.old.bytes(old), self.new.bytes(new)) {
+            (Ok(old_bytes), Ok(new_bytes)) if old_bytes == new_bytes => self.equal(&new_bytes),
+            (Ok(old_bytes), Ok(new_bytes)) => {
+                let (old_text, new_text) = (decoded(&old_bytes), decoded(&new_bytes));
+                let compared = Compared {
+                    old: Source::new(&old.label, &old_text),
+                    new: Source::new(&new.label, &new_text),
+                };
+                match Comparison::new(&old_text, &new_text) {
+                    Ok(comparison) => self.differing(&compared, &comparison),
+                    Err(error) => self.unread(&compared, &error),
+                }
+            }
+            (Err(message), _) | (_, Err(message)) => Outcome::trouble(&message),
+        }
+    }
+
+    fn differing(&self, compared: &Compared<'_>, comparison: &Comparison<'_>) -> Outcome {
+        let options = DiffOptions::default().with_context(self.arguments.unified);
+        let changes = comparison.changes(options);
+        let mut outcome = Outcome { totals: Totals::of(&changes), ..Outcome::default() };
+        if self.arguments.stat {
+            outcome.statistics = Statistics::of(comparison, compared);
+        }
+        if changes.is_empty() || self.arguments.quiet {
+            return outcome;
+        }
+        let mut text = String::new();
+        match self.arguments.format {
+            DiffFormat::Json => {
+                // Writing to memory never fails.
+                let _ = records::changes(&mut outcome.text, compared, &changes);
+                return outcome;
+            }
+            DiffFormat::Human if self.arguments.stat => {
+                human::counts(&mut text, compared, &changes, self.look);
+            }
+            DiffFormat::Human => human::write(&mut text, compared, &changes, self.look),
+        }
+        outcome.text = text.into_bytes();
+        outcome
+    }
+
+    /// The outcome for two texts with the same bytes.
+    fn equal(&self, bytes: &[u8]) -> Outcome {
+        let mut outcome = Outcome { totals: Totals::of(&[]), ..Outcome::default() };
+        if self.arguments.stat {
+            let text = decoded(bytes);
+            let source = || Source::new("", &text);
+            // A text with errors has no figures.
+            if let Ok(comparison) = Comparison::new(&text, &text) {
+                let compared = Compared { old: source(), new: source() };
+                outcome.statistics = Statistics::of(&comparison, &compared);
+            }
+        }
+        outcome
+    }
+
+    /// The outcome for a text that only one side has.
+    fn alone(&self, text: &Text, pair: Pair) -> Outcome {
+        let mut outcome = Outcome { totals: Totals::alone(pair), ..Outcome::default() };
+        let is_old = matches!(pair, Pair::Old(_));
+        if self.arguments.quiet {
+            return outcome;
+        }
+        match self.arguments.format {
+            DiffFormat::Json => {
+                let _ = records::only(&mut outcome.text, text, is_old);
+            }
+            DiffFormat::Human => {
+                outcome.text = human::only(&text.label, is_old, self.look).into_bytes();
+            }
+        }
+        outcome
+    }
+
+    fn unread(&self, compared: &Compared<'_>, error: &DiffError) -> Outcome {
+        let source = match error.side() {
+            Side::Old => &compared.old,
+            Side::New => &compared.new,
+        };
+        let report = FileReport {
+            path: Path::new(source.label),
+            source: source.text,
+            diagnostics: error.diagnostics(),
+        };
+        let mut errors = Vec::new();
+        let _ = Reporter::new(Format::Human, self.style).file(&mut errors, &report);
+        Outcome { errors, failed: true, ..Outcome::default() }
+    }
+}
+
+fn look(arguments: &Arguments, style: Style) -> Look {
+    let columns = columns().clamp(40, 1000);
+    Look { color: style.color, side_by_side: arguments.side_by_side.then_some(columns) }
+}
+
+/// The result of comparing two texts.
+#[derive(Default)]
+struct Outcome {
+    text: Vec<u8>,
+    errors: Vec<u8>,
+    totals: Totals,
+    statistics: Statistics,
+    failed: bool,
+}
+
+impl Outcome {
+    fn trouble(message: &str) -> Outcome {
+        let errors = format!("vptx: {}\n", visible_lines(message)).into_bytes();
+        Outcome { errors, failed: true, ..Outcome::default() }
+    }
+}

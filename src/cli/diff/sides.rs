@@ -1,0 +1,295 @@
+//! The texts of both sides, and which of them belong together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use memchr::memmem;
+use tempfile::SpooledTempFile;
+
+use crate::extract::{Image, Limits, Member, walk};
+use crate::report::visible_path;
+use crate::syntax::lexer::word_end;
+use crate::workspace::binary::{self, Content, path_of};
+use crate::workspace::input::{Input, reason};
+
+/// Memory for the texts of binaries of one side; more of them go to a file.
+const IN_MEMORY: usize = 64 << 20;
+
+/// The texts of one side.
+pub(super) struct Texts {
+    pub(super) texts: Vec<Text>,
+    /// Texts of binaries, one after the other. Those of other files are read again.
+    unpacked: Mutex<SpooledTempFile>,
+    /// The messages about texts that cannot be read.
+    pub(super) troubles: Vec<String>,
+}
+
+/// A PTX text.
+pub(super) struct Text {
+    /// `FILE!MEMBER!3.sm_90.ptx`
+    pub(super) label: String,
+    /// Its place inside of its side, and its target in a binary.
+    key: (String, String),
+    place: Place,
+    hash: u64,
+    /// Hashes of the names of its functions, sorted; only for texts of binaries.
+    functions: Vec<u64>,
+}
+
+enum Place {
+    File(Input),
+    Unpacked { offset: u64, length: usize },
+}
+
+impl Texts {
+    /// Finds the texts of files and binaries. Paths count from a folder, if there is one.
+    pub(super) fn new(inputs: Vec<Input>, folder: Option<&Path>, limit: u64) -> Texts {
+        let mut texts = Texts {
+            texts: Vec::new(),
+            unpacked: Mutex::new(SpooledTempFile::new(IN_MEMORY)),
+            troubles: Vec::new(),
+        };
+        for input in inputs {
+            let inner = folder
+                .and_then(|folder| input.path()?.strip_prefix(folder).ok())
+                .map_or_else(String::new, visible_path);
+            if let Err(message) = texts.add(input, &inner, limit) {
+                texts.troubles.push(message);
+            }
+        }
+        texts
+    }
+
+    fn add(&mut self, input: Input, inner: &str, limit: u64) -> Result<(), String> {
+        let cannot = |message: &str| format!("cannot read `{}`: {message}", input.name());
+        let mut file = match Content::open(&input, limit).map_err(|message| cannot(&message))? {
+            Content::Binary(file) => file,
+            Content::Ptx(text) => {
+                let (label, hash) = (input.name(), hash_of(&text));
+                let is_file = input.path().is_some_and(Path::is_file);
+                let place = if is_file { Place::File(input) } else { self.keep(&text)? };
+                let key = (inner.to_string(), String::new());
+                self.texts.push(Text { label, key, place, hash, functions: Vec::new() });
+                return Ok(());
+            }
+        };
+        let limits = Limits::default().with_image(limit);
+        walk(&mut file, limits, &mut |member: &Member, image| match image {
+            Ok(image) => {
+                if let Err(message) = self.image(&input, inner, member, &image) {
+                    self.troubles.push(message);
+                }
+            }
+            Err(error) => {
+                let path = path_of(input.shown(), member, None);
+                self.troubles.push(format!("cannot read `{path}`: {error}"));
+            }
+        });
+        Ok(())
+    }
+
+    fn image(
+        &mut self,
+        input: &Input,
+        inner: &str,
+        member: &Member,
+        image: &Image,
+    ) -> Result<(), String> {
+        let names = [inner.to_string(), binary::inner_name(member, None)];
+        let place = self.keep(&image.bytes)?;
+        self.texts.push(Text {
+            label: path_of(input.shown(), member, Some(image)),
+            key: (names.join("!"), image.target.to_string()),
+            place,
+            hash: hash_of(&image.bytes),
+            functions: functions(&image.bytes),
+        });
+        Ok(())
+    }
+
+    /// Keeps a text that cannot be read again.
+    fn keep(&mut self, text: &[u8]) -> Result<Place, String> {
+        let file = self.unpacked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let kept = file.seek(SeekFrom::End(0)).and_then(|offset| {
+            file.write_all(text)?;
+            Ok(Place::Unpacked { offset, length: text.len() })
+        });
+        kept.map_err(|error| format!("cannot write a temporary file: {}", reason(&error)))
+    }
+
+    /// The bytes of a text, or a message.
+    pub(super) fn bytes(&self, text: &Text) -> Result<Vec<u8>, String> {
+        match &text.place {
+            Place::File(input) => input.bytes().map(|bytes| bytes.to_vec()),
+            Place::Unpacked { offset, length } => {
+                let mut file = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut bytes = vec![0; *length];
+                file.seek(SeekFrom::Start(*offset))
+                    .and_then(|_| file.read_exact(&mut bytes))
+                    .map_err(|error| format!("cannot read a temporary file: {}", reason(&error)))?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// Not for hostile input: only pairs depend on it, and bytes are compared.
+fn hash_of(value: impl Hash) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(value)
+}
+
+/// The hashes of the names after `.entry`; without those, of the names after `.func`.
+fn functions(text: &[u8]) -> Vec<u64> {
+    for word in [".entry", ".func"] {
+        let after = memmem::find_iter(text, word).map(|at| at + word.len());
+        let names = after.map(|at| {
+            let blanks = text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            &text[at + blanks..word_end(text, at + blanks)]
+        });
+        let mut hashes: Vec<u64> = names.filter(|it| !it.is_empty()).map(hash_of).collect();
+        if !hashes.is_empty() {
+            hashes.sort_unstable();
+            hashes.dedup();
+            return hashes;
+        }
+    }
+    Vec::new()
+}
+
+/// The texts that are compared, by their positions. One side alone: the other lacks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pair {
+    Both(usize, usize),
+    Old(usize),
+    New(usize),
+}
+
+/// Finds the texts that belong together: those with the same place and target, first equal
+/// ones, then those with the most functions of the same name; then the same wherever they are.
+pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
+    if let ([_], [_]) = (old, new) {
+        return vec![Pair::Both(0, 0)];
+    }
+    let mut finder = Finder {
+        old,
+        new,
+        partner_of_old: vec![None; old.len()],
+        partner_of_new: vec![None; new.len()],
+    };
+    finder.by(|text| Some((text.key.clone(), text.hash)));
+    finder.by(|text| text.key.1.is_empty().then(|| (text.key.clone(), 0)));
+    finder.by_functions(|text| text.key.clone());
+    finder.by_only(|text| text.key.clone());
+    finder.by(|text| {
+        let is_unpacked = !text.key.1.is_empty();
+        is_unpacked.then(|| ((String::new(), text.key.1.clone()), text.hash))
+    });
+    finder.by_functions(|text| (String::new(), text.key.1.clone()));
+    let Finder { partner_of_old, partner_of_new, .. } = finder;
+    // In the order of the new side; texts that are gone stand where they stood.
+    let mut pairs = Vec::with_capacity(new.len());
+    let mut gone = (0..old.len()).filter(|at| partner_of_old[*at].is_none()).peekable();
+    for (at, partner) in partner_of_new.iter().enumerate() {
+        match *partner {
+            Some(partner) => {
+                while let Some(before) = gone.next_if(|gone| *gone < partner) {
+                    pairs.push(Pair::Old(before));
+                }
+                pairs.push(Pair::Both(partner, at));
+            }
+            None => pairs.push(Pair::New(at)),
+        }
+    }
+    pairs.extend(gone.map(Pair::Old));
+    pairs
+}
+
+type Key = (String, String);
+
+struct Finder<'f> {
+    old: &'f [Text],
+    new: &'f [Text],
+    partner_of_old: Vec<Option<usize>>,
+    partner_of_new: Vec<Option<usize>>,
+}
+
+impl Finder<'_> {
+    fn join(&mut self, old: usize, new: usize) {
+        self.partner_of_old[old] = Some(new);
+        self.partner_of_new[new] = Some(old);
+    }
+
+    fn free_old(&self) -> Vec<usize> {
+        (0..self.old.len()).filter(|at| self.partner_of_old[*at].is_none()).collect()
+    }
+
+    fn free_new(&self) -> Vec<usize> {
+        (0..self.new.len()).filter(|at| self.partner_of_new[*at].is_none()).collect()
+    }
+
+    /// Pairs texts with the same key, in order.
+    fn by(&mut self, key: impl Fn(&Text) -> Option<(Key, u64)>) {
+        let mut known: HashMap<_, Vec<usize>> = HashMap::new();
+        for at in self.free_old().into_iter().rev() {
+            if let Some(key) = key(&self.old[at]) {
+                known.entry(key).or_default().push(at);
+            }
+        }
+        for at in self.free_new() {
+            let own = key(&self.new[at]).and_then(|key| known.get_mut(&key)?.pop());
+            if let Some(partner) = own {
+                self.join(partner, at);
+            }
+        }
+    }
+
+    /// Pairs the texts of a key that have the most functions of the same name.
+    fn by_functions(&mut self, key: impl Fn(&Text) -> Key) {
+        let mut having: HashMap<(Key, u64), Vec<usize>> = HashMap::new();
+        for at in self.free_old() {
+            for function in &self.old[at].functions {
+                having.entry((key(&self.old[at]), *function)).or_default().push(at);
+            }
+        }
+        let mut likely = Vec::new();
+        for at in self.free_new() {
+            let mut common: BTreeMap<usize, usize> = BTreeMap::new();
+            for function in &self.new[at].functions {
+                let owners = having.get(&(key(&self.new[at]), *function));
+                // A name that all texts have says nothing.
+                for old in owners.into_iter().flatten().take(MANY) {
+                    *common.entry(*old).or_default() += 1;
+                }
+            }
+            likely.extend(common.into_iter().map(|(old, count)| (count, old, at)));
+        }
+        likely.sort_by_key(|&(count, old, new)| (std::cmp::Reverse(count), new, old));
+        for (_, old, new) in likely {
+            if self.partner_of_old[old].is_none() && self.partner_of_new[new].is_none() {
+                self.join(old, new);
+            }
+        }
+    }
+
+    /// Pairs the texts that are the only free ones of their key.
+    fn by_only(&mut self, key: impl Fn(&Text) -> Key) {
+        let mut sides: BTreeMap<Key, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for at in self.free_old() {
+            sides.entry(key(&self.old[at])).or_default().0.push(at);
+        }
+        for at in self.free_new() {
+            sides.entry(key(&self.new[at])).or_default().1.push(at);
+        }
+        for (old, new) in sides.into_values() {
+            if let ([old], [new]) = (&old[..], &new[..]) {
+                self.join(*old, *new);
+            }
+        }
+    }
+}
+
+/// No more owners of a name are compared.
+const MANY: usize = 64;

@@ -1,0 +1,228 @@
+//! Counts of differences.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use super::sides::Pair;
+use super::source::Compared;
+use crate::backend::ptx::{RewriteOptions, Rewriter};
+use crate::check::CheckOptions;
+use crate::diff::{Change, ChangeKind, Comparison, Figures, Side, Subject};
+
+/// What differs, over all texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Totals {
+    /// Pairs of texts.
+    pub(super) texts: usize,
+    /// Pairs of texts that differ.
+    pub(super) different: usize,
+    /// Texts that only one side has.
+    pub(super) only_old: usize,
+    pub(super) only_new: usize,
+    /// Functions.
+    pub(super) changed: usize,
+    pub(super) renamed: usize,
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    /// Statements, also those of added and removed functions.
+    pub(super) statements_added: usize,
+    pub(super) statements_removed: usize,
+}
+
+impl Totals {
+    /// The counts of one pair.
+    pub(super) fn of(changes: &[Change]) -> Totals {
+        let mut totals = Totals { texts: 1, ..Totals::default() };
+        totals.different = usize::from(!changes.is_empty());
+        for change in changes {
+            let (added, removed) = change.counts();
+            totals.statements_added += added;
+            totals.statements_removed += removed;
+            if change.subject == Subject::Function {
+                *match change.kind {
+                    ChangeKind::Added => &mut totals.added,
+                    ChangeKind::Removed => &mut totals.removed,
+                    ChangeKind::Changed => &mut totals.changed,
+                    ChangeKind::Renamed => &mut totals.renamed,
+                } += 1;
+            }
+        }
+        totals
+    }
+
+    /// The counts of a text that only one side has. `None` for a pair.
+    pub(super) fn alone(pair: Pair) -> Totals {
+        match pair {
+            Pair::Old(_) => Totals { only_old: 1, ..Totals::default() },
+            Pair::New(_) => Totals { only_new: 1, ..Totals::default() },
+            Pair::Both(..) => Totals::default(),
+        }
+    }
+
+    pub(super) fn differs(&self) -> bool {
+        self.different + self.only_old + self.only_new > 0
+    }
+}
+
+impl AddAssign<&Totals> for Totals {
+    fn add_assign(&mut self, other: &Totals) {
+        self.texts += other.texts;
+        self.different += other.different;
+        self.only_old += other.only_old;
+        self.only_new += other.only_new;
+        self.changed += other.changed;
+        self.renamed += other.renamed;
+        self.added += other.added;
+        self.removed += other.removed;
+        self.statements_added += other.statements_added;
+        self.statements_removed += other.statements_removed;
+    }
+}
+
+impl fmt::Display for Totals {
+    /// `3 of 12 texts differ, 1 only in the new side; 5 functions changed, 1 added: ...`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        if self.texts != 1 || self.only_old + self.only_new > 0 {
+            write!(f, "{} of {} text{} differ", self.different, self.texts, plural(self.texts))?;
+            if self.only_old > 0 {
+                write!(f, ", {} only in the old side", self.only_old)?;
+            }
+            if self.only_new > 0 {
+                write!(f, ", {} only in the new side", self.only_new)?;
+            }
+            f.write_str("; ")?;
+        }
+        let functions = [
+            (self.changed, "changed"),
+            (self.renamed, "renamed"),
+            (self.added, "added"),
+            (self.removed, "removed"),
+        ];
+        let mut parts: Vec<String> = functions
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, verb)| format!("{count} {verb}"))
+            .collect();
+        match parts.first_mut() {
+            Some(first) => {
+                let count = first.split(' ').next().unwrap_or_default().to_string();
+                let noun = if count == "1" { "function" } else { "functions" };
+                *first = first.replacen(&count, &format!("{count} {noun}"), 1);
+                write!(f, "{}", parts.join(", "))?;
+            }
+            None => f.write_str("no function changed")?,
+        }
+        let (added, removed) = (self.statements_added, self.statements_removed);
+        write!(f, ": {added} statement{} added, {removed} removed", plural(added))
+    }
+}
+
+/// A figure before and after.
+type BeforeAfter = (usize, usize);
+
+/// Counts of both texts.
+#[derive(Default)]
+pub(super) struct Statistics {
+    opcodes: BTreeMap<String, BeforeAfter>,
+    registers: BTreeMap<u8, BeforeAfter>,
+    functions: BeforeAfter,
+    video: BeforeAfter,
+    /// Machine instructions for the video instructions, where they were measured.
+    cost: BeforeAfter,
+}
+
+impl Statistics {
+    pub(super) fn of(comparison: &Comparison<'_>, compared: &Compared<'_>) -> Statistics {
+        let mut all = Statistics::default();
+        all.add(&comparison.figures(Side::Old), video(compared.old.text), |pair| &mut pair.0);
+        all.add(&comparison.figures(Side::New), video(compared.new.text), |pair| &mut pair.1);
+        all
+    }
+
+    fn add(
+        &mut self,
+        figures: &Figures<'_>,
+        (video, cost): (usize, usize),
+        side: fn(&mut BeforeAfter) -> &mut usize,
+    ) {
+        for (opcode, count) in &figures.opcodes {
+            *side(self.opcodes.entry((*opcode).to_string()).or_default()) += count;
+        }
+        for (bits, count) in &figures.registers {
+            *side(self.registers.entry(*bits).or_default()) += count;
+        }
+        *side(&mut self.functions) += figures.functions;
+        *side(&mut self.video) += video;
+        *side(&mut self.cost) += cost;
+    }
+
+    /// The rows of the table: name, before, after, difference. Opcodes whose counts are equal
+    /// are left out.
+    pub(super) fn rows(&self) -> Vec<[String; 4]> {
+        let row = |name: String, (before, after): BeforeAfter| {
+            let change = after as i64 - before as i64;
+            let change = if change == 0 { "0".into() } else { format!("{change:+}") };
+            [change, before.to_string(), after.to_string(), name]
+        };
+        let mut rows = vec![["change", "before", "after", ""].map(String::from)];
+        rows.push(row("functions".into(), self.functions));
+        let total = self.opcodes.values().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        rows.push(row("instructions".into(), total));
+        for (bits, counts) in &self.registers {
+            let name = match bits {
+                0 => "registers of vectors".into(),
+                1 => "predicates".into(),
+                _ => format!("registers of {bits} bits"),
+            };
+            rows.push(row(name, *counts));
+        }
+        if self.video != (0, 0) {
+            rows.push(row("video instructions".into(), self.video));
+            rows.push(row("machine instructions for them".into(), self.cost));
+        }
+        let mut opcodes: Vec<_> =
+            self.opcodes.iter().filter(|(_, (before, after))| before != after).collect();
+        opcodes.sort_by_key(|(name, (before, after))| {
+            (std::cmp::Reverse(before.abs_diff(*after)), (*name).clone())
+        });
+        rows.extend(opcodes.into_iter().map(|(name, counts)| row(name.clone(), *counts)));
+        rows
+    }
+}
+
+impl AddAssign for Statistics {
+    fn add_assign(&mut self, other: Statistics) {
+        let add = |sum: &mut BeforeAfter, more: BeforeAfter| {
+            sum.0 += more.0;
+            sum.1 += more.1;
+        };
+        for (opcode, counts) in other.opcodes {
+            add(self.opcodes.entry(opcode).or_default(), counts);
+        }
+        for (bits, counts) in other.registers {
+            add(self.registers.entry(bits).or_default(), counts);
+        }
+        add(&mut self.functions, other.functions);
+        add(&mut self.video, other.video);
+        add(&mut self.cost, other.cost);
+    }
+}
+
+/// The number of video instructions, and of the machine instructions that ptxas makes of those
+/// that were measured on the text's target.
+fn video(source: &str) -> (usize, usize) {
+    let (module, _) = crate::analysis::parse_with(source, &CheckOptions::errors_only());
+    let (mut count, mut cost) = (0, 0);
+    let options = RewriteOptions::default();
+    // Without a target there are no costs.
+    let _ = Rewriter::new(&options).each(&module, &mut String::new(), |decision, text| {
+        text.clear();
+        cost += decision.known.machine_instructions().map_or(0, |(before, _)| before as usize);
+    });
+    count += module.instructions().count();
+    (count, cost)
+}

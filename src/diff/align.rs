@@ -1,0 +1,267 @@
+//! Aligns the statements of two functions, and matches their names.
+
+use std::cmp::Reverse;
+
+use super::lines::{common, gaps};
+use super::outline::{Class, NameId, Outline, Statement};
+use crate::hash::Map;
+
+/// The names of one text that are those of another.
+#[derive(Clone, Default)]
+pub(super) struct Matching {
+    to_new: Map<NameId, NameId>,
+    to_old: Map<NameId, NameId>,
+}
+
+impl Matching {
+    pub(super) fn new_of(&self, old: NameId) -> Option<NameId> {
+        self.to_new.get(&old).copied()
+    }
+
+    pub(super) fn old_of(&self, new: NameId) -> Option<NameId> {
+        self.to_old.get(&new).copied()
+    }
+
+    /// Matches two names; returns whether they were free, or matched already.
+    pub(super) fn join(&mut self, old: NameId, new: NameId) -> bool {
+        match (self.new_of(old), self.old_of(new)) {
+            (None, None) => {
+                self.to_new.insert(old, new);
+                self.to_old.insert(new, old);
+                true
+            }
+            (Some(own), _) => own == new,
+            (None, Some(_)) => false,
+        }
+    }
+}
+
+/// Two texts, and the names of both that are global.
+pub(super) struct Sides<'a, 's> {
+    pub(super) old: &'a Outline<'s>,
+    pub(super) new: &'a Outline<'s>,
+    pub(super) globals: &'a Matching,
+}
+
+/// The statements of two functions that belong together.
+pub(super) struct Alignment {
+    /// The positions of statements that are equal.
+    pub(super) same: Vec<(u32, u32)>,
+    /// The local names that are the same ones.
+    pub(super) locals: Matching,
+}
+
+impl Sides<'_, '_> {
+    /// Whether two names are the same one, as far as known.
+    fn is_same(&self, locals: &Matching, old: NameId, new: NameId) -> bool {
+        let matching = if self.new.name(new).is_global { self.globals } else { locals };
+        matching.new_of(old) == Some(new)
+    }
+
+    /// Whether two statements are equal under a matching of names.
+    pub(super) fn is_equal(&self, locals: &Matching, old: &Statement, new: &Statement) -> bool {
+        let (before, after) = (self.old.holes(old), self.new.holes(new));
+        old.shape == new.shape
+            && before.len() == after.len()
+            && before.iter().zip(after).all(|(old, new)| self.is_same(locals, *old, *new))
+    }
+
+    /// The matching of local names under which two functions are equal, if there is one.
+    pub(super) fn equality(&self, old: &[Statement], new: &[Statement]) -> Option<Matching> {
+        if old.len() != new.len() || old.iter().zip(new).any(|(old, new)| old.shape != new.shape) {
+            return None;
+        }
+        let mut locals = Matching::default();
+        for (old, new) in old.iter().zip(new) {
+            let (before, after) = (self.old.holes(old), self.new.holes(new));
+            let same = before.len() == after.len()
+                && before.iter().zip(after).all(|(old, new)| self.join(&mut locals, *old, *new));
+            if !same {
+                return None;
+            }
+        }
+        Some(locals)
+    }
+
+    /// Matches two local names, if they are free. Global ones must be the same.
+    fn join(&self, locals: &mut Matching, old: NameId, new: NameId) -> bool {
+        if self.old.name(old).is_global || self.new.name(new).is_global {
+            return self.globals.new_of(old) == Some(new);
+        }
+        self.old.name(old).class == self.new.name(new).class && locals.join(old, new)
+    }
+
+    /// Aligns two functions.
+    ///
+    /// A statement is first known by its shape and the shapes of the statements where its names
+    /// stand first, then by less. Names that stand in the same holes of aligned statements are
+    /// matched, by majority. Statements are equal if their names are.
+    pub(super) fn align(&self, old: &[Statement], new: &[Statement]) -> Alignment {
+        let [old_keys, new_keys] = self.keys(old, new);
+        let mut aligned = Vec::new();
+        for (old_keys, new_keys) in old_keys.iter().zip(&new_keys).rev() {
+            aligned = refined(&aligned, old_keys, new_keys);
+        }
+        let mut best = self.settle(old, new, &aligned, &[]);
+        for _ in 0..ROUNDS {
+            let aligned = refined(&best.same, &old_keys[0], &new_keys[0]);
+            let next = self.settle(old, new, &aligned, &best.same);
+            if next.same.len() <= best.same.len() {
+                break;
+            }
+            best = next;
+        }
+        best
+    }
+
+    /// Matches the names of aligned statements, and aligns the statements that are then equal.
+    fn settle(
+        &self,
+        old: &[Statement],
+        new: &[Statement],
+        aligned: &[(u32, u32)],
+        sure: &[(u32, u32)],
+    ) -> Alignment {
+        let locals = self.majority(old, new, aligned, sure);
+        let old_exact: Vec<u64> = old.iter().map(|it| self.exact_key(it, true, &locals)).collect();
+        let new_exact: Vec<u64> = new.iter().map(|it| self.exact_key(it, false, &locals)).collect();
+        let mut same = common(&old_exact, &new_exact);
+        // Hashes may collide.
+        same.retain(|&(at, other)| self.is_equal(&locals, &old[at as usize], &new[other as usize]));
+        Alignment { same, locals }
+    }
+
+    /// Hashes of statements, by what is known of their names: nothing, then the statements
+    /// where they stand first, and so on.
+    fn keys(&self, old: &[Statement], new: &[Statement]) -> [Vec<Vec<u64>>; 2] {
+        let side = |outline: &Outline, statements: &[Statement], is_old: bool| {
+            // The statement and the hole where a name stands first.
+            let mut first: Map<NameId, (usize, u64)> = Map::default();
+            for (at, statement) in statements.iter().enumerate() {
+                for (name, hole) in outline.holes(statement).iter().zip(0..) {
+                    first.entry(*name).or_insert((at, hole));
+                }
+            }
+            let shapes: Vec<u64> =
+                statements.iter().map(|it| mixed(u64::from(it.shape), 1)).collect();
+            let mut keys = vec![shapes];
+            for _ in 0..DEPTH {
+                let last = &keys[keys.len() - 1];
+                let key = |statement: &Statement| {
+                    let own = mixed(u64::from(statement.shape), 1);
+                    outline.holes(statement).iter().fold(own, |hash, name| {
+                        let known = match outline.name(*name) {
+                            name if name.class == Class::Label => 0,
+                            own if own.is_global => self.global_key(*name, is_old),
+                            _ => {
+                                let (at, hole) = first[name];
+                                mixed(last[at], hole)
+                            }
+                        };
+                        mixed(hash, known)
+                    })
+                };
+                let next = statements.iter().map(key).collect();
+                keys.push(next);
+            }
+            keys
+        };
+        [side(self.old, old, true), side(self.new, new, false)]
+    }
+
+    /// A hash of a global name: the same for the same one in both texts.
+    fn global_key(&self, name: NameId, is_old: bool) -> u64 {
+        let new = if is_old { self.globals.new_of(name) } else { Some(name) };
+        match new {
+            Some(new) => mixed(u64::from(new), 2),
+            None => mixed(u64::from(name), 3),
+        }
+    }
+
+    /// A hash of a statement with its names, those of the new text.
+    pub(super) fn exact_key(&self, statement: &Statement, is_old: bool, locals: &Matching) -> u64 {
+        let outline = if is_old { self.old } else { self.new };
+        let own = mixed(u64::from(statement.shape), 1);
+        outline.holes(statement).iter().fold(own, |hash, name| {
+            let known = match (outline.name(*name).is_global, is_old) {
+                (true, _) => self.global_key(*name, is_old),
+                (false, false) => mixed(u64::from(*name), 4),
+                (false, true) => match locals.new_of(*name) {
+                    Some(new) => mixed(u64::from(new), 4),
+                    None => mixed(u64::from(*name), 5),
+                },
+            };
+            mixed(hash, known)
+        })
+    }
+
+    /// Matches local names that stand in the same holes of aligned statements most often, then
+    /// those with the same text.
+    fn majority(
+        &self,
+        old: &[Statement],
+        new: &[Statement],
+        aligned: &[(u32, u32)],
+        sure: &[(u32, u32)],
+    ) -> Matching {
+        let mut votes: Map<(NameId, NameId), u32> = Map::default();
+        let weighted =
+            aligned.iter().map(|pair| (pair, 1)).chain(sure.iter().map(|pair| (pair, 2)));
+        for (&(at, other), weight) in weighted {
+            let (old, new) = (&old[at as usize], &new[other as usize]);
+            if old.shape != new.shape {
+                continue;
+            }
+            for (old, new) in self.old.holes(old).iter().zip(self.new.holes(new)) {
+                if !self.old.name(*old).is_global && !self.new.name(*new).is_global {
+                    *votes.entry((*old, *new)).or_default() += weight;
+                }
+            }
+        }
+        let differ = |(old, new)| self.old.name_text(old) != self.new.name_text(new);
+        let mut votes: Vec<_> = votes.into_iter().collect();
+        votes.sort_by_cached_key(|&(pair, count)| (Reverse(count), differ(pair), pair));
+        let mut locals = Matching::default();
+        for ((old, new), _) in votes {
+            self.join(&mut locals, old, new);
+        }
+        let own = |statements: &[Statement], outline: &Outline| -> Vec<NameId> {
+            let holes = statements.iter().flat_map(|it| outline.holes(it).iter().copied());
+            holes.filter(|name| !outline.name(*name).is_global).collect()
+        };
+        let by_text: Map<&str, NameId> =
+            own(new, self.new).into_iter().map(|name| (self.new.name_text(name), name)).collect();
+        for name in own(old, self.old) {
+            if let Some(other) = by_text.get(self.old.name_text(name)) {
+                self.join(&mut locals, name, *other);
+            }
+        }
+        locals
+    }
+}
+
+/// How far statements are known by the statements before them.
+const DEPTH: usize = 3;
+
+/// How often names are matched again, as long as that makes more statements equal.
+const ROUNDS: usize = 3;
+
+/// Aligns equal keys in the gaps of an alignment.
+fn refined(aligned: &[(u32, u32)], old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
+    let mut all = aligned.to_vec();
+    gaps(aligned, (old.len(), new.len()), |before, after| {
+        let (old_start, new_start) = (before.start as u32, after.start as u32);
+        let found = common(&old[before], &new[after]);
+        all.extend(found.iter().map(|(old, new)| (old + old_start, new + new_start)));
+    });
+    all.sort_unstable();
+    all
+}
+
+/// A hash of a hash and another value.
+fn mixed(hash: u64, value: u64) -> u64 {
+    let mixed = (hash ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        ^ value.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}

@@ -1,0 +1,224 @@
+//! The lines of a difference.
+
+use std::ops::Range;
+
+use super::align::{Alignment, Matching, Sides};
+use super::moves::Moves;
+use super::outline::{Class, Function, NameId, Outline, Statement};
+use super::text::Texts;
+use super::value::{Functions, Values};
+use super::{Change, ChangeKind, Hunk, Line, LineKind, Part, Subject};
+use crate::hash::Map;
+use crate::source::Span;
+
+/// A statement of one function, or of both, by its position.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    Same(u32, u32),
+    Old(u32),
+    New(u32),
+}
+
+/// The differences between two functions; none if they are equal.
+pub(super) fn function(
+    sides: &Sides<'_, '_>,
+    (before, after): (&Function, &Function),
+    context: usize,
+    values: &mut Values,
+) -> Vec<Hunk> {
+    let (old, new) = (sides.old.statements(before), sides.new.statements(after));
+    if sides.equality(old, new).is_some() {
+        return Vec::new();
+    }
+    let Alignment { same, locals } = sides.align(old, new);
+    let entries = entries(&same, old.len() as u32, new.len() as u32);
+    let moves = Moves::new(sides, &locals, (old, new), &entries);
+    let writer = Writer { texts: Texts::new(sides, &locals, new), moves, old, new };
+    let functions = Functions::new(sides, &locals, (old, new));
+    let hunk = |group: Range<usize>| {
+        let equivalences = functions.equivalences(&entries[group.clone()], values);
+        Hunk { lines: writer.lines(&entries[group]), equivalences }
+    };
+    groups(&entries, context).into_iter().map(hunk).collect()
+}
+
+/// All statements in order: between equal ones, the old ones stand before the new ones.
+fn entries(same: &[(u32, u32)], old: u32, new: u32) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(old.max(new) as usize);
+    let (mut from_old, mut from_new) = (0, 0);
+    for &(at, other) in same {
+        entries.extend((from_old..at).map(Entry::Old));
+        entries.extend((from_new..other).map(Entry::New));
+        entries.push(Entry::Same(at, other));
+        (from_old, from_new) = (at + 1, other + 1);
+    }
+    entries.extend((from_old..old).map(Entry::Old));
+    entries.extend((from_new..new).map(Entry::New));
+    entries
+}
+
+/// The ranges of entries around differences.
+fn groups(entries: &[Entry], context: usize) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        if matches!(entry, Entry::Same(..)) {
+            continue;
+        }
+        let start = at.saturating_sub(context);
+        let end = at.saturating_add(context).saturating_add(1).min(entries.len());
+        match groups.last_mut() {
+            Some(last) if start <= last.end => last.end = end,
+            _ => groups.push(start..end),
+        }
+    }
+    groups
+}
+
+/// Writes the lines of two functions.
+struct Writer<'w, 's> {
+    texts: Texts<'w, 's>,
+    moves: Moves,
+    old: &'w [Statement],
+    new: &'w [Statement],
+}
+
+impl Writer<'_, '_> {
+    fn lines(&self, entries: &[Entry]) -> Vec<Line> {
+        entries.iter().map(|entry| self.line(*entry)).collect()
+    }
+
+    fn line(&self, entry: Entry) -> Line {
+        let (old, new) = (|at: u32| &self.old[at as usize], |at: u32| &self.new[at as usize]);
+        match entry {
+            Entry::Same(at, other) => Line {
+                kind: LineKind::Same,
+                old: Some(old(at).span),
+                new: Some(new(other).span),
+                depth: new(other).depth,
+                text: self.texts.new_text(new(other)),
+            },
+            Entry::Old(at) => {
+                let target = self.moves.new_of(at);
+                let kind = if target.is_some() { LineKind::MovedAway } else { LineKind::Removed };
+                Line {
+                    kind,
+                    old: Some(old(at).span),
+                    new: target.map(|other| new(other).span),
+                    depth: old(at).depth,
+                    text: self.texts.old_text(old(at)),
+                }
+            }
+            Entry::New(at) => {
+                let origin = self.moves.old_of(at);
+                let kind = if origin.is_some() { LineKind::MovedHere } else { LineKind::Added };
+                Line {
+                    kind,
+                    old: origin.map(|other| old(other).span),
+                    new: Some(new(at).span),
+                    depth: new(at).depth,
+                    text: self.texts.new_text(new(at)),
+                }
+            }
+        }
+    }
+}
+
+/// A line of a statement that only one text has.
+fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
+    let span = Some(statement.span);
+    let depth = statement.depth;
+    match kind {
+        LineKind::Removed => {
+            Line { kind, old: span, new: None, depth, text: texts.old_text(statement) }
+        }
+        _ => Line { kind, old: None, new: span, depth, text: texts.new_text(statement) },
+    }
+}
+
+/// All statements of a function that only one text has.
+pub(super) fn whole(sides: &Sides<'_, '_>, function: &Function, kind: ChangeKind) -> Hunk {
+    let locals = Matching::default();
+    let texts = Texts::new(sides, &locals, &[]);
+    let (outline, kind) = match kind {
+        ChangeKind::Removed => (sides.old, LineKind::Removed),
+        _ => (sides.new, LineKind::Added),
+    };
+    let statements = outline.statements(function);
+    let lines = statements.iter().map(|it| alone(&texts, it, kind)).collect();
+    Hunk { lines, equivalences: Vec::new() }
+}
+
+/// The difference between the directives, variables and declarations of two texts. Their order
+/// makes no difference.
+pub(super) fn items(sides: &Sides<'_, '_>) -> Option<Change> {
+    let mut known: Map<Vec<u32>, Vec<usize>> = Map::default();
+    for (at, item) in sides.old.items.iter().enumerate().rev() {
+        known.entry(key(sides.old, item, |name| sides.globals.new_of(name))).or_default().push(at);
+    }
+    let mut is_left = vec![true; sides.old.items.len()];
+    let mut added = Vec::new();
+    for item in &sides.new.items {
+        let own = known.get_mut(&key(sides.new, item, Some));
+        match own.and_then(Vec::pop) {
+            Some(at) => is_left[at] = false,
+            None => added.push(item),
+        }
+    }
+    let removed: Vec<&Statement> =
+        sides.old.items.iter().zip(is_left).filter(|(_, left)| *left).map(|(it, _)| it).collect();
+    if removed.is_empty() && added.is_empty() {
+        return None;
+    }
+    let locals = Matching::default();
+    let texts = Texts::new(sides, &locals, &[]);
+    let mut partners: Map<String, Vec<&Statement>> = Map::default();
+    for item in added.iter().rev() {
+        partners.entry(subject(sides.new, item, Some)).or_default().push(item);
+    }
+    let mut lines = Vec::new();
+    let mut is_paired = crate::hash::Set::default();
+    for item in removed {
+        lines.push(alone(&texts, item, LineKind::Removed));
+        let own = subject(sides.old, item, |name| sides.globals.new_of(name));
+        if let Some(partner) = partners.get_mut(&own).and_then(Vec::pop) {
+            is_paired.insert(partner.span.start);
+            lines.push(alone(&texts, partner, LineKind::Added));
+        }
+    }
+    let rest = added.into_iter().filter(|it| !is_paired.contains(&it.span.start));
+    lines.extend(rest.map(|item| alone(&texts, item, LineKind::Added)));
+    let part = |outline: &Outline| {
+        Some(Part { name: String::new(), span: Span::new(0, outline.source.len() as u32) })
+    };
+    Some(Change {
+        subject: Subject::Module,
+        kind: ChangeKind::Changed,
+        old: part(sides.old),
+        new: part(sides.new),
+        hunks: vec![Hunk { lines, equivalences: Vec::new() }],
+    })
+}
+
+/// The shape of an item and its global names, as those of the new text. Parameters of
+/// declarations mean nothing.
+fn key(outline: &Outline, item: &Statement, new: impl Fn(NameId) -> Option<NameId>) -> Vec<u32> {
+    let globals = outline.holes(item).iter().filter(|name| outline.name(**name).is_global);
+    // No name has the last number.
+    let numbers = globals.map(|name| new(*name).unwrap_or(u32::MAX));
+    std::iter::once(item.shape).chain(numbers).collect()
+}
+
+/// The name that an item declares, or its directive.
+fn subject(outline: &Outline, item: &Statement, new: impl Fn(NameId) -> Option<NameId>) -> String {
+    let declared = outline.holes(item).iter().find(|name| {
+        let name = outline.name(**name);
+        name.is_global && matches!(name.class, Class::Function | Class::Variable)
+    });
+    match declared {
+        Some(name) => new(*name).map_or_else(
+            || format!("old {}", outline.name_text(*name)),
+            |new| format!("name {new}"),
+        ),
+        None => super::opcode(outline.source, item.span).into(),
+    }
+}

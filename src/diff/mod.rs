@@ -1,0 +1,362 @@
+//! The differences between two modules, names and layout aside.
+//!
+//! ```
+//! use vptx::diff::{ChangeKind, LineKind, diff};
+//!
+//! let old = ".func f(.reg .b32 a) { .reg .b32 %r<9>; mov.b32 %r1, a; add.u32 %r2, %r1, 16; }";
+//! let new = ".func f(.reg .b32 x) {\n .reg .b32 %t<9>; mov.b32 %t5, x; // moved up\n\
+//!            add.u32 %t1, %t5, 0x11;\n}";
+//! let changes = diff(old, new)?;
+//! assert_eq!(changes.len(), 1);
+//! assert_eq!(changes[0].kind, ChangeKind::Changed);
+//! let lines = &changes[0].hunks[0].lines;
+//! let texts: Vec<_> = lines.iter().map(|line| (line.kind, &*line.text)).collect();
+//! assert_eq!(texts[2], (LineKind::Removed, "add.u32 %t1, %t5, 16;"));
+//! assert_eq!(texts[3], (LineKind::Added, "add.u32 %t1, %t5, 0x11;"));
+//! # Ok::<(), vptx::diff::DiffError>(())
+//! ```
+
+mod align;
+#[cfg(feature = "cli")]
+mod figures;
+mod hunks;
+mod lines;
+mod moves;
+mod outline;
+mod pairs;
+mod text;
+mod value;
+
+use thiserror::Error;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::syntax::TokenKind;
+use crate::syntax::lexer::Lexer;
+use align::Sides;
+#[cfg(feature = "cli")]
+pub(crate) use figures::Figures;
+use outline::{Function, Outline, Shapes};
+use pairs::Pairs;
+use value::Values;
+
+/// Options for [`diff_with`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiffOptions {
+    /// The equal statements to give before and after each difference; 3.
+    pub context: usize,
+}
+
+impl Default for DiffOptions {
+    fn default() -> DiffOptions {
+        DiffOptions { context: 3 }
+    }
+}
+
+impl DiffOptions {
+    /// These options with another number of equal statements around differences.
+    #[must_use]
+    pub fn with_context(mut self, context: usize) -> DiffOptions {
+        self.context = context;
+        self
+    }
+}
+
+/// One of the two texts that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Side {
+    /// The first text.
+    Old,
+    /// The second text.
+    New,
+}
+
+/// The reason why two texts are not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", .diagnostics.first().map_or("not PTX", |first| &first.message))]
+pub struct DiffError {
+    side: Side,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl DiffError {
+    /// The text that has syntax errors.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Its syntax errors, in order; at least one.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+/// A difference between two modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Change {
+    /// The part of the modules that differs.
+    pub subject: Subject,
+    /// The kind of difference.
+    pub kind: ChangeKind,
+    /// The part in the old text; `None` if it was added.
+    pub old: Option<Part>,
+    /// The part in the new text; `None` if it was removed.
+    pub new: Option<Part>,
+    /// The statements that differ, with equal ones around them.
+    pub hunks: Vec<Hunk>,
+}
+
+impl Change {
+    /// The number of statements that were added, and of those that were removed. A moved
+    /// statement counts as both.
+    pub fn counts(&self) -> (usize, usize) {
+        let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
+        let count = |kinds: [LineKind; 2]| lines().filter(|it| kinds.contains(&it.kind)).count();
+        (
+            count([LineKind::Added, LineKind::MovedHere]),
+            count([LineKind::Removed, LineKind::MovedAway]),
+        )
+    }
+}
+
+/// The part of a module that differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Subject {
+    /// Directives, variables and declarations outside of functions.
+    Module,
+    /// A function with a body.
+    Function,
+}
+
+/// The kind of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum ChangeKind {
+    /// Only the new text has the part.
+    Added,
+    /// Only the old text has the part.
+    Removed,
+    /// Both texts have the part, with different statements.
+    Changed,
+    /// Only the name of the function differs.
+    Renamed,
+}
+
+/// A part of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Part {
+    /// The name of the function; empty for the module itself.
+    pub name: String,
+    /// Its place in its text, in bytes.
+    pub span: Span,
+}
+
+/// Statements of a part, in order, with at least one that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Hunk {
+    /// The statements, each one as a line.
+    pub lines: Vec<Line>,
+    /// The lines that differ, and compute the same.
+    pub equivalences: Vec<Equivalence>,
+}
+
+/// Lines of a hunk whose old and new statements compute the same: plain integer and video
+/// instructions without branches. Registers have the same values after them. Video instructions
+/// mean [`Semantics::CURRENT`](crate::Semantics::CURRENT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Equivalence {
+    /// The index of the first line.
+    pub first: usize,
+    /// The index of the last line.
+    pub last: usize,
+    /// Whether that is proven. Otherwise the results are equal for [`Equivalence::TRIED`] sets of
+    /// values.
+    pub proven: bool,
+}
+
+impl Equivalence {
+    /// As many sets of values are tried where there is no proof: random ones, and those at which
+    /// video instructions behave in another way.
+    pub const TRIED: usize = value::TRIED;
+}
+
+/// A statement of one of the texts, or of both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Line {
+    /// The texts that have it.
+    pub kind: LineKind,
+    /// Its place in the old text, in bytes. For one that moved, the place it had.
+    pub old: Option<Span>,
+    /// Its place in the new text, in bytes. For one that moved, the place it has.
+    pub new: Option<Span>,
+    /// The number of blocks around it inside of its function.
+    pub depth: u8,
+    /// The statement on one line, with the names of the new text: where a name of the old text
+    /// stands for the same thing as one of the new text, that one is written. A name of the old
+    /// text with `'` at its end stands for something else in the new text.
+    pub text: String,
+}
+
+/// The texts that have a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+pub enum LineKind {
+    /// Both.
+    Same,
+    /// Only the old text.
+    Removed,
+    /// Only the new text.
+    Added,
+    /// The old text here; the new text has it in another place.
+    MovedAway,
+    /// The new text here; the old text has it in another place.
+    MovedHere,
+}
+
+/// Compares two modules.
+///
+/// White space, comments, data of debuggers, the spelling of constants, the types and names of
+/// registers, and the names of labels, parameters and internal variables make no difference.
+/// Functions are paired by name; those without a partner by likeness. Their statements are
+/// aligned, and an inserted one changes no others.
+///
+/// No changes: both texts say the same.
+///
+/// # Errors
+/// The syntax errors of a text.
+pub fn diff(old: &str, new: &str) -> Result<Vec<Change>, DiffError> {
+    diff_with(old, new, DiffOptions::default())
+}
+
+/// Like [`diff`], with options.
+///
+/// # Errors
+/// The same as those of [`diff`].
+pub fn diff_with(old: &str, new: &str, options: DiffOptions) -> Result<Vec<Change>, DiffError> {
+    Comparison::new(old, new).map(|comparison| comparison.changes(options))
+}
+
+/// Two modules whose functions are paired.
+pub(crate) struct Comparison<'s> {
+    old: Outline<'s>,
+    new: Outline<'s>,
+    pairs: Pairs,
+}
+
+impl<'s> Comparison<'s> {
+    /// Reads two texts, and pairs their functions.
+    pub(crate) fn new(old: &'s str, new: &'s str) -> Result<Comparison<'s>, DiffError> {
+        let mut shapes = Shapes::default();
+        let mut read = |source, side| {
+            let outline = Outline::read(source, &mut shapes);
+            outline.map_err(|diagnostics| DiffError { side, diagnostics })
+        };
+        let (old, new) = (read(old, Side::Old)?, read(new, Side::New)?);
+        let pairs = Pairs::new(&old, &new);
+        Ok(Comparison { old, new, pairs })
+    }
+
+    /// The differences: first outside of functions, then those of functions in the order of
+    /// the new text. Removed functions stand before the next one that stayed.
+    pub(crate) fn changes(&self, options: DiffOptions) -> Vec<Change> {
+        let (old, new) = (&self.old, &self.new);
+        let sides = Sides { old, new, globals: &self.pairs.globals };
+        let mut changes: Vec<Change> = hunks::items(&sides).into_iter().collect();
+        let mut is_removed = vec![true; old.functions.len()];
+        let mut partners = vec![None; new.functions.len()];
+        for &(before, after) in &self.pairs.functions {
+            is_removed[before as usize] = false;
+            partners[after as usize] = Some(before as usize);
+        }
+        let mut values = Values::new();
+        let mut removed = (0..old.functions.len()).filter(|at| is_removed[*at]).peekable();
+        for (function, partner) in new.functions.iter().zip(partners) {
+            let Some(partner) = partner else {
+                changes.push(alone(&sides, function, ChangeKind::Added));
+                continue;
+            };
+            while let Some(at) = removed.next_if(|at| *at < partner) {
+                changes.push(alone(&sides, &old.functions[at], ChangeKind::Removed));
+            }
+            changes.extend(both(&sides, (&old.functions[partner], function), options, &mut values));
+        }
+        changes.extend(removed.map(|at| alone(&sides, &old.functions[at], ChangeKind::Removed)));
+        changes
+    }
+
+    /// Counts what a text has.
+    #[cfg(feature = "cli")]
+    pub(crate) fn figures(&self, side: Side) -> Figures<'s> {
+        match side {
+            Side::Old => Figures::of(&self.old),
+            Side::New => Figures::of(&self.new),
+        }
+    }
+}
+
+fn part(outline: &Outline<'_>, function: &Function) -> Option<Part> {
+    Some(Part { name: outline.name_text(function.name).into(), span: function.span })
+}
+
+/// The change that a function is, which only one text has.
+fn alone(sides: &Sides<'_, '_>, function: &Function, kind: ChangeKind) -> Change {
+    let is_added = kind == ChangeKind::Added;
+    Change {
+        subject: Subject::Function,
+        kind,
+        old: if is_added { None } else { part(sides.old, function) },
+        new: if is_added { part(sides.new, function) } else { None },
+        hunks: vec![hunks::whole(sides, function, kind)],
+    }
+}
+
+/// The change of a function that both texts have, unless it is the same.
+fn both(
+    sides: &Sides<'_, '_>,
+    (before, after): (&Function, &Function),
+    options: DiffOptions,
+    values: &mut Values,
+) -> Option<Change> {
+    let hunks = hunks::function(sides, (before, after), options.context, values);
+    let is_renamed = sides.old.name_text(before.name) != sides.new.name_text(after.name);
+    let kind = match hunks.is_empty() {
+        true if is_renamed => ChangeKind::Renamed,
+        true => return None,
+        false => ChangeKind::Changed,
+    };
+    let (old, new) = (part(sides.old, before), part(sides.new, after));
+    Some(Change { subject: Subject::Function, kind, old, new, hunks })
+}
+
+/// The opcode of a statement with its modifiers, or its directive.
+fn opcode(source: &str, statement: Span) -> &str {
+    let mut lexer = Lexer::new(source, statement.start as usize);
+    let Some(mut first) = lexer.token() else { return "" };
+    while first.is(b'@') || first.is(b'!') {
+        // After the predicate.
+        let is_guard = first.is(b'@');
+        let Some(next) = lexer.token() else { return "" };
+        first = next;
+        if is_guard && first.kind == TokenKind::Ident || !is_guard {
+            let Some(next) = lexer.token() else { return "" };
+            first = next;
+        }
+    }
+    let mut end = first.span.end;
+    while let Some(token) = lexer.token() {
+        let is_modifier = source[token.span.range()].starts_with('.');
+        if token.span.start != end || !is_modifier {
+            break;
+        }
+        end = token.span.end;
+    }
+    Span::new(first.span.start, end).text(source)
+}

@@ -1,0 +1,501 @@
+//! The statements of a module, each as a shape with holes for names.
+
+use std::ops::Range;
+
+use crate::analysis::parse_with;
+use crate::check::{CheckOptions, problem_diagnostic};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::hash::Map;
+use crate::module::VideoStatement;
+use crate::names::{FunctionSpans, Names, SymbolKind, Use, read_words};
+use crate::print::number;
+use crate::source::Span;
+use crate::syntax::lexer::Lexer;
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use crate::video::Instruction;
+
+/// Numbers for the shapes of statements. Both sides of a comparison share them.
+#[derive(Default)]
+pub(super) struct Shapes(Map<Box<str>, u32>);
+
+impl Shapes {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.0.get(text) {
+            return *number;
+        }
+        let number = self.0.len() as u32;
+        self.0.insert(text.into(), number);
+        number
+    }
+}
+
+/// The statements of a text. White space, comments, data of debuggers, labels that nothing
+/// uses, declarations of registers, declarations of functions before their bodies, and the
+/// braces of blocks are left out.
+pub(super) struct Outline<'s> {
+    pub(super) source: &'s str,
+    /// Directives, variables and mere declarations of functions.
+    pub(super) items: Vec<Statement>,
+    pub(super) functions: Vec<Function>,
+    /// The statements of all functions; the first of each is its header.
+    statements: Vec<Statement>,
+    /// The names in the holes of all statements.
+    holes: Vec<NameId>,
+    pub(super) names: Vec<Name>,
+    pub(super) uses: Vec<Use>,
+    /// The legal video instructions, in order.
+    pub(super) video: Vec<VideoStatement>,
+}
+
+/// A number among the names of a text.
+pub(super) type NameId = u32;
+
+/// A name: a symbol, or a register of a range.
+pub(super) struct Name {
+    pub(super) class: Class,
+    pub(super) is_global: bool,
+    /// Its first place.
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A register of so many bits; a predicate has one. Their types are no difference:
+    /// compilers disagree on `.f32` and `.b32`.
+    Register(u8),
+    /// A register of any other type.
+    Vector,
+    Label,
+    Parameter,
+    Variable,
+    Function,
+}
+
+pub(super) struct Function {
+    pub(super) name: NameId,
+    /// From its header to its last `}`.
+    pub(super) span: Span,
+    statements: Range<u32>,
+}
+
+pub(super) struct Statement {
+    pub(super) span: Span,
+    pub(super) shape: u32,
+    holes: Range<u32>,
+    /// The number of blocks around it inside of its function.
+    pub(super) depth: u8,
+}
+
+impl<'s> Outline<'s> {
+    /// Reads a text; otherwise returns its syntax errors.
+    pub(super) fn read(
+        source: &'s str,
+        shapes: &mut Shapes,
+    ) -> Result<Outline<'s>, Vec<Diagnostic>> {
+        let (module, mut errors) = parse_with(source, &CheckOptions::errors_only());
+        errors.retain(|it| it.severity == Severity::Error && it.code.text().starts_with("V0"));
+        let mut names = read_words(source, Span::new(0, source.len() as u32));
+        if let Some(span) = names.unended.filter(|_| errors.is_empty()) {
+            let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
+            errors.push(problem_diagnostic(source, problem));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut video = module.into_statements();
+        video.retain(|it| it.instruction.is_some());
+        // Labels that only data of debuggers uses count as unused.
+        let (uses, debug) = (std::mem::take(&mut names.uses), std::mem::take(&mut names.debug));
+        let is_debug = |span: Span| {
+            let next = debug.partition_point(|it| it.end < span.end);
+            debug.get(next).is_some_and(|it| it.start <= span.start)
+        };
+        let mut is_used = vec![false; names.symbols.len()];
+        for use_ in uses.iter().filter(|it| !it.declares && !is_debug(it.span)) {
+            if let Some(symbol) = use_.symbol {
+                is_used[symbol as usize] = true;
+            }
+        }
+        let outline = Outline {
+            source,
+            items: Vec::new(),
+            functions: Vec::new(),
+            statements: Vec::new(),
+            holes: Vec::new(),
+            names: Vec::new(),
+            uses: Vec::new(),
+            video: Vec::new(),
+        };
+        let mut reader = Reader {
+            outline,
+            shapes,
+            lexer: Lexer::new(source, 0),
+            symbols: &names,
+            uses: &uses,
+            next_use: 0,
+            video: &video,
+            next_video: 0,
+            is_used,
+            locals: Map::default(),
+            globals: Map::default(),
+            depth: 0,
+            shape: String::new(),
+        };
+        reader.run(&debug);
+        let outline = reader.outline;
+        Ok(Outline { uses, video, ..outline })
+    }
+
+    pub(super) fn statements(&self, function: &Function) -> &[Statement] {
+        &self.statements[function.statements.start as usize..function.statements.end as usize]
+    }
+
+    /// The names in the holes of a statement.
+    pub(super) fn holes(&self, statement: &Statement) -> &[NameId] {
+        &self.holes[statement.holes.start as usize..statement.holes.end as usize]
+    }
+
+    pub(super) fn name(&self, name: NameId) -> &Name {
+        &self.names[name as usize]
+    }
+
+    /// The text of a name.
+    pub(super) fn name_text(&self, name: NameId) -> &'s str {
+        self.name(name).span.text(self.source)
+    }
+
+    /// The name with a spelling in a statement.
+    pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
+        let mut holes = self.holes(statement).iter();
+        holes.find(|name| is_one_name(self.name_text(**name), text)).copied()
+    }
+
+    /// The uses of names within a span.
+    pub(super) fn uses_in(&self, span: Span) -> &[Use] {
+        within(&self.uses, span)
+    }
+
+    /// The video instruction that is a statement.
+    pub(super) fn instruction(&self, statement: &Statement) -> Option<&Instruction> {
+        let at = self.video.binary_search_by_key(&statement.span.start, |it| it.span.start);
+        self.video[at.ok()?].instruction.as_ref()
+    }
+}
+
+fn within(uses: &[Use], span: Span) -> &[Use] {
+    let start = uses.partition_point(|it| it.span.start < span.start);
+    let count = uses[start..].iter().take_while(|it| it.span.end <= span.end).count();
+    &uses[start..start + count]
+}
+
+struct Reader<'r, 's> {
+    outline: Outline<'s>,
+    shapes: &'r mut Shapes,
+    lexer: Lexer<'s>,
+    symbols: &'r Names,
+    uses: &'r [Use],
+    next_use: usize,
+    video: &'r [VideoStatement],
+    next_video: usize,
+    /// Whether something uses a symbol.
+    is_used: Vec<bool>,
+    /// The names of the current function, and those of the text.
+    locals: Map<(u32, Option<u64>), NameId>,
+    globals: Map<u32, NameId>,
+    depth: u8,
+    shape: String,
+}
+
+impl Reader<'_, '_> {
+    fn run(&mut self, debug: &[Span]) {
+        if self.outline.source.starts_with('\u{feff}') {
+            self.lexer.pos = '\u{feff}'.len_utf8();
+        }
+        let mut debug = debug.iter().peekable();
+        let mut functions = self.symbols.functions.iter().peekable();
+        // The function whose body is read: where it ends, and its first statement.
+        let mut open: Option<FunctionSpans> = None;
+        while let Some(token) = self.lexer.token() {
+            let start = token.span.start;
+            while debug.next_if(|it| it.end <= start).is_some() {}
+            if let Some(span) = debug.next_if(|it| it.start == start) {
+                self.lexer.pos = span.end as usize;
+                continue;
+            }
+            while functions.next_if(|it| it.header.start < start).is_some() {}
+            if let Some(&function) = functions.next_if(|it| it.header.start == start) {
+                if open.take().is_some() {
+                    self.end(start);
+                }
+                if function.body.is_empty() && self.is_defined(function.header) {
+                    self.lexer.pos = function.header.end as usize;
+                    continue;
+                }
+                self.statement(token, function.header.end, false);
+                if !function.body.is_empty() {
+                    self.begin();
+                    self.lexer.pos = function.body.start as usize + 1;
+                    open = Some(function);
+                }
+                continue;
+            }
+            if open.is_some_and(|it| token.span.end >= it.body.end) {
+                self.end(token.span.end);
+                open = None;
+                continue;
+            }
+            self.plain(token, open.is_some());
+        }
+        if open.is_some() {
+            self.end(self.outline.source.len() as u32);
+        }
+    }
+
+    /// Whether the text has the body of a function that is only declared here.
+    fn is_defined(&self, header: Span) -> bool {
+        within(self.uses, header).iter().filter_map(|it| it.symbol).any(|symbol| {
+            let symbol = self.symbols.symbol(symbol);
+            symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
+        })
+    }
+
+    /// Makes a function of the last item, which is its header.
+    fn begin(&mut self) {
+        let Some(mut header) = self.outline.items.pop() else { return };
+        header.depth = 0;
+        let names = &self.outline.names;
+        let is_function = |it: &&NameId| names[**it as usize].class == Class::Function;
+        let Some(&name) = self.outline.holes(&header).iter().find(is_function) else { return };
+        let start = self.outline.statements.len() as u32;
+        self.outline.functions.push(Function { name, span: header.span, statements: start..start });
+        self.outline.statements.push(header);
+        self.depth = 1;
+    }
+
+    fn end(&mut self, end: u32) {
+        let count = self.outline.statements.len() as u32;
+        if let Some(function) = self.outline.functions.last_mut() {
+            function.statements.end = count;
+            function.span.end = end;
+        }
+        self.locals.clear();
+        self.depth = 0;
+    }
+
+    /// Reads a statement that is no header of a function.
+    fn plain(&mut self, first: Token, in_function: bool) {
+        let source = self.outline.source;
+        let text = first.span.text(source);
+        match first.kind {
+            TokenKind::Punct([b';', 0]) => {}
+            // Blocks mean nothing but where names count.
+            TokenKind::Punct([b'{', 0]) => self.depth = self.depth.saturating_add(1),
+            TokenKind::Punct([b'}', 0]) => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
+                let colon = self.lexer.token().unwrap_or(first);
+                if self.labels_something(first) {
+                    self.lexer.pos = first.span.end as usize;
+                    self.statement(first, colon.span.end, in_function);
+                }
+            }
+            TokenKind::Dot if matches!(text, ".version" | ".address_size" | ".target") => {
+                let mut end = first.span.end;
+                let mut ahead = self.lexer.clone();
+                while let Some(token) = ahead.token() {
+                    let goes_on = match token.kind {
+                        TokenKind::Number => true,
+                        TokenKind::Ident | TokenKind::Punct([b',', 0]) => text == ".target",
+                        _ => false,
+                    };
+                    if !goes_on {
+                        break;
+                    }
+                    end = token.span.end;
+                }
+                self.statement(first, end, in_function);
+            }
+            _ => {
+                let end = statement_end(self.lexer.clone(), first);
+                if text == ".reg" && in_function && self.declares_plain(first, end) {
+                    self.lexer.pos = end as usize;
+                } else {
+                    self.statement(first, end, in_function);
+                }
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<Token> {
+        self.lexer.clone().token()
+    }
+
+    /// Whether something uses a label, or a directive needs it.
+    fn labels_something(&self, label: Token) -> bool {
+        let own = within(self.uses, label.span).first().and_then(|it| it.symbol);
+        let next = self.peek().map_or("", |next| next.span.text(self.outline.source));
+        own.is_some_and(|own| self.is_used[own as usize])
+            || matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
+    }
+
+    /// Whether a declaration has only registers that are no vectors.
+    fn declares_plain(&self, first: Token, end: u32) -> bool {
+        let uses = within(self.uses, Span::new(first.span.start, end));
+        uses.iter()
+            .all(|it| it.symbol.is_some_and(|symbol| !self.symbols.symbol(symbol).ty.is_empty()))
+    }
+
+    /// Reads the tokens of a statement, the first of which is read.
+    fn statement(&mut self, first: Token, end: u32, in_function: bool) {
+        let span = Span::new(first.span.start, end);
+        let first_hole = self.outline.holes.len() as u32;
+        self.shape.clear();
+        while self.video.get(self.next_video).is_some_and(|it| it.span.start < span.start) {
+            self.next_video += 1;
+        }
+        let video = self.video.get(self.next_video).filter(|it| it.span == span);
+        match video.and_then(|it| it.instruction.as_ref()) {
+            Some(instruction) => self.video(instruction, span),
+            None => self.tokens(first, end),
+        }
+        self.lexer.pos = end as usize;
+        let holes = first_hole..self.outline.holes.len() as u32;
+        let shape = self.shapes.number(&self.shape);
+        let statement = Statement { span, shape, holes, depth: self.depth };
+        if in_function {
+            self.outline.statements.push(statement);
+        } else {
+            self.outline.items.push(statement);
+        }
+    }
+
+    /// The shape of a video instruction is its canonical text.
+    fn video(&mut self, instruction: &Instruction, span: Span) {
+        use std::fmt::Write;
+
+        if let Some(guard) = &instruction.guard {
+            self.shape.push_str(if guard.negated { "@!" } else { "@" });
+        }
+        let _ = write!(self.shape, "{}", Instruction::new(instruction.anonymous()));
+        let uses = within(self.uses, span);
+        for register in instruction.registers() {
+            let text = register.name();
+            let own = uses.iter().find(|it| it.span.text(self.outline.source) == text);
+            match own {
+                Some(own) => self.hole(*own),
+                None => self.shape.push_str(text),
+            }
+        }
+    }
+
+    fn tokens(&mut self, first: Token, end: u32) {
+        let source = self.outline.source;
+        // Numbers of versions are no integers.
+        let is_version = matches!(first.span.text(source), ".version" | ".address_size");
+        let mut last = None;
+        let mut token = Some(first);
+        while let Some(own) = token.filter(|token| token.span.start < end) {
+            let next = self.lexer.token();
+            while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span.start) {
+                self.next_use += 1;
+            }
+            let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span.start);
+            let text = own.span.text(source);
+            match use_ {
+                Some(use_) => self.hole(*use_),
+                None if own.kind == TokenKind::Number && !is_version => {
+                    match number(text, last, next) {
+                        Some(number) => self.shape.push_str(&number),
+                        None => self.shape.push_str(text),
+                    }
+                }
+                None => self.shape.push_str(text),
+            }
+            // No token ends with white space, so shapes are as different as lists of tokens.
+            self.shape.push(' ');
+            last = Some(own);
+            token = next;
+        }
+    }
+
+    /// Adds a hole for a name. Its class is part of the shape.
+    fn hole(&mut self, use_: Use) {
+        let source = self.outline.source;
+        let Some(number) = use_.symbol else {
+            return self.shape.push_str(use_.span.text(source));
+        };
+        let symbol = self.symbols.symbol(number);
+        let key = (number, self.symbols.register(source, use_));
+        let known = match symbol.is_global {
+            true => self.globals.get(&number),
+            false => self.locals.get(&key),
+        };
+        let name = known.copied().unwrap_or_else(|| {
+            let name = self.outline.names.len() as u32;
+            let class = match symbol.kind {
+                SymbolKind::Register => register_class(symbol.ty.text(source)),
+                SymbolKind::Label => Class::Label,
+                SymbolKind::Parameter => Class::Parameter,
+                SymbolKind::Variable => Class::Variable,
+                SymbolKind::Function => Class::Function,
+            };
+            let is_global = symbol.is_global;
+            self.outline.names.push(Name { class, is_global, span: use_.span });
+            match is_global {
+                true => self.globals.insert(number, name),
+                false => self.locals.insert(key, name),
+            };
+            name
+        });
+        self.outline.holes.push(name);
+        match self.outline.names[name as usize].class {
+            Class::Register(bits) => {
+                self.shape.push('\u{1}');
+                self.shape.push(char::from(bits));
+            }
+            Class::Vector => self.shape.push('\u{2}'),
+            Class::Label => self.shape.push('\u{3}'),
+            Class::Parameter => self.shape.push('\u{4}'),
+            Class::Variable => self.shape.push('\u{5}'),
+            Class::Function => self.shape.push('\u{6}'),
+        }
+    }
+}
+
+/// The end of a statement: after its `;`.
+fn statement_end(mut lexer: Lexer<'_>, first: Token) -> u32 {
+    let mut end = first.span.end;
+    while let Some(token) = lexer.token() {
+        end = token.span.end;
+        if token.is(b';') {
+            break;
+        }
+    }
+    end
+}
+
+/// Whether two spellings name one register of a range: `%r07` is `%r7`.
+fn is_one_name(one: &str, other: &str) -> bool {
+    let parts = |name: &str| {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        (base, name[base..].trim_start_matches('0').len())
+    };
+    let ((base, digits), (other_base, other_digits)) = (parts(one), parts(other));
+    one == other
+        || one[..base] == other[..other_base]
+            && one[one.len() - digits..] == other[other.len() - other_digits..]
+}
+
+fn register_class(ty: &str) -> Class {
+    if ty == ".pred" {
+        return Class::Register(1);
+    }
+    let name = ty.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let (bits, count) = match name.split_once('x') {
+        Some((bits, count)) => (bits, count),
+        None => (name, "1"),
+    };
+    match (bits.parse::<u8>(), count.parse::<u8>()) {
+        (Ok(bits), Ok(count)) => Class::Register(bits.saturating_mul(count)),
+        _ => Class::Vector,
+    }
+}

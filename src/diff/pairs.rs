@@ -1,0 +1,192 @@
+//! Finds the functions and variables of two texts that belong together.
+
+use std::cmp::Reverse;
+
+use super::align::Matching;
+use super::outline::{Class, Function, NameId, Outline};
+use crate::hash::Map;
+
+/// Functions of two texts that belong together, by their positions.
+pub(super) struct Pairs {
+    /// In the order of the new text.
+    pub(super) functions: Vec<(u32, u32)>,
+    pub(super) globals: Matching,
+}
+
+impl Pairs {
+    /// Pairs functions by name, then by body, then by likeness; variables by name, then by
+    /// declaration.
+    pub(super) fn new(old: &Outline, new: &Outline) -> Pairs {
+        let mut finder = Finder {
+            old,
+            new,
+            old_free: vec![true; old.functions.len()],
+            new_free: vec![true; new.functions.len()],
+            functions: Vec::new(),
+        };
+        finder.by(|outline, function| outline.name_text(function.name).to_string());
+        finder.by(fingerprint);
+        finder.by_likeness();
+        finder.by(opcodes);
+        let mut functions = finder.functions;
+        functions.sort_unstable_by_key(|(_, new)| *new);
+        let globals = globals(old, new, &functions);
+        Pairs { functions, globals }
+    }
+}
+
+struct Finder<'f, 's> {
+    old: &'f Outline<'s>,
+    new: &'f Outline<'s>,
+    /// The functions that have no partner yet.
+    old_free: Vec<bool>,
+    new_free: Vec<bool>,
+    functions: Vec<(u32, u32)>,
+}
+
+/// Positions of the free ones.
+fn free(is_free: &[bool]) -> impl Iterator<Item = usize> + '_ {
+    is_free.iter().enumerate().filter(|(_, is_free)| **is_free).map(|(at, _)| at)
+}
+
+impl Finder<'_, '_> {
+    /// Pairs free functions that have the same key, in order.
+    fn by<K: std::hash::Hash + Eq>(&mut self, key: impl Fn(&Outline, &Function) -> K) {
+        let mut known: Map<K, Vec<usize>> = Map::default();
+        for at in free(&self.old_free) {
+            known.entry(key(self.old, &self.old.functions[at])).or_default().push(at);
+        }
+        known.values_mut().for_each(|list| list.reverse());
+        let free: Vec<usize> = free(&self.new_free).collect();
+        for at in free {
+            let own = known.get_mut(&key(self.new, &self.new.functions[at]));
+            if let Some(old) = own.and_then(Vec::pop) {
+                self.join(old, at);
+            }
+        }
+    }
+
+    fn join(&mut self, old: usize, new: usize) {
+        self.old_free[old] = false;
+        self.new_free[new] = false;
+        self.functions.push((old as u32, new as u32));
+    }
+
+    /// Pairs free functions that have at least half of their statements in common.
+    fn by_likeness(&mut self) {
+        // The old functions that have a shape of statements.
+        let mut having: Map<u32, Vec<(u32, u32)>> = Map::default();
+        for at in free(&self.old_free) {
+            for (shape, count) in counts(self.old, &self.old.functions[at]) {
+                having.entry(shape).or_default().push((at as u32, count));
+            }
+        }
+        let mut likely = Vec::new();
+        for at in free(&self.new_free) {
+            let function = &self.new.functions[at];
+            let mut common: Map<u32, u32> = Map::default();
+            for (shape, count) in counts(self.new, function) {
+                // Shapes of many functions say little, and would cost a lot.
+                let owners = having.get(&shape).filter(|owners| owners.len() <= MANY);
+                for (old, other) in owners.into_iter().flatten() {
+                    *common.entry(*old).or_default() += count.min(*other);
+                }
+            }
+            for (old, common) in common {
+                let sizes = self.old.statements(&self.old.functions[old as usize]).len()
+                    + self.new.statements(function).len();
+                let percent = 200 * common as usize / sizes;
+                if percent >= LIKE {
+                    likely.push((Reverse(percent), at, old as usize));
+                }
+            }
+        }
+        likely.sort_unstable();
+        for (_, new, old) in likely {
+            if self.old_free[old] && self.new_free[new] {
+                self.join(old, new);
+            }
+        }
+    }
+}
+
+/// More functions than this are not compared for one shape.
+const MANY: usize = 32;
+
+/// The percentage of common statements that makes two functions alike.
+const LIKE: usize = 50;
+
+/// How often a function has each shape of statements.
+fn counts(outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
+    let mut shapes: Vec<u32> =
+        outline.statements(function).iter().map(|statement| statement.shape).collect();
+    shapes.sort_unstable();
+    shapes.chunk_by(|x, y| x == y).map(|same| (same[0], same.len() as u32)).collect()
+}
+
+/// The body of a function with names by the order of their use. The header is left out.
+fn fingerprint(outline: &Outline, function: &Function) -> Vec<u32> {
+    let mut numbers: Map<NameId, u32> = Map::default();
+    let mut print = Vec::new();
+    for statement in outline.statements(function).iter().skip(1) {
+        print.push(statement.shape);
+        for name in outline.holes(statement) {
+            if outline.name(*name).is_global {
+                continue;
+            }
+            let next = numbers.len() as u32;
+            print.push(*numbers.entry(*name).or_insert(next));
+        }
+    }
+    print
+}
+
+/// The first words of all statements.
+fn opcodes(outline: &Outline, function: &Function) -> Vec<u8> {
+    let mut words = Vec::new();
+    for statement in outline.statements(function).iter().skip(1) {
+        words.extend(super::opcode(outline.source, statement.span).bytes());
+        words.push(b' ');
+    }
+    words
+}
+
+/// Matches the names of functions and variables.
+fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
+    let mut globals = Matching::default();
+    for &(before, after) in functions {
+        globals.join(old.functions[before as usize].name, new.functions[after as usize].name);
+    }
+    let all = |outline: &Outline| -> Vec<NameId> {
+        (0..outline.names.len() as u32).filter(|name| outline.name(*name).is_global).collect()
+    };
+    let kind = |class: Class| class == Class::Function;
+    let known: Map<&str, NameId> =
+        all(old).into_iter().map(|name| (old.name_text(name), name)).collect();
+    for after in all(new) {
+        if let Some(&before) = known.get(new.name_text(after))
+            && kind(old.name(before).class) == kind(new.name(after).class)
+        {
+            globals.join(before, after);
+        }
+    }
+    // Variables that are declared alike, in order.
+    let declared = |outline: &Outline, is_free: &dyn Fn(NameId) -> bool| {
+        let own = |item: &super::outline::Statement| {
+            let name = *outline.holes(item).first()?;
+            is_free(name).then_some((item.shape, name))
+        };
+        outline.items.iter().filter_map(own).collect::<Vec<(u32, NameId)>>()
+    };
+    let mut free: Map<u32, Vec<NameId>> = Map::default();
+    for (shape, name) in declared(old, &|name| globals.new_of(name).is_none()).into_iter().rev() {
+        free.entry(shape).or_default().push(name);
+    }
+    let unmatched = declared(new, &|name| globals.old_of(name).is_none());
+    for (shape, after) in unmatched {
+        if let Some(before) = free.get_mut(&shape).and_then(Vec::pop) {
+            globals.join(before, after);
+        }
+    }
+    globals
+}

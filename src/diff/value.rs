@@ -1,0 +1,710 @@
+//! Statements that differ, and compute the same.
+//!
+//! Both sides of a stretch of plain integer and video instructions become terms over the values
+//! before it. Equal terms are proof: a video instruction is equal to each of its rewritings,
+//! which are proven. Otherwise the terms are evaluated for many values.
+
+use std::ops::Range;
+
+use super::align::{Matching, Sides};
+use super::hunks::Entry;
+use super::outline::{Class, NameId, Outline, Statement};
+use super::{Equivalence, opcode};
+use crate::backend::ptx::{Arg, Class as ResultClass, Gate, Opcode, Sequence, candidates};
+use crate::hash::{Map, Set};
+use crate::ir::{Input, Program};
+use crate::isa::Target;
+use crate::source::Span;
+use crate::syntax::lexer::Lexer;
+use crate::syntax::{Token, TokenKind};
+use crate::video::{EDGES, Instruction, Operation, Semantics};
+
+/// As many sets of values are tried.
+pub(super) const TRIED: usize = 1024;
+
+/// The steps of evaluation that a comparison of two modules may take. After them, only proof
+/// counts.
+const BUDGET: usize = 50_000_000;
+
+/// Longer stretches are not compared by value.
+const LONGEST: usize = 1000;
+
+/// The state of a comparison of two modules.
+pub(super) struct Values {
+    /// The rewritings of operations, by their text without names.
+    known: Map<Operation, Vec<Sequence>>,
+    budget: usize,
+}
+
+impl Values {
+    pub(super) fn new() -> Values {
+        Values { known: Map::default(), budget: BUDGET }
+    }
+
+    fn rewritings(&mut self, instruction: &Instruction) -> &[Sequence] {
+        self.known.entry(instruction.anonymous()).or_insert_with_key(|operation| {
+            let gate = Gate { target: Target::NEWEST, version: None };
+            let anonymous = Instruction::new(operation.clone());
+            let all = candidates(&anonymous, Semantics::CURRENT, gate);
+            all.into_iter().map(|(_, sequence)| sequence).collect()
+        })
+    }
+}
+
+/// Two functions whose statements are aligned.
+pub(super) struct Functions<'f, 's> {
+    pub(super) sides: &'f Sides<'f, 's>,
+    pub(super) locals: &'f Matching,
+    pub(super) old: &'f [Statement],
+    pub(super) new: &'f [Statement],
+    old_counts: Map<NameId, u32>,
+    new_counts: Map<NameId, u32>,
+}
+
+/// How often each name stands in some statements.
+fn counts<'s>(
+    outline: &Outline<'_>,
+    statements: impl Iterator<Item = &'s Statement>,
+) -> Map<NameId, u32> {
+    let mut counts: Map<NameId, u32> = Map::default();
+    for statement in statements {
+        for name in outline.holes(statement) {
+            *counts.entry(*name).or_default() += 1;
+        }
+    }
+    counts
+}
+
+impl<'f, 's> Functions<'f, 's> {
+    pub(super) fn new(
+        sides: &'f Sides<'f, 's>,
+        locals: &'f Matching,
+        (old, new): (&'f [Statement], &'f [Statement]),
+    ) -> Functions<'f, 's> {
+        Functions {
+            sides,
+            locals,
+            old,
+            new,
+            old_counts: counts(sides.old, old.iter()),
+            new_counts: counts(sides.new, new.iter()),
+        }
+    }
+
+    /// The stretches of a hunk whose sides compute the same, as ranges of its lines.
+    pub(super) fn equivalences(&self, entries: &[Entry], values: &mut Values) -> Vec<Equivalence> {
+        let mut found = Vec::new();
+        for stretch in self.stretches(entries) {
+            if let Some(proven) = self.is_equal(&entries[stretch.clone()], values) {
+                found.push(Equivalence { first: stretch.start, last: stretch.end - 1, proven });
+            }
+        }
+        found
+    }
+
+    /// From a difference to a difference, with nothing but readable statements in between.
+    fn stretches(&self, entries: &[Entry]) -> Vec<Range<usize>> {
+        let is_change = |at: usize| !matches!(entries[at], Entry::Same(..));
+        let mut stretches = Vec::new();
+        let mut at = 0;
+        while at < entries.len() {
+            if !is_change(at) {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            let mut end = at;
+            let mut is_readable = true;
+            while at < entries.len() && (is_change(at) || self.is_readable(entries[at])) {
+                if is_change(at) {
+                    end = at + 1;
+                    is_readable &= self.is_readable(entries[at]);
+                }
+                at += 1;
+            }
+            let has = |of: fn(&Entry) -> bool| entries[start..end].iter().any(of);
+            let both =
+                has(|it| matches!(it, Entry::Old(_))) && has(|it| matches!(it, Entry::New(_)));
+            if is_readable && both && end - start <= LONGEST {
+                stretches.push(start..end);
+            }
+        }
+        stretches
+    }
+
+    fn is_readable(&self, entry: Entry) -> bool {
+        let old = |at: u32| Reading::of(self.sides.old, &self.old[at as usize]).is_some();
+        let new = |at: u32| Reading::of(self.sides.new, &self.new[at as usize]).is_some();
+        match entry {
+            Entry::Same(at, other) => old(at) && new(other),
+            Entry::Old(at) => old(at),
+            Entry::New(at) => new(at),
+        }
+    }
+
+    /// Whether both sides of a stretch compute the same, and whether that is proven. `None` if
+    /// they do not, or nothing is known.
+    fn is_equal(&self, entries: &[Entry], values: &mut Values) -> Option<bool> {
+        let old = |entry: &Entry| match *entry {
+            Entry::Same(at, _) | Entry::Old(at) => Some(&self.old[at as usize]),
+            Entry::New(_) => None,
+        };
+        let new = |entry: &Entry| match *entry {
+            Entry::Same(_, at) | Entry::New(at) => Some(&self.new[at as usize]),
+            Entry::Old(_) => None,
+        };
+        let old: Vec<&Statement> = entries.iter().filter_map(old).collect();
+        let new: Vec<&Statement> = entries.iter().filter_map(new).collect();
+        // A rewriting is known from its video instruction, which has to come first.
+        for is_old_first in [true, false] {
+            let mut graph = Graph::default();
+            let mut run = |is_old: bool| {
+                let statements = if is_old { &old } else { &new };
+                self.run(&mut graph, statements, is_old, values)
+            };
+            let (first, second) = (run(is_old_first)?, run(!is_old_first)?);
+            let (before, after) = if is_old_first { (first, second) } else { (second, first) };
+            let (before, after) = self.results(&mut graph, (&old, &before), (&new, &after))?;
+            if before == after {
+                return Some(true);
+            }
+            if !is_old_first && graph.is_same(&before, &after, &mut values.budget) {
+                return Some(false);
+            }
+        }
+        None
+    }
+
+    /// Computes the terms of all names that some statements write.
+    fn run(
+        &self,
+        graph: &mut Graph,
+        statements: &[&Statement],
+        is_old: bool,
+        values: &mut Values,
+    ) -> Option<Written> {
+        let outline = if is_old { self.sides.old } else { self.sides.new };
+        let mut written = Written::default();
+        let place = |name: NameId| {
+            let new = if is_old { self.locals.new_of(name) } else { Some(name) };
+            new.map_or(Place::Old(name), Place::New)
+        };
+        for statement in statements {
+            let reading = Reading::of(outline, statement)?;
+            reading.apply(graph, outline, &mut written, &place, values)?;
+        }
+        Some(written)
+    }
+
+    /// The terms of all names that may be read later: those of the old side and, in the same
+    /// order, those of the new side. `None` if a name that only one side has may be read later.
+    fn results(
+        &self,
+        graph: &mut Graph,
+        (old, before): (&[&Statement], &Written),
+        (new, after): (&[&Statement], &Written),
+    ) -> Option<(Vec<Term>, Vec<Term>)> {
+        let old_inside = counts(self.sides.old, old.iter().copied());
+        let new_inside = counts(self.sides.new, new.iter().copied());
+        // In a loop, a value that is read before it is written comes from the last round.
+        let old_outside = |name: NameId| {
+            self.old_counts.get(&name) != old_inside.get(&name)
+                || before.read.contains(&self.place_of_old(name))
+        };
+        let new_outside = |name: NameId| {
+            self.new_counts.get(&name) != new_inside.get(&name)
+                || after.read.contains(&Place::New(name))
+        };
+        let mut places: Vec<Place> = Vec::new();
+        for place in before.order.iter().chain(&after.order) {
+            let is_later = match *place {
+                Place::Old(name) if old_outside(name) => return None,
+                Place::Old(_) => false,
+                Place::New(name) => match self.locals.old_of(name) {
+                    None if new_outside(name) => return None,
+                    None => false,
+                    Some(old) => old_outside(old) || new_outside(name),
+                },
+            };
+            if is_later && !places.contains(place) {
+                places.push(*place);
+            }
+        }
+        let mut terms = |written: &Written| -> Vec<Term> {
+            let term = |place: &Place| written.terms.get(place).copied();
+            places.iter().map(|it| term(it).unwrap_or_else(|| self.input(graph, *it))).collect()
+        };
+        Some((terms(before), terms(after)))
+    }
+
+    fn place_of_old(&self, name: NameId) -> Place {
+        self.locals.new_of(name).map_or(Place::Old(name), Place::New)
+    }
+
+    /// The value of a name before the stretch.
+    fn input(&self, graph: &mut Graph, place: Place) -> Term {
+        let bits = match place {
+            Place::Old(name) => bits_of(self.sides.old, name),
+            Place::New(name) => bits_of(self.sides.new, name),
+        };
+        graph.node(Node::Value(place, bits.unwrap_or(64)))
+    }
+}
+
+/// A name of both texts, or of the old one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    New(NameId),
+    Old(NameId),
+}
+
+/// The bits of a register that instructions of [`Opcode`] can have.
+fn bits_of(outline: &Outline<'_>, name: NameId) -> Option<u8> {
+    match outline.name(name).class {
+        Class::Register(bits @ (1 | 32 | 64)) => Some(bits),
+        _ => None,
+    }
+}
+
+/// The names that some statements write and read.
+#[derive(Default)]
+struct Written {
+    terms: Map<Place, Term>,
+    /// The names written, in order.
+    order: Vec<Place>,
+    /// The names that are read before they are written.
+    read: Set<Place>,
+}
+
+/// An operand of an ordinary instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operand {
+    Name(NameId),
+    /// `!p`
+    Not(NameId),
+    Constant(u64),
+    /// `{low, high}`; `_` is none.
+    Halves(Option<NameId>, Option<NameId>),
+}
+
+/// A statement that is understood.
+enum Reading<'o> {
+    Video(&'o Instruction, &'o Statement),
+    Plain {
+        guard: Option<(NameId, bool)>,
+        opcode: Plain,
+        operands: Vec<Operand>,
+    },
+}
+
+enum Plain {
+    Opcode(Opcode),
+    /// `neg.s32`
+    Negate,
+    /// `mov.b64`, `mov.pred` and the like
+    Copy,
+    /// `mov.b64 {low, high}, x`
+    Split,
+}
+
+impl<'o> Reading<'o> {
+    fn of(outline: &'o Outline<'_>, statement: &'o Statement) -> Option<Reading<'o>> {
+        if let Some(instruction) = outline.instruction(statement) {
+            // Constants stand in the place of registers.
+            let known = outline.holes(statement).len() == instruction.registers().count();
+            return known.then_some(Reading::Video(instruction, statement));
+        }
+        let (source, span) = (outline.source, statement.span);
+        let word = opcode(source, span);
+        let mut tokens = tokens(source, span).into_iter().peekable();
+        let guard = match tokens.next_if(|token| token.is(b'@')) {
+            Some(_) => {
+                let negated = tokens.next_if(|token| token.is(b'!')).is_some();
+                let name = tokens.next()?.span.text(source);
+                Some((outline.named(statement, name)?, negated))
+            }
+            None => None,
+        };
+        while tokens.peek()?.span.start < start_of(word, source) + word.len() as u32 {
+            tokens.next();
+        }
+        let mut operands = Vec::new();
+        loop {
+            operands.push(operand(outline, statement, &mut tokens)?);
+            match tokens.next()? {
+                token if token.is(b',') => {}
+                token if token.is(b';') => break,
+                _ => return None,
+            }
+        }
+        let opcode = match (word, &operands[..]) {
+            ("neg.s32", _) => Plain::Negate,
+            ("mov.b64", [Operand::Halves(..), _]) => Plain::Split,
+            ("mov.b64" | "mov.u64" | "mov.s64" | "mov.pred", _) => Plain::Copy,
+            _ => Plain::Opcode(Opcode::from_text(word)?),
+        };
+        let arity = match &opcode {
+            Plain::Opcode(Opcode::Lop3(_)) => 4,
+            Plain::Opcode(opcode) => opcode.arity(),
+            _ => 1,
+        };
+        let is_split = matches!(opcode, Plain::Split);
+        let has_halves = operands.iter().any(|it| matches!(it, Operand::Halves(..)));
+        let fits = operands.len() == arity + 1 && has_halves == is_split;
+        fits.then_some(Reading::Plain { guard, opcode, operands })
+    }
+
+    /// Adds the terms of the names that the statement writes.
+    fn apply(
+        &self,
+        graph: &mut Graph,
+        outline: &Outline<'_>,
+        written: &mut Written,
+        place: &dyn Fn(NameId) -> Place,
+        values: &mut Values,
+    ) -> Option<()> {
+        let read = |graph: &mut Graph, written: &mut Written, name: NameId| -> Option<Term> {
+            let own = place(name);
+            if let Some(term) = written.terms.get(&own) {
+                return Some(*term);
+            }
+            written.read.insert(own);
+            Some(graph.node(Node::Value(own, bits_of(outline, name)?)))
+        };
+        let (guard, results) = match self {
+            Reading::Video(instruction, statement) => {
+                let holes = outline.holes(statement);
+                let mut names = holes.iter().copied();
+                let destination = names.next()?;
+                let mut sources = [None; 3];
+                for (source, register) in sources.iter_mut().zip(instruction.sources()) {
+                    if register.is_some() {
+                        *source = Some(read(graph, written, names.next()?)?);
+                    }
+                }
+                let guard = instruction.guard.as_ref().map(|guard| guard.negated);
+                let guard = guard.zip(names.next()).map(|(negated, name)| (name, negated));
+                let result = graph.video(instruction, sources, values);
+                (guard, vec![(destination, result)])
+            }
+            Reading::Plain { guard, opcode, operands } => {
+                let (first, sources) = operands.split_first()?;
+                let mut args = Vec::new();
+                for source in sources {
+                    args.push(match *source {
+                        Operand::Name(name) => read(graph, written, name)?,
+                        Operand::Not(name) => {
+                            let term = read(graph, written, name)?;
+                            graph.not(term)
+                        }
+                        Operand::Constant(value) => graph.node(Node::Constant(value)),
+                        Operand::Halves(..) => return None,
+                    });
+                }
+                let results = match (opcode, first) {
+                    (Plain::Split, Operand::Halves(low, high)) => {
+                        let halves = [(low, Opcode::Low), (high, Opcode::High)];
+                        let named =
+                            halves.into_iter().filter_map(|(name, half)| Some(((*name)?, half)));
+                        named.map(|(name, half)| (name, graph.op(half, &args))).collect()
+                    }
+                    (Plain::Opcode(Opcode::Lop3(_)), Operand::Name(name)) => {
+                        let Node::Constant(table) = graph.nodes[args[3] as usize] else {
+                            return None;
+                        };
+                        vec![(*name, graph.op(Opcode::Lop3(table as u8), &args[..3]))]
+                    }
+                    (Plain::Opcode(opcode), Operand::Name(name)) => {
+                        vec![(*name, graph.op(*opcode, &args))]
+                    }
+                    (Plain::Negate, Operand::Name(name)) => {
+                        let zero = graph.node(Node::Constant(0));
+                        vec![(*name, graph.op(Opcode::Sub, &[zero, args[0]]))]
+                    }
+                    (Plain::Copy, Operand::Name(name)) => vec![(*name, args[0])],
+                    _ => return None,
+                };
+                (*guard, results)
+            }
+        };
+        for (name, mut result) in results {
+            bits_of(outline, name)?;
+            if let Some((predicate, negated)) = guard {
+                // The operation selects words.
+                bits_of(outline, name).filter(|bits| *bits < 64)?;
+                let predicate = read(graph, written, predicate)?;
+                let before = read(graph, written, name)?;
+                let [yes, no] = if negated { [before, result] } else { [result, before] };
+                result = graph.op(Opcode::Select, &[yes, no, predicate]);
+            }
+            let own = place(name);
+            written.terms.insert(own, result);
+            written.order.push(own);
+        }
+        Some(())
+    }
+}
+
+fn tokens(source: &str, span: Span) -> Vec<Token> {
+    let mut lexer = Lexer::new(source, span.start as usize);
+    let tokens = std::iter::from_fn(|| lexer.token().filter(|it| it.span.start < span.end));
+    tokens.collect()
+}
+
+/// Where a part of a text starts.
+fn start_of(part: &str, source: &str) -> u32 {
+    (part.as_ptr() as usize - source.as_ptr() as usize) as u32
+}
+
+fn operand(
+    outline: &Outline<'_>,
+    statement: &Statement,
+    tokens: &mut std::iter::Peekable<impl Iterator<Item = Token>>,
+) -> Option<Operand> {
+    let source = outline.source;
+    let token = tokens.next()?;
+    let text = token.span.text(source);
+    match token.kind {
+        TokenKind::Ident => {
+            // Not `%tid.x`.
+            let is_whole = tokens.peek().is_some_and(|next| next.kind != TokenKind::Dot);
+            outline.named(statement, text).filter(|_| is_whole).map(Operand::Name)
+        }
+        TokenKind::Number => integer(text).map(Operand::Constant),
+        TokenKind::Punct([b'-', 0]) => {
+            let number = tokens.next().filter(|it| it.kind == TokenKind::Number)?;
+            integer(number.span.text(source)).map(|it| Operand::Constant(it.wrapping_neg()))
+        }
+        TokenKind::Punct([b'!', 0]) => {
+            let name = tokens.next().filter(|it| it.kind == TokenKind::Ident)?;
+            outline.named(statement, name.span.text(source)).map(Operand::Not)
+        }
+        TokenKind::Punct([b'{', 0]) => {
+            let mut half = |end: u8| {
+                let name = tokens.next()?.span.text(source);
+                tokens.next().filter(|it| it.is(end))?;
+                match name {
+                    "_" => Some(None),
+                    name => outline.named(statement, name).map(Some),
+                }
+            };
+            Some(Operand::Halves(half(b',')?, half(b'}')?))
+        }
+        _ => None,
+    }
+}
+
+fn integer(text: &str) -> Option<u64> {
+    let spelled = crate::print::number(text, None, None)?;
+    spelled.trim_end_matches('U').parse().ok()
+}
+
+/// A number of a node.
+type Term = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Node {
+    /// The value of a name before the stretch, and its bits.
+    Value(Place, u8),
+    Constant(u64),
+    Op(Opcode, [Term; 3]),
+    /// A video instruction that has no rewriting, by the number of its program.
+    Video(u32, [Term; 3]),
+}
+
+/// Terms; equal ones are made once.
+#[derive(Default)]
+struct Graph {
+    nodes: Vec<Node>,
+    terms: Map<Node, Term>,
+    programs: Vec<Program>,
+    videos: Map<(Operation, [Option<Term>; 3]), Term>,
+}
+
+impl Graph {
+    fn node(&mut self, node: Node) -> Term {
+        let next = self.nodes.len() as Term;
+        let term = *self.terms.entry(node).or_insert(next);
+        if term == next {
+            self.nodes.push(node);
+        }
+        term
+    }
+
+    fn not(&mut self, predicate: Term) -> Term {
+        let one = self.node(Node::Constant(1));
+        self.op(Opcode::Xor, &[predicate, one])
+    }
+
+    fn constant(&self, term: Term) -> Option<u64> {
+        match self.nodes[term as usize] {
+            Node::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn op(&mut self, opcode: Opcode, args: &[Term]) -> Term {
+        match self.simplified(opcode, args) {
+            Ok(term) => term,
+            Err(node) => self.node(node),
+        }
+    }
+
+    /// The term of an operation if it needs no node of its own; otherwise that node.
+    fn simplified(&mut self, opcode: Opcode, args: &[Term]) -> Result<Term, Node> {
+        let zero = self.node(Node::Constant(0));
+        let mut all = [zero; 3];
+        all[..args.len()].copy_from_slice(args);
+        if reads_words(opcode) {
+            for arg in &mut all[..args.len()] {
+                if let Some(value) = self.constant(*arg) {
+                    *arg = self.node(Node::Constant(value & u64::from(u32::MAX)));
+                }
+            }
+        }
+        if opcode == Opcode::Move {
+            return Ok(all[0]);
+        }
+        let constants = all.map(|arg| self.constant(arg));
+        if let [Some(x), Some(y), Some(z)] = constants {
+            return Ok(self.node(Node::Constant(opcode.eval([x, y, z]))));
+        }
+        if is_commutative(opcode) {
+            all[..2].sort_unstable();
+        }
+        Err(Node::Op(opcode, all))
+    }
+
+    /// The result of a video instruction. All its rewritings are this term from now on.
+    fn video(
+        &mut self,
+        instruction: &Instruction,
+        sources: [Option<Term>; 3],
+        values: &mut Values,
+    ) -> Term {
+        let key = (instruction.anonymous(), sources);
+        if let Some(term) = self.videos.get(&key) {
+            return *term;
+        }
+        let zero = self.node(Node::Constant(0));
+        let args = sources.map(|source| source.unwrap_or(zero));
+        let mut result = None;
+        for sequence in values.rewritings(instruction) {
+            match (self.sequence(sequence, args), result) {
+                (root, None) => result = Some(root.unwrap_or_else(|node| self.node(node))),
+                (Err(node), Some(result)) => {
+                    self.terms.entry(node).or_insert(result);
+                }
+                (Ok(_), Some(_)) => {}
+            }
+        }
+        let term = result.unwrap_or_else(|| {
+            self.programs.push(instruction.lower(Semantics::CURRENT));
+            self.node(Node::Video(self.programs.len() as u32 - 1, args))
+        });
+        self.videos.insert(key, term);
+        term
+    }
+
+    /// The result of a sequence: a term, or the node that it needs.
+    fn sequence(&mut self, sequence: &Sequence, sources: [Term; 3]) -> Result<Term, Node> {
+        let mut results: Vec<Term> = Vec::new();
+        let lines = sequence.lines();
+        for (at, line) in lines.iter().enumerate() {
+            let args: Vec<Term> = line
+                .args()
+                .iter()
+                .map(|arg| match *arg {
+                    Arg::Input(Input::A) => sources[0],
+                    Arg::Input(Input::B) => sources[1],
+                    Arg::Input(Input::C) => sources[2],
+                    Arg::Line(line) => results[usize::from(line)],
+                    Arg::Constant(value) => self.node(Node::Constant(value)),
+                })
+                .collect();
+            let result = self.simplified(line.opcode, &args);
+            if at + 1 == lines.len() {
+                return result;
+            }
+            results.push(result.unwrap_or_else(|node| self.node(node)));
+        }
+        Ok(sources[0])
+    }
+
+    /// Whether some terms have the same values as others for many values of the names.
+    fn is_same(&self, old: &[Term], new: &[Term], budget: &mut usize) -> bool {
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut values = vec![0u64; self.nodes.len()];
+        for round in 0..TRIED {
+            let Some(left) = budget.checked_sub(self.nodes.len()) else { return false };
+            *budget = left;
+            for (at, node) in self.nodes.iter().enumerate() {
+                let value = |term: Term| values[term as usize];
+                values[at] = match *node {
+                    Node::Value(_, bits) => {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                        let edge =
+                            |at: u64| u64::from(EDGES[(random >> at) as usize % EDGES.len()]);
+                        // Every other round has edges only.
+                        let word = match round % 2 {
+                            0 => edge(8),
+                            _ => random >> 32,
+                        };
+                        match bits {
+                            1 => random >> 40 & 1,
+                            32 => word & u64::from(u32::MAX),
+                            _ => word << 32 | edge(20),
+                        }
+                    }
+                    Node::Constant(value) => value,
+                    Node::Op(opcode, args) => opcode.eval(args.map(value)),
+                    Node::Video(program, args) => {
+                        let [a, b, c] = args.map(|arg| value(arg) as u32);
+                        self.programs[program as usize].eval(a, b, c).into()
+                    }
+                };
+            }
+            if old.iter().zip(new).any(|(old, new)| values[*old as usize] != values[*new as usize])
+            {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Whether an operation reads words and predicates only.
+fn reads_words(opcode: Opcode) -> bool {
+    let is_extension = matches!(opcode, Opcode::Extend(_) | Opcode::Product(_));
+    let reads_wide = matches!(opcode, Opcode::Low | Opcode::High | Opcode::SetWide(..));
+    is_extension || opcode.class() != ResultClass::Wide && !reads_wide
+}
+
+/// Whether the first two arguments may change places.
+fn is_commutative(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Add
+            | Opcode::Mul
+            | Opcode::Mad
+            | Opcode::AddSat
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Min(_)
+            | Opcode::Max(_)
+            | Opcode::Sad(_)
+            | Opcode::Add2
+            | Opcode::Min2(_)
+            | Opcode::Max2(_)
+            | Opcode::AbsDiff4
+            | Opcode::SumAbsDiff4
+            | Opcode::AddWide
+            | Opcode::MulWide
+            | Opcode::Product(_)
+            | Opcode::MinWide(_)
+            | Opcode::MaxWide(_)
+    )
+}
