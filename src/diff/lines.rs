@@ -1,6 +1,6 @@
 //! The lines that two sequences have in common.
 
-use imara_diff::{Algorithm, Diff, NoSliderHeuristic, Token};
+use gix_imara_diff::{Algorithm, Diff, NoSliderHeuristic, Token};
 
 use crate::hash::Map;
 

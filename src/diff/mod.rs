@@ -96,6 +96,7 @@ impl DiffError {
 /// A difference between two modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Change {
     /// The part of the modules that differs.
     pub subject: Subject,
@@ -125,6 +126,7 @@ impl Change {
 /// The part of a module that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum Subject {
     /// Directives, variables and declarations outside of functions.
     Module,
@@ -135,6 +137,7 @@ pub enum Subject {
 /// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
 pub enum ChangeKind {
     /// Only the new text has the part.
     Added,
@@ -149,6 +152,7 @@ pub enum ChangeKind {
 /// A part of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Part {
     /// The name of the function; empty for the module itself.
     pub name: String,
@@ -159,6 +163,7 @@ pub struct Part {
 /// Statements of a part, in order, with at least one that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Hunk {
     /// The statements, each one as a line.
     pub lines: Vec<Line>,
@@ -171,6 +176,7 @@ pub struct Hunk {
 /// mean [`Semantics::CURRENT`](crate::Semantics::CURRENT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Equivalence {
     /// The index of the first line.
     pub first: usize,
@@ -190,6 +196,7 @@ impl Equivalence {
 /// A statement of one of the texts, or of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Line {
     /// The texts that have it.
     pub kind: LineKind,
@@ -208,6 +215,7 @@ pub struct Line {
 /// The texts that have a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
 pub enum LineKind {
     /// Both.
     Same,
@@ -302,8 +310,8 @@ impl<'s> Comparison<'s> {
     }
 }
 
-fn part(outline: &Outline<'_>, function: &Function) -> Option<Part> {
-    Some(Part { name: outline.name_text(function.name).into(), span: function.span })
+fn part(outline: &Outline<'_>, function: &Function) -> Part {
+    Part { name: outline.name_text(function.name).into(), span: function.span }
 }
 
 /// The change that a function is, which only one text has.
@@ -312,8 +320,8 @@ fn alone(sides: &Sides<'_, '_>, function: &Function, kind: ChangeKind) -> Change
     Change {
         subject: Subject::Function,
         kind,
-        old: if is_added { None } else { part(sides.old, function) },
-        new: if is_added { part(sides.new, function) } else { None },
+        old: (!is_added).then(|| part(sides.old, function)),
+        new: is_added.then(|| part(sides.new, function)),
         hunks: vec![hunks::whole(sides, function, kind)],
     }
 }
@@ -332,23 +340,22 @@ fn both(
         true => return None,
         false => ChangeKind::Changed,
     };
-    let (old, new) = (part(sides.old, before), part(sides.new, after));
+    let (old, new) = (Some(part(sides.old, before)), Some(part(sides.new, after)));
     Some(Change { subject: Subject::Function, kind, old, new, hunks })
 }
 
 /// The opcode of a statement with its modifiers, or its directive.
 fn opcode(source: &str, statement: Span) -> &str {
     let mut lexer = Lexer::new(source, statement.start as usize);
-    let Some(mut first) = lexer.token() else { return "" };
-    while first.is(b'@') || first.is(b'!') {
-        // After the predicate.
-        let is_guard = first.is(b'@');
-        let Some(next) = lexer.token() else { return "" };
-        first = next;
-        if is_guard && first.kind == TokenKind::Ident || !is_guard {
-            let Some(next) = lexer.token() else { return "" };
-            first = next;
-        }
+    let mut next = || lexer.token();
+    let Some(mut first) = next() else { return "" };
+    if first.is(b'@') {
+        let mut after_guard = || {
+            while next()?.kind != TokenKind::Ident {}
+            next()
+        };
+        let Some(opcode) = after_guard() else { return "" };
+        first = opcode;
     }
     let mut end = first.span.end;
     while let Some(token) = lexer.token() {

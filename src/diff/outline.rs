@@ -425,10 +425,8 @@ impl Reader<'_, '_> {
         };
         let symbol = self.symbols.symbol(number);
         let key = (number, self.symbols.register(source, use_));
-        let known = match symbol.is_global {
-            true => self.globals.get(&number),
-            false => self.locals.get(&key),
-        };
+        let is_global = symbol.is_global;
+        let known = if is_global { self.globals.get(&number) } else { self.locals.get(&key) };
         let name = known.copied().unwrap_or_else(|| {
             let name = self.outline.names.len() as u32;
             let class = match symbol.kind {
@@ -438,12 +436,12 @@ impl Reader<'_, '_> {
                 SymbolKind::Variable => Class::Variable,
                 SymbolKind::Function => Class::Function,
             };
-            let is_global = symbol.is_global;
             self.outline.names.push(Name { class, is_global, span: use_.span });
-            match is_global {
-                true => self.globals.insert(number, name),
-                false => self.locals.insert(key, name),
-            };
+            if is_global {
+                self.globals.insert(number, name);
+            } else {
+                self.locals.insert(key, name);
+            }
             name
         });
         self.outline.holes.push(name);

@@ -56,7 +56,9 @@ impl Finder<'_, '_> {
         for at in free(&self.old_free) {
             known.entry(key(self.old, &self.old.functions[at])).or_default().push(at);
         }
-        known.values_mut().for_each(|list| list.reverse());
+        for list in known.values_mut() {
+            list.reverse();
+        }
         let free: Vec<usize> = free(&self.new_free).collect();
         for at in free {
             let own = known.get_mut(&key(self.new, &self.new.functions[at]));

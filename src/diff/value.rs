@@ -290,11 +290,7 @@ enum Operand {
 /// A statement that is understood.
 enum Reading<'o> {
     Video(&'o Instruction, &'o Statement),
-    Plain {
-        guard: Option<(NameId, bool)>,
-        opcode: Plain,
-        operands: Vec<Operand>,
-    },
+    Plain { guard: Option<(NameId, bool)>, opcode: Plain, operands: Vec<Operand> },
 }
 
 enum Plain {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use clap::builder::styling::{AnsiColor, Style};
-use imara_diff::{Algorithm, Diff, Interner, Token};
+use gix_imara_diff::{Algorithm, Diff, Interner, Token};
 
 use super::input::reason;
 use super::temporary::{Temporary, uninterrupted};
@@ -353,7 +353,7 @@ pub(crate) fn diff<'d>(path: &Path, old: &'d [u8], new: &'d [u8], look: DiffLook
     let (old_tokens, new_tokens) = (tokens(&old), tokens(&new));
     let mut changes = Diff::default();
     changes.compute_with(Algorithm::Myers, &old_tokens, &new_tokens, interner.num_tokens());
-    let hunks: Vec<imara_diff::Hunk> = changes.hunks().collect();
+    let hunks: Vec<gix_imara_diff::Hunk> = changes.hunks().collect();
     let plain = Style::new();
     let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
     for group in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
@@ -438,6 +438,8 @@ fn patch_name(path: &Path) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     type Change = fn(&Path);

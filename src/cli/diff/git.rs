@@ -6,7 +6,7 @@ use std::path::Path;
 use super::source::{Compared, Source};
 use super::{Arguments, human, look};
 use crate::cli::{FAILED, Output, trouble};
-use crate::diff::{Comparison, DiffOptions};
+use crate::diff::{Comparison, DiffOptions, Side};
 use crate::report::visible_path;
 use crate::source::decoded;
 use crate::workspace::files;
@@ -44,18 +44,32 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let (old_text, new_text) = (decoded(&old), decoded(&new));
-    let Ok(comparison) = Comparison::new(&old_text, &new_text) else {
-        let diff = files::diff(new_path, &old, &new, out.diff_look());
-        out.write_diff(&diff)?;
-        return Ok(0);
-    };
-    let changes = comparison.changes(DiffOptions::default().with_context(arguments.unified));
-    let compared = Compared {
-        old: Source::new(&labels[0], &old_text),
-        new: Source::new(&labels[1], &new_text),
-    };
+    let look = look(arguments, out.style);
     let mut text = String::new();
-    human::write(&mut text, &compared, &changes, look(arguments, out.style));
-    out.write_diff(text.as_bytes())?;
+    match Comparison::new(&old_text, &new_text) {
+        Ok(comparison) => {
+            let options = DiffOptions::default().with_context(arguments.unified);
+            let changes = comparison.changes(options);
+            let compared = Compared {
+                old: Source::new(&labels[0], &old_text),
+                new: Source::new(&labels[1], &new_text),
+            };
+            human::write(&mut text, &compared, &changes, look);
+            if changes.is_empty() {
+                text += &human::note("no difference but names and layout", look);
+            }
+            out.write_diff(text.as_bytes())?;
+        }
+        Err(error) => {
+            let broken = match error.side() {
+                Side::Old => &labels[0],
+                Side::New => &labels[1],
+            };
+            let note = format!("{broken} has syntax errors: compared as plain text");
+            out.write_diff(human::note(&note, look).as_bytes())?;
+            let diff = files::diff(new_path, &old, &new, out.diff_look());
+            out.write_diff(&diff)?;
+        }
+    }
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! Differences for people.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -24,6 +25,9 @@ const ADDED: Style = AnsiColor::Green.on_default();
 const MOVED_AWAY: Style = AnsiColor::Magenta.on_default();
 const MOVED_HERE: Style = AnsiColor::Blue.on_default();
 const NOTE: Style = AnsiColor::Yellow.on_default();
+
+/// Longer lines are shortened, such as those of large tables.
+const LONG: usize = 2000;
 
 /// Columns for each block that a statement stands in.
 const INDENT: usize = 4;
@@ -64,8 +68,17 @@ pub(super) fn counts(out: &mut String, compared: &Compared<'_>, changes: &[Chang
 /// The line about a text that only one side has.
 pub(super) fn only(label: &str, is_old: bool, look: Look) -> String {
     let side = if is_old { "old" } else { "new" };
-    let text = format!("only in the {side} side: {}", visible(label));
-    if look.color { format!("{BOLD}{text}{BOLD:#}\n") } else { text + "\n" }
+    styled(BOLD, &format!("only in the {side} side: {label}"), look)
+}
+
+/// A line that says something about a text.
+pub(super) fn note(text: &str, look: Look) -> String {
+    styled(NOTE, &format!("~ {text}"), look)
+}
+
+fn styled(style: Style, text: &str, look: Look) -> String {
+    let text = visible(text);
+    if look.color { format!("{style}{text}{style:#}\n") } else { format!("{text}\n") }
 }
 
 struct Writer<'w> {
@@ -82,9 +95,10 @@ impl Writer<'_> {
 
     fn part(&mut self, style: Style, text: &str) {
         // Writing to a string never fails.
-        let _ = match self.look.color {
-            true => write!(self.out, "{style}{text}{style:#}"),
-            false => write!(self.out, "{text}"),
+        let _ = if self.look.color && !text.is_empty() {
+            write!(self.out, "{style}{text}{style:#}")
+        } else {
+            write!(self.out, "{text}")
         };
     }
 
@@ -92,8 +106,7 @@ impl Writer<'_> {
     fn heading(&mut self, change: &Change, hunk: &Hunk) {
         let first = |side: fn(&Line) -> Option<Span>, kind: LineKind| {
             // A moved line stands in another place of the other text.
-            let lines = hunk.lines.iter().filter(|line| line.kind != kind);
-            lines.filter_map(side).next()
+            hunk.lines.iter().filter(|line| line.kind != kind).find_map(side)
         };
         let old = first(|line| line.old, LineKind::MovedHere);
         let new = first(|line| line.new, LineKind::MovedAway);
@@ -112,8 +125,8 @@ impl Writer<'_> {
                 let _ = write!(place, " {sign}{}", text.line(span));
             }
         }
+        place += " @@";
         self.part(PLACE, &place);
-        self.part(PLACE, " @@");
         let _ = writeln!(self.out, " {}", visible(subject));
     }
 
@@ -138,12 +151,11 @@ impl Writer<'_> {
         let count = lines.iter().take_while(|line| line.kind != LineKind::Same).count();
         let is_old = |line: &&Line| matches!(line.kind, LineKind::Removed | LineKind::MovedAway);
         let (old, new) = lines[..count].split_at(lines.iter().take_while(is_old).count());
-        match self.look.side_by_side {
-            Some(width) => self.rows(old, new, width),
-            None => {
-                self.one_side(old, new);
-                self.one_side(new, old);
-            }
+        if let Some(width) = self.look.side_by_side {
+            self.rows(old, new, width);
+        } else {
+            self.one_side(old, new);
+            self.one_side(new, old);
         }
         count
     }
@@ -154,11 +166,9 @@ impl Writer<'_> {
         while at < lines.len() {
             let kind = lines[at].kind;
             let follows = |pair: &&[Line]| self.compared.is_one_block(&pair[0], &pair[1]);
-            let run = match is_moved(kind) {
-                true => 1 + lines[at..].windows(2).take_while(follows).count(),
-                false => 1,
-            };
+            let mut run = 1;
             if is_moved(kind) {
+                run += lines[at..].windows(2).take_while(follows).count();
                 self.moved(&lines[at..at + run]);
             }
             for (line, place) in lines[at..at + run].iter().zip(at..) {
@@ -180,10 +190,8 @@ impl Writer<'_> {
         let before = count(|line| line.old, LineKind::MovedHere);
         let after = count(|line| line.new, LineKind::MovedAway);
         let (are, compute) = if before == 1 { ("", "computes") } else { ("s", "compute") };
-        let of = match same.proven {
-            true => String::new(),
-            false => format!(" on {} inputs tried", Equivalence::TRIED),
-        };
+        let tried = || format!(" on {} inputs tried", Equivalence::TRIED);
+        let of = if same.proven { String::new() } else { tried() };
         let note = format!("~ {before} statement{are} {compute} the same as the new {after}{of}");
         self.line(NOTE, &note);
     }
@@ -217,21 +225,26 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a line; the part in which it differs from its partner is in reverse video.
+    /// Writes a line; the part in which it differs from its partner is in reverse video. Of a
+    /// very long line, only the parts around that part are written.
     fn marked(&mut self, line: &Line, partner: Option<&Line>, style: Style) {
         let text = indented(line);
-        let middle = partner.filter(|_| self.look.color).and_then(|other| {
+        let is_long = text.len() > LONG;
+        let middle = partner.filter(|_| self.look.color || is_long).and_then(|other| {
             let other = indented(other);
             let alike = text.split_whitespace().next() == other.split_whitespace().next();
             alike.then(|| different(&text, &other))
         });
-        match middle {
-            Some(middle) => {
-                self.part(style, &text[..middle.start]);
-                self.part(style.invert(), &text[middle.clone()]);
-                self.part(style, &text[middle.end..]);
-            }
-            None => self.part(style, &text),
+        let middle = middle.unwrap_or(text.len()..text.len());
+        let [before, after] = [&text[..middle.start], &text[middle.end..]];
+        if is_long {
+            self.part(style, &shortened(before, LONG / 4, LONG / 4));
+            self.part(style.invert(), &shortened(&text[middle], LONG / 4, LONG / 4));
+            self.part(style, &shortened(after, LONG / 4, 40));
+        } else {
+            self.part(style, before);
+            self.part(style.invert(), &text[middle]);
+            self.part(style, after);
         }
     }
 
@@ -320,6 +333,15 @@ fn different(text: &str, other: &str) -> std::ops::Range<usize> {
     });
     let after = after.count();
     own[before]..own[count - after]
+}
+
+/// A text without its middle, if it is longer than its kept ends.
+fn shortened(text: &str, start: usize, end: usize) -> Cow<'_, str> {
+    let boundary = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
+    let end = boundary(text.len().saturating_sub(end)).unwrap_or(text.len());
+    let start = boundary(start).filter(|start| *start < end);
+    let Some(start) = start else { return text.into() };
+    format!("{} … {} bytes … {}", &text[..start], end - start, &text[end..]).into()
 }
 
 /// A text cut and filled to a number of columns.

@@ -167,7 +167,7 @@ impl Run<'_> {
             texts
         });
         for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {
-            if texts.texts.is_empty() && !failed {
+            if texts.all.is_empty() && !failed {
                 return Err(format!("no PTX found in `{}`", visible_path(path)));
             }
         }
@@ -175,7 +175,7 @@ impl Run<'_> {
     }
 
     fn run(self, out: &mut Output) -> io::Result<u8> {
-        let pairs = pairs(&self.old.texts, &self.new.texts);
+        let pairs = pairs(&self.old.all, &self.new.all);
         let (mut totals, mut failed) = (Totals::default(), self.failed);
         let mut statistics = Statistics::default();
         let work = |pair: &Pair| self.compare(*pair);
@@ -207,9 +207,9 @@ impl Run<'_> {
     /// Compares the texts of a pair.
     fn compare(&self, pair: Pair) -> Outcome {
         let (old, new) = match pair {
-            Pair::Both(old, new) => (&self.old.texts[old], &self.new.texts[new]),
-            Pair::Old(at) => return self.alone(&self.old.texts[at], pair),
-            Pair::New(at) => return self.alone(&self.new.texts[at], pair),
+            Pair::Both(old, new) => (&self.old.all[old], &self.new.all[new]),
+            Pair::Old(at) => return self.alone(&self.old.all[at], pair),
+            Pair::New(at) => return self.alone(&self.new.all[at], pair),
         };
         match (self.old.bytes(old), self.new.bytes(new)) {
             (Ok(old_bytes), Ok(new_bytes)) if old_bytes == new_bytes => self.equal(&new_bytes),

@@ -20,7 +20,7 @@ const IN_MEMORY: usize = 64 << 20;
 
 /// The texts of one side.
 pub(super) struct Texts {
-    pub(super) texts: Vec<Text>,
+    pub(super) all: Vec<Text>,
     /// Texts of binaries, one after the other. Those of other files are read again.
     unpacked: Mutex<SpooledTempFile>,
     /// The messages about texts that cannot be read.
@@ -48,7 +48,7 @@ impl Texts {
     /// Finds the texts of files and binaries. Paths count from a folder, if there is one.
     pub(super) fn new(inputs: Vec<Input>, folder: Option<&Path>, limit: u64) -> Texts {
         let mut texts = Texts {
-            texts: Vec::new(),
+            all: Vec::new(),
             unpacked: Mutex::new(SpooledTempFile::new(IN_MEMORY)),
             troubles: Vec::new(),
         };
@@ -72,7 +72,7 @@ impl Texts {
                 let is_file = input.path().is_some_and(Path::is_file);
                 let place = if is_file { Place::File(input) } else { self.keep(&text)? };
                 let key = (inner.to_string(), String::new());
-                self.texts.push(Text { label, key, place, hash, functions: Vec::new() });
+                self.all.push(Text { label, key, place, hash, functions: Vec::new() });
                 return Ok(());
             }
         };
@@ -100,7 +100,7 @@ impl Texts {
     ) -> Result<(), String> {
         let names = [inner.to_string(), binary::inner_name(member, None)];
         let place = self.keep(&image.bytes)?;
-        self.texts.push(Text {
+        self.all.push(Text {
             label: path_of(input.shown(), member, Some(image)),
             key: (names.join("!"), image.target.to_string()),
             place,

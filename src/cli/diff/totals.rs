@@ -1,5 +1,6 @@
 //! Counts of differences.
 
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
@@ -164,8 +165,12 @@ impl Statistics {
     /// are left out.
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
         let row = |name: String, (before, after): BeforeAfter| {
-            let change = after as i64 - before as i64;
-            let change = if change == 0 { "0".into() } else { format!("{change:+}") };
+            let sign = match after.cmp(&before) {
+                Ordering::Less => "-",
+                Ordering::Equal => "",
+                Ordering::Greater => "+",
+            };
+            let change = format!("{sign}{}", after.abs_diff(before));
             [change, before.to_string(), after.to_string(), name]
         };
         let mut rows = vec![["change", "before", "after", ""].map(String::from)];
@@ -187,7 +192,7 @@ impl Statistics {
         let mut opcodes: Vec<_> =
             self.opcodes.iter().filter(|(_, (before, after))| before != after).collect();
         opcodes.sort_by_key(|(name, (before, after))| {
-            (std::cmp::Reverse(before.abs_diff(*after)), (*name).clone())
+            (Reverse(before.abs_diff(*after)), (*name).clone())
         });
         rows.extend(opcodes.into_iter().map(|(name, counts)| row(name.clone(), *counts)));
         rows
