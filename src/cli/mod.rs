@@ -69,7 +69,7 @@ enum Command {
     Check(check::Arguments),
     /// Format PTX without changing its meaning
     Fmt(format::Arguments),
-    /// Show what really differs between two PTX modules, names and layout aside
+    /// Show what really differs between two PTX modules
     Diff(diff::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),

@@ -12,7 +12,7 @@ use crate::print::number;
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
-use crate::video::Instruction;
+use crate::video::{Instruction, Register};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
 #[derive(Default)]
@@ -139,6 +139,7 @@ impl<'s> Outline<'s> {
             locals: Map::default(),
             globals: Map::default(),
             depth: 0,
+            first_hole: 0,
             shape: String::new(),
         };
         reader.run(&debug);
@@ -203,6 +204,8 @@ struct Reader<'r, 's> {
     locals: Map<(u32, Option<u64>), NameId>,
     globals: Map<u32, NameId>,
     depth: u8,
+    /// The statement that is read.
+    first_hole: u32,
     shape: String,
 }
 
@@ -347,7 +350,7 @@ impl Reader<'_, '_> {
     /// Reads the tokens of a statement, the first of which is read.
     fn statement(&mut self, first: Token, end: u32, in_function: bool) {
         let span = Span::new(first.span.start, end);
-        let first_hole = self.outline.holes.len() as u32;
+        self.first_hole = self.outline.holes.len() as u32;
         self.shape.clear();
         while self.video.get(self.next_video).is_some_and(|it| it.span.start < span.start) {
             self.next_video += 1;
@@ -358,7 +361,7 @@ impl Reader<'_, '_> {
             None => self.tokens(first, end),
         }
         self.lexer.pos = end as usize;
-        let holes = first_hole..self.outline.holes.len() as u32;
+        let holes = self.first_hole..self.outline.holes.len() as u32;
         let shape = self.shapes.number(&self.shape);
         let statement = Statement { span, shape, holes, depth: self.depth };
         if in_function {
@@ -372,19 +375,34 @@ impl Reader<'_, '_> {
     fn video(&mut self, instruction: &Instruction, span: Span) {
         use std::fmt::Write;
 
+        let source = self.outline.source;
+        let uses = within(self.uses, span);
+        let mut one_spelling = instruction.clone();
+        for register in instruction.registers() {
+            let text = register.name();
+            let Some(own) = uses.iter().find(|it| it.span.text(source) == text) else { continue };
+            let Some(name) = self.name(*own) else { continue };
+            self.outline.holes.push(name);
+            // `%r07` is `%r7`.
+            let known = self.outline.name_text(name);
+            if known != text {
+                let known = Register::new(known);
+                one_spelling = one_spelling.map_registers(|it| match &known {
+                    Some(known) if it == register => known.clone(),
+                    _ => it.clone(),
+                });
+            }
+        }
         if let Some(guard) = &instruction.guard {
             self.shape.push_str(if guard.negated { "@!" } else { "@" });
         }
-        let _ = write!(self.shape, "{}", Instruction::new(instruction.anonymous()));
-        let uses = within(self.uses, span);
-        for register in instruction.registers() {
-            let text = register.name();
-            let own = uses.iter().find(|it| it.span.text(self.outline.source) == text);
-            match own {
-                Some(own) => self.hole(*own),
-                None => self.shape.push_str(text),
-            }
+        // Names that nothing declares are no holes, but part of the shape.
+        if self.outline.holes.len() as u32 - self.first_hole
+            < instruction.registers().count() as u32
+        {
+            let _ = write!(self.shape, "{}", span.text(source));
         }
+        let _ = write!(self.shape, "{}", Instruction::new(one_spelling.anonymous()));
     }
 
     fn tokens(&mut self, first: Token, end: u32) {
@@ -419,33 +437,11 @@ impl Reader<'_, '_> {
 
     /// Adds a hole for a name. Its class is part of the shape.
     fn hole(&mut self, use_: Use) {
-        let source = self.outline.source;
-        let Some(number) = use_.symbol else {
-            return self.shape.push_str(use_.span.text(source));
+        let Some(name) = self.name(use_) else {
+            return self.shape.push_str(use_.span.text(self.outline.source));
         };
-        let symbol = self.symbols.symbol(number);
-        let key = (number, self.symbols.register(source, use_));
-        let is_global = symbol.is_global;
-        let known = if is_global { self.globals.get(&number) } else { self.locals.get(&key) };
-        let name = known.copied().unwrap_or_else(|| {
-            let name = self.outline.names.len() as u32;
-            let class = match symbol.kind {
-                SymbolKind::Register => register_class(symbol.ty.text(source)),
-                SymbolKind::Label => Class::Label,
-                SymbolKind::Parameter => Class::Parameter,
-                SymbolKind::Variable => Class::Variable,
-                SymbolKind::Function => Class::Function,
-            };
-            self.outline.names.push(Name { class, is_global, span: use_.span });
-            if is_global {
-                self.globals.insert(number, name);
-            } else {
-                self.locals.insert(key, name);
-            }
-            name
-        });
         self.outline.holes.push(name);
-        match self.outline.names[name as usize].class {
+        match self.outline.name(name).class {
             Class::Register(bits) => {
                 self.shape.push('\u{1}');
                 self.shape.push(char::from(bits));
@@ -456,6 +452,34 @@ impl Reader<'_, '_> {
             Class::Variable => self.shape.push('\u{5}'),
             Class::Function => self.shape.push('\u{6}'),
         }
+    }
+
+    /// The name that stands at a place, unless nothing declares it.
+    fn name(&mut self, use_: Use) -> Option<NameId> {
+        let source = self.outline.source;
+        let number = use_.symbol?;
+        let symbol = self.symbols.symbol(number);
+        let key = (number, self.symbols.register(source, use_));
+        let is_global = symbol.is_global;
+        let known = if is_global { self.globals.get(&number) } else { self.locals.get(&key) };
+        if let Some(name) = known {
+            return Some(*name);
+        }
+        let name = self.outline.names.len() as NameId;
+        let class = match symbol.kind {
+            SymbolKind::Register => register_class(symbol.ty.text(source)),
+            SymbolKind::Label => Class::Label,
+            SymbolKind::Parameter => Class::Parameter,
+            SymbolKind::Variable => Class::Variable,
+            SymbolKind::Function => Class::Function,
+        };
+        self.outline.names.push(Name { class, is_global, span: use_.span });
+        if is_global {
+            self.globals.insert(number, name);
+        } else {
+            self.locals.insert(key, name);
+        }
+        Some(name)
     }
 }
 

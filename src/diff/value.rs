@@ -558,17 +558,48 @@ impl Graph {
                 }
             }
         }
-        if opcode == Opcode::Move {
-            return Ok(all[0]);
-        }
         let constants = all.map(|arg| self.constant(arg));
         if let [Some(x), Some(y), Some(z)] = constants {
             return Ok(self.node(Node::Constant(opcode.eval([x, y, z]))));
+        }
+        // One way to write sums and powers of two.
+        let [x, y, z] = all;
+        let power = |value: Option<u64>| value.filter(|it| it.is_power_of_two()).map(u64::ilog2);
+        match (opcode, constants) {
+            (Opcode::Move, _) => return Ok(x),
+            (Opcode::Add, _) if x == y => return self.shifted(Opcode::Shl, x, 1),
+            (Opcode::Sub, [_, Some(value), _]) => {
+                let minus = self.node(Node::Constant(value.wrapping_neg()));
+                return self.simplified(Opcode::Add, &[x, minus]);
+            }
+            (Opcode::Mad, _) => {
+                let product = self.op(Opcode::Mul, &[x, y]);
+                return self.simplified(Opcode::Add, &[product, z]);
+            }
+            (Opcode::Mul, [Some(_), ..]) => return self.simplified(opcode, &[y, x]),
+            (Opcode::Mul, [_, value, _]) => {
+                if let Some(bits) = power(value) {
+                    return self.shifted(Opcode::Shl, x, bits);
+                }
+            }
+            (Opcode::Product(ty), [_, value, _]) => {
+                // The sign bit of a word is no power of two if words are signed.
+                if let Some(bits) = power(value).filter(|bits| *bits < 31) {
+                    let wide = self.op(Opcode::Extend(ty), &[x]);
+                    return self.shifted(Opcode::ShlWide, wide, bits);
+                }
+            }
+            _ => {}
         }
         if is_commutative(opcode) {
             all[..2].sort_unstable();
         }
         Err(Node::Op(opcode, all))
+    }
+
+    fn shifted(&mut self, opcode: Opcode, term: Term, bits: u32) -> Result<Term, Node> {
+        let bits = self.node(Node::Constant(bits.into()));
+        self.simplified(opcode, &[term, bits])
     }
 
     /// The result of a video instruction. All its rewritings are this term from now on.
@@ -684,7 +715,6 @@ fn is_commutative(opcode: Opcode) -> bool {
         opcode,
         Opcode::Add
             | Opcode::Mul
-            | Opcode::Mad
             | Opcode::AddSat
             | Opcode::And
             | Opcode::Or

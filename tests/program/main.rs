@@ -3,6 +3,7 @@
 
 mod check_program;
 mod cli;
+mod diff;
 mod eval;
 mod extract;
 mod files;

@@ -128,7 +128,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     match Run::new(arguments, [old, new], out.style) {
         Ok(run) => run.run(out),
         Err(message) => {
-            trouble(&message);
+            message.iter().for_each(|message| trouble(message));
             Ok(FAILED)
         }
     }
@@ -145,11 +145,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Finds the texts. Otherwise returns the message, unless all reasons have been told.
     fn new<'a>(
         arguments: &'a Arguments,
         paths: [&Path; 2],
         style: Style,
-    ) -> Result<Run<'a>, String> {
+    ) -> Result<Run<'a>, Option<String>> {
         arguments.walk.set_threads()?;
         let rules = arguments.walk.rules()?;
         let finder = Finder::new(None, true)?;
@@ -167,8 +168,9 @@ impl Run<'_> {
             texts
         });
         for (texts, path) in [(&old, paths[0]), (&new, paths[1])] {
-            if texts.all.is_empty() && !failed {
-                return Err(format!("no PTX found in `{}`", visible_path(path)));
+            if texts.all.is_empty() {
+                let message = || format!("no PTX found in `{}`", visible_path(path));
+                return Err((!failed).then(message));
             }
         }
         Ok(Run { arguments, style, look: look(arguments, style), old, new, failed })

@@ -189,7 +189,7 @@ pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
     });
     finder.by_functions(|text| (String::new(), text.key.1.clone()));
     let Finder { partner_of_old, partner_of_new, .. } = finder;
-    // In the order of the new side; texts that are gone stand where they stood.
+    // In the order of the new side; texts that are gone stand after the one that they followed.
     let mut pairs = Vec::with_capacity(new.len());
     let mut gone = (0..old.len()).filter(|at| partner_of_old[*at].is_none()).peekable();
     for (at, partner) in partner_of_new.iter().enumerate() {
@@ -199,6 +199,11 @@ pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
                     pairs.push(Pair::Old(before));
                 }
                 pairs.push(Pair::Both(partner, at));
+                let mut next = partner + 1;
+                while let Some(after) = gone.next_if(|gone| *gone == next) {
+                    pairs.push(Pair::Old(after));
+                    next += 1;
+                }
             }
             None => pairs.push(Pair::New(at)),
         }

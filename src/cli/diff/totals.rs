@@ -161,7 +161,7 @@ impl Statistics {
         *side(&mut self.cost) += cost;
     }
 
-    /// The rows of the table: name, before, after, difference. Opcodes whose counts are equal
+    /// The rows of the table: before, after, difference, name. Opcodes whose counts are equal
     /// are left out.
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
         let row = |name: String, (before, after): BeforeAfter| {
@@ -171,9 +171,9 @@ impl Statistics {
                 Ordering::Greater => "+",
             };
             let change = format!("{sign}{}", after.abs_diff(before));
-            [change, before.to_string(), after.to_string(), name]
+            [before.to_string(), after.to_string(), change, name]
         };
-        let mut rows = vec![["change", "before", "after", ""].map(String::from)];
+        let mut rows = vec![["before", "after", "change", "of"].map(String::from)];
         rows.push(row("functions".into(), self.functions));
         let total = self.opcodes.values().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         rows.push(row("instructions".into(), total));

@@ -1,0 +1,270 @@
+//! `vptx diff` as a user, and git, call it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::fatbin::{fat_binary, library, lz4, plain, zip, zstd};
+use crate::support::program::{Folder, ROOT, Run, output_in, vptx, vptx_in};
+
+const BEFORE: &str = "fixtures/readme/before.ptx";
+const AFTER: &str = "fixtures/readme/after.ptx";
+
+/// A module with one function, which adds a number.
+fn module(function: &str, number: u32) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.visible .func {function}(.reg .b32 d, .reg .b32 a) {{\n\
+         \tadd.u32 d, a, {number};\n\tret;\n}}\n"
+    )
+}
+
+fn records(run: &Run) -> Vec<Value> {
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/diff.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
+    let read = |line: &str| {
+        let record: Value = serde_json::from_str(line).expect(line);
+        assert!(schema.is_valid(&record), "{line}");
+        record
+    };
+    run.stdout.lines().map(read).collect()
+}
+
+#[test]
+fn the_status_tells() {
+    let folder = Folder::new("diff-status");
+    folder.write("old.ptx", module("f", 1));
+    folder.write("same.ptx", module("f", 1).replace("\tadd", "// sum\nadd"));
+    folder.write("new.ptx", module("f", 2));
+    folder.write("broken.ptx", module("f", 2).replace("add.u32 d, a, 2;", "vadd d, a"));
+    folder.write("a.cu", "int x;");
+    folder.write("folder/old.ptx", module("f", 1));
+    let run = |arguments: &[&str]| vptx_in(&folder.0, arguments, module("f", 1).as_bytes());
+    let same = run(&["diff", "old.ptx", "same.ptx"]);
+    assert_eq!((same.status, &*same.stdout, &*same.stderr), (0, "", ""));
+    assert_eq!(run(&["diff", "old.ptx", "new.ptx"]).status, 1);
+    for quiet in [["diff", "-q", "old.ptx", "new.ptx"], ["-q", "diff", "old.ptx", "new.ptx"]] {
+        let quiet = run(&quiet);
+        assert_eq!((quiet.status, &*quiet.stdout, &*quiet.stderr), (1, "", ""));
+    }
+    assert_eq!(run(&["diff", "-", "old.ptx"]).status, 0);
+    assert_eq!(run(&["diff", "new.ptx", "-"]).status, 1);
+    for (arguments, message) in [
+        (&["diff", "old.ptx", "gone.ptx"][..], "cannot read `gone.ptx`: no such file"),
+        (&["diff", "-", "-"], "standard input can be one side only"),
+        (&["diff", "old.ptx", "folder"], "a directory is compared with another directory"),
+        (&["diff", "old.ptx"], "name two PTX files"),
+        (&["diff", "old.ptx", "a.cu"], "cannot read `a.cu`: it is neither PTX nor a binary"),
+        (&["diff", "old.ptx", "broken.ptx"], "broken.ptx:"),
+        (&["diff", "--git", "old.ptx", "new.ptx"], "--git is for git alone"),
+        (&["diff", "--stat", "--format", "json", "old.ptx", "new.ptx"], "cannot be used with"),
+    ] {
+        let run = run(arguments);
+        assert_eq!((run.status, &*run.stdout), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn both_texts_stand_side_by_side() {
+    let run = vptx(&["diff", "-y", "-U", "1", BEFORE, AFTER], "");
+    insta::assert_snapshot!(run.transcript());
+}
+
+#[test]
+fn colours_mark_the_words_that_differ() {
+    let folder = Folder::new("diff-colours");
+    folder.write("old.ptx", module("f", 1));
+    folder.write("new.ptx", module("f", 20));
+    let run = vptx_in(&folder.0, &["diff", "--color", "always", "old.ptx", "new.ptx"], b"");
+    assert!(run.stdout.contains("\u{1b}[31m-"), "{:?}", run.stdout);
+    let is_marked = |number: &str| {
+        run.stdout.lines().any(|line| {
+            let start = line.find("\u{1b}[7m").map(|at| &line[at..]);
+            start.is_some_and(|rest| rest.contains(number) && !rest.contains("add"))
+        })
+    };
+    assert!(is_marked("1") && is_marked("20"), "{:?}", run.stdout);
+}
+
+#[test]
+fn a_moved_block_is_told() {
+    let lines: Vec<String> =
+        (1..7).map(|number| format!("st.global.u32 [a+{}], {number};\n", 4 * number)).collect();
+    let text = |order: [usize; 6]| {
+        let body: String = order.iter().map(|at| lines[*at].as_str()).collect();
+        format!(".version 8.0\n.target sm_90\n.visible .func f(.reg .b64 a) {{\n{body}}}\n")
+    };
+    let folder = Folder::new("diff-moved");
+    folder.write("old.ptx", text([0, 1, 2, 3, 4, 5]));
+    folder.write("new.ptx", text([2, 3, 4, 5, 0, 1]));
+    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    insta::assert_snapshot!(run.transcript());
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let run = vptx(&["diff", "--format", "json", "-U", "0", BEFORE, AFTER], "");
+    let records = records(&run);
+    let [change, total] = &records[..] else { panic!("{records:?}") };
+    assert_eq!((&change["old_name"], &change["change"]), (&"score".into(), &"changed".into()));
+    let lines: Vec<_> = change["hunks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|hunk| hunk["lines"].as_array().unwrap())
+        .map(|line| (line["kind"].as_str().unwrap(), line["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("added", "mov.u32 %r9, %ntid.x;"),
+            ("removed", "shl.b32 %r13, %r12, 1;"),
+            ("added", "add.s32 %r13, %r12, %r12;"),
+        ]
+    );
+    // Lines of the files.
+    assert_eq!(change["hunks"][0]["lines"][0]["new"]["line"], 15);
+    assert_eq!(change["hunks"][1]["lines"][0]["old"]["line"], 21);
+    assert_eq!(change["hunks"][1]["equivalences"][0]["proven"], true);
+    assert_eq!((&total["kind"], &total["changed"]), (&"total".into(), &1.into()));
+    assert_eq!((&total["statements_added"], &total["statements_removed"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn directories_are_compared_file_by_file() {
+    let folder = Folder::new("diff-folders");
+    for (name, text) in [
+        ("one/a.ptx", module("a", 1)),
+        ("one/b/b.ptx", module("b", 1)),
+        ("one/c.ptx", module("c", 1)),
+        ("two/a.ptx", module("a", 1) + "// more\n"),
+        ("two/b/b.ptx", module("b", 2)),
+        ("two/d.ptx", module("d", 1)),
+        ("two/note.txt", "no PTX".into()),
+    ] {
+        folder.write(name, text);
+    }
+    let run = vptx_in(&folder.0, &["diff", "one", "two"], b"");
+    insta::assert_snapshot!(run.transcript());
+    let json = vptx_in(&folder.0, &["diff", "--format", "json", "one", "two"], b"");
+    let kinds: Vec<_> = records(&json).iter().map(|it| it["kind"].clone()).collect();
+    assert_eq!(kinds, ["change", "only-old", "only-new", "total"]);
+}
+
+#[test]
+fn binaries_are_compared_text_by_text() {
+    let folder = Folder::new("diff-binaries");
+    let [f, g, h] = ["f", "g", "h"].map(|name| module(name, 1));
+    // The second text comes first, packed otherwise; one is changed, one gone, one new.
+    let old = library(&[
+        fat_binary(&[plain(80, &f), plain(90, &f)]),
+        fat_binary(&[plain(90, &g), plain(90, &h)]),
+    ]);
+    let new = library(&[
+        fat_binary(&[lz4(90, &g), plain(90, &module("f", 3))]),
+        fat_binary(&[zstd(90, &module("i", 1).replace("add", "sub")), plain(80, &f)]),
+    ]);
+    folder.write("libx.so.1", &old);
+    folder.write("libx.so.2", &new);
+    let run = vptx_in(&folder.0, &["diff", "-U", "0", "libx.so.1", "libx.so.2"], b"");
+    insta::assert_snapshot!(run.transcript());
+    let wheels = [("x-1.0-any.whl", &old), ("x-2.0-any.whl", &new)];
+    for (name, library) in wheels {
+        folder.write(name, zip(&[("x/libx.so", library), ("x/one.txt", b"text")]));
+    }
+    let run = vptx_in(&folder.0, &["diff", "-q", "--stat", wheels[0].0, wheels[0].0], b"");
+    assert_eq!((run.status, &*run.stdout), (0, ""));
+    let run = vptx_in(&folder.0, &["diff", "--stat", wheels[0].0, wheels[1].0], b"");
+    insta::assert_snapshot!(run.transcript());
+}
+
+#[test]
+fn hidden_characters_stay_hidden() {
+    let folder = Folder::new("diff-hidden");
+    let text = |word: &str| {
+        module("f", 1).replace("ret;", &format!(".pragma \"\u{1b}[2J{word}\u{202e}\";\nret;"))
+    };
+    folder.write("old\u{1b}[31m.ptx", text("one"));
+    folder.write("new.ptx", text("two"));
+    for arguments in [&["-y"][..], &["--stat"], &["--color", "always"], &["--format", "json"]] {
+        let arguments = [&["diff", "old\u{1b}[31m.ptx", "new.ptx"], arguments].concat();
+        let run = vptx_in(&folder.0, &arguments, b"");
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert!(!run.stdout.contains("\u{1b}[2J"), "{:?}", run.stdout);
+        // JSON is exact; it escapes control characters only.
+        assert!(arguments.contains(&"json") || !run.stdout.contains('\u{202e}'));
+        assert!(!run.stdout.contains("old\u{1b}"), "{:?}", run.stdout);
+    }
+}
+
+#[test]
+fn a_large_table_is_shortened() {
+    let folder = Folder::new("diff-table");
+    let text = |last: u32| {
+        let numbers: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
+        format!(
+            ".version 8.0\n.target sm_90\n.const .u32 table[20001] = {{{}, {last}}};\n",
+            numbers.join(", ")
+        )
+    };
+    folder.write("old.ptx", text(1));
+    folder.write("new.ptx", text(2));
+    let run = vptx_in(&folder.0, &["diff", "old.ptx", "new.ptx"], b"");
+    assert!(run.stdout.len() < 5000, "{}", run.stdout.len());
+    for end in [", 19999, 1};", ", 19999, 2};"] {
+        assert!(run.stdout.lines().any(|line| line.ends_with(end)), "{}", run.stdout);
+    }
+}
+
+/// Runs git in a folder, without the settings of the user.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_vptx")).parent().expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("git")
+        .args(["-c", "user.name=n", "-c", "user.email=e", "-c", "core.pager=cat"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("PATH", format!("{}:{path}", program.display()))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[cfg(unix)]
+#[test]
+fn git_calls_the_driver() {
+    let folder = Folder::new("diff-git");
+    let here = folder.0.as_path();
+    git(here, &["init", "--quiet"]);
+    git(here, &["config", "diff.ptx.command", "vptx diff --git"]);
+    folder.write(".gitattributes", "*.ptx diff=ptx\n");
+    folder.write("a.ptx", module("a", 1));
+    folder.write("b c.ptx", module("b", 1));
+    folder.write("gone.ptx", module("gone", 1));
+    git(here, &["add", "."]);
+    git(here, &["commit", "--quiet", "--message", "one"]);
+    folder.write("a.ptx", module("a", 1).replace("d, a", "d,   a"));
+    folder.write("b c.ptx", module("b", 2));
+    folder.write("broken.ptx", "junk [[[\n");
+    folder.write("fresh.ptx", module("fresh", 1));
+    fs::remove_file(here.join("gone.ptx")).unwrap();
+    git(here, &["add", "--all"]);
+    insta::assert_snapshot!(git(here, &["diff", "--cached"]));
+    // The output of the driver in colours, as the pager gets it.
+    let pair = ["diff", "--git", "a.ptx", "/dev/null", "0", "0", "b c.ptx", "1", "100644"];
+    let paged = Command::new(env!("CARGO_BIN_EXE_vptx"))
+        .args(pair)
+        .current_dir(here)
+        .env("GIT_PAGER_IN_USE", "1")
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("the program");
+    assert!(String::from_utf8_lossy(&paged.stdout).contains("\u{1b}[32m"));
+    let plain = output_in(here, &pair, b"");
+    assert!(!String::from_utf8_lossy(&plain.stdout).contains('\u{1b}'));
+}
