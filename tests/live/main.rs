@@ -4,6 +4,7 @@ mod costs;
 mod proof;
 mod ptxas;
 mod rewrite;
+mod values;
 
 #[path = "../support/mod.rs"]
 mod support;
