@@ -12,7 +12,7 @@ use crate::print::number;
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
-use crate::video::{Instruction, Register};
+use crate::video::{Instruction, Register, is_one_register};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
 #[derive(Default)]
@@ -168,7 +168,7 @@ impl<'s> Outline<'s> {
     /// The name with a spelling in a statement.
     pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
         let mut holes = self.holes(statement).iter();
-        holes.find(|name| is_one_name(self.name_text(**name), text)).copied()
+        holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
     }
 
     /// The uses of names within a span.
@@ -493,18 +493,6 @@ fn statement_end(mut lexer: Lexer<'_>, first: Token) -> u32 {
         }
     }
     end
-}
-
-/// Whether two spellings name one register of a range: `%r07` is `%r7`.
-fn is_one_name(one: &str, other: &str) -> bool {
-    let parts = |name: &str| {
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        (base, name[base..].trim_start_matches('0').len())
-    };
-    let ((base, digits), (other_base, other_digits)) = (parts(one), parts(other));
-    one == other
-        || one[..base] == other[..other_base]
-            && one[one.len() - digits..] == other[other.len() - other_digits..]
 }
 
 fn register_class(ty: &str) -> Class {

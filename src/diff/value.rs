@@ -624,12 +624,12 @@ impl Graph {
             Ok(term) => Some(*term),
             Err(node) => self.terms.get(node).copied(),
         });
-        let term = known.unwrap_or_else(|| match roots.first() {
-            Some(Err(node)) => self.node(*node),
-            _ => {
-                self.programs.push(instruction.lower(Semantics::CURRENT));
-                self.node(Node::Video(self.programs.len() as u32 - 1, args))
+        let term = known.unwrap_or_else(|| {
+            if let Some(Err(node)) = roots.first() {
+                return self.node(*node);
             }
+            self.programs.push(instruction.lower(Semantics::CURRENT));
+            self.node(Node::Video(self.programs.len() as u32 - 1, args))
         });
         for node in roots.into_iter().filter_map(Result::err) {
             self.terms.entry(node).or_insert(term);
@@ -735,9 +735,8 @@ impl Samples {
     fn word(&mut self, round: usize) -> u32 {
         match round % 4 {
             0 => self.next(),
-            1 => self.edge(),
             2 if self.next().is_multiple_of(2) => self.next(),
-            2 => self.edge(),
+            1 | 2 => self.edge(),
             _ => {
                 let mask = [0xff, 0xff00, 0xffff, 0x00ff_0000, 0xffff_0000, 0xff00_ff00];
                 let mask = mask[self.next() as usize % mask.len()];

@@ -4,6 +4,7 @@ mod costs;
 mod proof;
 mod ptxas;
 mod rewrite;
+#[cfg(feature = "diff")]
 mod values;
 
 #[path = "../support/mod.rs"]

@@ -54,10 +54,8 @@ fn claims_are_proven() {
         let (form, _, heads) = random.pick(&table);
         let operands = random_operands(form, &mut random);
         let text = format!("{} {operands}", random.pick(heads));
-        let other = match random.one_in(3) {
-            true => text.clone(),
-            false => format!("{} {operands}", random.pick(heads)),
-        };
+        let head = if random.one_in(3) { &text } else { random.pick(heads) };
+        let other = format!("{} {operands}", head.split(' ').next().expect("a head"));
         let [instruction, other]: [Instruction; 2] = [&text, &other]
             .map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")));
         let sequences = candidates(&other, Semantics::CURRENT, GATE);

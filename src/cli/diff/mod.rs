@@ -128,7 +128,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     match Run::new(arguments, [old, new], out.style) {
         Ok(run) => run.run(out),
         Err(message) => {
-            message.iter().for_each(|message| trouble(message));
+            if let Some(message) = message {
+                trouble(&message);
+            }
             Ok(FAILED)
         }
     }
