@@ -25,6 +25,7 @@ impl Pairs {
             functions: Vec::new(),
         };
         finder.by(|outline, function| outline.name_text(function.name).to_string());
+        finder.by(|outline, function| without_hashes(outline.name_text(function.name)));
         finder.by(fingerprint);
         finder.by_likeness();
         finder.by(opcodes);
@@ -112,6 +113,22 @@ impl Finder<'_, '_> {
     }
 }
 
+/// A name without the hashes of its file, by which nvcc tells internal functions of several files
+/// apart: `_ZN39_INTERNAL_91a723db_9_reduce_cu_b5ed19475__ldgEPK6float4`.
+pub(crate) fn without_hashes(name: &str) -> String {
+    let mut plain = name.to_string();
+    for mark in ["_INTERNAL_", "_cu_"] {
+        let after = plain.find(mark).map(|at| at + mark.len());
+        let is_hash = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if let Some(at) = after.filter(|_| name.contains("_INTERNAL_"))
+            && plain.get(at..at + 8).is_some_and(is_hash)
+        {
+            plain.replace_range(at..at + 8, "");
+        }
+    }
+    plain
+}
+
 /// More functions than this are not compared for one shape.
 const MANY: usize = 32;
 
@@ -121,7 +138,7 @@ const LIKE: usize = 50;
 /// How often a function has each shape of statements.
 fn counts(outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
     let mut shapes: Vec<u32> =
-        outline.statements(function).iter().map(|statement| statement.shape).collect();
+        outline.statements(function).iter().map(|statement| statement.rough_shape).collect();
     shapes.sort_unstable();
     shapes.chunk_by(|x, y| x == y).map(|same| (same[0], same.len() as u32)).collect()
 }

@@ -91,43 +91,55 @@ impl<'f, 's> Functions<'f, 's> {
         }
     }
 
-    /// The stretches of a hunk whose sides compute the same, as ranges of its lines.
+    /// The stretches of a hunk whose sides compute the same.
     pub(super) fn equivalences(&self, entries: &[Entry], values: &mut Values) -> Vec<Equivalence> {
         let mut found = Vec::new();
-        for stretch in self.stretches(entries) {
-            if let Some(proven) = self.is_equal(&entries[stretch.clone()], values) {
-                found.push(Equivalence { first: stretch.start, last: stretch.end - 1, proven });
+        let mut claim = |stretch: &Range<usize>| {
+            let proven = self.is_equal(&entries[stretch.clone()], values);
+            found.extend(proven.map(|proven| Equivalence {
+                first: stretch.start,
+                last: stretch.end - 1,
+                proven,
+            }));
+            proven.is_some()
+        };
+        for blocks in self.stretches(entries) {
+            // All blocks together; otherwise each one for itself.
+            let whole = blocks[0].start..blocks[blocks.len() - 1].end;
+            if !claim(&whole) && blocks.len() > 1 {
+                for block in &blocks {
+                    claim(block);
+                }
             }
         }
         found
     }
 
-    /// From a difference to a difference, with nothing but readable statements in between.
-    fn stretches(&self, entries: &[Entry]) -> Vec<Range<usize>> {
+    /// Blocks of changes that can be read, and have nothing but readable statements between them.
+    fn stretches(&self, entries: &[Entry]) -> Vec<Vec<Range<usize>>> {
         let is_change = |at: usize| !matches!(entries[at], Entry::Same(..));
-        let mut stretches = Vec::new();
+        let mut stretches: Vec<Vec<Range<usize>>> = Vec::new();
+        // Whether the next block goes on with the last stretch.
+        let mut goes_on = false;
         let mut at = 0;
         while at < entries.len() {
             if !is_change(at) {
+                goes_on &= self.is_readable(entries[at]);
                 at += 1;
                 continue;
             }
             let start = at;
-            let mut end = at;
-            let mut is_readable = true;
-            while at < entries.len() && (is_change(at) || self.is_readable(entries[at])) {
-                if is_change(at) {
-                    end = at + 1;
-                    is_readable &= self.is_readable(entries[at]);
-                }
+            while at < entries.len() && is_change(at) {
                 at += 1;
             }
-            let has = |of: fn(&Entry) -> bool| entries[start..end].iter().any(of);
-            let both =
-                has(|it| matches!(it, Entry::Old(_))) && has(|it| matches!(it, Entry::New(_)));
-            if is_readable && both && end - start <= LONGEST {
-                stretches.push(start..end);
+            let block = start..at;
+            let is_readable = entries[start..at].iter().all(|entry| self.is_readable(*entry));
+            match stretches.last_mut() {
+                _ if !is_readable => {}
+                Some(last) if goes_on && at - last[0].start <= LONGEST => last.push(block),
+                _ => stretches.push(vec![block]),
             }
+            goes_on = is_readable;
         }
         stretches
     }
@@ -153,6 +165,10 @@ impl<'f, 's> Functions<'f, 's> {
             Entry::Same(_, at) | Entry::New(at) => Some(&self.new[at as usize]),
             Entry::Old(_) => None,
         };
+        let has = |of: fn(&Entry) -> bool| entries.iter().any(of);
+        if !has(|it| matches!(it, Entry::Old(_))) || !has(|it| matches!(it, Entry::New(_))) {
+            return None;
+        }
         let old: Vec<&Statement> = entries.iter().filter_map(old).collect();
         let new: Vec<&Statement> = entries.iter().filter_map(new).collect();
         // A rewriting is known from its video instruction, which has to come first.
