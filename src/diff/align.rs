@@ -66,21 +66,16 @@ impl Sides<'_, '_> {
             && before.iter().zip(after).all(|(old, new)| self.is_same(locals, *old, *new))
     }
 
-    /// The matching of local names under which two functions are equal, if there is one.
-    pub(super) fn equality(&self, old: &[Statement], new: &[Statement]) -> Option<Matching> {
-        if old.len() != new.len() || old.iter().zip(new).any(|(old, new)| old.shape != new.shape) {
-            return None;
-        }
+    /// Whether two functions are equal under some matching of local names.
+    pub(super) fn are_equal(&self, old: &[Statement], new: &[Statement]) -> bool {
         let mut locals = Matching::default();
-        for (old, new) in old.iter().zip(new) {
-            let (before, after) = (self.old.holes(old), self.new.holes(new));
-            let same = before.len() == after.len()
-                && before.iter().zip(after).all(|(old, new)| self.join(&mut locals, *old, *new));
-            if !same {
-                return None;
-            }
-        }
-        Some(locals)
+        old.len() == new.len()
+            && old.iter().zip(new).all(|(old, new)| {
+                let (before, after) = (self.old.holes(old), self.new.holes(new));
+                old.shape == new.shape
+                    && before.len() == after.len()
+                    && before.iter().zip(after).all(|(old, new)| self.join(&mut locals, *old, *new))
+            })
     }
 
     /// Matches two local names, if they are free. Global ones must be the same.

@@ -27,7 +27,7 @@ pub(super) fn function(
     values: &mut Values,
 ) -> Vec<Hunk> {
     let (old, new) = (sides.old.statements(before), sides.new.statements(after));
-    if sides.equality(old, new).is_some() {
+    if sides.are_equal(old, new) {
         return Vec::new();
     }
     let Alignment { same, locals } = sides.align(old, new);
