@@ -109,6 +109,8 @@ impl<'s> Plain<'s> {
         }
         let mut dropped = self.dropped.iter().peekable();
         let mut words = self.words.iter().peekable();
+        let mut names = self.renaming.names.iter().peekable();
+        let mut declarations = self.renaming.declarations.iter().peekable();
         let mut end = lexer.pos;
         let mut last = None;
         // Whether modifiers of an opcode may follow.
@@ -140,13 +142,15 @@ impl<'s> Plain<'s> {
             let number = (token.kind == TokenKind::Number && !is_plain)
                 .then(|| number(own, last, lexer.clone().token()))
                 .flatten();
-            match (self.renaming.names.get(&token.span.start), number) {
-                (Some(name), _) => text.push_str(name),
+            while names.next_if(|(start, _)| *start < token.span.start).is_some() {}
+            while declarations.next_if(|(start, _)| *start < token.span.start).is_some() {}
+            match (names.next_if(|(start, _)| *start == token.span.start), number) {
+                (Some((_, name)), _) => text.push_str(self.renaming.text(*name)),
                 (None, Some(number)) => text.push_str(&number),
                 (None, None) => text.push_str(own),
             }
-            if let Some(declarations) = self.renaming.declarations.get(&token.span.start) {
-                text.push_str(declarations);
+            if let Some((_, own)) = declarations.next_if(|(at, _)| *at == token.span.start) {
+                text.push_str(own);
             }
             end = lexer.pos;
             last = Some(token);

@@ -1,7 +1,7 @@
 //! New names for registers, labels, parameters and internal symbols.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use crate::hash::{Map, Set};
 use crate::names::{FunctionSpans, Names, SymbolKind, Use};
@@ -11,10 +11,33 @@ use crate::syntax::lexer::Lexer;
 /// The new names of a text.
 #[derive(Default)]
 pub(super) struct Renaming {
-    /// The name in place of the one at an offset.
-    pub(super) names: Map<u32, String>,
-    /// The declarations of registers after the `{` at an offset.
-    pub(super) declarations: Map<u32, String>,
+    /// The places of names that change, in order, with the numbers of the new ones.
+    pub(super) names: Vec<(u32, u32)>,
+    new: NewNames,
+    /// The declarations of registers after the `{` at an offset, in order.
+    pub(super) declarations: Vec<(u32, String)>,
+}
+
+/// Names, one after the other.
+#[derive(Default)]
+struct NewNames {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl NewNames {
+    /// Adds a name and returns its number.
+    fn push(&mut self, name: fmt::Arguments<'_>) -> u32 {
+        // Writing to a string never fails.
+        let _ = self.text.write_fmt(name);
+        self.ends.push(self.text.len() as u32);
+        self.ends.len() as u32 - 1
+    }
+
+    fn get(&self, number: u32) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.text[start as usize..self.ends[number as usize] as usize]
+    }
 }
 
 impl Renaming {
@@ -26,11 +49,16 @@ impl Renaming {
         keeps_debug: bool,
         dropped: &mut Vec<Span>,
     ) -> Renaming {
-        let live = names.uses.iter().filter(|it| !is_within(dropped, it.span));
+        let mut dropped_spans = Within::new(dropped);
+        let live = names.uses.iter().filter(|it| !dropped_spans.has(it.span));
         let live: Vec<&Use> = live.filter(|it| it.symbol.is_some()).collect();
         let merged = merged(names);
-        let used: Set<u32> =
-            live.iter().filter(|it| !it.declares).filter_map(|it| it.symbol).collect();
+        let mut merged_spans = Within::new(&merged);
+        let mut used = vec![false; names.symbols.len()];
+        for symbol in live.iter().filter(|it| !it.declares).filter_map(|it| it.symbol) {
+            used[symbol as usize] = true;
+        }
+        let mut unused = Vec::new();
         let mut fresh = Fresh::new(source, names, keeps_debug);
         let mut renaming = Renaming::default();
         let mut functions = names.functions.iter().peekable();
@@ -40,21 +68,27 @@ impl Renaming {
                 fresh.end_function(function, &mut renaming);
                 function = Some(next);
             }
-            if is_within(&merged, it.span) {
+            if merged_spans.has(it.span) {
                 continue;
             }
-            let is_unused = it.declares && it.symbol.is_some_and(|own| !used.contains(&own));
+            let is_unused = it.declares && it.symbol.is_some_and(|own| !used[own as usize]);
             if is_unused && let Some(label) = label(source, names, it) {
-                dropped.push(label);
+                unused.push(label);
                 continue;
             }
-            if let Some(name) = fresh.name(it) {
-                renaming.names.insert(it.span.start, name);
+            if let Some(name) = fresh.name(it, &mut renaming.new) {
+                renaming.names.push((it.span.start, name));
             }
         }
         fresh.end_function(function, &mut renaming);
+        dropped.extend(unused);
         dropped.extend(merged);
         renaming
+    }
+
+    /// A new name.
+    pub(super) fn text(&self, number: u32) -> &str {
+        self.new.get(number)
     }
 }
 
@@ -62,6 +96,25 @@ impl Renaming {
 fn is_within(spans: &[Span], span: Span) -> bool {
     let next = spans.partition_point(|other| other.end < span.end);
     spans.get(next).is_some_and(|other| other.start <= span.start)
+}
+
+/// Tells for spans in order whether they lie in one of several sorted spans.
+struct Within<'w> {
+    spans: &'w [Span],
+    next: usize,
+}
+
+impl Within<'_> {
+    fn new(spans: &[Span]) -> Within<'_> {
+        Within { spans, next: 0 }
+    }
+
+    fn has(&mut self, span: Span) -> bool {
+        while self.spans.get(self.next).is_some_and(|other| other.end < span.end) {
+            self.next += 1;
+        }
+        self.spans.get(self.next).is_some_and(|other| other.start <= span.start)
+    }
 }
 
 /// The declarations in functions that declare nothing but registers that are no vectors.
@@ -100,8 +153,10 @@ struct Fresh<'s> {
     debugged: Set<u32>,
     /// Names that stay.
     kept: Set<&'s str>,
-    /// The new names of symbols, and of registers of ranges by their numbers.
-    new: Map<(u32, Option<u64>), String>,
+    /// The new names of the symbols of a function, and of registers of ranges by their numbers;
+    /// and those of all functions.
+    new_locals: Map<(u32, Option<u64>), u32>,
+    new_globals: Map<u32, u32>,
     /// How many names of a kind the text has, and the current function.
     globals: Map<&'static str, u64>,
     locals: Map<&'static str, u64>,
@@ -118,7 +173,8 @@ impl<'s> Fresh<'s> {
             names,
             debugged: Set::default(),
             kept: Set::default(),
-            new: Map::default(),
+            new_locals: Map::default(),
+            new_globals: Map::default(),
             globals: Map::default(),
             locals: Map::default(),
             registers: BTreeMap::new(),
@@ -162,15 +218,18 @@ impl<'s> Fresh<'s> {
     }
 
     /// The new name for a use, unless the old one stays.
-    fn name(&mut self, use_: &Use) -> Option<String> {
+    fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
         let number = use_.symbol?;
         let symbol = self.names.symbol(number);
+        let key = (number, self.names.register(self.source, *use_));
+        let is_global = symbol.is_global;
+        let known =
+            if is_global { self.new_globals.get(&number) } else { self.new_locals.get(&key) };
+        if let Some(name) = known {
+            return Some(*name);
+        }
         if self.stays(number) {
             return None;
-        }
-        let key = (number, self.names.register(self.source, *use_));
-        if let Some(name) = self.new.get(&key) {
-            return Some(name.clone());
         }
         let name = match symbol.kind {
             SymbolKind::Register if !symbol.ty.is_empty() => {
@@ -186,7 +245,12 @@ impl<'s> Fresh<'s> {
             SymbolKind::Parameter => self.counted("param_", false),
             SymbolKind::Label => self.counted("$L", false),
         };
-        self.new.insert(key, name.clone());
+        let name = all.push(format_args!("{name}"));
+        if is_global {
+            self.new_globals.insert(number, name);
+        } else {
+            self.new_locals.insert(key, name);
+        }
         Some(name)
     }
 
@@ -229,12 +293,13 @@ impl<'s> Fresh<'s> {
     /// Declares the registers of a function, and starts the next one.
     fn end_function(&mut self, function: Option<&FunctionSpans>, renaming: &mut Renaming) {
         self.locals.clear();
+        self.new_locals.clear();
         let registers = std::mem::take(&mut self.registers);
         let Some(function) = function else { return };
         let mut text = String::new();
         for (ty, count) in registers {
             let _ = write!(text, "\n.reg {ty} {}<{}>;", self.prefix(ty), count + 1);
         }
-        renaming.declarations.insert(function.body.start, text);
+        renaming.declarations.push((function.body.start, text));
     }
 }
