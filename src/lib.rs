@@ -71,6 +71,8 @@
 //! - `cli` (default) builds the command line program. A library user takes
 //!   `default-features = false` and pays for nom, thiserror and plain miette only.
 //! - `server` (default) adds the language server to it.
+//! - `diff` (with `cli`) compares modules: `diff`. It brings `gix-imara-diff`.
+//! - `extract` (with `cli`) finds PTX inside binaries, wheels and other archives: `extract`.
 //! - `batch` (with `cli`) plans loops over whole columns for
 //!   [`ir::Program::eval_batch`], which interprets each row without it.
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program

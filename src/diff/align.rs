@@ -143,12 +143,12 @@ impl Sides<'_, '_> {
                 }
             }
             let shapes: Vec<u64> =
-                statements.iter().map(|it| mixed(u64::from(it.shape), 1)).collect();
+                statements.iter().map(|it| mixed(u64::from(it.rough_shape), 1)).collect();
             let mut keys = vec![shapes];
             for _ in 0..DEPTH {
                 let last = &keys[keys.len() - 1];
                 let key = |statement: &Statement| {
-                    let own = mixed(u64::from(statement.shape), 1);
+                    let own = mixed(u64::from(statement.rough_shape), 1);
                     outline.holes(statement).iter().fold(own, |hash, name| {
                         let known = match outline.name(*name) {
                             name if name.class == Class::Label => 0,
@@ -209,7 +209,7 @@ impl Sides<'_, '_> {
             aligned.iter().map(|pair| (pair, 1)).chain(sure.iter().map(|pair| (pair, 2)));
         for (&(at, other), weight) in weighted {
             let (old, new) = (&old[at as usize], &new[other as usize]);
-            if old.shape != new.shape {
+            if old.rough_shape != new.rough_shape {
                 continue;
             }
             for (old, new) in self.old.holes(old).iter().zip(self.new.holes(new)) {

@@ -38,6 +38,8 @@ use align::Sides;
 pub(crate) use figures::Figures;
 use outline::{Function, Outline, Shapes};
 use pairs::Pairs;
+#[cfg(feature = "cli")]
+pub(crate) use pairs::without_hashes;
 use value::Values;
 
 /// Options for [`diff_with`].
@@ -46,15 +48,26 @@ use value::Values;
 pub struct DiffOptions {
     /// The equal statements to give before and after each difference; 3.
     pub context: usize,
+    /// Types of instructions make no difference if only their width matters for the values, as
+    /// in `ld.u32` and `ld.b32`, or `add.s32` and `add.u32`. The machine code of ptxas can
+    /// differ all the same. Off by default.
+    pub ignore_types: bool,
 }
 
 impl Default for DiffOptions {
     fn default() -> DiffOptions {
-        DiffOptions { context: 3 }
+        DiffOptions { context: 3, ignore_types: false }
     }
 }
 
 impl DiffOptions {
+    /// These options, with types that make a difference or make none.
+    #[must_use]
+    pub fn with_ignore_types(mut self, ignore_types: bool) -> DiffOptions {
+        self.ignore_types = ignore_types;
+        self
+    }
+
     /// These options with another number of equal statements around differences.
     #[must_use]
     pub fn with_context(mut self, context: usize) -> DiffOptions {
@@ -249,7 +262,7 @@ pub fn diff(old: &str, new: &str) -> Result<Vec<Change>, DiffError> {
 /// # Errors
 /// The same as those of [`diff`].
 pub fn diff_with(old: &str, new: &str, options: DiffOptions) -> Result<Vec<Change>, DiffError> {
-    Comparison::new(old, new).map(|comparison| comparison.changes(options))
+    Comparison::new(old, new, options).map(|comparison| comparison.changes())
 }
 
 /// Two modules whose functions are paired.
@@ -257,24 +270,29 @@ pub(crate) struct Comparison<'s> {
     old: Outline<'s>,
     new: Outline<'s>,
     pairs: Pairs,
+    options: DiffOptions,
 }
 
 impl<'s> Comparison<'s> {
     /// Reads two texts, and pairs their functions.
-    pub(crate) fn new(old: &'s str, new: &'s str) -> Result<Comparison<'s>, DiffError> {
+    pub(crate) fn new(
+        old: &'s str,
+        new: &'s str,
+        options: DiffOptions,
+    ) -> Result<Comparison<'s>, DiffError> {
         let mut shapes = Shapes::default();
         let mut read = |source, side| {
-            let outline = Outline::read(source, &mut shapes);
+            let outline = Outline::read(source, &mut shapes, options);
             outline.map_err(|diagnostics| DiffError { side, diagnostics })
         };
         let (old, new) = (read(old, Side::Old)?, read(new, Side::New)?);
         let pairs = Pairs::new(&old, &new);
-        Ok(Comparison { old, new, pairs })
+        Ok(Comparison { old, new, pairs, options })
     }
 
     /// The differences: first outside of functions, then those of functions in the order of
     /// the new text. Removed functions stand before the next one that stayed.
-    pub(crate) fn changes(&self, options: DiffOptions) -> Vec<Change> {
+    pub(crate) fn changes(&self) -> Vec<Change> {
         let (old, new) = (&self.old, &self.new);
         let sides = Sides { old, new, globals: &self.pairs.globals };
         let mut changes: Vec<Change> = hunks::items(&sides).into_iter().collect();
@@ -294,7 +312,8 @@ impl<'s> Comparison<'s> {
             while let Some(at) = removed.next_if(|at| *at < partner) {
                 changes.push(alone(&sides, &old.functions[at], ChangeKind::Removed));
             }
-            changes.extend(both(&sides, (&old.functions[partner], function), options, &mut values));
+            let pair = (&old.functions[partner], function);
+            changes.extend(both(&sides, pair, self.options, &mut values));
         }
         changes.extend(removed.map(|at| alone(&sides, &old.functions[at], ChangeKind::Removed)));
         changes
@@ -334,7 +353,9 @@ fn both(
     values: &mut Values,
 ) -> Option<Change> {
     let hunks = hunks::function(sides, (before, after), options.context, values);
-    let is_renamed = sides.old.name_text(before.name) != sides.new.name_text(after.name);
+    let names = [sides.old.name_text(before.name), sides.new.name_text(after.name)];
+    let [old_name, new_name] = names.map(pairs::without_hashes);
+    let is_renamed = old_name != new_name;
     let kind = match hunks.is_empty() {
         true if is_renamed => ChangeKind::Renamed,
         true => return None,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::DiffOptions;
 use crate::analysis::parse_with;
 use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -12,7 +13,7 @@ use crate::print::number;
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
-use crate::video::{Instruction, Register};
+use crate::video::{Instruction, Register, is_one_register};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
 #[derive(Default)]
@@ -81,6 +82,8 @@ pub(super) struct Function {
 pub(super) struct Statement {
     pub(super) span: Span,
     pub(super) shape: u32,
+    /// The shape without types that say no more than a width.
+    pub(super) rough_shape: u32,
     holes: Range<u32>,
     /// The number of blocks around it inside of its function.
     pub(super) depth: u8,
@@ -91,6 +94,7 @@ impl<'s> Outline<'s> {
     pub(super) fn read(
         source: &'s str,
         shapes: &mut Shapes,
+        options: DiffOptions,
     ) -> Result<Outline<'s>, Vec<Diagnostic>> {
         let (module, mut errors) = parse_with(source, &CheckOptions::errors_only());
         errors.retain(|it| it.severity == Severity::Error && it.code.text().starts_with("V0"));
@@ -141,6 +145,8 @@ impl<'s> Outline<'s> {
             depth: 0,
             first_hole: 0,
             shape: String::new(),
+            plain_type: None,
+            ignores_types: options.ignore_types,
         };
         reader.run(&debug);
         let outline = reader.outline;
@@ -168,7 +174,7 @@ impl<'s> Outline<'s> {
     /// The name with a spelling in a statement.
     pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
         let mut holes = self.holes(statement).iter();
-        holes.find(|name| is_one_name(self.name_text(**name), text)).copied()
+        holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
     }
 
     /// The uses of names within a span.
@@ -207,6 +213,9 @@ struct Reader<'r, 's> {
     /// The statement that is read.
     first_hole: u32,
     shape: String,
+    /// The place of a type in the shape, and the one in its place.
+    plain_type: Option<(Range<usize>, &'static str)>,
+    ignores_types: bool,
 }
 
 impl Reader<'_, '_> {
@@ -352,6 +361,7 @@ impl Reader<'_, '_> {
         let span = Span::new(first.span.start, end);
         self.first_hole = self.outline.holes.len() as u32;
         self.shape.clear();
+        self.plain_type = None;
         while self.video.get(self.next_video).is_some_and(|it| it.span.start < span.start) {
             self.next_video += 1;
         }
@@ -362,8 +372,16 @@ impl Reader<'_, '_> {
         }
         self.lexer.pos = end as usize;
         let holes = self.first_hole..self.outline.holes.len() as u32;
-        let shape = self.shapes.number(&self.shape);
-        let statement = Statement { span, shape, holes, depth: self.depth };
+        let mut shape = self.shapes.number(&self.shape);
+        let mut rough_shape = shape;
+        if let Some((range, plain)) = self.plain_type.take() {
+            self.shape.replace_range(range, plain);
+            rough_shape = self.shapes.number(&self.shape);
+        }
+        if self.ignores_types {
+            shape = rough_shape;
+        }
+        let statement = Statement { span, shape, rough_shape, holes, depth: self.depth };
         if in_function {
             self.outline.statements.push(statement);
         } else {
@@ -411,8 +429,28 @@ impl Reader<'_, '_> {
         let is_version = matches!(first.span.text(source), ".version" | ".address_size");
         let mut last = None;
         let mut token = Some(first);
+        let mut opcode = Vec::new();
+        let mut is_guard = first.is(b'@');
         while let Some(own) = token.filter(|token| token.span.start < end) {
             let next = self.lexer.token();
+            let is_word = own.kind == TokenKind::Ident;
+            if !opcode.is_empty() || is_word && !is_guard {
+                opcode.push(own.span.text(source));
+            }
+            let is_last = next.is_none_or(|next| next.kind != TokenKind::Dot);
+            if opcode.len() > 1
+                && is_last
+                && own.kind == TokenKind::Dot
+                && self.plain_type.is_none()
+            {
+                let start = self.shape.len();
+                let range = start..start + own.span.len() as usize;
+                self.plain_type = plain_type(&opcode).map(|plain| (range, plain));
+                // Modifiers of operands are none of the opcode.
+                is_guard = true;
+                opcode.clear();
+            }
+            is_guard &= !is_word;
             while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span.start) {
                 self.next_use += 1;
             }
@@ -495,16 +533,29 @@ fn statement_end(mut lexer: Lexer<'_>, first: Token) -> u32 {
     end
 }
 
-/// Whether two spellings name one register of a range: `%r07` is `%r7`.
-fn is_one_name(one: &str, other: &str) -> bool {
-    let parts = |name: &str| {
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        (base, name[base..].trim_start_matches('0').len())
-    };
-    let ((base, digits), (other_base, other_digits)) = (parts(one), parts(other));
-    one == other
-        || one[..base] == other[..other_base]
-            && one[one.len() - digits..] == other[other.len() - other_digits..]
+/// The type to compare in place of the last modifier of an opcode, if only its width matters for
+/// the values: a load of `.u32` is one of `.b32`, a sum of `.s32` is one of `.u32`.
+fn plain_type(opcode: &[&str]) -> Option<&'static str> {
+    const BITS: [&str; 4] = [".b8", ".b16", ".b32", ".b64"];
+    const UNSIGNED: [&str; 4] = [".u8", ".u16", ".u32", ".u64"];
+
+    let (mnemonic, modifiers) = opcode.split_first()?;
+    let (ty, others) = modifiers.split_last()?;
+    let (kind, width) = (ty.get(1..2)?, ty.get(2..)?);
+    let at = ["8", "16", "32", "64"].iter().position(|bits| *bits == width)?;
+    let has = |modifier: &str| others.contains(&modifier);
+    match (*mnemonic, kind) {
+        // A signed load of fewer bits than the register has extends the sign.
+        ("ld" | "ldu", "u" | "f") | ("st" | "mov" | "selp", "u" | "s" | "f") => Some(BITS[at]),
+        ("add" | "sub", "s") if !has(".sat") => Some(UNSIGNED[at]),
+        ("mul" | "mad", "s") if has(".lo") && !has(".sat") => Some(UNSIGNED[at]),
+        ("setp" | "set", "u" | "s")
+            if others.first().is_some_and(|it| matches!(*it, ".eq" | ".ne")) =>
+        {
+            Some(BITS[at])
+        }
+        _ => None,
+    }
 }
 
 fn register_class(ty: &str) -> Class {

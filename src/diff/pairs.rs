@@ -25,6 +25,7 @@ impl Pairs {
             functions: Vec::new(),
         };
         finder.by(|outline, function| outline.name_text(function.name).to_string());
+        finder.by(|outline, function| without_hashes(outline.name_text(function.name)));
         finder.by(fingerprint);
         finder.by_likeness();
         finder.by(opcodes);
@@ -112,6 +113,25 @@ impl Finder<'_, '_> {
     }
 }
 
+/// A name without the hashes of its file, by which nvcc tells internal functions of several files
+/// apart: `_ZN39_INTERNAL_91a723db_9_reduce_cu_b5ed19475__ldgEPK6float4`.
+pub(crate) fn without_hashes(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len());
+    let is_internal = name.contains("_INTERNAL_") || name.contains("_GLOBAL__N__");
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let (taken, after) = rest.split_at(first.len_utf8());
+        plain.push_str(taken);
+        rest = after;
+        let is_mark = || ["_INTERNAL_", "__N__", "_cu_"].iter().any(|mark| plain.ends_with(mark));
+        if is_internal && first == '_' && is_mark() {
+            let hash = rest.bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
+            rest = &rest[if hash == 8 { 8 } else { 0 }..];
+        }
+    }
+    plain
+}
+
 /// More functions than this are not compared for one shape.
 const MANY: usize = 32;
 
@@ -121,7 +141,7 @@ const LIKE: usize = 50;
 /// How often a function has each shape of statements.
 fn counts(outline: &Outline, function: &Function) -> Vec<(u32, u32)> {
     let mut shapes: Vec<u32> =
-        outline.statements(function).iter().map(|statement| statement.shape).collect();
+        outline.statements(function).iter().map(|statement| statement.rough_shape).collect();
     shapes.sort_unstable();
     shapes.chunk_by(|x, y| x == y).map(|same| (same[0], same.len() as u32)).collect()
 }
@@ -162,12 +182,19 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     let all = |outline: &Outline| -> Vec<NameId> {
         (0..outline.names.len() as u32).filter(|name| outline.name(*name).is_global).collect()
     };
-    let kind = |class: Class| class == Class::Function;
-    let known: Map<&str, NameId> =
-        all(old).into_iter().map(|name| (old.name_text(name), name)).collect();
+    // A name that is declared twice is an error, but no difference.
+    let key = |outline: &Outline, name: NameId| {
+        (outline.name(name).class == Class::Function, outline.name_text(name).to_string())
+    };
+    let mut known: Map<(bool, String), Vec<NameId>> = Map::default();
+    for before in all(old).into_iter().rev() {
+        if globals.new_of(before).is_none() {
+            known.entry(key(old, before)).or_default().push(before);
+        }
+    }
     for after in all(new) {
-        if let Some(&before) = known.get(new.name_text(after))
-            && kind(old.name(before).class) == kind(new.name(after).class)
+        if globals.old_of(after).is_none()
+            && let Some(before) = known.get_mut(&key(new, after)).and_then(Vec::pop)
         {
             globals.join(before, after);
         }
@@ -191,4 +218,26 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
         }
     }
     globals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_of_files_are_left_out() {
+        for (name, expected) in [
+            (
+                "_ZN4_INTERNAL_91a723db_9_reduce_cu_b5ed19475sumE",
+                "_ZN4_INTERNAL__9_reduce_cu_5sumE",
+            ),
+            ("_ZN2_GLOBAL__N__5fac8941_a_cu_6fdb84118level", "_ZN2_GLOBAL__N___a_cu_8level"),
+            // No hash is this short, and other names have none.
+            ("_INTERNAL_91a72", "_INTERNAL_91a72"),
+            ("sum_cu_b5ed1947", "sum_cu_b5ed1947"),
+            ("_INTERNAL_é", "_INTERNAL_é"),
+        ] {
+            assert_eq!(without_hashes(name), expected);
+        }
+    }
 }

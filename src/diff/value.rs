@@ -20,7 +20,7 @@ use crate::syntax::{Token, TokenKind};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
 
 /// As many sets of values are tried.
-pub(super) const TRIED: usize = 1024;
+pub(super) const TRIED: usize = 4096;
 
 /// The steps of evaluation that a comparison of two modules may take. After them, only proof
 /// counts.
@@ -91,43 +91,55 @@ impl<'f, 's> Functions<'f, 's> {
         }
     }
 
-    /// The stretches of a hunk whose sides compute the same, as ranges of its lines.
+    /// The stretches of a hunk whose sides compute the same.
     pub(super) fn equivalences(&self, entries: &[Entry], values: &mut Values) -> Vec<Equivalence> {
         let mut found = Vec::new();
-        for stretch in self.stretches(entries) {
-            if let Some(proven) = self.is_equal(&entries[stretch.clone()], values) {
-                found.push(Equivalence { first: stretch.start, last: stretch.end - 1, proven });
+        let mut claim = |stretch: &Range<usize>| {
+            let proven = self.is_equal(&entries[stretch.clone()], values);
+            found.extend(proven.map(|proven| Equivalence {
+                first: stretch.start,
+                last: stretch.end - 1,
+                proven,
+            }));
+            proven.is_some()
+        };
+        for blocks in self.stretches(entries) {
+            // All blocks together; otherwise each one for itself.
+            let whole = blocks[0].start..blocks[blocks.len() - 1].end;
+            if !claim(&whole) && blocks.len() > 1 {
+                for block in &blocks {
+                    claim(block);
+                }
             }
         }
         found
     }
 
-    /// From a difference to a difference, with nothing but readable statements in between.
-    fn stretches(&self, entries: &[Entry]) -> Vec<Range<usize>> {
+    /// Blocks of changes that can be read, and have nothing but readable statements between them.
+    fn stretches(&self, entries: &[Entry]) -> Vec<Vec<Range<usize>>> {
         let is_change = |at: usize| !matches!(entries[at], Entry::Same(..));
-        let mut stretches = Vec::new();
+        let mut stretches: Vec<Vec<Range<usize>>> = Vec::new();
+        // Whether the next block goes on with the last stretch.
+        let mut goes_on = false;
         let mut at = 0;
         while at < entries.len() {
             if !is_change(at) {
+                goes_on &= self.is_readable(entries[at]);
                 at += 1;
                 continue;
             }
             let start = at;
-            let mut end = at;
-            let mut is_readable = true;
-            while at < entries.len() && (is_change(at) || self.is_readable(entries[at])) {
-                if is_change(at) {
-                    end = at + 1;
-                    is_readable &= self.is_readable(entries[at]);
-                }
+            while at < entries.len() && is_change(at) {
                 at += 1;
             }
-            let has = |of: fn(&Entry) -> bool| entries[start..end].iter().any(of);
-            let both =
-                has(|it| matches!(it, Entry::Old(_))) && has(|it| matches!(it, Entry::New(_)));
-            if is_readable && both && end - start <= LONGEST {
-                stretches.push(start..end);
+            let block = start..at;
+            let is_readable = entries[start..at].iter().all(|entry| self.is_readable(*entry));
+            match stretches.last_mut() {
+                _ if !is_readable => {}
+                Some(last) if goes_on && at - last[0].start <= LONGEST => last.push(block),
+                _ => stretches.push(vec![block]),
             }
+            goes_on = is_readable;
         }
         stretches
     }
@@ -153,6 +165,10 @@ impl<'f, 's> Functions<'f, 's> {
             Entry::Same(_, at) | Entry::New(at) => Some(&self.new[at as usize]),
             Entry::Old(_) => None,
         };
+        let has = |of: fn(&Entry) -> bool| entries.iter().any(of);
+        if !has(|it| matches!(it, Entry::Old(_))) || !has(|it| matches!(it, Entry::New(_))) {
+            return None;
+        }
         let old: Vec<&Statement> = entries.iter().filter_map(old).collect();
         let new: Vec<&Statement> = entries.iter().filter_map(new).collect();
         // A rewriting is known from its video instruction, which has to come first.
@@ -615,20 +631,25 @@ impl Graph {
         }
         let zero = self.node(Node::Constant(0));
         let args = sources.map(|source| source.unwrap_or(zero));
-        let mut result = None;
+        let mut roots = Vec::new();
         for sequence in values.rewritings(instruction) {
-            match (self.sequence(sequence, args), result) {
-                (root, None) => result = Some(root.unwrap_or_else(|node| self.node(node))),
-                (Err(node), Some(result)) => {
-                    self.terms.entry(node).or_insert(result);
-                }
-                (Ok(_), Some(_)) => {}
-            }
+            roots.push(self.sequence(sequence, args));
         }
-        let term = result.unwrap_or_else(|| {
+        // One of them may be known: some rewritings use video instructions themselves.
+        let known = roots.iter().find_map(|root| match root {
+            Ok(term) => Some(*term),
+            Err(node) => self.terms.get(node).copied(),
+        });
+        let term = known.unwrap_or_else(|| {
+            if let Some(Err(node)) = roots.first() {
+                return self.node(*node);
+            }
             self.programs.push(instruction.lower(Semantics::CURRENT));
             self.node(Node::Video(self.programs.len() as u32 - 1, args))
         });
+        for node in roots.into_iter().filter_map(Result::err) {
+            self.terms.entry(node).or_insert(term);
+        }
         self.videos.insert(key, term);
         term
     }
@@ -660,7 +681,7 @@ impl Graph {
 
     /// Whether some terms have the same values as others for many values of the names.
     fn is_same(&self, old: &[Term], new: &[Term], budget: &mut usize) -> bool {
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut samples = Samples::new(&self.nodes);
         let mut values = vec![0u64; self.nodes.len()];
         for round in 0..TRIED {
             let Some(left) = budget.checked_sub(self.nodes.len()) else { return false };
@@ -668,22 +689,10 @@ impl Graph {
             for (at, node) in self.nodes.iter().enumerate() {
                 let value = |term: Term| values[term as usize];
                 values[at] = match *node {
-                    Node::Value(_, bits) => {
-                        random ^= random << 13;
-                        random ^= random >> 7;
-                        random ^= random << 17;
-                        let edge =
-                            |at: u64| u64::from(EDGES[(random >> at) as usize % EDGES.len()]);
-                        // Every other round has edges only.
-                        let word = match round % 2 {
-                            0 => edge(8),
-                            _ => random >> 32,
-                        };
-                        match bits {
-                            1 => random >> 40 & 1,
-                            32 => word & u64::from(u32::MAX),
-                            _ => word << 32 | edge(20),
-                        }
+                    Node::Value(_, 1) => u64::from(samples.next()) & 1,
+                    Node::Value(_, 32) => samples.word(round).into(),
+                    Node::Value(..) => {
+                        u64::from(samples.word(round)) << 32 | u64::from(samples.word(round))
                     }
                     Node::Constant(value) => value,
                     Node::Op(opcode, args) => opcode.eval(args.map(value)),
@@ -699,6 +708,57 @@ impl Graph {
             }
         }
         true
+    }
+}
+
+/// Words to try.
+struct Samples {
+    /// The state of the random numbers. They are the same in each run.
+    random: u64,
+    /// Words at which results change.
+    edges: Vec<u32>,
+}
+
+impl Samples {
+    fn new(nodes: &[Node]) -> Samples {
+        let mut edges = EDGES.to_vec();
+        for node in nodes {
+            // Comparisons with a constant, or of a part with it, change there.
+            if let Node::Constant(value) = *node {
+                let value = value as u32;
+                edges.extend([value, value.wrapping_add(1), value.wrapping_sub(1)]);
+                edges.extend([value << 16, value << 24, value & 0xffff_0000]);
+                edges.extend([(value & 0xff) * 0x0101_0101, (value & 0xffff) * 0x0001_0001]);
+            }
+        }
+        Samples { random: 0x2545_f491_4f6c_dd1d, edges }
+    }
+
+    fn next(&mut self) -> u32 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 32) as u32
+    }
+
+    fn edge(&mut self) -> u32 {
+        let at = self.next() as usize % self.edges.len();
+        self.edges[at]
+    }
+
+    /// Any word in one round, an edge in the next one, then either, then one with the bytes of
+    /// two edges.
+    fn word(&mut self, round: usize) -> u32 {
+        match round % 4 {
+            0 => self.next(),
+            2 if self.next().is_multiple_of(2) => self.next(),
+            1 | 2 => self.edge(),
+            _ => {
+                let mask = [0xff, 0xff00, 0xffff, 0x00ff_0000, 0xffff_0000, 0xff00_ff00];
+                let mask = mask[self.next() as usize % mask.len()];
+                self.edge() & mask | self.edge() & !mask
+            }
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub use body::Example;
 pub use deviation::Deviation;
 pub use instruction::{Instruction, Operation};
 pub use multiply_add::{MadMode, MultiplyAdd, MultiplyAddParts};
+#[cfg(feature = "diff")]
+pub(crate) use operand::is_one_register;
 pub use operand::{
     Guard, Immediate, InvalidRegister, Operand, OperandName, Register, Source, Tail,
 };

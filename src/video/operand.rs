@@ -80,15 +80,20 @@ impl Register {
     /// Whether both names are one register if a range such as `%r<10>` declares them: `%r07` is
     /// `%r7`.
     pub fn names_same(&self, other: &Register) -> bool {
-        fn split(name: &str) -> (&str, &str) {
-            let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let number = &name[base.len()..];
-            let significant = number.trim_start_matches('0');
-            // A number has at least one digit.
-            (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
-        }
-        split(self.name()) == split(other.name())
+        is_one_register(self.name(), other.name())
     }
+}
+
+/// Whether two names are one register if a range declares them.
+pub(crate) fn is_one_register(one: &str, other: &str) -> bool {
+    fn split(name: &str) -> (&str, &str) {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = &name[base.len()..];
+        let significant = number.trim_start_matches('0');
+        // A number has at least one digit.
+        (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
+    }
+    one == other || split(one) == split(other)
 }
 
 impl AsRef<str> for Register {

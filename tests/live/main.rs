@@ -4,6 +4,8 @@ mod costs;
 mod proof;
 mod ptxas;
 mod rewrite;
+#[cfg(feature = "diff")]
+mod values;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -19,12 +19,12 @@ use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Targe
 use vptx::video::Semantics;
 
 /// Admits every sequence.
-const GATE: Gate = Gate { target: Target::sm(120), version: None };
+pub(crate) const GATE: Gate = Gate { target: Target::sm(120), version: None };
 
 /// The limit for one query, in seconds. The slowest one takes 15 on an idle machine.
 const PATIENCE: u64 = 300;
 
-const DEFAULT_SEED: u64 = 0x5eed_2026;
+pub(crate) const DEFAULT_SEED: u64 = 0x5eed_2026;
 
 /// Both minus signs at once are not a canonical spelling.
 const NEGATIONS: [[&str; 3]; 4] = [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]];
@@ -40,13 +40,13 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn number(name: &str, default: u64) -> u64 {
+pub(crate) fn number(name: &str, default: u64) -> u64 {
     variable(name).map_or(default, |value| {
         value.parse().unwrap_or_else(|_| panic!("{name} must be a number, and is {value:?}"))
     })
 }
 
-fn z3() -> PathBuf {
+pub(crate) fn z3() -> PathBuf {
     let path = variable("VPTX_Z3").map_or_else(
         || {
             let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -217,7 +217,7 @@ fn only() -> String {
 }
 
 /// Each row of the table with such instructions, with their mnemonics and modifiers.
-fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
+pub(crate) fn table() -> Vec<(&'static Form, Mnemonic, Vec<String>)> {
     let only = only();
     let mut table = Vec::new();
     for (form, mnemonic) in rows() {
@@ -255,13 +255,6 @@ fn negations(form: &Form) -> &'static [[&'static str; 3]] {
 /// All variants that change more than the places of parts and lanes.
 fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
-    if let Some(only) = variable("X_TEXT") {
-        if turns.0 == 0 {
-            turns.0 = 1;
-            return vec![only];
-        }
-        return vec![];
-    }
     let destinations: &[&str] = match form.destination {
         Destination::Word => &[""],
         Destination::Part => &[".b2", ".h1"],
@@ -419,7 +412,10 @@ fn gathers_are_proven() {
 /// A random instruction with random operands.
 fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Random) -> String {
     let (form, _, heads) = random.pick(table);
-    let head = random.pick(heads);
+    format!("{} {}", random.pick(heads), random_operands(form, random))
+}
+
+pub(crate) fn random_operands(form: &Form, random: &mut Random) -> String {
     let d = match form.destination {
         Destination::Word => "",
         Destination::Part => random.pick(&PARTS),
@@ -442,7 +438,7 @@ fn random_text(table: &[(&'static Form, Mnemonic, Vec<String>)], random: &mut Ra
         }
         (true, _) => format!(", {minus_c}{}", names[2]),
     };
-    format!("{head} d{d}, {a}, {b}{third};")
+    format!("d{d}, {a}, {b}{third};")
 }
 
 fn source(form: &Form, name: &str, minus: &str, random: &mut Random) -> String {

@@ -181,6 +181,44 @@ fn binaries_are_compared_text_by_text() {
 }
 
 #[test]
+fn releases_differ_in_targets_and_hashes() {
+    let name = |hash: &str| format!("_ZN39_INTERNAL_{hash}_9_reduce_cu_{hash}3sumEv");
+    let text =
+        |hash: &str, target: u32| module(&name(hash), 1).replace("sm_90", &format!("sm_{target}"));
+    let folder = Folder::new("diff-releases");
+    let other = module("other", 1);
+    folder
+        .write("one/libx.so.1", fat_binary(&[plain(90, &other), plain(90, &text("91a723db", 90))]));
+    folder.write("two/libx.so.2", fat_binary(&[plain(120, &text("0badcafe", 120))]));
+    let run = vptx_in(&folder.0, &["diff", "one/libx.so.1", "two/libx.so.2"], b"");
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.contains("-.target sm_90\n+.target sm_120\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("_INTERNAL_"), "{}", run.stdout);
+    assert!(run.stdout.contains("only in the old side: one/libx.so.1!1.sm_90.ptx"));
+}
+
+#[test]
+fn types_of_equal_width_can_be_ignored() {
+    let text = |ld: &str, add: &str, st: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.visible .func f(.reg .b64 p) {{\n\
+             .reg .b32 %r<3>;\nld.global.{ld} %r1, [p];\nadd.{add} %r2, %r1, 1;\n\
+             st.global.{st} [p], %r2;\n}}\n"
+        )
+    };
+    let folder = Folder::new("diff-types");
+    folder.write("old.ptx", text("u32", "s32", "u16"));
+    folder.write("new.ptx", text("b32", "u32", "b16"));
+    // A signed load of 16 bits fills the register with the sign.
+    folder.write("signed.ptx", text("s16", "u32", "b16"));
+    let run =
+        |arguments: &[&str]| vptx_in(&folder.0, &[&["diff", "-q"], arguments].concat(), b"").status;
+    assert_eq!(run(&["old.ptx", "new.ptx"]), 1);
+    assert_eq!(run(&["--ignore-types", "old.ptx", "new.ptx"]), 0);
+    assert_eq!(run(&["--ignore-types", "new.ptx", "signed.ptx"]), 1);
+}
+
+#[test]
 fn hidden_characters_stay_hidden() {
     let folder = Folder::new("diff-hidden");
     let text = |word: &str| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::source::{Compared, Source};
 use super::{Arguments, human, look};
 use crate::cli::{FAILED, Output, trouble};
-use crate::diff::{Comparison, DiffOptions, Side};
+use crate::diff::{Comparison, Side};
 use crate::report::visible_path;
 use crate::source::decoded;
 use crate::workspace::files;
@@ -46,10 +46,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let (old_text, new_text) = (decoded(&old), decoded(&new));
     let look = look(arguments, out.style);
     let mut text = String::new();
-    match Comparison::new(&old_text, &new_text) {
+    match Comparison::new(&old_text, &new_text, arguments.options()) {
         Ok(comparison) => {
-            let options = DiffOptions::default().with_context(arguments.unified);
-            let changes = comparison.changes(options);
+            let changes = comparison.changes();
             let compared = Compared {
                 old: Source::new(&labels[0], &old_text),
                 new: Source::new(&labels[1], &new_text),

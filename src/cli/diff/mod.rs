@@ -72,6 +72,10 @@ pub(super) struct Arguments {
     #[arg(long, short = 'y', conflicts_with = "format")]
     side_by_side: bool,
 
+    /// Types make no difference where only their width matters, as in ld.u32 and ld.b32
+    #[arg(long)]
+    ignore_types: bool,
+
     /// Equal statements around each difference
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     unified: usize,
@@ -93,6 +97,10 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    fn options(&self) -> DiffOptions {
+        DiffOptions::default().with_context(self.unified).with_ignore_types(self.ignore_types)
+    }
+
     /// Whether git hands the output to its pager.
     pub(super) fn is_paged(&self) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -128,7 +136,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     match Run::new(arguments, [old, new], out.style) {
         Ok(run) => run.run(out),
         Err(message) => {
-            message.iter().for_each(|message| trouble(message));
+            if let Some(message) = message {
+                trouble(&message);
+            }
             Ok(FAILED)
         }
     }
@@ -221,7 +231,7 @@ impl Run<'_> {
                     old: Source::new(&old.label, &old_text),
                     new: Source::new(&new.label, &new_text),
                 };
-                match Comparison::new(&old_text, &new_text) {
+                match Comparison::new(&old_text, &new_text, self.arguments.options()) {
                     Ok(comparison) => self.differing(&compared, &comparison),
                     Err(error) => self.unread(&compared, &error),
                 }
@@ -231,8 +241,7 @@ impl Run<'_> {
     }
 
     fn differing(&self, compared: &Compared<'_>, comparison: &Comparison<'_>) -> Outcome {
-        let options = DiffOptions::default().with_context(self.arguments.unified);
-        let changes = comparison.changes(options);
+        let changes = comparison.changes();
         let mut outcome = Outcome { totals: Totals::of(&changes), ..Outcome::default() };
         if self.arguments.stat {
             outcome.statistics = Statistics::of(comparison, compared);
@@ -263,7 +272,7 @@ impl Run<'_> {
             let text = decoded(bytes);
             let source = || Source::new("", &text);
             // A text with errors has no figures.
-            if let Ok(comparison) = Comparison::new(&text, &text) {
+            if let Ok(comparison) = Comparison::new(&text, &text, self.arguments.options()) {
                 let compared = Compared { old: source(), new: source() };
                 outcome.statistics = Statistics::of(&comparison, &compared);
             }

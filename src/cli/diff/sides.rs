@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use memchr::memmem;
 use tempfile::SpooledTempFile;
 
+use crate::diff::without_hashes;
 use crate::extract::{Image, Limits, Member, walk};
 use crate::report::visible_path;
 use crate::syntax::lexer::word_end;
@@ -149,7 +150,8 @@ fn functions(text: &[u8]) -> Vec<u64> {
             let blanks = text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             &text[at + blanks..word_end(text, at + blanks)]
         });
-        let mut hashes: Vec<u64> = names.filter(|it| !it.is_empty()).map(hash_of).collect();
+        let names = names.filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
+        let mut hashes: Vec<u64> = names.map(|name| hash_of(without_hashes(&name))).collect();
         if !hashes.is_empty() {
             hashes.sort_unstable();
             hashes.dedup();
@@ -168,7 +170,8 @@ pub(super) enum Pair {
 }
 
 /// Finds the texts that belong together: those with the same place and target, first equal
-/// ones, then those with the most functions of the same name; then the same wherever they are.
+/// ones, then those with the most functions of the same name; then texts of other targets and
+/// places; at last, texts of one place in order.
 pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
     if let ([_], [_]) = (old, new) {
         return vec![Pair::Both(0, 0)];
@@ -182,12 +185,16 @@ pub(super) fn pairs(old: &[Text], new: &[Text]) -> Vec<Pair> {
     finder.by(|text| Some((text.key.clone(), text.hash)));
     finder.by(|text| text.key.1.is_empty().then(|| (text.key.clone(), 0)));
     finder.by_functions(|text| text.key.clone());
-    finder.by_only(|text| text.key.clone());
+    finder.by_order(|text| text.key.clone());
     finder.by(|text| {
         let is_unpacked = !text.key.1.is_empty();
         is_unpacked.then(|| ((String::new(), text.key.1.clone()), text.hash))
     });
     finder.by_functions(|text| (String::new(), text.key.1.clone()));
+    // Releases differ in their targets, too.
+    finder.by_functions(|text| (text.key.0.clone(), String::new()));
+    finder.by_functions(|_| Key::default());
+    finder.by_order(|text| (text.key.0.clone(), String::new()));
     let Finder { partner_of_old, partner_of_new, .. } = finder;
     // In the order of the new side; texts that are gone stand after the one that they followed.
     let mut pairs = Vec::with_capacity(new.len());
@@ -279,8 +286,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Pairs the texts that are the only free ones of their key.
-    fn by_only(&mut self, key: impl Fn(&Text) -> Key) {
+    /// Pairs the free texts of a key in order, if both sides have as many.
+    fn by_order(&mut self, key: impl Fn(&Text) -> Key) {
         let mut sides: BTreeMap<Key, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for at in self.free_old() {
             sides.entry(key(&self.old[at])).or_default().0.push(at);
@@ -289,8 +296,8 @@ impl Finder<'_> {
             sides.entry(key(&self.new[at])).or_default().1.push(at);
         }
         for (old, new) in sides.into_values() {
-            if let ([old], [new]) = (&old[..], &new[..]) {
-                self.join(*old, *new);
+            if old.len() == new.len() {
+                old.into_iter().zip(new).for_each(|(old, new)| self.join(old, new));
             }
         }
     }

@@ -1,0 +1,89 @@
+//! z3 proves each claim of `diff` that statements compute the same.
+//!
+//! `scripts/prove-rewrites` runs it.
+
+use crate::proof::{DEFAULT_SEED, GATE, number, random_operands, table, z3};
+use crate::support::ORACLE_HEAD;
+use crate::support::forms::Random;
+use crate::support::smt::{Answer, Solver, places, query};
+use vptx::Instruction;
+use vptx::backend::ptx::{FreshRegisters, Sequence, candidates};
+use vptx::diff::diff;
+use vptx::video::Semantics;
+
+/// The limit for one query, in seconds.
+const PATIENCE: u64 = 60;
+
+/// A module with some statements, after which the result is stored.
+fn module(statements: &[String]) -> String {
+    format!("{ORACLE_HEAD}{}\nst.global.u32 [w], d;\n}}\n", statements.join("\n"))
+}
+
+/// The statements of a sequence, with the registers that they need.
+fn statements(instruction: &Instruction, sequence: &Sequence) -> Vec<String> {
+    let mut registers = FreshRegisters::new("%t_").expect("names");
+    let lines = sequence.to_ptx(instruction, &mut registers);
+    [registers.declarations(), lines].concat()
+}
+
+/// Whether `diff` says that an instruction and a sequence compute the same, and whether that is
+/// proven.
+fn claim(instruction: &Instruction, new: &[String]) -> Option<bool> {
+    let changes = diff(&module(&[instruction.to_string()]), &module(new)).expect("both are PTX");
+    match &changes[..] {
+        [] => Some(true),
+        [change] => {
+            let mut claims = change.hunks.iter().flat_map(|hunk| &hunk.equivalences);
+            claims.next().map(|claim| claim.proven)
+        }
+        _ => panic!("{instruction} {new:?}: {changes:?}"),
+    }
+}
+
+/// Compares instructions with sequences for them, and for others of the same row: those differ
+/// in a modifier or two, so that many results are nearly the same.
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn claims_are_proven() {
+    let count = number("VPTX_PROVE_COUNT", 500);
+    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut solver = Solver::new(&z3());
+    let table = table();
+    let (mut same, mut others, mut silent, mut unknown) = (0, 0, 0, 0);
+    for _ in 0..count {
+        let (form, _, heads) = random.pick(&table);
+        let operands = random_operands(form, &mut random);
+        let text = format!("{} {operands}", random.pick(heads));
+        let head = if random.one_in(3) { &text } else { random.pick(heads) };
+        let other = format!("{} {operands}", head.split(' ').next().expect("a head"));
+        let [instruction, other]: [Instruction; 2] = [&text, &other]
+            .map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")));
+        let sequences = candidates(&other, Semantics::CURRENT, GATE);
+        let (_, sequence) = random.pick(&sequences);
+        let new = statements(&other, sequence);
+        let program = instruction.lower(Semantics::CURRENT);
+        let answer = || query(&program, sequence, places(&instruction));
+        match claim(&instruction, &new) {
+            Some(is_proven) => {
+                let is_same = instruction == other;
+                assert!(is_proven || !is_same, "{text}: a rewriting is not recognised");
+                match solver.ask(&answer(), PATIENCE) {
+                    Answer::Proven if is_same => same += 1,
+                    Answer::Proven => others += 1,
+                    Answer::Unknown => unknown += 1,
+                    Answer::Differs(words) => panic!("{text} and {new:?} differ for {words:?}"),
+                }
+            }
+            None if instruction == other => panic!("{text}: nothing is said about {new:?}"),
+            None if solver.ask(&answer(), PATIENCE) == Answer::Proven => {
+                panic!("{text}: nothing is said about {new:?}, which computes the same");
+            }
+            None => silent += 1,
+        }
+    }
+    println!(
+        "claims of diff: {same} about rewritings and {others} about other instructions proven, \
+         {unknown} unknown; {silent} pairs differ, and nothing is said"
+    );
+    assert!(same > 0 && others > 0 && silent > 0);
+}
