@@ -84,7 +84,8 @@ def renamed(text):
     """The source with other names."""
     pieces = [(match.lastgroup, match.group()) for match in TOKEN.finditer(text)]
     tokens = [piece for piece in pieces if piece[0] != "keep"]
-    directives = {word for kind, piece in pieces if kind == "keep" and piece.lstrip().startswith("#")
+    directives = {word for kind, piece in pieces
+                  if kind == "keep" and piece.lstrip().startswith("#")
                   for word in re.findall(r"[A-Za-z_]\w*", piece)}
     names = {name: f"other_{number}" for number, name in enumerate(local_names(tokens))
              if name not in directives}
