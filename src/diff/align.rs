@@ -44,6 +44,7 @@ pub(super) struct Sides<'a, 's> {
 }
 
 /// The statements of two functions that belong together.
+#[derive(Default)]
 pub(super) struct Alignment {
     /// The positions of statements that are equal.
     pub(super) same: Vec<(u32, u32)>,
@@ -93,20 +94,67 @@ impl Sides<'_, '_> {
     /// matched, by majority. Statements are equal if their names are.
     pub(super) fn align(&self, old: &[Statement], new: &[Statement]) -> Alignment {
         let [old_keys, new_keys] = self.keys(old, new);
-        let mut aligned = Vec::new();
-        for (old_keys, new_keys) in old_keys.iter().zip(&new_keys).rev() {
-            aligned = refined(&aligned, old_keys, new_keys);
-        }
-        let mut best = self.settle(old, new, &aligned, &[]);
-        for _ in 0..ROUNDS {
-            let aligned = refined(&best.same, &old_keys[0], &new_keys[0]);
-            let next = self.settle(old, new, &aligned, &best.same);
-            if next.same.len() <= best.same.len() {
+        let changed = |found: &Alignment| old.len() + new.len() - 2 * found.same.len();
+        let mut best: Option<Alignment> = None;
+        for depth in [DEPTH, 0, 1] {
+            let mut aligned = Vec::new();
+            for depth in (0..=depth).rev() {
+                aligned = refined(&aligned, &old_keys[depth], &new_keys[depth]);
+            }
+            let mut found = self.settle(old, new, &aligned, &[]);
+            for _ in 0..ROUNDS {
+                let aligned = refined(&found.same, &old_keys[0], &new_keys[0]);
+                let next = self.settle(old, new, &aligned, &found.same);
+                if next.same.len() <= found.same.len() {
+                    break;
+                }
+                found = next;
+            }
+            if best.as_ref().is_none_or(|best| best.same.len() < found.same.len()) {
+                best = Some(found);
+            }
+            // Code that repeats itself can mislead any depth.
+            if best.as_ref().is_some_and(|best| changed(best) <= FEW) {
                 break;
             }
-            best = next;
+        }
+        let mut best = best.unwrap_or_default();
+        for depth in [DEPTH, 1] {
+            self.match_moved((old, new), (&old_keys[depth], &new_keys[depth]), &mut best);
         }
         best
+    }
+
+    /// Matches the names of statements that stand in another place: those that are not aligned,
+    /// and have a key that no other such statement has.
+    fn match_moved(
+        &self,
+        (old, new): (&[Statement], &[Statement]),
+        (old_keys, new_keys): (&[u64], &[u64]),
+        found: &mut Alignment,
+    ) {
+        let mut places: Map<u64, [Vec<usize>; 2]> = Map::default();
+        gaps(&found.same, (old.len(), new.len()), |before, after| {
+            for at in before {
+                places.entry(old_keys[at]).or_default()[0].push(at);
+            }
+            for at in after {
+                places.entry(new_keys[at]).or_default()[1].push(at);
+            }
+        });
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for places in places.into_values() {
+            if let [[before], [after]] = places.each_ref().map(Vec::as_slice) {
+                pairs.push((*before, *after));
+            }
+        }
+        pairs.sort_unstable();
+        for (before, after) in pairs {
+            let (before, after) = (&old[before], &new[after]);
+            for (old, new) in self.old.holes(before).iter().zip(self.new.holes(after)) {
+                self.join(&mut found.locals, *old, *new);
+            }
+        }
     }
 
     /// Matches the names of aligned statements, and aligns the statements that are then equal.
@@ -237,6 +285,9 @@ impl Sides<'_, '_> {
 
 /// How far statements are known by the statements before them.
 const DEPTH: usize = 3;
+
+/// So many changed statements are not looked at again.
+const FEW: usize = 2;
 
 /// How often names are matched again, as long as that makes more statements equal.
 const ROUNDS: usize = 3;

@@ -5,11 +5,11 @@ use std::ops::Range;
 use super::DiffOptions;
 use crate::analysis::parse_with;
 use crate::check::{CheckOptions, problem_diagnostic};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::module::VideoStatement;
 use crate::names::{FunctionSpans, Names, SymbolKind, Use, read_words};
-use crate::print::number;
+use crate::print::{FormatOptions, format, number};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
@@ -55,6 +55,8 @@ pub(super) type NameId = u32;
 pub(super) struct Name {
     pub(super) class: Class,
     pub(super) is_global: bool,
+    /// Whether others know it by its name.
+    pub(super) is_exported: bool,
     /// Its first place.
     pub(super) span: Span,
 }
@@ -96,15 +98,15 @@ impl<'s> Outline<'s> {
         shapes: &mut Shapes,
         options: DiffOptions,
     ) -> Result<Outline<'s>, Vec<Diagnostic>> {
-        let (module, mut errors) = parse_with(source, &CheckOptions::errors_only());
-        errors.retain(|it| it.severity == Severity::Error && it.code.text().starts_with("V0"));
-        let mut names = read_words(source, Span::new(0, source.len() as u32));
-        if let Some(span) = names.unended.filter(|_| errors.is_empty()) {
-            let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
-            errors.push(problem_diagnostic(source, problem));
+        // A text that cannot be formatted is no PTX.
+        if let Err(error) = format(source, &FormatOptions::default()) {
+            return Err(error.into_diagnostics());
         }
-        if !errors.is_empty() {
-            return Err(errors);
+        let (module, _) = parse_with(source, &CheckOptions::errors_only());
+        let mut names = read_words(source, Span::new(0, source.len() as u32));
+        if let Some(span) = names.unended {
+            let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
+            return Err(vec![problem_diagnostic(source, problem)]);
         }
         let mut video = module.into_statements();
         video.retain(|it| it.instruction.is_some());
@@ -420,13 +422,34 @@ impl Reader<'_, '_> {
         {
             let _ = write!(self.shape, "{}", span.text(source));
         }
-        let _ = write!(self.shape, "{}", Instruction::new(one_spelling.anonymous()));
+        let canonical = Instruction::new(one_spelling.anonymous());
+        if canonical.has_constants() {
+            self.with_numbers(&canonical.to_string());
+        } else {
+            let _ = write!(self.shape, "{canonical}");
+        }
+    }
+
+    /// Adds the tokens of a text, with one spelling of each number.
+    fn with_numbers(&mut self, text: &str) {
+        let mut lexer = Lexer::new(text, 0);
+        let mut last = None;
+        while let Some(token) = lexer.token() {
+            let own = token.span.text(text);
+            match number(own, last, lexer.clone().token()) {
+                Some(number) if token.kind == TokenKind::Number => self.shape.push_str(&number),
+                _ => self.shape.push_str(own),
+            }
+            self.shape.push(' ');
+            last = Some(token);
+        }
     }
 
     fn tokens(&mut self, first: Token, end: u32) {
         let source = self.outline.source;
         // Numbers of versions are no integers.
         let is_version = matches!(first.span.text(source), ".version" | ".address_size");
+        let is_target = first.span.text(source) == ".target";
         let mut last = None;
         let mut token = Some(first);
         let mut opcode = Vec::new();
@@ -453,6 +476,11 @@ impl Reader<'_, '_> {
             is_guard &= !is_word;
             while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span.start) {
                 self.next_use += 1;
+            }
+            if is_target && own.is(b',') && next.is_some_and(|it| it.span.text(source) == "debug") {
+                // It is about data of debuggers.
+                token = self.lexer.token();
+                continue;
             }
             let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span.start);
             let text = own.span.text(source);
@@ -507,11 +535,12 @@ impl Reader<'_, '_> {
         let class = match symbol.kind {
             SymbolKind::Register => register_class(symbol.ty.text(source)),
             SymbolKind::Label => Class::Label,
-            SymbolKind::Parameter => Class::Parameter,
+            SymbolKind::Parameter => parameter_class(symbol.declaration.text(source)),
             SymbolKind::Variable => Class::Variable,
             SymbolKind::Function => Class::Function,
         };
-        self.outline.names.push(Name { class, is_global, span: use_.span });
+        let is_exported = symbol.is_exported(source);
+        self.outline.names.push(Name { class, is_global, is_exported, span: use_.span });
         if is_global {
             self.globals.insert(number, name);
         } else {
@@ -555,6 +584,15 @@ fn plain_type(opcode: &[&str]) -> Option<&'static str> {
             Some(BITS[at])
         }
         _ => None,
+    }
+}
+
+/// The class of a parameter, which may be a register: `.reg .b32 a`.
+fn parameter_class(declaration: &str) -> Class {
+    let mut words = declaration.split_whitespace();
+    match (words.next(), words.find(|word| word.starts_with('.'))) {
+        (Some(".reg"), Some(ty)) => register_class(ty),
+        _ => Class::Parameter,
     }
 }
 

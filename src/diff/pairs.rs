@@ -173,7 +173,9 @@ fn opcodes(outline: &Outline, function: &Function) -> Vec<u8> {
     words
 }
 
-/// Matches the names of functions and variables.
+/// Matches the names of functions and variables. Exported names match themselves only. Internal
+/// ones match those that are declared alike: of the same name, then in order; at last, those of
+/// the same name.
 fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     let mut globals = Matching::default();
     for &(before, after) in functions {
@@ -182,42 +184,68 @@ fn globals(old: &Outline, new: &Outline, functions: &[(u32, u32)]) -> Matching {
     let all = |outline: &Outline| -> Vec<NameId> {
         (0..outline.names.len() as u32).filter(|name| outline.name(*name).is_global).collect()
     };
+    let (all_old, all_new) = (all(old), all(new));
+    let (old_items, new_items) = (declarations(old), declarations(new));
+    let shape = |items: &Map<NameId, (u32, u32)>, name: NameId| items.get(&name).copied();
+    let is_internal = |outline: &Outline, name: NameId| {
+        outline.name(name).class != Class::Function && !outline.name(name).is_exported
+    };
     // A name that is declared twice is an error, but no difference.
-    let key = |outline: &Outline, name: NameId| {
-        (outline.name(name).class == Class::Function, outline.name_text(name).to_string())
+    let text = |outline: &Outline, name: NameId| outline.name_text(name).to_string();
+    let class = |outline: &Outline, name: NameId| outline.name(name).class == Class::Function;
+    let mut join = |old_key: &dyn Fn(NameId) -> Option<Key>,
+                    new_key: &dyn Fn(NameId) -> Option<Key>| {
+        let mut known: Map<Key, Vec<NameId>> = Map::default();
+        for before in all_old.iter().rev().filter(|name| globals.new_of(**name).is_none()) {
+            if let Some(key) = old_key(*before) {
+                known.entry(key).or_default().push(*before);
+            }
+        }
+        for after in &all_new {
+            if globals.old_of(*after).is_some() {
+                continue;
+            }
+            let own = new_key(*after).and_then(|key| known.get_mut(&key)?.pop());
+            if let Some(before) = own {
+                globals.join(before, *after);
+            }
+        }
     };
-    let mut known: Map<(bool, String), Vec<NameId>> = Map::default();
-    for before in all(old).into_iter().rev() {
-        if globals.new_of(before).is_none() {
-            known.entry(key(old, before)).or_default().push(before);
-        }
-    }
-    for after in all(new) {
-        if globals.old_of(after).is_none()
-            && let Some(before) = known.get_mut(&key(new, after)).and_then(Vec::pop)
-        {
-            globals.join(before, after);
-        }
-    }
-    // Variables that are declared alike, in order.
-    let declared = |outline: &Outline, is_free: &dyn Fn(NameId) -> bool| {
-        let own = |item: &super::outline::Statement| {
-            let name = *outline.holes(item).first()?;
-            is_free(name).then_some((item.shape, name))
-        };
-        outline.items.iter().filter_map(own).collect::<Vec<(u32, NameId)>>()
-    };
-    let mut free: Map<u32, Vec<NameId>> = Map::default();
-    for (shape, name) in declared(old, &|name| globals.new_of(name).is_none()).into_iter().rev() {
-        free.entry(shape).or_default().push(name);
-    }
-    let unmatched = declared(new, &|name| globals.old_of(name).is_none());
-    for (shape, after) in unmatched {
-        if let Some(before) = free.get_mut(&shape).and_then(Vec::pop) {
-            globals.join(before, after);
-        }
-    }
+    join(
+        &|name| (!is_internal(old, name)).then(|| (text(old, name), None, class(old, name))),
+        &|name| (!is_internal(new, name)).then(|| (text(new, name), None, class(new, name))),
+    );
+    join(&|name| Some((text(old, name), Some(shape(&old_items, name)?), false)), &|name| {
+        Some((text(new, name), Some(shape(&new_items, name)?), false))
+    });
+    join(
+        &|name| is_internal(old, name).then(|| (String::new(), shape(&old_items, name), false)),
+        &|name| is_internal(new, name).then(|| (String::new(), shape(&new_items, name), false)),
+    );
+    join(&|name| is_internal(old, name).then(|| (text(old, name), None, false)), &|name| {
+        is_internal(new, name).then(|| (text(new, name), None, false))
+    });
     globals
+}
+
+/// A text, the shape of a declaration with the place in it, and whether it is a function.
+type Key = (String, Option<(u32, u32)>, bool);
+
+/// The shapes of the items that declare variables, and registers of all functions; with the
+/// places of their names in them.
+fn declarations(outline: &Outline) -> Map<NameId, (u32, u32)> {
+    let mut declared = Map::default();
+    for item in &outline.items {
+        for (name, place) in outline.holes(item).iter().zip(0..) {
+            let is_variable = outline.name(*name).class != Class::Function;
+            let is_first = outline.name(*name).span.start >= item.span.start
+                && outline.name(*name).span.end <= item.span.end;
+            if is_variable && is_first {
+                declared.entry(*name).or_insert((item.shape, place));
+            }
+        }
+    }
+    declared
 }
 
 #[cfg(test)]

@@ -37,10 +37,8 @@ impl<'t, 's> Texts<'t, 's> {
         written(self.sides.old, statement, |name| {
             let text = self.sides.old.name_text(name);
             let is_global = self.sides.old.name(name).is_global;
-            if is_global {
-                return text.into();
-            }
-            match self.locals.new_of(name) {
+            let matching = if is_global { self.sides.globals } else { self.locals };
+            match matching.new_of(name) {
                 Some(new) => self.sides.new.name_text(new).into(),
                 None if self.taken.contains(text) => format!("{text}'").into(),
                 None => text.into(),

@@ -103,6 +103,18 @@ pub(crate) enum WordKind {
     String,
 }
 
+/// The words of a declaration that make a name known to others.
+const EXPORTS: [&str; 4] = [".visible", ".extern", ".weak", ".common"];
+
+impl Symbol {
+    /// Whether others may know a variable by its name.
+    pub(crate) fn is_exported(&self, source: &str) -> bool {
+        let before = Span::new(self.declaration.start, self.name.start);
+        let mut words = before.text(source).split([' ', '\t', '\r', '\n', '(']);
+        self.is_global && words.any(|word| EXPORTS.contains(&word))
+    }
+}
+
 impl Names {
     /// The use of a name at an offset; at its end, too.
     #[cfg(feature = "server")]

@@ -2,6 +2,9 @@
 
 mod asm;
 mod codes;
+#[cfg(feature = "diff")]
+#[cfg(feature = "diff")]
+mod diff;
 mod divergence;
 #[cfg(feature = "extract")]
 mod extract;

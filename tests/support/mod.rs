@@ -7,10 +7,12 @@ pub(crate) mod ebnf;
 pub(crate) mod fatbin;
 pub(crate) mod forms;
 pub(crate) mod generate;
+pub(crate) mod outline;
 #[cfg(feature = "cli")]
 pub(crate) mod program;
 pub(crate) mod reference;
 pub(crate) mod smt;
+pub(crate) mod variant;
 
 use std::path::{Path, PathBuf};
 

@@ -142,9 +142,6 @@ fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
     (!needs).then(|| declares.span.to(colon.span))
 }
 
-/// The words of a declaration that make a name known to others.
-const EXPORTS: [&str; 4] = [".visible", ".extern", ".weak", ".common"];
-
 /// Makes names.
 struct Fresh<'s> {
     source: &'s str,
@@ -204,11 +201,7 @@ impl<'s> Fresh<'s> {
         match symbol.kind {
             // ptxas puts tables of functions in an order of their names.
             SymbolKind::Function => true,
-            SymbolKind::Variable if symbol.is_global => {
-                let before = Span::new(symbol.declaration.start, symbol.name.start);
-                let mut words = before.text(self.source).split([' ', '\t', '\r', '\n', '(']);
-                words.any(|word| EXPORTS.contains(&word))
-            }
+            SymbolKind::Variable => symbol.is_exported(self.source),
             // Vectors in ranges, and registers outside of functions, are rare.
             SymbolKind::Register => {
                 symbol.is_global || symbol.ty.is_empty() && symbol.count.is_some()

@@ -1,0 +1,2271 @@
+//! The differences between two modules.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::ops::Range;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use crate::support::forms::{Random, rows, texts};
+use crate::support::outline::{Function, Kind, Outline, Statement, edited};
+use crate::support::ptx_files;
+use crate::support::variant::{
+    Numbers, PIECES, Variant, braced, flattened, plain_run, renamed, retyped, without_debug,
+};
+use vptx::backend::ptx::RewriteOptions;
+use vptx::diff::{
+    Change, ChangeKind, DiffError, DiffOptions, Equivalence, Line, LineKind, Part, Side, Subject,
+    diff, diff_with,
+};
+use vptx::source::{Span, decode};
+use vptx::syntax::{TokenKind, statement_tokens};
+use vptx::{Code, Instruction, Semantics};
+
+/// The real modules: their names and texts.
+fn modules() -> Vec<(String, String)> {
+    let read = |path: std::path::PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        (name, decode(fs::read(&path).expect("it can be read")))
+    };
+    let all: Vec<_> = ptx_files("ptx").into_iter().map(read).collect();
+    assert!(all.len() > 30, "{}", all.len());
+    all
+}
+
+/// Those of a middling size, for tests that compare many pairs.
+fn middling_modules() -> Vec<(String, String)> {
+    let mut all = modules();
+    all.retain(|(_, text)| text.len() < 100_000);
+    all
+}
+
+fn differences(old: &str, new: &str) -> Vec<Change> {
+    let changes = diff(old, new)
+        .unwrap_or_else(|error| panic!("{:?}: {:?}", error.side(), error.diagnostics()));
+    check_form(&changes, old, new);
+    changes
+}
+
+/// What holds for differences of any two texts.
+fn check_form(changes: &[Change], old: &str, new: &str) {
+    for change in changes {
+        let sides = (change.old.is_some(), change.new.is_some());
+        let expected = match change.kind {
+            ChangeKind::Added => (false, true),
+            ChangeKind::Removed => (true, false),
+            _ => (true, true),
+        };
+        assert_eq!(sides, expected, "{change:?}");
+        assert_eq!(change.hunks.is_empty(), change.kind == ChangeKind::Renamed, "{change:?}");
+        for (part, text) in [(&change.old, old), (&change.new, new)] {
+            let Some(part) = part else { continue };
+            let there = text.get(part.span.range()).expect("a place in the text");
+            assert!(there.contains(&part.name), "{part:?}");
+            assert_eq!(part.name.is_empty(), change.subject == Subject::Module, "{part:?}");
+        }
+        for hunk in &change.hunks {
+            let differs = |line: &Line| line.kind != LineKind::Same;
+            assert!(hunk.lines.iter().any(differs), "{hunk:?}");
+            for line in &hunk.lines {
+                let sides = (line.old.is_some(), line.new.is_some());
+                let expected = match line.kind {
+                    LineKind::Removed => (true, false),
+                    LineKind::Added => (false, true),
+                    _ => (true, true),
+                };
+                assert_eq!(sides, expected, "{line:?}");
+                for (span, text) in [(line.old, old), (line.new, new)] {
+                    let there = span.map(|span| text.get(span.range()).expect("a place"));
+                    assert!(there.is_none_or(|there| !there.trim().is_empty()), "{line:?}");
+                }
+            }
+            let mut next = 0;
+            for found in &hunk.equivalences {
+                assert!(found.first >= next && found.first <= found.last, "{hunk:?}");
+                let lines = hunk.lines.get(found.first..=found.last).expect("lines of the hunk");
+                assert!(lines.iter().any(differs), "{hunk:?}");
+                next = found.last + 1;
+            }
+        }
+    }
+}
+
+/// The differences in functions. Those outside of them have tests of their own.
+fn in_functions(old: &str, new: &str) -> Vec<Change> {
+    let mut changes = differences(old, new);
+    changes.retain(|change| change.subject == Subject::Function);
+    changes
+}
+
+/// Differences with all statements of the functions that changed.
+fn whole(old: &str, new: &str) -> Vec<Change> {
+    let options = DiffOptions::default().with_context(usize::MAX);
+    let changes = diff_with(old, new, options).expect("no errors");
+    check_form(&changes, old, new);
+    changes
+}
+
+fn lines(changes: &[Change]) -> impl Iterator<Item = &Line> {
+    changes.iter().flat_map(|change| &change.hunks).flat_map(|hunk| &hunk.lines)
+}
+
+fn of_kind(changes: &[Change], kind: LineKind) -> Vec<&Line> {
+    lines(changes).filter(|line| line.kind == kind).collect()
+}
+
+/// How many lines were removed, added, moved away and moved here.
+fn kinds(changes: &[Change]) -> [usize; 4] {
+    [LineKind::Removed, LineKind::Added, LineKind::MovedAway, LineKind::MovedHere]
+        .map(|kind| of_kind(changes, kind).len())
+}
+
+/// What differs, for a message.
+fn told(changes: &[Change]) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let names = [&change.old, &change.new].map(|part| part.as_ref().map(|it| &it.name));
+        let _ = writeln!(text, "{:?} {:?} {names:?}", change.subject, change.kind);
+        for hunk in &change.hunks {
+            for line in hunk.lines.iter().filter(|line| line.kind != LineKind::Same) {
+                let _ = writeln!(text, "  {:?} {}", line.kind, line.text);
+            }
+        }
+    }
+    text.chars().take(1500).collect()
+}
+
+/// The texts of the tokens of a statement.
+fn words(text: &str) -> Vec<&str> {
+    statement_tokens(text).iter().map(|token| token.span.text(text)).collect()
+}
+
+/// The tokens of a statement that are no names.
+fn fixed_words(text: &str) -> Vec<&str> {
+    let fixed = |token: &&vptx::syntax::Token| token.kind != TokenKind::Ident;
+    statement_tokens(text).iter().filter(fixed).map(|token| token.span.text(text)).collect()
+}
+
+/// Collects what is wrong, so that one fault does not hide the others.
+#[derive(Default)]
+struct Faults {
+    found: Vec<String>,
+    cases: usize,
+}
+
+impl Faults {
+    fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        self.cases += 1;
+        if !holds {
+            self.found.push(what());
+        }
+    }
+
+    /// Fails if there are faults, or too few cases.
+    fn end(self, floor: usize) {
+        let Faults { found, cases } = self;
+        println!("{cases} cases");
+        let first: Vec<&String> = found.iter().take(12).collect();
+        assert!(found.is_empty(), "{} of {cases}: {first:#?}", found.len());
+        assert!(cases >= floor, "only {cases} cases");
+    }
+}
+
+// ------------------------------------------------------------ no difference
+
+/// A module in which a compiler numbered all registers, without data that names labels.
+fn is_numbered(name: &str, text: &str) -> bool {
+    let by_hand = ["declarations", "scopes_calls", "old_style", "odd_comments", "one_line"];
+    !text.contains(".section") && !by_hand.iter().any(|start| name.starts_with(start))
+}
+
+#[test]
+fn variants_do_not_differ() {
+    let mut faults = Faults::default();
+    let (mut braces, mut blocks) = (0, 0);
+    for (at, (name, text)) in modules().iter().enumerate() {
+        let seed = at as u64;
+        let (with_braces, count) = braced(text, seed);
+        braces += count;
+        let (flat, count) = flattened(text);
+        blocks += count;
+        let mut others = vec![
+            ("itself", text.clone()),
+            ("renamed", renamed(text, seed)),
+            ("retyped", retyped(text, seed)),
+            ("braced", with_braces),
+            ("flattened", flat),
+            ("without debug data", without_debug(text)),
+        ];
+        if is_numbered(name, text) {
+            others.push(("laid out", Variant::of(text, seed)));
+            let all = renamed(&retyped(&braced(text, seed).0, seed), seed);
+            others.push(("all", Variant::of(&all, seed)));
+        }
+        for (what, other) in others {
+            for (one, two) in [(text, &other), (&other, text)] {
+                let changes = differences(one, two);
+                faults.check(changes.is_empty(), || format!("{name} {what}: {}", told(&changes)));
+            }
+        }
+    }
+    assert!(braces > 500 && blocks > 200, "{braces} {blocks}");
+    faults.end(450);
+}
+
+fn kernel(body: &str) -> String {
+    format!(".version 8.5\n.target sm_90\n.visible .entry k(.param .u64 p) {{\n{body}\n}}\n")
+}
+
+#[test]
+fn the_same_said_otherwise() {
+    let pairs = [
+        // Declarations that are split, merged, unused, or in an inner block.
+        (
+            ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, a;",
+            ".reg .b32 %r<9>; .reg .b32 x; mov.b32 %r3, 1; mov.b32 %r08, %r3;",
+        ),
+        ("{ .reg .b32 a; mov.b32 a, 1; }", ".reg .b32 a; { mov.b32 a, 1; }"),
+        ("{ .reg .b32 a; mov.b32 a, 1; }", ".reg .b32 b; mov.b32 b, 1;"),
+        (
+            ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; }",
+            ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, 2;",
+        ),
+        (
+            "{ .reg .b32 %r<9>; mov.b32 %r1, 1; } { .reg .b32 %r<9>; mov.b32 %r1, 1; }",
+            ".reg .b32 %q<5>; mov.b32 %q3, 1; mov.b32 %q2, 1;",
+        ),
+        ("{ { { ret; } } }", "ret;"),
+        // A name that is another one's old name.
+        (
+            ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, 2; add.u32 a, a, b;",
+            ".reg .b32 a, b; mov.b32 b, 1; mov.b32 a, 2; add.u32 b, b, a;",
+        ),
+        // Types.
+        (
+            ".reg .b32 a; .reg .b64 b; mov.b32 a, 1; mov.b64 b, 1;",
+            ".reg .u32 a; .reg .s64 b; mov.b32 a, 1; mov.b64 b, 1;",
+        ),
+        (".reg .f32 a; mov.f32 a, 1.5;", ".reg .b32 a; mov.f32 a, 1.5;"),
+        // Labels, used and unused.
+        ("L: bra L; M: ret;", "$x: bra $x; ret;"),
+        ("bra L; { L: ret; } L: ret;", "bra M; { ret; } M: ret;"),
+        ("bra A; A: ret; B: bra B;", "bra B; B: ret; A: bra A;"),
+        // Variables.
+        (
+            ".reg .b32 a; .shared .b32 t[4]; ld.shared.b32 a, [t+4];",
+            ".reg .b32 b; .shared .b32 u[4]; ld.shared.b32 b, [u+4];",
+        ),
+        // Constants.
+        (
+            ".reg .b32 a; mov.b32 a, 0x10; mov.b32 a, 020; mov.b32 a, 16U;",
+            ".reg .b32 a; mov.b32 a, 16; mov.b32 a, 0b10000; mov.b32 a, 16;",
+        ),
+        (
+            ".reg .f32 a; mov.f32 a, 0f3f800000; mov.f32 a, 1.5;",
+            ".reg .f32 a; mov.f32 a, 0F3F800000; mov.f32 a, 0d3ff8000000000000;",
+        ),
+        (
+            ".reg .b64 a; .reg .b32 b; ld.u32 b, [a+0x10]; st.u32 [a+4], 0x20;",
+            ".reg .b64 a; .reg .b32 b; ld.u32 b, [a+16]; st.u32 [a+0x4], 32;",
+        ),
+        // Video instructions have constants, too.
+        (
+            ".reg .b32 a; vadd.u32.u32.u32 a, a, 16; vshl.u32.u32.u32.wrap a, a, 3;",
+            ".reg .b32 a; vadd.u32.u32.u32 a, a, 0x10; vshl.u32.u32.u32.wrap a, a, 03;",
+        ),
+        // Debug data, comments, layout.
+        (".loc 1 2 3\n ret; // x", "ret\n;"),
+        (
+            ".reg .pred %p; @ ! %p bra L; L: ret;",
+            ".reg .pred q; /* y */ @!q bra  L;\nL:\n\n\tret /* z */ ;",
+        ),
+    ];
+    for (one, two) in pairs {
+        for (one, two) in [(one, two), (two, one)] {
+            let changes = differences(&kernel(one), &kernel(two));
+            assert!(changes.is_empty(), "{one}\n{two}\n{}", told(&changes));
+        }
+    }
+}
+
+#[test]
+fn another_meaning_is_a_difference() {
+    let pairs = [
+        ("bra L; L: ret; M: bra M;", "bra M; L: ret; M: bra M;"),
+        (".reg .b32 a, b; mov.b32 a, b;", ".reg .b32 a; mov.b32 a, a;"),
+        (
+            ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, 2; st.u32 [a], b;",
+            ".reg .b32 a, b; mov.b32 a, 1; mov.b32 b, 2; st.u32 [b], a;",
+        ),
+        (".pragma \"a\";", ".pragma \"b\";"),
+        (".reg .b32 a; mov.b32 a, 1;", ".reg .b32 a; mov.b32 a, 2;"),
+        (".reg .b32 a; mov.b32 a, 1;", ".reg .b32 a; mov.u32 a, 1;"),
+        (".reg .pred p; @p ret;", ".reg .pred p; @!p ret;"),
+        (".reg .pred p; @p ret;", "ret;"),
+        (".reg .b32 a; mov.u32 a, %tid.x;", ".reg .b32 a; mov.u32 a, %tid.y;"),
+        (".reg .b32 a; mov.u32 a, %tid.x;", ".reg .b32 a; mov.u32 a, %ntid.x;"),
+        (".reg .f32 a; mov.f32 a, 1.5;", ".reg .f32 a; mov.f32 a, 1.25;"),
+        (".shared .b32 t[4];", ".shared .b32 t[5];"),
+        // The inner register is another one.
+        (
+            ".reg .b32 a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; } st.u32 [a], a;",
+            ".reg .b32 a; mov.b32 a, 1; { mov.b32 a, 2; } st.u32 [a], a;",
+        ),
+        // A range has other registers than its numbers one by one.
+        (
+            ".reg .b32 %r<9>; mov.b32 %r1, 1; mov.b32 %r10, 1;",
+            ".reg .b32 %r<99>; mov.b32 %r1, 1; mov.b32 %r1, 1;",
+        ),
+    ];
+    for (one, two) in pairs {
+        for (one, two) in [(one, two), (two, one)] {
+            let changes = differences(&kernel(one), &kernel(two));
+            assert_eq!(changes.len(), 1, "{one}\n{two}\n{}", told(&changes));
+            assert_eq!(changes[0].kind, ChangeKind::Changed, "{one}\n{two}");
+            assert!(kinds(&changes).iter().sum::<usize>() > 0, "{one}\n{two}");
+        }
+    }
+}
+
+// ------------------------------------------------- inserted, deleted, changed
+
+/// The numbers of the functions with so many instructions.
+fn large_functions(outline: &Outline<'_>, least: usize) -> Vec<usize> {
+    let is_large = |at: &usize| outline.functions[*at].instructions().count() >= least;
+    (0..outline.functions.len()).filter(is_large).collect()
+}
+
+fn pick<'a, T>(numbers: &mut Numbers, from: &'a [T]) -> &'a T {
+    &from[numbers.below(from.len())]
+}
+
+/// Instructions that no module has. `#` stands for a number.
+const FRESH: [&str; 5] = [
+    "add.u32 %fresh#, %fresh#, 987654321;",
+    "vadd4.u32.u32.u32.sat %fresh#, %fresh7, %fresh8, 987654322;",
+    "@%freshp st.global.u32 [987654323], %fresh#;",
+    "prmt.b32 %fresh#, %fresh#, %fresh8, 54323;",
+    "madc.hi.cc.s32 %fresh1, %fresh2, %fresh3, %fresh#;",
+];
+
+/// A text with fresh instructions at random places in functions, and what they are.
+fn with_fresh(source: &str, numbers: &mut Numbers, count: usize) -> Option<(String, Vec<String>)> {
+    let outline = Outline::of(source);
+    let functions = large_functions(&outline, 1);
+    if functions.is_empty() {
+        return None;
+    }
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut fresh = Vec::new();
+    for _ in 0..count {
+        let number = *pick(numbers, &functions);
+        let function = &outline.functions[number];
+        let open = function.body.start + 1;
+        let declaration = " .reg .b32 %fresh<9>; .reg .pred %freshp;";
+        if !edits.iter().any(|(place, _)| *place == (open..open)) {
+            edits.push((open..open, declaration.to_owned()));
+        }
+        let instructions: Vec<&Statement> = function.instructions().collect();
+        let place = pick(numbers, &instructions).span.start;
+        let digit = 1 + numbers.below(6);
+        let text = pick(numbers, &FRESH).replace('#', &digit.to_string());
+        edits.push((place..place, format!("{text}\n")));
+        fresh.push(text);
+    }
+    Some((edited(source, edits), fresh))
+}
+
+/// Another text of the module, sometimes with another layout, too.
+fn disguised(name: &str, text: &str, seed: u64) -> String {
+    let other = renamed(text, seed);
+    if seed.is_multiple_of(2) && is_numbered(name, text) && !text.contains("vshl") {
+        Variant::of(&other, seed)
+    } else {
+        other
+    }
+}
+
+#[test]
+fn inserted_instructions_are_added() {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(3);
+    let modules = modules();
+    for seed in 0..180 {
+        let (name, text) = &modules[seed % modules.len()];
+        let count = 1 + numbers.below(5);
+        let Some((new, fresh)) = with_fresh(text, &mut numbers, count) else { continue };
+        let new = disguised(name, &new, seed as u64);
+        let changes = in_functions(text, &new);
+        let mut found: Vec<Vec<&str>> =
+            of_kind(&changes, LineKind::Added).iter().map(|line| opcode(&line.text)).collect();
+        let mut expected: Vec<Vec<&str>> = fresh.iter().map(|text| opcode(text)).collect();
+        found.sort();
+        expected.sort();
+        let counts = changes.iter().map(Change::counts);
+        let sum = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        let all_changed = changes.iter().all(|it| it.kind == ChangeKind::Changed);
+        let holds = kinds(&changes) == [0, count, 0, 0]
+            && found == expected
+            && sum == (count, 0)
+            && all_changed;
+        faults.check(holds, || format!("{name}, seed {seed}: {fresh:?} {}", told(&changes)));
+    }
+    faults.end(170);
+}
+
+/// The opcode with its modifiers, after the guard.
+fn opcode(statement: &str) -> Vec<&str> {
+    let words = words(statement);
+    let start = match words[..] {
+        ["@", "!", ..] => 3,
+        ["@", ..] => 2,
+        _ => 0,
+    };
+    let end = words.iter().skip(start + 1).position(|word| !word.starts_with('.'));
+    words[start..end.map_or(words.len(), |end| start + 1 + end)].to_vec()
+}
+
+/// Whether a statement can go and nothing else goes with it: a jump would take the only use
+/// of its label away.
+fn is_plain(text: &str) -> bool {
+    !["bra", "brx", "call"].contains(&opcode(text)[0])
+}
+
+/// An instruction like one that is there: only its result is a fresh register.
+#[test]
+fn an_inserted_instruction_changes_no_others_however_alike() {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(8);
+    let modules = middling_modules();
+    for seed in 0..240 {
+        let (name, text) = &modules[seed % modules.len()];
+        let outline = Outline::of(text);
+        let functions = large_functions(&outline, 12);
+        if functions.is_empty() {
+            continue;
+        }
+        let function = &outline.functions[*pick(&mut numbers, &functions)];
+        let all: Vec<&Statement> = function.instructions().collect();
+        let at = numbers.below(all.len());
+        let model = all[at];
+        let result = outline.opcode(model) + 1;
+        let result = (result..model.tokens.end).find(|it| outline.is_ident(*it));
+        let Some(result) = result.filter(|it| outline.text(*it).starts_with('%')) else { continue };
+        let first = model.span.start;
+        let place = outline.bytes(result);
+        let alike = edited(
+            &text[model.span.clone()],
+            vec![(place.start - first..place.end - first, "%fresh1".to_owned())],
+        );
+        let to = all[(at + numbers.below(4)).min(all.len() - 1)];
+        if function.block_of(to) != function.block_of(model) || !is_plain(&alike) {
+            continue;
+        }
+        let open = function.body.start + 1;
+        let mut new = edited(
+            text,
+            vec![
+                (open..open, ".reg .b32 %fresh<9>;".to_owned()),
+                (to.span.end..to.span.end, format!("\n\t{alike}")),
+            ],
+        );
+        if seed % 3 > 0 {
+            new = renamed(&new, seed as u64);
+        }
+        let changes = in_functions(text, &new);
+        let back = in_functions(&new, text);
+        let holds = kinds(&changes) == [0, 1, 0, 0] && kinds(&back) == [1, 0, 0, 0];
+        faults.check(holds, || {
+            format!("{name}, seed {seed} {:?}: {alike} {}", kinds(&changes), told(&changes))
+        });
+    }
+    // Where many statements are alike, another alignment can be as good.
+    let Faults { found, cases } = faults;
+    assert!(cases >= 140 && found.len() * 100 <= cases, "{} of {cases}: {found:#?}", found.len());
+}
+
+/// Deleted are instructions without others like them in their function. It is clear which ones
+/// went, even if the registers that they wrote now mean nothing.
+#[test]
+fn deleted_instructions_are_removed() {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(4);
+    let modules = middling_modules();
+    for seed in 0..220 {
+        let (name, text) = &modules[seed % modules.len()];
+        let outline = Outline::of(text);
+        let functions = large_functions(&outline, 12);
+        if functions.is_empty() {
+            continue;
+        }
+        let count = 1 + numbers.below(5);
+        let mut deleted: Vec<Range<usize>> = Vec::new();
+        for _ in 0..60 {
+            let function = &outline.functions[*pick(&mut numbers, &functions)];
+            let all: Vec<&Statement> = function.instructions().collect();
+            let own = pick(&mut numbers, &all);
+            let span = own.span.clone();
+            let is_new = deleted.len() < count && !deleted.contains(&span);
+            if is_new && is_plain(&text[span.clone()]) && likes(&outline, function, own) == 1 {
+                deleted.push(span);
+            }
+        }
+        if deleted.is_empty() {
+            continue;
+        }
+        let edits = deleted.iter().map(|span| (span.clone(), String::new())).collect();
+        let mut new = edited(text, edits);
+        if seed % 3 > 0 {
+            new = disguised(name, &new, seed as u64);
+        }
+        let changes = in_functions(text, &new);
+        let removed = of_kind(&changes, LineKind::Removed);
+        let is_found = |span: &Range<usize>| {
+            removed.iter().any(|line| line.old.is_some_and(|it| it.range() == *span))
+        };
+        let holds = kinds(&changes) == [deleted.len(), 0, 0, 0] && deleted.iter().all(is_found);
+        faults.check(holds, || {
+            let texts: Vec<&str> = deleted.iter().map(|span| &text[span.clone()]).collect();
+            format!("{name}, seed {seed}: {texts:?} {}", told(&changes))
+        });
+    }
+    faults.end(180);
+}
+
+/// The opcode of a statement, and its other words that are no names.
+fn shape<'s>(outline: &'s Outline<'_>, statement: &'s Statement) -> impl Iterator<Item = &'s str> {
+    let opcode = outline.opcode(statement);
+    let is_kept = move |at: &usize| *at == opcode || !outline.is_ident(*at);
+    statement.tokens.clone().filter(is_kept).map(|at| outline.text(at))
+}
+
+/// How many instructions of a function are like a statement but for names.
+fn likes(outline: &Outline<'_>, function: &Function, statement: &Statement) -> usize {
+    let is_like = |it: &&Statement| shape(outline, it).eq(shape(outline, statement));
+    function.instructions().filter(is_like).count()
+}
+
+/// The statements with an integer that can be changed, as their token.
+fn integers(outline: &Outline<'_>, function: &Function) -> Vec<usize> {
+    let is_integer = |at: &usize| {
+        let text = outline.text(*at);
+        outline.tokens[*at].kind == TokenKind::Number && text.bytes().all(|it| it.is_ascii_digit())
+    };
+    let tokens = function.instructions().flat_map(|it| it.tokens.clone());
+    tokens.filter(is_integer).collect()
+}
+
+/// The text with a changed constant, that constant, and the statement in the old text.
+fn with_constant(source: &str, numbers: &mut Numbers) -> Option<(String, String, Range<usize>)> {
+    let outline = Outline::of(source);
+    let functions = large_functions(&outline, 5);
+    let function = &outline.functions[*functions.get(numbers.below(functions.len().max(1)))?];
+    let found = integers(&outline, function);
+    let token = *found.get(numbers.below(found.len().max(1)))?;
+    let statement = function.instructions().find(|it| it.tokens.contains(&token))?;
+    let new = edited(source, vec![(outline.bytes(token), FRESH_NUMBER.to_owned())]);
+    Some((new, outline.text(token).to_owned(), statement.span.clone()))
+}
+
+/// Like [`with_constant`], with a changed opcode.
+fn with_opcode(source: &str, numbers: &mut Numbers) -> Option<(String, String, Range<usize>)> {
+    let outline = Outline::of(source);
+    let functions = large_functions(&outline, 5);
+    let function = &outline.functions[*functions.get(numbers.below(functions.len().max(1)))?];
+    let all: Vec<&Statement> = function.instructions().collect();
+    let statement = pick(numbers, &all);
+    let token = outline.opcode(statement);
+    let new = edited(source, vec![(outline.bytes(token), FRESH_OPCODE.to_owned())]);
+    is_plain(&source[statement.span.clone()])
+        .then(|| (new, outline.text(token).to_owned(), statement.span.clone()))
+}
+
+const FRESH_NUMBER: &str = "987654321";
+const FRESH_OPCODE: &str = "fresh";
+
+/// Whether two texts of a statement are the same but for registers that no other statement
+/// has: these may have the names of either text.
+fn same_but_lonely(source: &str, old: &Range<usize>, one: &str, two: &str) -> bool {
+    let own = words(&source[old.clone()]);
+    let is_lonely = |name: &str| {
+        let outline = Outline::of(source);
+        let around = outline.functions.iter().find(|it| it.body.contains(&old.start));
+        let function = around.expect("a function around");
+        let uses = function.instructions().flat_map(|it| outline.texts(it.tokens.clone()));
+        uses.filter(|word| *word == name).count() == own.iter().filter(|it| **it == name).count()
+    };
+    let (one, two) = (words(one), words(two));
+    let pairs = one.iter().zip(&two).zip(&own);
+    one.len() == two.len()
+        && own.len() == one.len()
+        && pairs.into_iter().all(|((one, two), own)| one == two || is_lonely(own))
+}
+
+/// One word of one statement is another one in each turn.
+fn one_word_changes(
+    fresh: &str,
+    change: impl Fn(&str, &mut Numbers) -> Option<(String, String, Range<usize>)>,
+) -> Faults {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(5);
+    let modules = modules();
+    for seed in 0..180 {
+        let (name, text) = &modules[seed % modules.len()];
+        let Some((new, word, old)) = change(text, &mut numbers) else { continue };
+        let new = renamed(&new, seed as u64);
+        let changes = in_functions(text, &new);
+        let holds = kinds(&changes) == [1, 1, 0, 0] && {
+            let removed = of_kind(&changes, LineKind::Removed)[0];
+            let added = of_kind(&changes, LineKind::Added)[0];
+            let place = added.new.expect("a place").text(&new);
+            // The old statement has the names of the new one.
+            let back = added.text.replace(fresh, &word);
+            removed.old.is_some_and(|it| it.range() == old)
+                && words(&added.text) == words(place)
+                && place.contains(fresh)
+                && same_but_lonely(text, &old, &removed.text, &back)
+                && (removed.new, added.old) == (None, None)
+        };
+        faults.check(holds, || format!("{name}, seed {seed}: {} {}", &text[old], told(&changes)));
+    }
+    faults
+}
+
+#[test]
+fn a_changed_constant_is_one_line_on_each_side() {
+    one_word_changes(FRESH_NUMBER, with_constant).end(160);
+}
+
+#[test]
+fn a_changed_opcode_is_one_line_on_each_side() {
+    one_word_changes(FRESH_OPCODE, with_opcode).end(150);
+}
+
+// --------------------------------------------------------------------- moved
+
+/// A block of statements that goes to another place of its function.
+struct Move {
+    /// The bytes of the block, and where it goes.
+    from: Range<usize>,
+    to: usize,
+    /// The statements of the block.
+    statements: Vec<Range<usize>>,
+}
+
+fn find_move(outline: &Outline<'_>, numbers: &mut Numbers, clear: bool) -> Option<Move> {
+    let functions = large_functions(outline, 30);
+    let text = |it: &Statement| &outline.source[it.span.clone()];
+    for _ in 0..600 {
+        let function = &outline.functions[*functions.get(numbers.below(functions.len().max(1)))?];
+        let all = &function.statements;
+        let (length, start) = (4 + numbers.below(5), numbers.below(all.len()));
+        let to = numbers.below(all.len());
+        // In another block, a name can mean something else.
+        if function.block_of(&all[start]) != function.block_of(&all[to]) {
+            continue;
+        }
+        let distance = if to > start { to.saturating_sub(start + length) } else { start - to };
+        // The block is the smaller part: as well, what lies between could have moved.
+        if distance <= 2 * length || plain_run(function, start, length) < length {
+            continue;
+        }
+        let block = &all[start..start + length];
+        let is_unique =
+            |it: &Statement| all.iter().filter(|other| text(other) == text(it)).count() == 1;
+        let is_straight = block.iter().all(|it| is_plain(text(it)) && is_unique(it));
+        if is_straight && all[to].kind == Kind::Instruction {
+            let statements = block.iter().map(|it| it.span.clone()).collect();
+            let from = block[0].span.start..block[length - 1].span.end;
+            let crossed = if to > start { &all[start + length..to] } else { &all[to..start] };
+            let is_free = is_apart(outline, block, crossed) && is_apart(outline, crossed, block);
+            let is_singular = || block.iter().all(|it| likes(outline, function, it) == 1);
+            if !clear || is_free && is_singular() {
+                return Some(Move { from, to: all[to].span.start, statements });
+            }
+        }
+    }
+    None
+}
+
+/// Whether the first operands of some statements do not occur in others.
+fn is_apart(outline: &Outline<'_>, ones: &[Statement], others: &[Statement]) -> bool {
+    let names = |tokens: Range<usize>| {
+        let names = tokens.filter(|at| outline.is_ident(*at));
+        names.map(|at| outline.text(at)).collect::<Vec<_>>()
+    };
+    let mut written = Vec::new();
+    for one in ones.iter().filter(|it| it.kind == Kind::Instruction) {
+        let start = outline.opcode(one) + 1;
+        let mut depth = 0;
+        let end = (start..one.tokens.end).find(|at| {
+            let text = outline.text(*at);
+            depth += i32::from(text == "{") - i32::from(text == "}");
+            depth == 0 && text == ","
+        });
+        written.extend(names(start..end.unwrap_or(one.tokens.end)));
+    }
+    !others.iter().any(|it| names(it.tokens.clone()).iter().any(|name| written.contains(name)))
+}
+
+impl Move {
+    /// The text after the move.
+    fn apply(&self, source: &str) -> String {
+        let block = format!("{}\n", &source[self.from.clone()]);
+        edited(source, vec![(self.from.clone(), String::new()), (self.to..self.to, block)])
+    }
+
+    /// Where the statements are after the move.
+    fn places(&self) -> Vec<Range<usize>> {
+        let length = self.from.len();
+        let start = if self.to > self.from.start { self.to - length } else { self.to };
+        let shifted = |it: &Range<usize>| it.start - self.from.start + start;
+        self.statements.iter().map(|it| shifted(it)..shifted(it) + it.len()).collect()
+    }
+}
+
+/// A function of short chains of instructions, no two of which have the same constant.
+fn chains(numbers: &mut Numbers) -> String {
+    let mut body = ".reg .b64 %rd<2>; .reg .b32 %r<90>;\nld.param.u64 %rd1, [p];\n\
+                    ld.global.u32 %r0, [%rd1];\n"
+        .to_owned();
+    let mut last = 0;
+    for number in 1..50 + numbers.below(40) {
+        let constant = 3 * number + 1000;
+        if last > 0 && numbers.one_in(4) {
+            let _ = writeln!(body, "st.global.u32 [%rd1+{constant}], %r{last};");
+            last = 0;
+            continue;
+        }
+        let opcode = *pick(numbers, &["add.u32", "xor.b32", "mul.lo.u32", "shl.b32", "max.s32"]);
+        let _ = writeln!(body, "{opcode} %r{number}, %r{last}, {constant};");
+        last = number;
+    }
+    kernel(&(body + "ret;"))
+}
+
+/// Moves blocks. `clear`: those unlike all others but for names, past statements that share no
+/// register with them that either writes. A compiler could move these.
+fn blocks_move(clear: bool, is_renamed: bool, turns: usize) -> Faults {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(6);
+    let mut modules = middling_modules();
+    modules.extend((0..25).map(|at| (format!("chains {at}"), chains(&mut numbers))));
+    for seed in 0..turns {
+        let (name, text) = &modules[seed % modules.len()];
+        let outline = Outline::of(text);
+        let Some(found) = find_move(&outline, &mut numbers, clear) else { continue };
+        let mut new = found.apply(text);
+        if is_renamed {
+            new = renamed(&new, seed as u64);
+        }
+        let changes = in_functions(text, &new);
+        let (away, here) =
+            (of_kind(&changes, LineKind::MovedAway), of_kind(&changes, LineKind::MovedHere));
+        let count = found.statements.len();
+        let ranges = |lines: &[&Line], place: fn(&Line) -> Option<Span>| -> Vec<Range<usize>> {
+            lines.iter().filter_map(|line| place(line)).map(Span::range).collect()
+        };
+        let holds = kinds(&changes) == [0, 0, count, count]
+            && ranges(&away, |line| line.old) == found.statements
+            && ranges(&here, |line| line.old) == found.statements
+            && ranges(&away, |line| line.new) == ranges(&here, |line| line.new)
+            && (is_renamed || ranges(&here, |line| line.new) == found.places())
+            && here.iter().zip(&away).all(|(here, away)| {
+                let there = here.new.expect("a place").text(&new);
+                here.text == away.text && words(there) == words(&here.text)
+            });
+        faults.check(holds, || {
+            let block = &text[found.from.clone()];
+            format!("{name}, seed {seed}: {block} {}", told(&changes))
+        });
+    }
+    faults
+}
+
+#[test]
+fn a_moved_block_moves() {
+    blocks_move(true, false, 300).end(120);
+}
+
+#[test]
+fn a_moved_block_moves_whatever_the_names() {
+    blocks_move(true, true, 300).end(120);
+}
+
+/// A block goes past what it needs, or past others like it. There may be other ways to tell
+/// that difference.
+#[test]
+fn a_block_out_of_its_order_moves_mostly() {
+    let faults = blocks_move(false, false, 300);
+    let (found, cases) = (faults.found.len(), faults.cases);
+    assert!(cases > 150 && found * 10 < cases, "{found} of {cases}");
+}
+
+// ------------------------------------------------------------- whole functions
+
+/// The text with some of each: fresh, deleted and changed instructions, and a moved block.
+fn jumbled(source: &str, numbers: &mut Numbers) -> String {
+    let mut text = source.to_owned();
+    if let Some((new, _, _)) = with_constant(&text, numbers) {
+        text = new;
+    }
+    let found = find_move(&Outline::of(&text), numbers, false);
+    if let Some(found) = found.filter(|_| numbers.one_in(2)) {
+        text = found.apply(&text);
+    }
+    let count = numbers.below(6);
+    if let Some((new, _)) = with_fresh(&text, numbers, count) {
+        text = new;
+    }
+    let outline = Outline::of(&text);
+    let mut deleted = Vec::new();
+    for function in &outline.functions {
+        let is_deleted = |it: &&Statement| it.kind == Kind::Instruction && numbers.one_in(40);
+        let spans = function.statements.iter().filter(is_deleted);
+        deleted.extend(spans.map(|it| (it.span.clone(), String::new())));
+    }
+    edited(&text, deleted)
+}
+
+/// The places of one side of a change, in the order of the lines.
+fn places(change: &Change, side: Side) -> Vec<(Range<usize>, &Line)> {
+    let own = match side {
+        Side::Old => [LineKind::Same, LineKind::Removed, LineKind::MovedAway],
+        Side::New => [LineKind::Same, LineKind::Added, LineKind::MovedHere],
+    };
+    let lines = change.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let place = |line: &Line| match side {
+        Side::Old => line.old,
+        Side::New => line.new,
+    };
+    let lines = lines.filter(|line| own.contains(&line.kind));
+    lines.map(|line| (place(line).expect("a place").range(), line)).collect()
+}
+
+/// The statements that a function must show: all but declarations of registers that are no
+/// vectors, debug data, and labels that nothing uses.
+fn shown(outline: &Outline<'_>, function: &Function) -> Vec<Range<usize>> {
+    let is_used = |label: &str| {
+        let others = function
+            .statements
+            .iter()
+            .filter(|it| matches!(it.kind, Kind::Instruction | Kind::Directive | Kind::Variable));
+        others.into_iter().any(|it| outline.texts(it.tokens.clone()).contains(&label))
+    };
+    let is_shown = |it: &&Statement| match it.kind {
+        Kind::Registers => matches!(outline.text(it.tokens.start + 1), ".v2" | ".v4"),
+        Kind::Debug => false,
+        Kind::Label => {
+            // A prototype belongs to its label.
+            outline.text(it.tokens.end).ends_with("targets")
+                || outline.text(it.tokens.end) == ".callprototype"
+                || is_used(outline.text(it.tokens.start))
+        }
+        _ => true,
+    };
+    let head = std::iter::once(function.head.clone());
+    head.chain(function.statements.iter().filter(is_shown).map(|it| it.span.clone())).collect()
+}
+
+/// Checks one side of a changed function. Returns the first fault.
+fn check_side(change: &Change, side: Side, text: &str, outline: &Outline<'_>) -> Option<String> {
+    let part = if side == Side::Old { &change.old } else { &change.new };
+    let part = part.as_ref().expect("it is changed, so there");
+    let range = part.span.range();
+    let is_own = |it: &&Function| outline.text(it.name) == part.name;
+    let function = outline.functions.iter().find(is_own).expect("a function of that name");
+    if range.start > function.head.start || range.end < function.head.end {
+        return Some(format!("{range:?} is not the place of {}", part.name));
+    }
+    let places = places(change, side);
+    let whole = function.head.start..function.body.end;
+    let mut end = whole.start;
+    for (place, line) in &places {
+        if place.start < end || place.end > whole.end || place.start >= place.end {
+            return Some(format!("{side:?} {place:?} after {end}: {}", line.text));
+        }
+        end = place.end;
+        let there = &text[place.clone()];
+        let is_same = if side == Side::New {
+            words(there) == words(&line.text)
+        } else {
+            // The names may be others, and a line that both have is written as in the new text.
+            let own = line.text.replace('\'', "");
+            let is_label = there.ends_with(':');
+            line.kind == LineKind::Same
+                || (is_label || opcode(there) == opcode(&own))
+                    && fixed_words(there) == fixed_words(&own)
+        };
+        if !is_same || line.text.contains('\n') {
+            return Some(format!("{side:?} {there:?} is {:?}", line.text));
+        }
+        let statement = function.statements.iter().find(|it| it.span == *place);
+        // The body is a block, too.
+        let depth = statement.map_or(0, |it| it.depth + 1);
+        let is_deep = line.kind == LineKind::Same && side == Side::Old;
+        if !is_deep && usize::from(line.depth) != depth {
+            return Some(format!("{there:?} is {} deep, not {depth}", line.depth));
+        }
+    }
+    let found: Vec<Range<usize>> = places.into_iter().map(|it| it.0).collect();
+    let expected = shown(outline, function);
+    // Two labels of this name stand in two blocks, and one of them is used.
+    let is_known = |place: &&Range<usize>| text[(*place).clone()] != *"next:";
+    let missing = expected.iter().filter(is_known).find(|it| !found.contains(it));
+    let extra = found.iter().filter(is_known).find(|it| !expected.contains(it));
+    let told = |what: &str, place: Option<&Range<usize>>| {
+        place.map(|it| format!("{side:?} {what} {:?}", &text[it.clone()]))
+    };
+    told("lacks", missing).or(told("has", extra))
+}
+
+#[test]
+fn whole_functions_are_in_order_and_complete() {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(7);
+    let modules = modules();
+    for seed in 0..110 {
+        let (name, text) = &modules[seed % modules.len()];
+        let mut new = jumbled(text, &mut numbers);
+        if seed % 3 > 0 {
+            new = renamed(&new, seed as u64);
+        }
+        if seed % 5 == 0 {
+            new = flattened(&new).0;
+        }
+        let (old_outline, new_outline) = (Outline::of(text), Outline::of(&new));
+        for change in whole(text, &new) {
+            if change.subject == Subject::Function && change.kind == ChangeKind::Changed {
+                let sides = [(Side::Old, &**text, &old_outline), (Side::New, &new, &new_outline)];
+                for (side, text, outline) in sides {
+                    let fault = check_side(&change, side, text, outline);
+                    faults.check(fault.is_none() && change.hunks.len() == 1, || {
+                        format!("{name}, seed {seed}: {} {fault:?}", change.hunks.len())
+                    });
+                }
+                // The places of a move are those of its other end.
+                let moved = |kind| {
+                    let lines = change.hunks[0].lines.iter().filter(move |it| it.kind == kind);
+                    let mut found: Vec<_> = lines.map(|it| (it.old, it.new, &it.text)).collect();
+                    found.sort_by_key(|it| it.0.map(|span| span.start));
+                    found
+                };
+                let (away, here) = (moved(LineKind::MovedAway), moved(LineKind::MovedHere));
+                faults.check(away == here, || format!("{name}, seed {seed}: {away:?} {here:?}"));
+                let [removed, added, away, here] = kinds(std::slice::from_ref(&change));
+                let counts = (added + here, removed + away);
+                faults.check(change.counts() == counts, || {
+                    format!("{name}, seed {seed}: {:?}, not {counts:?}", change.counts())
+                });
+            }
+        }
+    }
+    faults.end(1000);
+}
+
+// ------------------------------------------------------------------ symmetry
+
+#[test]
+fn the_other_way_round_is_the_reverse() {
+    let mut faults = Faults::default();
+    let mut numbers = Numbers(9);
+    let modules = middling_modules();
+    for seed in 0..180 {
+        let (name, text) = &modules[seed % modules.len()];
+        let new = match seed % 3 {
+            0 => with_fresh(text, &mut numbers, 1).map(|it| it.0),
+            1 => with_constant(text, &mut numbers).map(|it| it.0),
+            _ => Some(jumbled(text, &mut numbers)),
+        };
+        let Some(new) = new else { continue };
+        let new = renamed(&new, seed as u64);
+        let (there, back) = (in_functions(text, &new), in_functions(&new, text));
+        let parts = |changes: &[Change], is_old: bool| -> Vec<String> {
+            let part = |it: &Change| {
+                let part = if is_old { &it.old } else { &it.new };
+                part.as_ref().map_or(String::new(), |part| format!("{} {:?}", part.name, part.span))
+            };
+            let mut found: Vec<String> = changes.iter().map(part).collect();
+            found.sort();
+            found
+        };
+        let mut holds = there.len() == back.len()
+            && parts(&there, true) == parts(&back, false)
+            && parts(&there, false) == parts(&back, true);
+        // One difference is told in one way only.
+        if seed % 3 < 2 {
+            let [removed, added, away, here] = kinds(&there);
+            let texts = |changes: &[Change], kind| -> Vec<Vec<String>> {
+                let lines = of_kind(changes, kind);
+                lines
+                    .iter()
+                    .map(|it| opcode(&it.text).iter().map(ToString::to_string).collect())
+                    .collect()
+            };
+            holds &= kinds(&back) == [added, removed, here, away]
+                && texts(&there, LineKind::Removed) == texts(&back, LineKind::Added)
+                && texts(&there, LineKind::Added) == texts(&back, LineKind::Removed);
+        }
+        faults.check(holds, || {
+            format!("{name}, seed {seed}: {} and back {}", told(&there), told(&back))
+        });
+    }
+    faults.end(160);
+}
+
+/// Two calls alike, and what comes before the first is changed.
+#[test]
+fn code_that_repeats_itself_stays_in_its_place() {
+    let text = |source: &str, r: char| {
+        let text = "\
+.version 8.0
+.target sm_90
+.func (.param .b32 out) fib(.param .b32 n)
+{
+    .reg .b32 %r<9>;
+    .reg .pred %p;
+    ld.param.u32 %r8, [#];
+    setp.lt.s32 %p, %r8, 2;
+    @%p bra L;
+    add.s32 %r4, %r8, -1;
+    {
+        .param .b32 param0;
+        st.param.b32 [param0+0], %r4;
+        .param .b32 retval0;
+        call.uni (retval0), fib, (param0);
+        ld.param.b32 %r5, [retval0+0];
+    }
+    add.s32 %r6, %r8, -2;
+    {
+        .param .b32 param0;
+        st.param.b32 [param0+0], %r6;
+        .param .b32 retval0;
+        call.uni (retval0), fib, (param0);
+        ld.param.b32 %r7, [retval0+0];
+    }
+    add.s32 %r8, %r7, %r5;
+L:
+    st.param.b32 [out+0], %r8;
+    ret;
+}
+";
+        text.replace('#', source).replace("%r", &format!("%{r}"))
+    };
+    let old = text("n", 'r');
+    for (source, r) in [("n+4", 'r'), ("n", 'q'), ("n+4", 'q')] {
+        let changes = differences(&old, &text(source, r));
+        let count = usize::from(source != "n");
+        assert_eq!(kinds(&changes), [count, count, 0, 0], "{}", told(&changes));
+    }
+}
+
+/// The same two instructions over and over, and one is changed far above.
+#[test]
+fn rows_alike_stay_in_their_place() {
+    let text = |r: &str, constant: &str| {
+        let mut body = format!(
+            ".reg .b32 %r<999>;
+shfl.sync.bfly.b32 %r162, %r161, 1, 31, {constant};
+max.f32 %r163, %r161, %r162;
+max.f32 %r167, %r165, %r166;
+sub.f32 %r168, %r372, %r163;
+sub.f32 %r169, %r373, %r163;
+sub.f32 %r170, %r374, %r167;
+sub.f32 %r171, %r375, %r167;
+sub.f32 %r172, %r376, %r163;
+sub.f32 %r198, %r402, %r167;
+sub.f32 %r199, %r403, %r167;
+"
+        );
+        for at in 0..5 {
+            let (source, product, power) = (168 + at, 200 + 2 * at, 201 + 2 * at);
+            let _ = writeln!(body, "mul.f32 %r{product}, %r{source}, 0f3FB8AA3B;");
+            let _ = writeln!(body, "ex2.approx.f32 %r{power}, %r{product};");
+        }
+        kernel(&body).replace("%r", r)
+    };
+    let old = text("%r", "-1");
+    for r in ["%r", "%q"] {
+        assert!(differences(&old, &text(r, "-1")).is_empty());
+        let changes = differences(&old, &text(r, "-2"));
+        assert_eq!(kinds(&changes), [1, 1, 0, 0], "{r} {}", told(&changes));
+    }
+}
+
+/// A variable that only the old statement uses has another name now.
+#[test]
+fn removed_statements_have_the_new_names_of_variables() {
+    let text = |name: &str, offset: u32| {
+        format!(
+            ".version 8.0\n.target sm_90\n.global .u32 {name};\n.global .u32 other;\n\
+             .visible .entry k() {{\n.reg .b32 %r<9>;\nld.global.u32 %r2, [{name}+{offset}];\n\
+             st.global.u32 [other], %r2;\n}}\n"
+        )
+    };
+    let changes = differences(&text("old_name", 0), &text("new_name", 4));
+    let texts: Vec<_> = lines(&changes).filter(|it| it.kind != LineKind::Same).collect();
+    let texts: Vec<&str> = texts.iter().map(|line| &*line.text).collect();
+    let expected = ["ld.global.u32 %r2, [new_name+0];", "ld.global.u32 %r2, [new_name+4];"];
+    assert_eq!(texts, expected);
+}
+
+// ----------------------------------------------------------------- functions
+
+fn function(name: &str, body: &str) -> String {
+    format!(".visible .func {name}(.reg .b64 p, .reg .b32 a)\n{{\n{body}\n}}\n")
+}
+
+fn module(parts: &[&str]) -> String {
+    format!(".version 8.0\n.target sm_90\n.address_size 64\n{}", parts.concat())
+}
+
+/// A body that is unlike all others.
+fn body(seed: u32) -> String {
+    let opcodes = ["add.u32", "xor.b32", "mul.lo.u32", "max.s32", "shl.b32", "sub.u32", "min.u32"];
+    let mut text = String::new();
+    for line in 0..8 {
+        let opcode = opcodes[(seed * 3 + line * (seed % 5 + 1)) as usize % opcodes.len()];
+        let _ = writeln!(text, "{opcode} a, a, {};", seed * 100 + line);
+    }
+    text + "st.global.u32 [p], a;\nret;"
+}
+
+/// What the changes are: kind, old name, new name.
+fn summary(changes: &[Change]) -> Vec<String> {
+    let name = |part: &Option<Part>| part.as_ref().map_or("-".to_owned(), |it| it.name.clone());
+    let line = |it: &Change| format!("{:?} {} {}", it.kind, name(&it.old), name(&it.new));
+    changes.iter().map(line).collect()
+}
+
+#[test]
+fn functions_are_paired() {
+    let [one, two, three] = [1, 2, 3].map(body);
+    let f = |name, body: &str| function(name, body);
+    let (a, b, c) = (f("a", &one), f("b", &two), f("c", &three));
+    let old = module(&[&a, &b]);
+    let check = |new: &[&str], expected: &[&str]| {
+        let new = module(new);
+        let changes = differences(&old, &new);
+        assert_eq!(summary(&changes), expected, "{new}\n{}", told(&changes));
+        for change in &changes {
+            assert_eq!(change.subject, Subject::Function);
+            for (part, text) in [(&change.old, &old), (&change.new, &new)] {
+                let Some(part) = part else { continue };
+                let there = part.span.text(text);
+                let own = format!(" {}(", part.name);
+                assert!(there.contains(&own) && there.matches(".func").count() == 1, "{there}");
+            }
+        }
+        changes
+    };
+    check(&[&a, &b], &[]);
+    // Another order.
+    check(&[&b, &a], &[]);
+    let added = check(&[&a, &c, &b], &["Added - c"]);
+    assert_eq!(added[0].counts(), (11, 0));
+    let removed = check(&[&b], &["Removed a -"]);
+    assert_eq!(removed[0].counts(), (0, 11));
+    // Another name.
+    let renamed = check(&[&f("d", &one), &b], &["Renamed a d"]);
+    assert_eq!((renamed[0].hunks.len(), renamed[0].counts()), (0, (0, 0)));
+    // Names first: these are no functions with new names.
+    check(&[&f("a", &two), &f("b", &one)], &["Changed a a", "Changed b b"]);
+    // Another name and a difference. The head can count as one, too.
+    let likely = f("e", &one.replace(" 100;", " 987654321;"));
+    let changed = check(&[&likely, &b], &["Changed a e"]);
+    let [removed, added, away, here] = kinds(&changed);
+    assert!(removed == added && (1..3).contains(&added) && away + here == 0, "{}", told(&changed));
+    // No likeness. What was removed comes before the next one that stayed.
+    check(&[&c, &b], &["Added - c", "Removed a -"]);
+    check(&[&b, &c], &["Removed a -", "Added - c"]);
+    check(&[&c, &f("b", &three)], &["Added - c", "Removed a -", "Changed b b"]);
+    check(&[], &["Removed a -", "Removed b -"]);
+    // Who may know of it, and of its parameters.
+    let weak = a.replace(".visible", ".weak");
+    assert_eq!(kinds(&check(&[&weak, &b], &["Changed a a"])), [1, 1, 0, 0]);
+    let more = a.replace(".reg .b32 a)", ".reg .b32 a, .reg .b32 b)");
+    assert_eq!(kinds(&check(&[&more, &b], &["Changed a a"])), [1, 1, 0, 0]);
+}
+
+#[test]
+fn real_functions_in_another_order_do_not_differ() {
+    let mut faults = Faults::default();
+    for (name, text) in modules() {
+        // A declaration of each function comes first, so that it can stand anywhere.
+        let outline = Outline::of(&text);
+        // An alias stands after its function.
+        if outline.functions.len() < 2 || text.contains(".alias") {
+            continue;
+        }
+        let heads: Vec<&str> = outline
+            .functions
+            .iter()
+            .map(|it| &text[it.head.clone()])
+            .filter(|head| head.contains(".func"))
+            .flat_map(|head| [head, ";\n"])
+            .collect();
+        let heads = heads.concat();
+        let first = outline.functions[0].head.start;
+        let text = edited(&text, vec![(first..first, heads)]);
+        let outline = Outline::of(&text);
+        let places: Vec<Range<usize>> =
+            outline.functions.iter().map(|it| it.head.start..it.body.end).collect();
+        let texts = places.iter().rev().map(|it| text[it.clone()].to_owned());
+        let turned = edited(&text, places.iter().cloned().zip(texts).collect());
+        let changes = differences(&text, &turned);
+        faults.check(changes.is_empty(), || format!("{name} turned: {}", told(&changes)));
+        // One function goes.
+        let gone = places.len() / 2;
+        let without = edited(&text, vec![(places[gone].clone(), String::new())]);
+        let changes = in_functions(&text, &without);
+        let own = outline.text(outline.functions[gone].name);
+        let expected = format!("Removed {own} -");
+        faults.check(summary(&changes) == [expected], || format!("{name}: {}", told(&changes)));
+        // It gets a new name, at its calls, too.
+        let named = (0..outline.tokens.len())
+            .filter(|it| outline.text(*it) == own)
+            .map(|it| (outline.bytes(it), "fresh_name".to_owned()))
+            .collect();
+        let found = summary(&in_functions(&text, &edited(&text, named)));
+        let expected = format!("{own} fresh_name");
+        let is_paired = |it: &&String| it.ends_with(&expected);
+        let pairs: Vec<&String> = found.iter().filter(is_paired).collect();
+        // One that calls itself differs at these calls, if these count.
+        let holds = pairs.len() == 1
+            && found.iter().all(|it| !it.starts_with("Added") && !it.starts_with("Removed"));
+        faults.check(holds, || format!("{name}: {found:?}"));
+    }
+    faults.end(60);
+}
+
+#[test]
+fn five_thousand_functions_get_new_names() {
+    let text = |start: &str| {
+        let functions: Vec<String> = (0..5000)
+            .map(|at| function(&format!("{start}{at}"), &format!("add.u32 a, a, {at};")))
+            .collect();
+        module(&[&functions.concat()])
+    };
+    let start = Instant::now();
+    let changes = differences(&text("one_"), &text("two_"));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(changes.len(), 5000);
+    for (at, change) in changes.iter().enumerate() {
+        assert_eq!(change.kind, ChangeKind::Renamed);
+        let names = [&change.old, &change.new].map(|part| &part.as_ref().unwrap().name);
+        assert_eq!(names, [&format!("one_{at}"), &format!("two_{at}")]);
+    }
+}
+
+// --------------------------------------------------------- outside of functions
+
+/// Edits of a text, and the differences that they make.
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
+#[test]
+fn modules_differ_outside_of_functions() {
+    let old = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.global .u32 inner = 5;
+.visible .global .u32 outer[2] = {1, 2};
+.const .f32 pi = 3.0;
+.extern .func (.param .b32 r) there(.param .b64 q);
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<2>;
+    ld.global.u32 %r1, [inner];
+    st.global.u32 [outer+4], %r1;
+    ld.const.u32 %r1, [pi];
+}
+";
+    // Parts of the text, and the lines that differ.
+    let cases: &[Case] = &[
+        (&[("8.0", "8.1")], &["-.version 8.0", "+.version 8.1"]),
+        (&[("sm_90", "sm_80")], &["-.target sm_90", "+.target sm_80"]),
+        (&[("_size 64", "_size 32")], &["-.address_size 64", "+.address_size 32"]),
+        (&[("= 5", "= 6")], &["-.global .u32 inner = 5;", "+.global .u32 inner = 6;"]),
+        (
+            &[("{1, 2}", "{1, 3}")],
+            &[
+                "-.visible .global .u32 outer[2] = {1, 2};",
+                "+.visible .global .u32 outer[2] = {1, 3};",
+            ],
+        ),
+        (&[(".const .f", ".global .u8 more;\n.const .f")], &["+.global .u8 more;"]),
+        (&[(".extern", ".extern .global .u8 more;\n.extern")], &["+.extern .global .u8 more;"]),
+        // Only others can tell internal variables by name.
+        (&[("inner", "other")], &[]),
+        (&[("pi", "tau")], &[]),
+        (&[("inner =", "other =")], &["-ld", "+ld"]),
+        (&[("= 5", "= 0x5"), ("{1, 2}", "{ 0x1, 0b10 }")], &[]),
+        (&[(".b64 q", ".b64 other"), (".b32 r)", ".b32 result)")], &[]),
+        (
+            &[("outer", "other")],
+            &[
+                "-.visible .global .u32 outer[2] = {1, 2};",
+                "+.visible .global .u32 other[2] = {1, 2};",
+                "-st.global.u32 [outer+4], %r1;",
+                "+st.global.u32 [other+4], %r1;",
+            ],
+        ),
+    ];
+    for (edits, expected) in cases {
+        let new = edits.iter().fold(old.to_owned(), |text, (from, to)| {
+            assert!(text.contains(from), "{from}");
+            text.replace(from, to)
+        });
+        let changes = differences(old, &new);
+        let signed = |line: &Line| match line.kind {
+            LineKind::Removed => Some(format!("-{}", line.text)),
+            LineKind::Added => Some(format!("+{}", line.text)),
+            LineKind::Same => None,
+            _ => panic!("{edits:?}: {}", told(&changes)),
+        };
+        let found: Vec<String> = lines(&changes).filter_map(signed).collect();
+        let holds = found.len() == expected.len()
+            && found.iter().zip(*expected).all(|(found, start)| found.starts_with(start));
+        assert!(holds, "{edits:?}\n{}", told(&changes));
+        let outside = changes.iter().filter(|it| it.subject == Subject::Module);
+        for change in outside {
+            assert_eq!(change.kind, ChangeKind::Changed);
+            let names = [&change.old, &change.new].map(|it| it.as_ref().map(|it| &*it.name));
+            assert_eq!(names, [Some(""), Some("")]);
+        }
+    }
+}
+
+/// Others know these by name.
+#[test]
+fn variables_that_others_know_have_their_names() {
+    let kinds_of = [".visible", ".weak", ".common", ".extern"];
+    let declarations = [".global .u32 #;", ".const .b8 #[4];", ".shared .align 8 .b8 #[16];"];
+    for kind in kinds_of {
+        for declaration in declarations {
+            for uses in ["", "mov.u64 %r1, #;"] {
+                let text = |name: &str| {
+                    let body = format!(".reg .b64 %r<9>; {uses} ret;");
+                    let text = kernel(&body) + &format!("{kind} {declaration}\n");
+                    text.replace('#', name)
+                };
+                let changes = differences(&text("one"), &text("two"));
+                let count = 1 + usize::from(!uses.is_empty());
+                let told = told(&changes);
+                assert_eq!(kinds(&changes), [count, count, 0, 0], "{kind} {declaration} {told}");
+            }
+        }
+    }
+}
+
+/// Compilers number internal variables in order. One more, and each later one has the name that
+/// the one after it had.
+#[test]
+fn an_internal_variable_more_changes_no_others() {
+    let text = |strings: &[&str]| {
+        let (mut variables, mut uses) = (String::new(), String::new());
+        for (at, string) in strings.iter().enumerate() {
+            let name = if at == 0 { "$str".into() } else { format!("$str${at}") };
+            let bytes: Vec<String> = string.bytes().map(|byte| byte.to_string()).collect();
+            let bytes = bytes.join(", ");
+            let _ = writeln!(variables, ".global .align 1 .b8 {name}[2] = {{{bytes}}};");
+            let first = string.as_bytes()[0];
+            let _ = writeln!(uses, "mov.u64 %r2, {name};\nst.global.u64 [%r1+{first}], %r2;");
+        }
+        let body = format!(".reg .b64 %r<9>;\nld.param.u64 %r1, [p];\n{uses}ret;");
+        kernel(&body).replace(".visible", &format!("{variables}.visible"))
+    };
+    let old = text(&["ab", "cd", "ef"]);
+    for (new, expected) in [
+        (&["ab", "cd", "ef", "gh"][..], [0, 3, 0, 0]),
+        (&["gh", "ab", "cd", "ef"], [0, 3, 0, 0]),
+        (&["ab", "gh", "cd", "ef"], [0, 3, 0, 0]),
+        (&["cd", "ef"], [3, 0, 0, 0]),
+        (&["ab", "ef"], [3, 0, 0, 0]),
+    ] {
+        let changes = differences(&old, &text(new));
+        assert_eq!(kinds(&changes), expected, "{new:?}\n{}", told(&changes));
+    }
+}
+
+#[test]
+fn internal_variables_swap_their_names() {
+    let text = |one: &str, two: &str| {
+        let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+        let uses = format!("ld.global.u32 %r1, [{one}];\nld.const.u32 %r2, [{two}];");
+        format!(
+            "{head}.global .u32 {one} = 5;\n.const .f32 {two} = 3.0;\n\
+             .visible .entry k() {{\n.reg .b32 %r<9>;\n{uses}\n}}\n"
+        )
+    };
+    for (one, two) in [("b", "a"), ("b", "c"), ("c", "a")] {
+        let changes = differences(&text("a", "b"), &text(one, two));
+        assert!(changes.is_empty(), "{one} {two} {}", told(&changes));
+    }
+}
+
+/// A list of internal variables.
+#[test]
+fn variables_of_a_list_have_no_names_either() {
+    let text = |one: &str, two: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.const .s32 {one} = 7, {two} = 0x7f;\n\
+             .visible .entry k() {{\n.reg .b32 %r<9>;\nld.const.u32 %r2, [{two}];\n}}\n"
+        )
+    };
+    let changes = differences(&text("a", "b"), &text("c", "d"));
+    assert!(changes.is_empty(), "{}", told(&changes));
+    let changes = differences(&text("a", "b"), &text("b", "a"));
+    assert!(changes.is_empty(), "{}", told(&changes));
+}
+
+// -------------------------------------------------------------- equivalences
+
+/// A module with one function for each statement, which works on `a`, `b`, `c` and `d`.
+fn module_of(statements: &[String]) -> String {
+    let mut text = ".version 8.8\n.target sm_90\n".to_owned();
+    for (at, statement) in statements.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            ".visible .entry f{at}()\n{{\n    .reg .b32 a, b, c, d;\n    .reg .pred p;\n    \
+             {statement}\n    st.global.u32 [d], d;\n}}"
+        );
+    }
+    text
+}
+
+/// Whether all lines of a change that differ compute the same: proven, or only tried.
+fn equivalence(change: &Change) -> Option<bool> {
+    let mut proven = true;
+    for hunk in &change.hunks {
+        for (at, line) in hunk.lines.iter().enumerate() {
+            if line.kind != LineKind::Same {
+                let around = |it: &&Equivalence| (it.first..=it.last).contains(&at);
+                proven &= hunk.equivalences.iter().find(around)?.proven;
+            }
+        }
+    }
+    Some(proven)
+}
+
+/// The changes of the functions `f0`, `f1`, … `None` where nothing changed.
+fn by_function(old: &str, new: &str, count: usize) -> Vec<Option<Change>> {
+    let mut found: Vec<Option<Change>> = vec![None; count];
+    for change in differences(old, new) {
+        let name = &change.new.as_ref().expect("no function goes").name;
+        let at: usize = name[1..].parse().expect("its number");
+        found[at] = Some(change);
+    }
+    found
+}
+
+/// The words of three operands: edges of lanes, or random ones.
+fn some_words(random: &mut Random) -> [u32; 3] {
+    let mut word = || {
+        if random.one_in(2) { random.next() as u32 } else { *random.pick(&EDGES) }
+    };
+    [word(), word(), word()]
+}
+
+const EDGES: [u32; 16] = [
+    0,
+    1,
+    2,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x8080_8080,
+    0x7f7f_7f7f,
+];
+
+/// Texts of every form with sampled parts and lanes.
+fn sample(random: &mut Random, odds: usize) -> Vec<String> {
+    let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
+    all.filter(|_| random.one_in(odds)).collect()
+}
+
+fn rewritten(text: &str, semantics: Semantics) -> String {
+    let (module, _) = vptx::parse(text);
+    let options = RewriteOptions::default().with_all(true).with_semantics(semantics);
+    vptx::rewrite(&module, &options).expect("a target").text()
+}
+
+/// Each video instruction equals its replacement.
+#[test]
+fn replacements_are_proven_equal() {
+    let mut random = Random(11);
+    let mut statements = sample(&mut random, 100);
+    for (at, statement) in statements.iter_mut().enumerate() {
+        if at % 5 == 0 {
+            *statement = format!("{}{statement}", ["@p ", "@!p "][at % 2]);
+        }
+    }
+    let old = module_of(&statements);
+    let new = rewritten(&old, Semantics::CURRENT);
+    let mut faults = Faults::default();
+    let mut not_proven = Vec::new();
+    for (statement, change) in statements.iter().zip(by_function(&old, &new, statements.len())) {
+        let found = change.as_ref().and_then(equivalence);
+        let replaced = change.as_ref().is_some_and(|it| {
+            let [removed, added, away, here] = kinds(std::slice::from_ref(it));
+            removed == 1 && added > 0 && away + here == 0
+        });
+        faults.check(replaced && found.is_some(), || format!("{statement}: {found:?}"));
+        if found == Some(false) {
+            not_proven.push((statement, change.expect("it is found")));
+        }
+    }
+    println!("{} not proven", not_proven.len());
+    // Lanes that meet themselves: their difference is 0, the larger one is either. Then the
+    // replacement is a copy.
+    assert!(not_proven.len() * 100 < statements.len(), "{}", not_proven.len());
+    for (statement, change) in not_proven {
+        let added: Vec<&str> = of_kind(std::slice::from_ref(&change), LineKind::Added)
+            .iter()
+            .map(|it| &*it.text)
+            .collect();
+        assert!(added.len() == 1 && added[0].contains("mov.b32"), "{statement}: {added:?}");
+    }
+    faults.end(3000);
+}
+
+/// The replacement of another instruction is none, where the results differ.
+#[test]
+fn replacements_of_others_are_not_equal() {
+    let mut random = Random(12);
+    let statements = sample(&mut random, 100);
+    let number = |text: &str| -> Instruction { text.parse().expect("legal") };
+    // A neighbour in the table of forms, with the same or another mnemonic.
+    let others: Vec<String> = (0..statements.len())
+        .map(|at| statements[(at + 1 + random.below(3)).min(statements.len() - 1)].clone())
+        .collect();
+    let old = module_of(&statements);
+    let new = rewritten(&module_of(&others), Semantics::CURRENT);
+    let mut faults = Faults::default();
+    let mut equal = 0;
+    let changes = by_function(&old, &new, statements.len());
+    for ((one, other), change) in statements.iter().zip(&others).zip(changes) {
+        let programs = [one, other].map(|it| number(it).lower(Semantics::CURRENT));
+        let differ = (0..200).any(|_| {
+            let [a, b, c] = some_words(&mut random);
+            programs[0].eval(a, b, c) != programs[1].eval(a, b, c)
+        });
+        let found = change.as_ref().and_then(equivalence);
+        if differ {
+            faults.check(change.is_some() && found.is_none(), || {
+                format!("{one} {other}: {found:?} {}", told(change.as_slice()))
+            });
+        } else {
+            equal += usize::from(found.is_some());
+        }
+    }
+    println!("{equal} equal");
+    faults.end(2500);
+}
+
+/// The replacement for another assembler is none, where the results differ.
+#[test]
+fn replacements_of_other_semantics_are_not_equal() {
+    let mut random = Random(13);
+    let statements = sample(&mut random, 200);
+    let old = module_of(&statements);
+    let mut faults = Faults::default();
+    let mut equal = 0;
+    for semantics in [Semantics::Manual, Semantics::Ptxas12] {
+        let new = rewritten(&old, semantics);
+        let changes = by_function(&old, &new, statements.len());
+        for (statement, change) in statements.iter().zip(changes) {
+            let instruction: Instruction = statement.parse().expect("legal");
+            let [one, other] =
+                [Semantics::CURRENT, semantics].map(|semantics| instruction.lower(semantics));
+            let differ = (0..200).any(|_| {
+                let [a, b, c] = some_words(&mut random);
+                one.eval(a, b, c) != other.eval(a, b, c)
+            });
+            let found = change.as_ref().and_then(equivalence);
+            if differ {
+                faults.check(found.is_none(), || format!("{statement} {semantics}: {found:?}"));
+            } else {
+                equal += usize::from(found.is_some());
+            }
+        }
+    }
+    println!("{equal} equal");
+    assert!(equal > 1500, "{equal}");
+    faults.end(60);
+}
+
+/// Runs statements over 32-bit registers, as the manual says. A register without a value has
+/// the one that its name and the seed give. `None`: a statement that is not known here.
+fn run<'t>(statements: &[&'t str], seed: u64, words: &[u32]) -> Option<HashMap<&'t str, u32>> {
+    let mut values: HashMap<&str, u32> = HashMap::new();
+    for statement in statements {
+        step(statement, &mut values, seed, words)?;
+    }
+    Some(values)
+}
+
+/// The value of a register before all statements.
+fn first_value(name: &str, seed: u64, words: &[u32]) -> u32 {
+    let sum = name.bytes().fold(seed, |sum, byte| sum.wrapping_mul(131).wrapping_add(byte.into()));
+    let mut random = Random(sum);
+    let is_predicate = name.starts_with('q');
+    match random.below(3) {
+        _ if is_predicate => random.below(2) as u32,
+        0 => random.next() as u32,
+        1 => *random.pick(&EDGES),
+        _ => *random.pick(words),
+    }
+}
+
+/// The guard of a statement, its opcode and its operands.
+fn parts(statement: &str) -> (Option<(&str, bool)>, &str, Vec<&str>) {
+    let (guard, rest) = match statement.strip_prefix('@') {
+        Some(rest) => {
+            let (guard, rest) = rest.split_once(' ').expect("an instruction after the guard");
+            (Some((guard.trim_start_matches('!'), !guard.starts_with('!'))), rest)
+        }
+        None => (None, statement),
+    };
+    let (opcode, operands) = rest.trim_end_matches(';').split_once(' ').unwrap_or((rest, ""));
+    (guard, opcode, operands.split(',').map(str::trim).collect())
+}
+
+fn step<'t>(
+    statement: &'t str,
+    values: &mut HashMap<&'t str, u32>,
+    seed: u64,
+    words: &[u32],
+) -> Option<()> {
+    let (guard, opcode, operands) = parts(statement);
+    let value = |text: &str| {
+        let digits = text.strip_prefix("0x").map(|digits| u32::from_str_radix(digits, 16));
+        let number = digits.unwrap_or_else(|| text.parse());
+        let signed = || text.parse::<i32>().map(i32::cast_unsigned);
+        let known = |_| values.get(text).copied().unwrap_or(first_value(text, seed, words));
+        number.or_else(|_| signed()).unwrap_or_else(known)
+    };
+    if guard.is_some_and(|(name, wanted)| (value(name) != 0) != wanted) {
+        return Some(());
+    }
+    let sources: Vec<u32> = operands[1..].iter().map(|it| value(it)).collect();
+    let at = |number: usize| sources.get(number).copied().unwrap_or(0);
+    let [a, b, c] = [at(0), at(1), at(2)];
+    let [sa, sb] = [a.cast_signed(), b.cast_signed()];
+    let result = match opcode {
+        "mov.b32" => a,
+        "add.u32" => a.wrapping_add(b),
+        "sub.u32" => a.wrapping_sub(b),
+        "mul.lo.u32" => a.wrapping_mul(b),
+        "mad.lo.u32" => a.wrapping_mul(b).wrapping_add(c),
+        "and.b32" => a & b,
+        "or.b32" => a | b,
+        "xor.b32" => a ^ b,
+        "not.b32" => !a,
+        "neg.s32" => a.wrapping_neg(),
+        "shl.b32" => a.checked_shl(b).unwrap_or(0),
+        "shr.u32" => a.checked_shr(b).unwrap_or(0),
+        "shr.s32" => (sa >> b.min(31)).cast_unsigned(),
+        "min.u32" => a.min(b),
+        "max.u32" => a.max(b),
+        "min.s32" => sa.min(sb).cast_unsigned(),
+        "max.s32" => sa.max(sb).cast_unsigned(),
+        "setp.lt.u32" => u32::from(a < b),
+        "setp.le.u32" => u32::from(a <= b),
+        "setp.gt.s32" => u32::from(sa > sb),
+        "setp.ge.s32" => u32::from(sa >= sb),
+        "setp.eq.u32" => u32::from(a == b),
+        "setp.ne.u32" => u32::from(a != b),
+        "selp.b32" => {
+            if c != 0 {
+                a
+            } else {
+                b
+            }
+        }
+        _ if opcode.starts_with('v') => {
+            // The names do not matter, only how many there are.
+            let names = ["d", "a", "b", "c"][..operands.len()].join(", ");
+            let instruction: Instruction = format!("{opcode} {names};").parse().ok()?;
+            instruction.lower(Semantics::CURRENT).eval(a, b, c)
+        }
+        _ => return None,
+    };
+    values.insert(operands[0], result);
+    Some(())
+}
+
+/// The registers that statements read before they write them.
+fn live<'t>(statements: &[&'t str]) -> HashSet<&'t str> {
+    let (mut found, mut written) = (HashSet::new(), HashSet::new());
+    for statement in statements {
+        let (guard, opcode, operands) = parts(statement);
+        let is_store = opcode.starts_with("st.");
+        let reads = operands[usize::from(!is_store)..].iter().chain(guard.as_ref().map(|it| &it.0));
+        found.extend(reads.filter(|it| !written.contains(*it)).copied());
+        if guard.is_none() && !is_store {
+            written.insert(operands[0]);
+        }
+    }
+    found
+}
+
+const TWO_SOURCES: [&str; 16] = [
+    "add.u32",
+    "sub.u32",
+    "mul.lo.u32",
+    "and.b32",
+    "or.b32",
+    "xor.b32",
+    "shl.b32",
+    "shr.u32",
+    "shr.s32",
+    "min.u32",
+    "max.u32",
+    "min.s32",
+    "max.s32",
+    "vadd.s32.s32.s32.sat",
+    "vmin.u32.u32.u32",
+    "vsub.u32.u32.u32",
+];
+const COMPARISONS: [&str; 6] =
+    ["setp.lt.u32", "setp.le.u32", "setp.gt.s32", "setp.ge.s32", "setp.eq.u32", "setp.ne.u32"];
+const CONSTANTS: [&str; 10] = ["0", "1", "2", "4", "31", "255", "65535", "1000", "77777", "-1"];
+
+/// A random instruction over the registers `x0` to `x5` and predicates `q0` and `q1`.
+fn instruction(random: &mut Random) -> String {
+    let register = |random: &mut Random| format!("x{}", random.below(6));
+    let source = |random: &mut Random| {
+        if random.one_in(3) {
+            (*random.pick(&CONSTANTS)).to_owned()
+        } else {
+            format!("x{}", random.below(6))
+        }
+    };
+    let (d, a, b, c) = (register(random), register(random), source(random), source(random));
+    let q = random.below(2);
+    let guard = match random.below(12) {
+        0 => format!("@q{q} "),
+        1 => format!("@!q{q} "),
+        _ => String::new(),
+    };
+    match random.below(12) {
+        0 => format!("{guard}mov.b32 {d}, {b};"),
+        1 => format!("{guard}mad.lo.u32 {d}, {a}, {b}, {c};"),
+        2 => format!("{guard}{} {d}, {a};", random.pick(&["not.b32", "neg.s32"])),
+        3 => format!("{} q{q}, {a}, {b};", random.pick(&COMPARISONS)),
+        4 => format!("selp.b32 {d}, {b}, {c}, q{q};"),
+        5 => format!(
+            "vabsdiff4.u32.u32.u32.add {d}, {a}, {}, {};",
+            register(random),
+            register(random)
+        ),
+        _ => format!("{guard}{} {d}, {a}, {b};", random.pick(&TWO_SOURCES)),
+    }
+}
+
+/// Other statements with the same meaning, if one is known for the statement.
+fn same_meaning(statement: &str, random: &mut Random) -> Option<String> {
+    let (guard, opcode, operands) = parts(statement);
+    let commutes = ["add", "mul", "and", "or.", "xor", "min", "max", "vadd", "vmin"];
+    let [d, a, b] = operands[..] else { return None };
+    if guard.is_some() {
+        return None;
+    }
+    let is_number = |text: &str| text.parse::<i64>().is_ok();
+    Some(match (opcode, b) {
+        ("mul.lo.u32", "2") => format!("shl.b32 {d}, {a}, 1;"),
+        ("mul.lo.u32", "4") => format!("shl.b32 {d}, {a}, 2;"),
+        ("shl.b32", "1") => format!("add.u32 {d}, {a}, {a};"),
+        ("add.u32", _) if is_number(b) => {
+            let minus = b.parse::<i64>().expect("a number").wrapping_neg();
+            format!("sub.u32 {d}, {a}, {minus};")
+        }
+        ("mov.b32", _) => format!("add.u32 {d}, {a}, 0;"),
+        ("xor.b32", "-1") => format!("not.b32 {d}, {a};"),
+        ("sub.u32", _) if random.one_in(2) => {
+            let other = ["x5", "x4", "x3"].into_iter().find(|it| ![d, a, b].contains(it))?;
+            format!("neg.s32 {other}, {b}; add.u32 {d}, {a}, {other};")
+        }
+        ("mul.lo.u32", _) if random.one_in(2) => format!("mad.lo.u32 {d}, {b}, {a}, 0;"),
+        _ if commutes.iter().any(|start| opcode.starts_with(start)) => {
+            format!("{opcode} {d}, {b}, {a};")
+        }
+        _ => return None,
+    })
+}
+
+/// One or two statements changed, some of them with the same meaning.
+fn mutated(block: &[String], random: &mut Random) -> Vec<String> {
+    let mut new = block.to_vec();
+    for _ in 0..=random.below(2) {
+        let at = random.below(new.len());
+        let own = new[at].clone();
+        match random.below(8) {
+            0 if new.len() > 1 => drop(new.remove(at)),
+            1 => new[at] = instruction(random),
+            2 => new.insert(at, instruction(random)),
+            3 => {
+                // Another constant.
+                let (_, _, operands) = parts(&own);
+                let number = operands.iter().find_map(|it| it.parse::<i64>().ok());
+                if let Some(number) = number {
+                    let other = number + [1, -1, 100][random.below(3)];
+                    new[at] = own.replacen(&format!(", {number}"), &format!(", {other}"), 1);
+                }
+            }
+            _ => {
+                if let Some(other) = same_meaning(&own, random) {
+                    let parts = other.split_inclusive(';').map(|it| it.trim().to_owned());
+                    new.splice(at..=at, parts);
+                }
+            }
+        }
+    }
+    new
+}
+
+/// What random programs showed.
+#[derive(Default)]
+struct Rounds {
+    /// Equivalences.
+    proven: usize,
+    tried: usize,
+    wrongly_proven: Vec<String>,
+    wrongly_tried: Vec<String>,
+    /// Pairs of programs that differ in their text: those with other results, those with the
+    /// same, and how many of these are told to be.
+    other: usize,
+    same: usize,
+    told: usize,
+}
+
+/// The first seed for which statements leave other values in registers.
+fn differ(one: &[&str], two: &[&str], names: &HashSet<&str>, words: &[u32]) -> Option<u64> {
+    let values = |block: &[&str], seed: u64| -> Vec<u32> {
+        let values = run(block, seed, words).expect("known statements");
+        let value = |name: &&str| {
+            values.get(name).copied().unwrap_or_else(|| first_value(name, seed, words))
+        };
+        names.iter().map(value).collect()
+    };
+    (0..50).find(|seed| values(one, *seed) != values(two, *seed))
+}
+
+/// The lines of one text.
+fn side(lines: &[Line], side: Side) -> Vec<&str> {
+    let own = match side {
+        Side::Old => [LineKind::Removed, LineKind::MovedAway],
+        Side::New => [LineKind::Added, LineKind::MovedHere],
+    };
+    let is_own = |line: &&Line| line.kind == LineKind::Same || own.contains(&line.kind);
+    lines.iter().filter(is_own).map(|line| &*line.text).collect()
+}
+
+/// The low 32 bits.
+fn low_word(number: i64) -> u32 {
+    number.cast_unsigned() as u32
+}
+
+/// The constants of statements, and those next to them.
+fn constants<'t>(statements: impl Iterator<Item = &'t str>) -> Vec<u32> {
+    let operands = statements.flat_map(|it| parts(it).2);
+    let numbers = operands.filter_map(|it| it.parse::<i64>().ok());
+    numbers.flat_map(|it| [it - 1, it, it + 1]).map(low_word).chain([5]).collect()
+}
+
+fn random_programs(seed: u64, turns: usize) -> Rounds {
+    let mut random = Random(seed);
+    let mut rounds = Rounds::default();
+    for turn in 0..turns {
+        let length = 2 + random.below(6);
+        let block: Vec<String> = (0..length).map(|_| instruction(&mut random)).collect();
+        let new_block = mutated(&block, &mut random);
+        let stored: Vec<String> =
+            (0..6).filter(|_| random.one_in(2)).map(|at| format!("x{at}")).collect();
+        let statements: Vec<String> =
+            stored.iter().map(|name| format!("st.global.u32 [p], {name};")).collect();
+        let text = |block: &[String]| {
+            let head = ".reg .b64 p; .reg .b32 x<6>; .reg .pred q<2>;";
+            kernel(&format!("{head}\n{}\n{}\nret;", block.join("\n"), statements.join("\n")))
+        };
+        let changes = whole(&text(&block), &text(&new_block));
+        let [one, two]: [Vec<&str>; 2] =
+            [&block, &new_block].map(|block| block.iter().map(String::as_str).collect());
+        let words = constants(one.iter().chain(&two).copied());
+        let names: HashSet<&str> = stored.iter().map(String::as_str).collect();
+        let difference = differ(&one, &two, &names, &words);
+        let Some(change) = changes.first() else {
+            assert_eq!(difference, None, "{one:?} {two:?}");
+            continue;
+        };
+        if difference.is_some() {
+            rounds.other += 1;
+        } else {
+            rounds.same += 1;
+            rounds.told += usize::from(equivalence(change).is_some());
+        }
+        let lines = &change.hunks[0].lines;
+        for found in &change.hunks[0].equivalences {
+            let (range, after) = (&lines[found.first..=found.last], &lines[found.last + 1..]);
+            let [one, two] = [Side::Old, Side::New].map(|own| side(range, own));
+            let words = constants(one.iter().chain(&two).copied());
+            let mut names = live(&side(after, Side::Old));
+            names.extend(live(&side(after, Side::New)));
+            names.retain(|name| name.starts_with(['x', 'q']));
+            let difference = differ(&one, &two, &names, &words);
+            if found.proven {
+                rounds.proven += 1;
+            } else {
+                rounds.tried += 1;
+            }
+            if let Some(seed) = difference {
+                let told = format!("turn {turn}: {one:?} {two:?} {names:?}, seed {seed}");
+                let list = if found.proven {
+                    &mut rounds.wrongly_proven
+                } else {
+                    &mut rounds.wrongly_tried
+                };
+                list.push(told);
+            }
+        }
+    }
+    rounds
+}
+
+fn check_rounds(rounds: &Rounds, least: usize) {
+    let Rounds { proven, tried, wrongly_proven, other, same, told, .. } = rounds;
+    println!("{proven} proven, {tried} tried; {other} differ, {same} do not, {told} of them told");
+    assert!(wrongly_proven.is_empty(), "{}: {wrongly_proven:#?}", wrongly_proven.len());
+    assert!(*proven >= least && *tried >= least / 20 && *other >= least && *told >= least);
+}
+
+/// The programs of the next two tests.
+static FEW: LazyLock<Rounds> = LazyLock::new(|| random_programs(14, 2000));
+
+#[test]
+fn random_programs_are_equal_if_told_so() {
+    check_rounds(&FEW, 200);
+}
+
+/// Half a minute: `cargo test --test library -- --ignored random_programs`
+#[test]
+#[ignore = "takes half a minute"]
+fn many_random_programs_are_equal_if_told_so() {
+    check_rounds(&random_programs(15, 200_000), 20_000);
+}
+
+/// What is only tried is tried at the constants of the statements, too.
+#[test]
+fn random_programs_are_tried_at_their_constants() {
+    let wrong = &FEW.wrongly_tried;
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
+}
+
+/// A statement that is replaced by others of the same meaning is told to be so.
+#[test]
+fn the_same_meaning_is_told() {
+    let mut random = Random(16);
+    let mut faults = Faults::default();
+    for _ in 0..3000 {
+        let own = instruction(&mut random);
+        let Some(other) = same_meaning(&own, &mut random) else { continue };
+        let others: Vec<&str> = other.split_inclusive(';').map(str::trim).collect();
+        let words = constants(others.iter().chain([&&*own]).copied());
+        let result: HashSet<&str> = HashSet::from([parts(&own).2[0]]);
+        assert_eq!(differ(&[&own], &others, &result, &words), None, "{own} {other}");
+        let text = |block: &str| {
+            let head = ".reg .b64 p; .reg .b32 x<6>; .reg .pred q<2>; ld.global.u64 p, [p];";
+            let result = parts(&own).2[0].to_owned();
+            kernel(&format!("{head}\n{block}\nst.global.u32 [p], {result};\nret;"))
+        };
+        let changes = differences(&text(&own), &text(&other));
+        let found = changes.first().map(equivalence);
+        faults.check(found.is_none_or(|it| it.is_some()), || format!("{own} {other}: {found:?}"));
+    }
+    faults.end(800);
+}
+
+/// Statements of a kernel, others instead of them, and what is told: whether the same is
+/// computed, and whether that is proven.
+#[test]
+fn equivalences_by_hand() {
+    let stores = "st.global.u32 [p+8], c; st.global.u32 [p+12], d;";
+    let (yes, tried, no) = (Some(true), Some(false), None);
+    let straight = [
+        ("add.u32 c, a, b;", "add.u32 c, b, a;", yes),
+        ("mul.lo.u32 c, a, 8;", "shl.b32 c, a, 3;", yes),
+        ("mad.lo.u32 c, a, b, d;", "mul.lo.u32 c, a, b; add.u32 c, c, d;", yes),
+        ("mad.lo.u32 c, a, b, b;", "add.u32 c, a, 1; mul.lo.u32 c, c, b;", tried),
+        ("setp.lt.u32 q, a, b; selp.b32 c, a, b, q;", "min.u32 c, a, b;", tried),
+        ("vadd.s32.s32.s32.sat c, a, b;", "add.sat.s32 c, a, b;", yes),
+        ("@q add.u32 c, a, b;", "@q add.u32 c, b, a;", yes),
+        // Other operands, constants, types, conditions.
+        ("sub.u32 c, a, b;", "sub.u32 c, b, a;", no),
+        ("add.u32 c, a, 5;", "add.u32 c, a, 6;", no),
+        ("shr.u32 c, a, b;", "shr.s32 c, a, b;", no),
+        ("mul.hi.u32 c, a, b;", "mul.hi.s32 c, a, b;", no),
+        ("add.sat.s32 c, a, b;", "add.s32 c, a, b;", no),
+        ("@q add.u32 c, a, b;", "add.u32 c, a, b;", no),
+        ("@q add.u32 c, a, b;", "@!q add.u32 c, a, b;", no),
+        ("mov.u32 c, %tid.x;", "mov.u32 c, %tid.y;", no),
+        // `%clock` is another one each time.
+        ("mov.u32 c, %clock; mov.u32 d, %clock;", "mov.u32 c, %clock; mov.b32 d, c;", no),
+        // The carry is a result, too.
+        ("add.cc.u32 c, a, b; addc.u32 d, a, b;", "add.u32 c, a, b; addc.u32 d, a, b;", no),
+        // `d` is stored.
+        ("add.u32 c, a, 1; add.u32 d, a, 2;", "add.u32 c, 1, a;", no),
+        // `q` is read by none after this, `r` is.
+        ("setp.lt.u32 r, a, b; selp.b32 c, a, b, r;", "min.u32 c, a, b;", no),
+    ];
+    let loops = [
+        // At the start of the loop, `e` is read.
+        ("add.u32 e, a, 1;", "add.u32 e, 1, a;", yes),
+        ("add.u32 e, a, 1;", "add.u32 e, a, 2;", no),
+        ("add.u32 e, a, 1;", "add.u32 f, a, 1;", no),
+        ("add.u32 e, a, 1;", "", no),
+        // `f` is read by none.
+        ("add.u32 f, a, 1; add.u32 e, f, 1;", "add.u32 e, a, 2;", tried),
+    ];
+    let text = |inside: &str, is_loop: bool| {
+        let head = ".reg .b64 p; .reg .b32 a, b, c, d, e, f; .reg .pred q, r;\n\
+                    ld.param.u64 p, [p]; ld.global.u32 a, [p]; ld.global.u32 b, [p+4];";
+        if is_loop {
+            kernel(&format!(
+                "{head}\nL: st.global.u32 [p], e;\n{inside}\nsetp.ne.u32 r, b, 1;\n@r bra L;\nret;"
+            ))
+        } else {
+            kernel(&format!("{head}\n{inside}\n{stores}\n@r bra L;\nL: ret;"))
+        }
+    };
+    let cases = straight.iter().map(|it| (false, it)).chain(loops.iter().map(|it| (true, it)));
+    for (is_loop, &(old, new, expected)) in cases {
+        let changes = differences(&text(old, is_loop), &text(new, is_loop));
+        let [change] = &changes[..] else { panic!("{old} {new}: {}", told(&changes)) };
+        // More may be proven one day.
+        let found = equivalence(change);
+        let holds = found == expected || (found, expected) == (yes, tried);
+        assert!(holds, "{old} {new}: {found:?}");
+    }
+}
+
+/// Each pair differs at its constants only.
+#[test]
+fn other_bounds_are_not_equal() {
+    let pairs = [
+        ("setp.lt.u32 q, a, 4;", "setp.lt.u32 q, a, 3;"),
+        ("setp.lt.u32 q, a, 1000;", "setp.lt.u32 q, a, 1100;"),
+        ("setp.gt.s32 q, a, 77777777;", "setp.ge.s32 q, a, 77777777;"),
+        ("setp.eq.u32 q, a, 12345;", "setp.eq.u32 q, a, 12346;"),
+        ("setp.eq.u32 q, a, 12345;", "setp.eq.u32 q, 12346, a;"),
+        ("setp.eq.u32 q, a, 0x10000;", "setp.ne.u32 q, a, a;"),
+    ];
+    for (one, two) in pairs {
+        for (old, new) in [(one, two), (two, one)] {
+            for after in ["selp.b32 a, 1, 0, q;", "@q bra L; add.u32 a, a, 1; L:"] {
+                let text = |own: &str| {
+                    let head = ".reg .b64 p; .reg .b32 a; .reg .pred q; ld.param.u64 p, [p];";
+                    let loads = "ld.global.u32 a, [p];";
+                    kernel(&format!("{head} {loads} {own} {after} st.global.u32 [p], a; ret;"))
+                };
+                let changes = differences(&text(old), &text(new));
+                assert_eq!(changes.len(), 1);
+                assert_eq!(equivalence(&changes[0]), None, "{old} {new} {after}");
+            }
+        }
+    }
+}
+
+/// Registers that the head of a function declares are as good as others.
+#[test]
+fn parameters_in_registers_take_part() {
+    for (head, body) in [
+        (".func f(.reg .b32 d, .reg .b32 a)", ""),
+        (".func (.reg .b32 d) f(.reg .b32 a)", ""),
+        (".func f(.reg .b32 d)", ".reg .b32 a;"),
+        (".func f()", ".reg .b32 a, d;"),
+    ] {
+        let text = |own: &str| {
+            format!(".version 8.0\n.target sm_90\n.visible {head} {{ {body} {own} ret; }}\n")
+        };
+        let (one, two) = (text("vadd.u32.u32.u32 d, a, 16;"), text("add.u32 d, a, 16;"));
+        let changes = differences(&one, &two);
+        assert_eq!(changes.len(), 1);
+        assert_eq!(equivalence(&changes[0]), Some(true), "{head}");
+    }
+}
+
+// -------------------------------------------------------------------- errors
+
+#[test]
+fn errors_have_their_side() {
+    let good = kernel("ret;");
+    let bad = [
+        ".func f() { ret;",
+        "}",
+        "/*",
+        ".version 8.0\n.target sm_90\n.func f() { vadd d, a }\n",
+        ".version 8.0\n.target sm_90\n.func f() { \"x }\n",
+        "\0",
+    ];
+    for text in bad {
+        let codes = |error: &DiffError| -> Vec<(Code, Span)> {
+            error.diagnostics().iter().map(|it| (it.code, it.span)).collect()
+        };
+        let old = diff(text, &good).expect_err(text);
+        let new = diff(&good, text).expect_err(text);
+        assert_eq!((old.side(), new.side()), (Side::Old, Side::New), "{text}");
+        assert!(!codes(&old).is_empty(), "{text}");
+        assert_eq!(codes(&old), codes(&new), "{text}");
+        let starts: Vec<u32> = codes(&old).iter().map(|it| it.1.start).collect();
+        assert!(starts.is_sorted(), "{text}");
+        for (_, span) in codes(&old) {
+            assert!(text.get(span.range()).is_some(), "{text}");
+        }
+        assert!(!old.to_string().is_empty());
+        diff(text, text).expect_err(text);
+    }
+    assert_eq!(diff("", ""), Ok(Vec::new()));
+    assert_eq!(diff("// x", "\n"), Ok(Vec::new()));
+    assert_eq!(summary(&differences("", &good)), ["Changed  ", "Added - k"]);
+    assert_eq!(summary(&differences(&good, "")), ["Changed  ", "Removed k -"]);
+}
+
+/// Compares two texts whatever they are. Returns how many of them can be read.
+fn holds_for_any(old: &str, new: &str) -> usize {
+    let is_read = |text: &str| diff(text, "").is_ok();
+    let sides = [is_read(old), is_read(new)];
+    for context in [0, usize::MAX] {
+        match diff_with(old, new, DiffOptions::default().with_context(context)) {
+            Ok(changes) => {
+                assert_eq!(sides, [true, true]);
+                check_form(&changes, old, new);
+            }
+            Err(error) => {
+                let bad = usize::from(error.side() == Side::New);
+                assert!(!sides[bad] && !error.diagnostics().is_empty(), "{old}\n{new}");
+            }
+        }
+    }
+    sides.iter().filter(|it| **it).count()
+}
+
+#[test]
+fn modules_that_break_off() {
+    let mut numbers = Numbers(17);
+    let mut cases = 0;
+    for (_, text) in modules().iter().filter(|(_, text)| text.len() < 30_000) {
+        for _ in 0..6 {
+            let mut at = numbers.below(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            // Few cuts are between functions; of these there shall be some.
+            if numbers.one_in(3) {
+                at = text[..at].rfind("\n}").map_or(0, |at| at + 2);
+            }
+            holds_for_any(text, &text[..at]);
+            holds_for_any(&text[at..], text);
+            cases += 2;
+        }
+    }
+    assert!(cases > 250, "{cases}");
+}
+
+#[test]
+fn any_two_texts() {
+    let mut numbers = Numbers(18);
+    let mut read = [0; 3];
+    for _ in 0..3000 {
+        let mut text = || -> String {
+            let length = numbers.below(12);
+            (0..length).map(|_| PIECES[numbers.below(PIECES.len())]).collect()
+        };
+        let (old, new) = (text(), text());
+        read[holds_for_any(&old, &new)] += 1;
+    }
+    assert!(read.iter().all(|it| *it > 60), "{read:?}");
+}
+
+/// Random texts, and whether each can be read.
+fn any_texts(count: usize) -> Vec<(String, bool)> {
+    let mut numbers = Numbers(20);
+    let text = |_| {
+        let length = numbers.below(12);
+        let text: String = (0..length).map(|_| PIECES[numbers.below(PIECES.len())]).collect();
+        let is_read = diff(&text, "").is_ok();
+        (text, is_read)
+    };
+    (0..count).map(text).collect()
+}
+
+#[test]
+fn any_text_that_is_read_equals_itself() {
+    let mut faults = Faults::default();
+    let twice = [
+        ".extern .global .u32 f;\n.visible .global .u32 f = 2;\n",
+        ".extern .func f();\n.func f() { ret; }\n",
+        ".common .global .u32 f;\n.common .global .u32 f;\n",
+        ".global .u32 f = 1;\n.global .u32 f = 2;\n",
+        ".func f() { ret; }\n.func f() { trap; }\n",
+        ".func f() { .reg .b32 a; .reg .b64 a; L: L: bra L; mov.b32 a, a; }\n",
+    ];
+    let mut texts: Vec<String> = twice.map(str::to_owned).to_vec();
+    texts.extend(any_texts(4000).into_iter().filter(|it| it.1).map(|it| it.0));
+    for text in texts {
+        let changes = differences(&text, &text);
+        faults.check(changes.is_empty(), || format!("{text:?} {}", told(&changes)));
+    }
+    faults.end(500);
+}
+
+/// The formatter and this read texts alike.
+#[test]
+fn what_the_formatter_refuses_is_an_error() {
+    let mut faults = Faults::default();
+    for (text, is_read) in any_texts(4000) {
+        let normal = vptx::normalize(&text, &vptx::NormalOptions::default());
+        faults.check(normal.is_ok() == is_read, || format!("{text:?} {is_read} {normal:?}"));
+    }
+    faults.end(4000);
+}
+
+/// Functions and declarations of several modules in a random order, some with a piece of
+/// a text inside.
+#[test]
+fn mixed_modules() {
+    let mut numbers = Numbers(19);
+    let mut pieces: Vec<String> = Vec::new();
+    for (_, text) in modules().iter().filter(|(_, text)| text.len() < 40_000) {
+        let outline = Outline::of(text);
+        let functions = outline.functions.iter().map(|it| it.head.start..it.body.end);
+        let spans = functions.chain(outline.globals.iter().map(|it| it.span.clone()));
+        pieces.extend(spans.map(|it| text[it].to_owned()).filter(|it| it.len() < 6000));
+    }
+    let mut read = [0; 3];
+    for _ in 0..300 {
+        let mut text = || {
+            let count = 1 + numbers.below(8);
+            let mut mix: String =
+                (0..count).map(|_| pick(&mut numbers, &pieces).clone() + "\n").collect();
+            let at = numbers.below(mix.len());
+            if numbers.one_in(3) && mix.is_char_boundary(at) {
+                mix.insert_str(at, PIECES[numbers.below(PIECES.len())]);
+            }
+            mix
+        };
+        let (old, new) = (text(), text());
+        read[holds_for_any(&old, &new)] += 1;
+    }
+    println!("{read:?}");
+    assert!(read.iter().all(|it| *it > 3) && read[2] > 100, "{read:?}");
+}
