@@ -17,6 +17,8 @@ pub(crate) use walk::read_words;
 pub(crate) use walk::{read, read_around, read_outline};
 
 use crate::source::Span;
+use crate::syntax::TokenKind;
+use crate::syntax::lexer::Lexer;
 
 /// The names of a text, in its order.
 #[derive(Debug, Default)]
@@ -103,15 +105,22 @@ pub(crate) enum WordKind {
     String,
 }
 
-/// The words of a declaration that make a name known to others.
-const EXPORTS: [&str; 4] = [".visible", ".extern", ".weak", ".common"];
+/// The words of a declaration that make a name known to others. ptxas exports all textures,
+/// samplers and surfaces.
+const EXPORTS: [&str; 8] =
+    [".visible", ".extern", ".weak", ".common", ".texref", ".samplerref", ".surfref", ".tex"];
 
 impl Symbol {
     /// Whether others may know a variable by its name.
     pub(crate) fn is_exported(&self, source: &str) -> bool {
-        let before = Span::new(self.declaration.start, self.name.start);
-        let mut words = before.text(source).split([' ', '\t', '\r', '\n', '(']);
-        self.is_global && words.any(|word| EXPORTS.contains(&word))
+        if !self.is_global || self.kind != SymbolKind::Variable {
+            return false;
+        }
+        // A declaration of many names has its words before the first.
+        let mut lexer = Lexer::new(source, self.declaration.start as usize);
+        std::iter::from_fn(|| lexer.token())
+            .take_while(|token| token.kind != TokenKind::Ident)
+            .any(|token| EXPORTS.contains(&token.span.text(source)))
     }
 }
 

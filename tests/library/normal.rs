@@ -124,6 +124,29 @@ fn the_same_said_otherwise() {
     }
 }
 
+/// ptxas 11.8, 12.9 and 13.5 export these names: they are symbols that are not local.
+#[test]
+fn all_exported_names_stay() {
+    for declaration in [
+        ".visible .global .u32 own;",
+        ".visible.global.u32 own;",
+        ".weak/**/.const\n.u32 own;",
+        ".common\t.global .u32 own;",
+        ".extern.shared .b8 own[];",
+        ".visible .global .u32 own_too = 1, own;",
+        ".global .texref own;",
+        ".global.samplerref own = { addr_mode_0 = clamp_to_edge };",
+        ".global .surfref own;",
+    ] {
+        let form =
+            normal(&format!(".version 7.8\n.target sm_75, texmode_independent\n{declaration}\n"));
+        let names = form.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        assert_eq!(names.filter(|name| *name == "own").count(), 1, "{form}");
+    }
+    let form = normal(".version 7.8\n.target sm_75\n.global .u32 own = 1, own_too;\n");
+    assert!(!form.contains("own"), "{form}");
+}
+
 /// Exported names stay; a new name is never one that stays.
 #[test]
 fn exported_names_stay() {

@@ -40,10 +40,11 @@ pub struct NormalOptions {
 ///
 /// Modules have one normal form if they differ only in white space, comments, data of
 /// debuggers, the spelling of constants, the names of registers, labels, parameters and
-/// internal variables, or in how registers are declared. Names of functions, and of variables
-/// that are `.visible`, `.extern`, `.weak` or `.common`, stay, and so do strings, data,
-/// instructions and their order. Registers are numbered in the order of their use in a
-/// function, by type: `%r1`, `%rd1`, `%p1`. The normal form is its own normal form.
+/// internal variables, or in how registers are declared. Names of functions stay, and names of
+/// variables that are `.visible`, `.extern`, `.weak` or `.common`, or textures, samplers or
+/// surfaces; and so do strings, data, instructions and their order. Registers are numbered in
+/// the order of their use in a function, by type: `%r1`, `%rd1`, `%p1`. The normal form is its
+/// own normal form.
 ///
 /// ptxas makes the same machine code of it, unless it is told not to optimise.
 ///
