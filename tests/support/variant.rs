@@ -279,7 +279,10 @@ impl<'s> Names<'s> {
                 let name = outline.function_name(global.tokens.start, global.tokens.end);
                 kept.insert(outline.text(name));
                 found.extend(in_parentheses(outline, global.tokens.clone()));
-            } else if matches!(first, ".extern" | ".visible" | ".weak" | ".common") {
+            } else if matches!(first, ".extern" | ".visible" | ".weak" | ".common")
+                // ptxas exports these.
+                || [".texref", ".samplerref", ".surfref"].iter().any(|it| texts.contains(it))
+            {
                 kept.extend(declared(outline, global.tokens.clone()).iter().map(|it| it.0));
             } else if first == ".alias" {
                 kept.extend(texts);
