@@ -25,12 +25,17 @@ LIBRARIES = [
     "nvidia-cusparselt-cu12==0.6.2",
 ]
 
+# The version of Python that a package is fetched for, if that of this machine is not needed.
+PYTHONS = {"triton": "3.10", "ctranslate2": "3.10", "cupy-cuda11x": "3.10", "cupy-cuda92": "3.9",
+           "faiss-gpu": "3.10"}
+
 
 def download(folder, wheel):
     """Fetches the file of a wheel such as `numpy==2.0.0`; returns its path."""
     # Of packages with code for one version of Python, any will do.
-    python = ["--python-version", "3.10", "--platform", "manylinux_2_17_x86_64", "--platform",
-              "manylinux2014_x86_64"] if wheel.startswith("triton==") else []
+    name = wheel.partition("==")[0]
+    python = ["--python-version", PYTHONS[name], "--platform", "manylinux_2_17_x86_64", "--platform",
+              "manylinux2014_x86_64", "--platform", "manylinux1_x86_64"] if name in PYTHONS else []
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                     "--only-binary=:all:", *python, "--dest", folder, wheel], check=True)
     return next(pathlib.Path(folder).glob("*.whl"))
