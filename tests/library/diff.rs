@@ -213,6 +213,19 @@ fn variants_do_not_differ() {
     faults.end(450);
 }
 
+#[test]
+fn the_normal_form_does_not_differ() {
+    let mut faults = Faults::default();
+    for (name, text) in modules() {
+        let normal = vptx::normalize(&text, &vptx::NormalOptions::default()).expect("no errors");
+        for (one, two) in [(&text, &normal), (&normal, &text)] {
+            let changes = differences(one, two);
+            faults.check(changes.is_empty(), || format!("{name}: {}", told(&changes)));
+        }
+    }
+    faults.end(60);
+}
+
 fn kernel(body: &str) -> String {
     format!(".version 8.5\n.target sm_90\n.visible .entry k(.param .u64 p) {{\n{body}\n}}\n")
 }
@@ -379,7 +392,7 @@ fn with_fresh(source: &str, numbers: &mut Numbers, count: usize) -> Option<(Stri
 /// Another text of the module, sometimes with another layout, too.
 fn disguised(name: &str, text: &str, seed: u64) -> String {
     let other = renamed(text, seed);
-    if seed.is_multiple_of(2) && is_numbered(name, text) && !text.contains("vshl") {
+    if seed.is_multiple_of(2) && is_numbered(name, text) {
         Variant::of(&other, seed)
     } else {
         other
@@ -1003,7 +1016,8 @@ fn the_other_way_round_is_the_reverse() {
                     .map(|it| opcode(&it.text).iter().map(ToString::to_string).collect())
                     .collect()
             };
-            holds &= kinds(&back) == [added, removed, here, away]
+            holds &= added > 0
+                && kinds(&back) == [added, removed, here, away]
                 && texts(&there, LineKind::Removed) == texts(&back, LineKind::Added)
                 && texts(&there, LineKind::Added) == texts(&back, LineKind::Removed);
         }
@@ -1340,21 +1354,19 @@ fn modules_differ_outside_of_functions() {
 /// Others know these by name.
 #[test]
 fn variables_that_others_know_have_their_names() {
-    let kinds_of = [".visible", ".weak", ".common", ".extern"];
-    let declarations = [".global .u32 #;", ".const .b8 #[4];", ".shared .align 8 .b8 #[16];"];
-    for kind in kinds_of {
-        for declaration in declarations {
-            for uses in ["", "mov.u64 %r1, #;"] {
-                let text = |name: &str| {
-                    let body = format!(".reg .b64 %r<9>; {uses} ret;");
-                    let text = kernel(&body) + &format!("{kind} {declaration}\n");
-                    text.replace('#', name)
-                };
-                let changes = differences(&text("one"), &text("two"));
-                let count = 1 + usize::from(!uses.is_empty());
-                let told = told(&changes);
-                assert_eq!(kinds(&changes), [count, count, 0, 0], "{kind} {declaration} {told}");
-            }
+    let memory = [".global .u32 #;", ".const .b8 #[4];", ".shared .align 8 .b8 #[16];"];
+    let linked = [".visible", ".weak", ".common", ".extern"];
+    let linked = linked.iter().flat_map(|kind| memory.map(|it| format!("{kind} {it}")));
+    let opaque = [".texref", ".samplerref", ".surfref"].map(|it| format!(".global {it} #;"));
+    for declaration in linked.chain(opaque) {
+        for uses in ["", "mov.u64 %r1, #;"] {
+            let text = |name: &str| {
+                let body = format!(".reg .b64 %r<9>; {uses} ret;");
+                (kernel(&body) + &declaration + "\n").replace('#', name)
+            };
+            let changes = differences(&text("one"), &text("two"));
+            let count = 1 + usize::from(!uses.is_empty());
+            assert_eq!(kinds(&changes), [count, count, 0, 0], "{declaration} {}", told(&changes));
         }
     }
 }
@@ -1793,8 +1805,7 @@ fn same_meaning(statement: &str, random: &mut Random) -> Option<String> {
         ("mov.b32", _) => format!("add.u32 {d}, {a}, 0;"),
         ("xor.b32", "-1") => format!("not.b32 {d}, {a};"),
         ("sub.u32", _) if random.one_in(2) => {
-            let other = ["x5", "x4", "x3"].into_iter().find(|it| ![d, a, b].contains(it))?;
-            format!("neg.s32 {other}, {b}; add.u32 {d}, {a}, {other};")
+            format!("neg.s32 x9, {b}; add.u32 {d}, {a}, x9;")
         }
         ("mul.lo.u32", _) if random.one_in(2) => format!("mad.lo.u32 {d}, {b}, {a}, 0;"),
         _ if commutes.iter().any(|start| opcode.starts_with(start)) => {
@@ -1895,7 +1906,7 @@ fn random_programs(seed: u64, turns: usize) -> Rounds {
         let statements: Vec<String> =
             stored.iter().map(|name| format!("st.global.u32 [p], {name};")).collect();
         let text = |block: &[String]| {
-            let head = ".reg .b64 p; .reg .b32 x<6>; .reg .pred q<2>;";
+            let head = ".reg .b64 p; .reg .b32 x<10>; .reg .pred q<2>;";
             kernel(&format!("{head}\n{}\n{}\nret;", block.join("\n"), statements.join("\n")))
         };
         let changes = whole(&text(&block), &text(&new_block));
@@ -1983,14 +1994,19 @@ fn the_same_meaning_is_told() {
         let words = constants(others.iter().chain([&&*own]).copied());
         let result: HashSet<&str> = HashSet::from([parts(&own).2[0]]);
         assert_eq!(differ(&[&own], &others, &result, &words), None, "{own} {other}");
+        // Without these, any register could be any other one.
+        let loads: Vec<String> =
+            (0..6).map(|at| format!("ld.global.u32 x{at}, [p+{}];", 4 * at)).collect();
         let text = |block: &str| {
-            let head = ".reg .b64 p; .reg .b32 x<6>; .reg .pred q<2>; ld.global.u64 p, [p];";
-            let result = parts(&own).2[0].to_owned();
-            kernel(&format!("{head}\n{block}\nst.global.u32 [p], {result};\nret;"))
+            let head = ".reg .b64 p; .reg .b32 x<10>; .reg .pred q<2>;";
+            let (loads, result) = (loads.concat(), parts(&own).2[0]);
+            kernel(&format!("{head}\n{loads}\n{block}\nst.global.u32 [p], {result};\nret;"))
         };
         let changes = differences(&text(&own), &text(&other));
         let found = changes.first().map(equivalence);
-        faults.check(found.is_none_or(|it| it.is_some()), || format!("{own} {other}: {found:?}"));
+        // Both sources can be one register: then it is the same text.
+        let holds = found.map_or(own == other, |it| it.is_some());
+        faults.check(holds, || format!("{own} {other}: {found:?}"));
     }
     faults.end(800);
 }

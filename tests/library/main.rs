@@ -3,7 +3,6 @@
 mod asm;
 mod codes;
 #[cfg(feature = "diff")]
-#[cfg(feature = "diff")]
 mod diff;
 mod divergence;
 #[cfg(feature = "extract")]
