@@ -6,7 +6,7 @@ mod package;
 mod row;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -17,9 +17,7 @@ use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
 use crate::workspace::binary::{self, Content, path_of};
-use crate::workspace::input::{self, Input};
-use crate::workspace::kind::FileKind;
-use crate::workspace::settings::Finder;
+use crate::workspace::input::{Input, PtxFinder};
 use crate::workspace::walk::{WalkArguments, subjects};
 
 #[derive(Debug, Args)]
@@ -93,14 +91,9 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     fn new(arguments: &Arguments) -> Result<Survey<'_>, String> {
-        arguments.walk.set_threads()?;
-        let rules = arguments.walk.rules()?;
-        let finder = Finder::new(None, true)?;
-        let wants =
-            |path: &Path| FileKind::of(path, [&[], &[]]) == FileKind::Ptx || binary::is_one(path);
+        let finder = PtxFinder::new(&arguments.walk)?;
         let mut failed = false;
-        let paths = subjects(&arguments.paths, None);
-        let inputs = input::expand(&paths, wants, &finder, &rules, |message| {
+        let inputs = finder.expand(&subjects(&arguments.paths, None), |message| {
             failed = true;
             trouble(&message);
         });

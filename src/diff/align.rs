@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::lines::{common, gaps};
+use super::opcode;
 use super::outline::{Class, NameId, Outline, Statement};
 use crate::hash::Map;
 
@@ -122,7 +123,30 @@ impl Sides<'_, '_> {
         for depth in [DEPTH, 1] {
             self.match_moved((old, new), (&old_keys[depth], &new_keys[depth]), &mut best);
         }
+        self.match_changed(old, new, &mut best);
         best
+    }
+
+    /// Matches the names of statements that differ, but have the same opcode in the same gap:
+    /// readers compare them.
+    fn match_changed(&self, old: &[Statement], new: &[Statement], found: &mut Alignment) {
+        let opcodes = |outline: &Outline, statements: &[Statement]| -> Vec<u64> {
+            let hash = |it: &Statement| hash_of(opcode(outline.source, it.span));
+            statements.iter().map(hash).collect()
+        };
+        let Alignment { same, locals } = found;
+        gaps(same, (old.len(), new.len()), |before, after| {
+            let (before, after) = (&old[before], &new[after]);
+            for (at, other) in common(&opcodes(self.old, before), &opcodes(self.new, after)) {
+                let before = self.old.holes(&before[at as usize]);
+                let after = self.new.holes(&after[other as usize]);
+                if before.len() == after.len() {
+                    for (old, new) in before.iter().zip(after) {
+                        self.join(locals, *old, *new);
+                    }
+                }
+            }
+        });
     }
 
     /// Matches the names of statements that stand in another place: those that are not aligned,
@@ -302,6 +326,10 @@ fn refined(aligned: &[(u32, u32)], old: &[u64], new: &[u64]) -> Vec<(u32, u32)> 
     });
     all.sort_unstable();
     all
+}
+
+fn hash_of(text: &str) -> u64 {
+    text.bytes().fold(0, |hash, byte| mixed(hash, u64::from(byte)))
 }
 
 /// A hash of a hash and another value.

@@ -217,7 +217,8 @@ pub struct Line {
     pub old: Option<Span>,
     /// Its place in the new text, in bytes. For one that moved, the place it has.
     pub new: Option<Span>,
-    /// The number of blocks around it inside of its function.
+    /// The number of blocks around it: 1 for a statement directly in the body of its function, 0
+    /// for the header.
     pub depth: u8,
     /// The statement on one line, with the names of the new text: where a name of the old text
     /// stands for the same thing as one of the new text, that one is written. A name of the old

@@ -353,6 +353,14 @@ fn apply_float(operator: [u8; 2], left: f64, right: f64, span: Span) -> Evaluate
     }
 }
 
+/// The bits of an integer literal. `None` for floating-point numbers, and for malformed ones.
+pub(crate) fn integer_literal(text: &str) -> Option<u64> {
+    match literal(text, Span::at(0)) {
+        Ok(Constant::Integer { bits, .. }) => Some(bits),
+        Ok(Constant::Float(_)) | Err(_) => None,
+    }
+}
+
 /// The value of a literal token.
 fn literal(text: &str, span: Span) -> Evaluated {
     let fail = |kind| Err(ConstantError { kind, span });

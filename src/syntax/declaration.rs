@@ -1,5 +1,6 @@
 //! Declarations: registers, variables and the headers of functions, token by token.
 
+use super::constant::integer_literal;
 use super::lexer::{Lexer, TokenKind};
 use super::scope::SymbolKind;
 use crate::source::Span;
@@ -82,10 +83,7 @@ pub(crate) fn range_count(source: &str, lexer: &mut Lexer<'_>) -> Option<u64> {
     let text = token.span.text(source);
     let count = match token.kind {
         TokenKind::Ident if text == "WARP_SZ" => 32,
-        _ => match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok()?,
-            None => text.parse().ok()?,
-        },
+        _ => integer_literal(text)?,
     };
     if !ahead.token()?.is(b'>') {
         return None;

@@ -4,7 +4,7 @@
 //! keeps every error: a statement that does not parse ends at its `;`, and reading continues.
 
 pub(crate) mod blocks;
-mod constant;
+pub(crate) mod constant;
 pub(crate) mod declaration;
 mod grammar;
 pub(crate) mod lexer;

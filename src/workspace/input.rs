@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
 
+use super::binary;
 use super::files::{Access, Stamp, read_bounded};
+use super::kind::FileKind;
 use super::settings::Finder;
-use super::walk::{WalkRules, lock};
+use super::walk::{WalkArguments, WalkRules, lock};
 use crate::analysis::LARGE;
 use crate::hash::Set;
 use crate::report::{visible, visible_path};
@@ -162,6 +164,27 @@ pub(crate) fn reason(error: &io::Error) -> String {
     match text.find(" (os error") {
         Some(at) => text[..at].to_lowercase(),
         None => text,
+    }
+}
+
+/// Chooses PTX files and binaries, whatever settings say.
+pub(crate) struct PtxFinder {
+    settings: Finder,
+    rules: WalkRules,
+}
+
+impl PtxFinder {
+    /// The finder for the arguments of a run, of which it sets the number of threads.
+    pub(crate) fn new(walk: &WalkArguments) -> Result<PtxFinder, String> {
+        walk.set_threads()?;
+        Ok(PtxFinder { rules: walk.rules()?, settings: Finder::new(None, true)? })
+    }
+
+    /// Like [`expand`].
+    pub(crate) fn expand(&self, arguments: &[PathBuf], trouble: impl FnMut(String)) -> Vec<Input> {
+        let wants =
+            |path: &Path| FileKind::of(path, [&[], &[]]) == FileKind::Ptx || binary::is_one(path);
+        expand(arguments, wants, &self.settings, &self.rules, trouble)
     }
 }
 

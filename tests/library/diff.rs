@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::forms::{Random, rows, texts};
 use crate::support::outline::{Function, Kind, Outline, Statement, edited};
-use crate::support::ptx_files;
 use crate::support::variant::{
     Numbers, PIECES, Variant, braced, flattened, plain_run, renamed, retyped, without_debug,
 };
+use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::RewriteOptions;
 use vptx::diff::{
     Change, ChangeKind, DiffError, DiffOptions, Equivalence, Line, LineKind, Part, Side, Subject,
@@ -1479,25 +1479,6 @@ fn some_words(random: &mut Random) -> [u32; 3] {
     };
     [word(), word(), word()]
 }
-
-const EDGES: [u32; 16] = [
-    0,
-    1,
-    2,
-    0x7f,
-    0x80,
-    0xff,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    0x8000_0001,
-    0xffff_fffe,
-    0xffff_ffff,
-    0x8080_8080,
-    0x7f7f_7f7f,
-];
 
 /// Texts of every form with sampled parts and lanes.
 fn sample(random: &mut Random, odds: usize) -> Vec<String> {

@@ -754,3 +754,34 @@ fn fixtures_are_silent() {
     assert_eq!(warnings, expected);
     assert!(fixtures.len() >= 35 && statements >= 300, "{} {statements}", fixtures.len());
 }
+
+/// How many registers a range declares; 0 if it is no range. The same for ptxas 11.8, 12.9 and
+/// 13.5.
+#[test]
+fn counts_of_ranges_are_spelled_like_constants() {
+    let counts = [
+        ("<9>", 9),
+        ("<9U>", 9),
+        ("<0x9>", 9),
+        ("<0X9U>", 9),
+        ("<011>", 9),
+        ("<0b1001>", 9),
+        ("<0B1001U>", 9),
+        ("< 9 >", 9),
+        ("<WARP_SZ>", 32),
+        ("<0>", 0),
+        ("<08>", 0),
+        ("<9u>", 0),
+        ("<1.5>", 0),
+    ];
+    for (range, count) in counts {
+        for number in [0, 7, 8, 9, 31, 32] {
+            let text = format!(
+                ".version 7.8\n.target sm_80\n.func f()\n{{\n.reg .b32 a, %r{range};\n\
+                 vadd.u32.u32.u32 a, a, %r{number};\n}}\n"
+            );
+            let found = check(&text, &CheckOptions::default());
+            assert_eq!(found.is_empty(), number < count, "{range} %r{number}: {found:?}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, rows, texts};
-use crate::support::ptx_files;
+use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{Class, FreshRegisters, Gate, Opcode, Outcome, candidates};
 use vptx::ir::Program;
 use vptx::isa::{Compare, Mnemonic, Target, Type};
@@ -26,33 +26,6 @@ const VERSIONS: [&str; 2] = ["12.9", "13.5"];
 
 /// The number of kernels in a module.
 const GROUP: usize = 125;
-
-const EDGES: [u32; 24] = [
-    0,
-    1,
-    2,
-    31,
-    32,
-    33,
-    0x7f,
-    0x80,
-    0xff,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    0x8000_0001,
-    0xffff_fffe,
-    0xffff_ffff,
-    0x7f7f_7f7f,
-    0x8080_8080,
-    0x7fff_8000,
-    0x8000_7fff,
-    0x00ff_00ff,
-    0xff00_ff00,
-    0x2020_1f1f,
-];
 
 fn tool(name: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

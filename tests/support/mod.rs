@@ -21,6 +21,34 @@ use vptx::analysis::check;
 use vptx::check::{CheckOptions, Dialect};
 use vptx::diagnostic::{Diagnostic, Severity};
 
+/// Words at the edges of lanes and of shift amounts.
+pub(crate) const EDGES: [u32; 24] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x7f7f_7f7f,
+    0x8080_8080,
+    0x7fff_8000,
+    0x8000_7fff,
+    0x00ff_00ff,
+    0xff00_ff00,
+    0x2020_1f1f,
+];
+
 /// A file below `fixtures/`.
 pub(crate) fn fixture(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)

@@ -25,10 +25,7 @@ use crate::diff::{Comparison, DiffError, DiffOptions, Side};
 use crate::extract::Limits;
 use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
 use crate::source::decoded;
-use crate::workspace::binary;
-use crate::workspace::input;
-use crate::workspace::kind::FileKind;
-use crate::workspace::settings::Finder;
+use crate::workspace::input::PtxFinder;
 use crate::workspace::walk::WalkArguments;
 
 #[derive(Debug, Args)]
@@ -161,14 +158,10 @@ impl Run<'_> {
         paths: [&Path; 2],
         style: Style,
     ) -> Result<Run<'a>, Option<String>> {
-        arguments.walk.set_threads()?;
-        let rules = arguments.walk.rules()?;
-        let finder = Finder::new(None, true)?;
-        let wants =
-            |path: &Path| FileKind::of(path, [&[], &[]]) == FileKind::Ptx || binary::is_one(path);
+        let finder = PtxFinder::new(&arguments.walk)?;
         let mut failed = false;
         let [old, new] = paths.map(|path| {
-            let inputs = input::expand(&[path.into()], wants, &finder, &rules, |message| {
+            let inputs = finder.expand(&[path.into()], |message| {
                 failed = true;
                 trouble(&message);
             });

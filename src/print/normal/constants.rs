@@ -1,5 +1,7 @@
 //! One spelling for each number.
 
+use crate::syntax::constant::integer_literal;
+
 /// The spelling of a number: decimal digits for integers, and the exact bits of floats. An
 /// integer that is `alone` needs no `U`. `None` if it is no number of PTX.
 pub(super) fn spelled(text: &str, alone: bool) -> Option<String> {
@@ -12,18 +14,8 @@ pub(super) fn spelled(text: &str, alone: bool) -> Option<String> {
         let value: f64 = lower.parse().ok().filter(|_| is_float)?;
         return Some(format!("0d{:016X}", value.to_bits()));
     }
-    let (digits, unsigned) = match lower.strip_suffix('u') {
-        Some(digits) => (digits, true),
-        None => (&*lower, false),
-    };
-    let value = match digits.get(..2) {
-        Some("0x") => u64::from_str_radix(&digits[2..], 16),
-        Some("0b") => u64::from_str_radix(&digits[2..], 2),
-        Some(two) if two.starts_with('0') => u64::from_str_radix(digits, 8),
-        _ => digits.parse(),
-    };
-    let end = if unsigned && !alone { "U" } else { "" };
-    Some(format!("{}{end}", value.ok()?))
+    let end = if text.ends_with('U') && !alone { "U" } else { "" };
+    Some(format!("{}{end}", integer_literal(text)?))
 }
 
 /// The bits of a float that is written as such: `0f3f800000`, `0d3ff0000000000000`.
@@ -61,8 +53,8 @@ mod tests {
         ] {
             assert_eq!(spelled(text, true).as_deref(), Some(expected), "{text}");
         }
-        assert_eq!(spelled("16u", false).as_deref(), Some("16U"));
-        for none in ["08", "0x", "1a", "0f12", "0x1ffffffffffffffff", "1e", "0b2"] {
+        assert_eq!(spelled("16U", false).as_deref(), Some("16U"));
+        for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2"] {
             assert_eq!(spelled(none, true), None, "{none}");
         }
     }
