@@ -15,6 +15,7 @@ use crate::hash::{Map, Set};
 use crate::ir::{Input, Program};
 use crate::isa::Target;
 use crate::source::Span;
+use crate::syntax::constant::integer_literal;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Token, TokenKind};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
@@ -482,10 +483,10 @@ fn operand(
             let is_whole = tokens.peek().is_some_and(|next| next.kind != TokenKind::Dot);
             outline.named(statement, text).filter(|_| is_whole).map(Operand::Name)
         }
-        TokenKind::Number => integer(text).map(Operand::Constant),
+        TokenKind::Number => integer_literal(text).map(Operand::Constant),
         TokenKind::Punct([b'-', 0]) => {
             let number = tokens.next().filter(|it| it.kind == TokenKind::Number)?;
-            integer(number.span.text(source)).map(|it| Operand::Constant(it.wrapping_neg()))
+            integer_literal(number.span.text(source)).map(|it| Operand::Constant(it.wrapping_neg()))
         }
         TokenKind::Punct([b'!', 0]) => {
             let name = tokens.next().filter(|it| it.kind == TokenKind::Ident)?;
@@ -504,11 +505,6 @@ fn operand(
         }
         _ => None,
     }
-}
-
-fn integer(text: &str) -> Option<u64> {
-    let spelled = crate::print::number(text, None, None)?;
-    spelled.trim_end_matches('U').parse().ok()
 }
 
 /// A number of a node.

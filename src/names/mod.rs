@@ -33,6 +33,8 @@ pub(crate) struct Names {
     pub(crate) functions: Vec<FunctionSpans>,
     /// Where the first statement ends that has no `;`, or is none.
     pub(crate) unended: Option<Span>,
+    /// Whether the names may be others where only the layout is another.
+    pub(crate) is_doubtful: bool,
     /// `.loc`, `.file` and `.section`, as statements.
     pub(crate) debug: Vec<Span>,
 }

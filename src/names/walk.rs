@@ -135,14 +135,24 @@ impl<'s> Walker<'s> {
         self.lexer.clone().token()
     }
 
+    /// Whether a `:` follows.
+    fn is_label(&self) -> bool {
+        // Mostly a modifier does.
+        let next = self.source.as_bytes().get(self.lexer.pos);
+        next != Some(&b'.') && self.peek().is_some_and(|next| next.is(b':'))
+    }
+
     /// Reads a statement from its first token on.
     fn statement(&mut self, first: Token) {
         match first.kind {
-            TokenKind::Punct([b'{', 0]) => return self.open(first.span.start, None),
+            TokenKind::Punct([b'{', 0]) => {
+                self.names.is_doubtful |= self.open.len() == 1;
+                return self.open(first.span.start, None);
+            }
             TokenKind::Punct([b'}', 0]) => return self.close(first.span.end),
             TokenKind::Punct([b';', 0]) => return,
             TokenKind::Punct([b'@', 0]) => self.guarded(first),
-            TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
+            TokenKind::Ident if self.is_label() => {
                 self.lexer.token();
                 return self.label(first);
             }
@@ -156,6 +166,7 @@ impl<'s> Walker<'s> {
                 }
             }
             TokenKind::Punct([b'#', 0]) | TokenKind::Unknown => {
+                self.names.is_doubtful = true;
                 self.lexer.pos = line_end(self.source.as_bytes(), self.lexer.pos);
             }
             TokenKind::UnclosedComment | TokenKind::UnclosedString => {
@@ -163,7 +174,7 @@ impl<'s> Walker<'s> {
             }
             TokenKind::Number | TokenKind::Str | TokenKind::Punct(_) => {}
         }
-        let is_ended = self.source[..self.lexer.pos].ends_with([';', '{', '}']);
+        let is_ended = matches!(self.source.as_bytes()[self.lexer.pos - 1], b';' | b'{' | b'}');
         if !is_ended && self.names.unended.is_none() {
             self.names.unended = Some(Span::at(self.lexer.pos as u32));
         }
@@ -195,17 +206,20 @@ impl<'s> Walker<'s> {
         let mut last = opcode;
         let mut braces = 0u32;
         let mut has_operands = false;
-        while let Some(token) = self.peek() {
+        let mut end = self.lexer.pos;
+        while let Some(token) = self.lexer.token() {
+            let is_end = match token.kind {
+                TokenKind::Punct([b';', 0]) => return,
+                TokenKind::Punct([b'}', 0]) => braces == 0,
+                TokenKind::UnclosedComment | TokenKind::UnclosedString => true,
+                _ => self.is_next(token, last, has_operands),
+            };
+            if is_end {
+                break;
+            }
             // `.32x32b` is a number to the lexer.
-            let is_dotted = token.kind == TokenKind::Dot || self.text(token).starts_with('.');
+            let is_dotted = self.source.as_bytes()[token.span.start as usize] == b'.';
             match token.kind {
-                TokenKind::Punct([b';', 0]) => {
-                    self.lexer.token();
-                    return;
-                }
-                TokenKind::UnclosedComment | TokenKind::UnclosedString => return,
-                TokenKind::Punct([b'}', 0]) if braces == 0 => return,
-                _ if token.on_new_line && self.is_next(token, last, has_operands) => return,
                 TokenKind::Punct([b'{', 0]) => braces += 1,
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 TokenKind::Ident => self.use_of(token.span),
@@ -213,23 +227,31 @@ impl<'s> Walker<'s> {
                 TokenKind::Dot => self.word(WordKind::Selector, token.span),
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
-                TokenKind::Punct(_) | TokenKind::Unknown => {}
+                _ => {}
             }
             has_operands |= !is_dotted;
             last = token;
-            self.lexer.token();
+            end = self.lexer.pos;
         }
+        // The next token belongs to another statement.
+        self.lexer.pos = end;
     }
 
-    /// Whether a token on a new line starts a statement, so that a `;` is missing.
-    fn is_next(&self, token: Token, last: Token, has_operands: bool) -> bool {
+    /// Whether a token starts a statement, so that a `;` is missing: it would on a new line, and
+    /// is on one.
+    fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
         let may_end = has_operands && last.ends_operand();
-        match token.kind {
-            TokenKind::Dot => DIRECTIVES.contains(&self.text(token)),
+        let may_start = match token.kind {
+            // The formatter breaks lines after commas only.
+            TokenKind::Dot => {
+                (token.on_new_line || last.is(b',')) && DIRECTIVES.contains(&self.text(token))
+            }
             TokenKind::Ident => may_end && self.text(token) != "WARP_SZ",
             TokenKind::Punct([b'@' | b'{', 0]) => may_end,
             _ => false,
-        }
+        };
+        self.names.is_doubtful |= may_start;
+        may_start && token.on_new_line
     }
 
     /// Reads a directive. Returns whether it ends without `;`.
@@ -279,8 +301,14 @@ impl<'s> Walker<'s> {
                     is_label = directive == ".loc" && self.text(token) == "function_name";
                 }
                 TokenKind::Punct([b',' | b'+', 0]) if !has_one => {}
-                _ => return,
+                _ => {
+                    self.names.is_doubtful |= !token.on_new_line;
+                    return;
+                }
             }
+            // A new line starts a statement, and only files have names.
+            self.names.is_doubtful |=
+                token.on_new_line || token.kind == TokenKind::Str && directive != ".file";
             may_be_word = token.is(b',');
             self.lexer.token();
             if has_one {
@@ -310,11 +338,14 @@ impl<'s> Walker<'s> {
                 TokenKind::Ident => self.use_of(token.span),
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                    self.names.is_doubtful = true;
                     self.lexer.pos = self.source.len();
                 }
-                _ => {}
+                TokenKind::Punct([b',' | b'+' | b'-', 0]) => {}
+                _ => self.names.is_doubtful = true,
             }
         }
+        self.names.is_doubtful = true;
     }
 
     /// `.callprototype (.param .b32 _) _ (.param .b64 x);`: its names mean nothing.
@@ -343,14 +374,15 @@ impl<'s> Walker<'s> {
         self.declaration_word(&mut declaration, &mut header, first);
         while let Some(token) = self.peek() {
             let text = self.text(token);
-            if token.on_new_line && declaration.parens == 0 && ends_declaration(last) {
-                let starts = match token.kind {
+            if declaration.parens == 0 && ends_declaration(last) {
+                let may_start = match token.kind {
                     TokenKind::Dot => DIRECTIVES.contains(&text),
                     // The name of a function may follow its results.
                     TokenKind::Ident => !declaration.is_header || header.function.is_some(),
                     _ => false,
                 };
-                if starts {
+                self.names.is_doubtful |= may_start;
+                if may_start && token.on_new_line {
                     break;
                 }
             }
@@ -625,6 +657,7 @@ impl<'s> Walker<'s> {
     ) -> u32 {
         let number = self.names.symbols.len() as u32;
         self.numbers.insert(name.start, number);
+        self.names.is_doubtful |= is_double;
         self.names.symbols.push(Symbol {
             kind,
             name,

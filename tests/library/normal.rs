@@ -189,9 +189,9 @@ fn exported_names_stay() {
 /// Whatever the text: an error, or a text that is its own normal form.
 #[test]
 fn any_text_has_its_normal_form_or_none() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers(std::env::var("SEED").map_or(7, |s| s.parse().unwrap()));
     let mut count = 0;
-    for _ in 0..20_000 {
+    for _ in 0..std::env::var("RUNS").map_or(20_000, |s| s.parse().unwrap()) {
         let length = numbers.below(14);
         let text: String = (0..length).map(|_| PIECES[numbers.below(PIECES.len())]).collect();
         let mut options = NormalOptions::default();
@@ -199,6 +199,7 @@ fn any_text_has_its_normal_form_or_none() {
         options.keep_comments = numbers.one_in(3);
         options.keep_debug = numbers.one_in(3);
         if let Ok(form) = normalize(&text, &options) {
+            assert!(format(&text, &FormatOptions::default()).is_ok(), "{text}");
             assert_eq!(format(&form, &FormatOptions::default()).as_ref(), Ok(&form), "{text}");
             assert_eq!(normalize(&form, &options).as_ref(), Ok(&form), "{text}");
             count += usize::from(!form.is_empty());

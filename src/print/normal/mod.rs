@@ -14,6 +14,8 @@
 mod constants;
 mod renaming;
 
+use std::borrow::Cow;
+
 use super::{FormatError, FormatOptions, format};
 use crate::check::problem_diagnostic;
 use crate::diagnostic::{Code, Diagnostic};
@@ -51,26 +53,35 @@ pub struct NormalOptions {
 /// # Errors
 /// The syntax errors of the text.
 pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, FormatError> {
-    // Text that is not understood is left alone.
-    format(source, &FormatOptions::default())?;
-    let form = laid_out_anew(source, *options)?;
+    let names = read_words(source, Span::new(0, source.len() as u32));
+    let form = laid_out_anew(source, &names, *options);
     // Text that is hardly PTX may mean something else in another layout.
-    if laid_out_anew(&form, *options).as_ref() == Ok(&form) {
-        return Ok(form);
+    let is_sure = form.is_some() && !names.is_doubtful;
+    if !is_sure {
+        // Text that is not understood is left alone.
+        format(source, &FormatOptions::default())?;
+        if let Some(span) = names.unended {
+            let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
+            return Err(FormatError { diagnostics: vec![problem_diagnostic(source, problem)] });
+        }
     }
-    let message = "the text has no normal form: it reads otherwise when it is laid out anew";
-    Err(FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] })
+    let is_own = |form: &String| {
+        let names = read_words(form, Span::new(0, form.len() as u32));
+        laid_out_anew(form, &names, *options).as_ref() == Some(form)
+    };
+    form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
+        let message = "the text has no normal form: it reads otherwise when it is laid out anew";
+        FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] }
+    })
 }
 
-/// The normal form of a text that can be formatted.
-fn laid_out_anew(source: &str, options: NormalOptions) -> Result<String, FormatError> {
-    let names = read_words(source, Span::new(0, source.len() as u32));
-    if let Some(span) = names.unended {
-        let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
-        return Err(FormatError { diagnostics: vec![problem_diagnostic(source, problem)] });
+/// The text with new names and layout. `None` if it is not understood.
+fn laid_out_anew(source: &str, names: &Names, options: NormalOptions) -> Option<String> {
+    if names.unended.is_some() {
+        return None;
     }
-    let text = Plain::new(source, &names, options).text();
-    format(&text, &FormatOptions::default())
+    let text = Plain::new(source, names, options).text();
+    format(&text, &FormatOptions::default()).ok()
 }
 
 /// The tokens of a text with new names, and without what is left out. Layout is the
@@ -108,10 +119,10 @@ impl<'s> Plain<'s> {
         if self.source.starts_with('\u{feff}') {
             lexer.pos = '\u{feff}'.len_utf8();
         }
-        let mut dropped = self.dropped.iter().peekable();
-        let mut words = self.words.iter().peekable();
-        let mut names = self.renaming.names.iter().peekable();
-        let mut declarations = self.renaming.declarations.iter().peekable();
+        let mut dropped = Along::new(&self.dropped, |it| it.start);
+        let mut words = Along::new(self.words, |it| it.span.start);
+        let mut names = Along::new(&self.renaming.names, |it| it.0);
+        let mut declarations = Along::new(&self.renaming.declarations, |it| it.0);
         let mut end = lexer.pos;
         let mut last = None;
         // Whether modifiers of an opcode may follow.
@@ -119,9 +130,9 @@ impl<'s> Plain<'s> {
         // Whether numbers are versions, or places in sources.
         let mut is_plain = false;
         while let Some(token) = lexer.token() {
-            let start = token.span.start as usize;
-            let between = &self.source[end..start];
-            if let Some(span) = dropped.next_if(|span| span.start == token.span.start) {
+            let start = token.span.start;
+            let between = &self.source[end..start as usize];
+            if let Some(span) = dropped.at(start) {
                 // The white space after it separates.
                 if between.contains('/') {
                     self.between(&mut text, between, false);
@@ -131,8 +142,7 @@ impl<'s> Plain<'s> {
                 in_opcode = false;
                 continue;
             }
-            while words.next_if(|word| word.span.start < token.span.start).is_some() {}
-            let word = words.next_if(|word| word.span == token.span).map(|word| word.kind);
+            let word = words.at(start).map(|word| word.kind);
             let joins = in_opcode && word == Some(WordKind::Modifier);
             in_opcode = joins || word == Some(WordKind::Mnemonic);
             self.between(&mut text, between, joins);
@@ -140,17 +150,20 @@ impl<'s> Plain<'s> {
             if word == Some(WordKind::Directive) || token.is(b';') {
                 is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
             }
-            let number = (token.kind == TokenKind::Number && !is_plain)
-                .then(|| number(own, last, lexer.clone().token()))
-                .flatten();
-            while names.next_if(|(start, _)| *start < token.span.start).is_some() {}
-            while declarations.next_if(|(start, _)| *start < token.span.start).is_some() {}
-            match (names.next_if(|(start, _)| *start == token.span.start), number) {
-                (Some((_, name)), _) => text.push_str(self.renaming.text(*name)),
-                (None, Some(number)) => text.push_str(&number),
-                (None, None) => text.push_str(own),
+            match token.kind {
+                TokenKind::Ident => match names.at(start) {
+                    Some((_, name)) => text.push_str(self.renaming.text(*name)),
+                    None => text.push_str(own),
+                },
+                TokenKind::Number if !is_plain => {
+                    let number = number(own, last, lexer.clone().token());
+                    text.push_str(&number.unwrap_or(own.into()));
+                }
+                _ => text.push_str(own),
             }
-            if let Some((_, own)) = declarations.next_if(|(at, _)| *at == token.span.start) {
+            if token.is(b'{')
+                && let Some((_, own)) = declarations.at(start)
+            {
                 text.push_str(own);
             }
             end = lexer.pos;
@@ -162,7 +175,8 @@ impl<'s> Plain<'s> {
 
     /// Writes white space, or comments, between two tokens.
     fn between(&self, text: &mut String, between: &str, joins: bool) {
-        let comments = if self.keep_comments { comments(between) } else { Vec::new() };
+        let has_comments = self.keep_comments && between.len() > 1;
+        let comments = if has_comments { comments(between) } else { Vec::new() };
         let mut end = 0;
         for comment in &comments {
             let own_line = between[end..comment.start as usize].contains('\n');
@@ -174,16 +188,45 @@ impl<'s> Plain<'s> {
             text.push_str(comment.text(between));
             end = comment.end as usize;
         }
-        if !comments.is_empty() && between[end..].contains('\n') || text.ends_with(';') {
+        let last = text.as_bytes().last();
+        if !comments.is_empty() && between[end..].contains('\n') || last == Some(&b';') {
             text.push('\n');
-        } else if !between.is_empty() && !joins && !text.ends_with('\n') {
+        } else if !between.is_empty() && !joins && last != Some(&b'\n') {
             text.push(' ');
         }
     }
 }
 
+/// Items in the order of their places, along a text.
+struct Along<'i, T> {
+    items: &'i [T],
+    place: fn(&T) -> u32,
+}
+
+impl<'i, T> Along<'i, T> {
+    fn new(items: &'i [T], place: fn(&T) -> u32) -> Along<'i, T> {
+        Along { items, place }
+    }
+
+    /// The item at a place that is after those asked for before.
+    fn at(&mut self, place: u32) -> Option<&'i T> {
+        while let [first, rest @ ..] = self.items {
+            let own = (self.place)(first);
+            if own >= place {
+                return (own == place).then_some(first);
+            }
+            self.items = rest;
+        }
+        None
+    }
+}
+
 /// The one spelling of a number between two tokens. `None` if it is no number of PTX.
-pub(crate) fn number(text: &str, before: Option<Token>, after: Option<Token>) -> Option<String> {
+pub(crate) fn number(
+    text: &str,
+    before: Option<Token>,
+    after: Option<Token>,
+) -> Option<Cow<'_, str>> {
     constants::spelled(text, is_alone(before, after))
 }
 

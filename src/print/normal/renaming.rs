@@ -26,10 +26,11 @@ struct NewNames {
 }
 
 impl NewNames {
-    /// Adds a name and returns its number.
-    fn push(&mut self, name: fmt::Arguments<'_>) -> u32 {
+    /// Adds a name of two parts and returns its number.
+    fn push(&mut self, prefix: &str, rest: impl fmt::Display) -> u32 {
+        self.text.push_str(prefix);
         // Writing to a string never fails.
-        let _ = self.text.write_fmt(name);
+        let _ = write!(self.text, "{rest}");
         self.ends.push(self.text.len() as u32);
         self.ends.len() as u32 - 1
     }
@@ -230,15 +231,14 @@ impl<'s> Fresh<'s> {
                 let count = self.registers.entry(ty).or_default();
                 *count += 1;
                 let count = *count;
-                format!("{}{count}", self.prefix(ty))
+                all.push(self.prefix(ty), count)
             }
-            SymbolKind::Register => self.counted("%v", false),
-            SymbolKind::Variable if symbol.is_global => self.counted("global_", true),
-            SymbolKind::Variable | SymbolKind::Function => self.counted("local_", false),
-            SymbolKind::Parameter => self.counted("param_", false),
-            SymbolKind::Label => self.counted("$L", false),
+            SymbolKind::Register => self.counted("%v", false, all),
+            SymbolKind::Variable if symbol.is_global => self.counted("global_", true, all),
+            SymbolKind::Variable | SymbolKind::Function => self.counted("local_", false, all),
+            SymbolKind::Parameter => self.counted("param_", false, all),
+            SymbolKind::Label => self.counted("$L", false, all),
         };
-        let name = all.push(format_args!("{name}"));
         if is_global {
             self.new_globals.insert(number, name);
         } else {
@@ -247,15 +247,15 @@ impl<'s> Fresh<'s> {
         Some(name)
     }
 
-    fn counted(&mut self, prefix: &'static str, is_global: bool) -> String {
+    fn counted(&mut self, prefix: &'static str, is_global: bool, all: &mut NewNames) -> u32 {
         let counts = if is_global { &mut self.globals } else { &mut self.locals };
         let count = counts.entry(prefix).or_default();
         *count += 1;
-        let mut name = format!("{prefix}{count}");
-        while self.kept.contains(&*name) {
-            name.push('_');
+        let mut rest = count.to_string();
+        while self.kept.contains(&*format!("{prefix}{rest}")) {
+            rest.push('_');
         }
-        name
+        all.push(prefix, rest)
     }
 
     fn prefix(&mut self, ty: &'s str) -> &str {
