@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::format::Arguments;
 use super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use crate::print::{NormalOptions, normalize};
+use crate::print::{NormalOptions, normalize_with};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::decoded;
 use crate::workspace::input::Input;
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         keep_comments: keeps(Kept::Comments),
         keep_debug: keeps(Kept::Loc),
     };
-    match normalize(source, &options) {
+    match normalize_with(source, options, true) {
         Ok(text) => {
             // Not through the stream, which may drop escapes.
             plain_output().write_all(text.as_bytes())?;

@@ -112,12 +112,8 @@ impl<'s> Outline<'s> {
         video.retain(|it| it.instruction.is_some());
         // Labels that only data of debuggers uses count as unused.
         let (uses, debug) = (std::mem::take(&mut names.uses), std::mem::take(&mut names.debug));
-        let is_debug = |span: Span| {
-            let next = debug.partition_point(|it| it.end < span.end);
-            debug.get(next).is_some_and(|it| it.start <= span.start)
-        };
         let mut is_used = vec![false; names.symbols.len()];
-        for use_ in uses.iter().filter(|it| !it.declares && !is_debug(it.span)) {
+        for use_ in uses.iter().filter(|it| !it.declares && !it.span.is_in(&debug)) {
             if let Some(symbol) = use_.symbol {
                 is_used[symbol as usize] = true;
             }

@@ -105,12 +105,16 @@ impl<'s> Walker<'s> {
             self.statement(token);
         }
         while self.open.len() > 1 {
+            self.names.is_doubtful = true;
             self.close(self.source.len() as u32);
         }
         for (name, uses) in std::mem::take(&mut self.open[0].waiting) {
             let own = self.data.get(name);
             for number in uses {
                 let use_ = &mut self.names.uses[number as usize];
+                // Only data of debuggers may use what other functions declare.
+                self.names.is_doubtful |=
+                    use_.symbol.is_none() && own.is_some() && !use_.span.is_in(&self.names.debug);
                 use_.symbol = use_.symbol.or(own.copied());
             }
         }
@@ -170,6 +174,7 @@ impl<'s> Walker<'s> {
                 self.lexer.pos = line_end(self.source.as_bytes(), self.lexer.pos);
             }
             TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                self.names.is_doubtful = true;
                 self.lexer.pos = self.source.len();
             }
             TokenKind::Number | TokenKind::Str | TokenKind::Punct(_) => {}
@@ -445,6 +450,7 @@ impl<'s> Walker<'s> {
             declaration.start_header();
             // Functions do not nest: a `}` is missing.
             while self.open.len() > 1 {
+                self.names.is_doubtful = true;
                 self.close(token.span.start);
             }
         } else {
@@ -580,6 +586,7 @@ impl<'s> Walker<'s> {
     /// Leaves the innermost block; a stray `}` leaves nothing.
     fn close(&mut self, end: u32) {
         if self.open.len() == 1 {
+            self.names.is_doubtful = true;
             return;
         }
         let Some(mut scope) = self.open.pop() else { return };
@@ -618,6 +625,7 @@ impl<'s> Walker<'s> {
 
     fn label(&mut self, token: Token) {
         let (span, name) = (token.span, self.text(token));
+        self.names.is_doubtful |= self.open.len() == 1;
         let is_double = self.is_double(name);
         self.context.declare(name, DeclaredKind::Label, span);
         let number = self.declare(SymbolKind::Label, span, None, is_double);

@@ -44,6 +44,8 @@ use crate::lint::KnownFacts;
 use crate::source::{decode, line_end};
 
 use layout::Layout;
+#[cfg(feature = "cli")]
+pub(crate) use normal::normalize_with;
 #[cfg(feature = "diff")]
 pub(crate) use normal::number;
 pub use normal::{NormalOptions, normalize};

@@ -54,7 +54,7 @@ fn keep_suppressed(mut edits: Vec<Edit>, suppressed: &[Diagnostic]) -> Vec<Edit>
     let mut kept: Vec<Span> =
         suppressed.iter().filter(is_settled).filter_map(|found| found.statement).collect();
     kept.sort_unstable();
-    edits.retain(|edit| !within(&kept, edit.span));
+    edits.retain(|edit| !edit.span.is_in(&kept));
     edits
 }
 
@@ -99,7 +99,7 @@ impl Spellings {
             let syntax = diagnostic.code.text().starts_with("V0");
             if syntax && diagnostic.severity == Severity::Error {
                 errors.push(diagnostic);
-            } else if SPELLINGS.contains(&diagnostic.code) && within(&legal, diagnostic.span) {
+            } else if SPELLINGS.contains(&diagnostic.code) && diagnostic.span.is_in(&legal) {
                 edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));
             }
         }
@@ -109,12 +109,6 @@ impl Spellings {
         edits.sort_by_key(|edit| edit.span);
         Ok(edits)
     }
-}
-
-/// Whether a span lies in one of several sorted spans.
-fn within(spans: &[Span], span: Span) -> bool {
-    let next = spans.partition_point(|other| other.end < span.end);
-    spans.get(next).is_some_and(|other| other.start <= span.start)
 }
 
 /// Removes or writes the selectors and masks that are the default.

@@ -54,6 +54,12 @@ impl Span {
         self.start == self.end
     }
 
+    /// Whether it lies in one of several spans, which are in order.
+    pub(crate) fn is_in(self, spans: &[Span]) -> bool {
+        let next = spans.partition_point(|other| other.end < self.end);
+        spans.get(next).is_some_and(|other| other.start <= self.start)
+    }
+
     /// As a range for slicing.
     pub const fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize

@@ -44,12 +44,14 @@ impl Token {
         self.kind == TokenKind::Punct([punct, 0])
     }
 
+    /// Whether it is a word or a number.
+    pub(crate) fn is_word(&self) -> bool {
+        matches!(self.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
+    }
+
     /// Whether an operand may end with it.
     pub(crate) fn ends_operand(&self) -> bool {
-        matches!(self.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
-            || self.is(b')')
-            || self.is(b']')
-            || self.is(b'}')
+        self.is_word() || self.is(b')') || self.is(b']') || self.is(b'}')
     }
 }
 

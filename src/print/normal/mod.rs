@@ -12,17 +12,28 @@
 //! ```
 
 mod constants;
+mod reading;
 mod renaming;
 
 use std::borrow::Cow;
 
+#[cfg(feature = "cli")]
+use rayon::prelude::*;
+
+#[cfg(feature = "cli")]
+use super::format_in_parts;
 use super::{FormatError, FormatOptions, format};
+#[cfg(feature = "cli")]
+use crate::analysis::{self, TextPart};
 use crate::check::problem_diagnostic;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::names::{Names, Word, WordKind, read_words};
+use crate::names::WordKind;
 use crate::source::Span;
+#[cfg(feature = "cli")]
+use crate::source::decode;
 use crate::syntax::lexer::{Lexer, comments};
 use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use reading::{Globals, Reading};
 use renaming::Renaming;
 
 /// Options for [`normalize`].
@@ -53,21 +64,35 @@ pub struct NormalOptions {
 /// # Errors
 /// The syntax errors of the text.
 pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, FormatError> {
-    let names = read_words(source, Span::new(0, source.len() as u32));
-    let form = laid_out_anew(source, &names, *options);
+    normalize_with(source, *options, false)
+}
+
+/// Like [`normalize`]; a large text is read in parts, with all cores if `in_parallel` is set.
+pub(crate) fn normalize_with(
+    source: &str,
+    options: NormalOptions,
+    in_parallel: bool,
+) -> Result<String, FormatError> {
+    #[cfg(feature = "cli")]
+    if let Some(form) = in_parts(source, options, in_parallel) {
+        return Ok(form);
+    }
+    let reading = Reading::new(source, options);
+    let (unended, is_doubtful) = (reading.names.unended, reading.names.is_doubtful);
+    let form = laid_out_anew(reading, options, in_parallel);
     // Text that is hardly PTX may mean something else in another layout.
-    let is_sure = form.is_some() && !names.is_doubtful;
+    let is_sure = form.is_some() && !is_doubtful;
     if !is_sure {
         // Text that is not understood is left alone.
         format(source, &FormatOptions::default())?;
-        if let Some(span) = names.unended {
+        if let Some(span) = unended {
             let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
             return Err(FormatError { diagnostics: vec![problem_diagnostic(source, problem)] });
         }
     }
     let is_own = |form: &String| {
-        let names = read_words(form, Span::new(0, form.len() as u32));
-        laid_out_anew(form, &names, *options).as_ref() == Some(form)
+        let again = laid_out_anew(Reading::new(form, options), options, in_parallel);
+        again.as_ref() == Some(form)
     };
     form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
         let message = "the text has no normal form: it reads otherwise when it is laid out anew";
@@ -75,20 +100,66 @@ pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, Format
     })
 }
 
+/// The normal form of a large text. `None` if it has to be read as a whole.
+#[cfg(feature = "cli")]
+fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<String> {
+    let parts = analysis::in_parts(source, in_parallel, |part, ()| read_part(part, options))?;
+    joined(parts, options, in_parallel)
+}
+
+/// A part of a text. `None` if it may mean something else in its place.
+#[cfg(feature = "cli")]
+fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<Reading<'s>> {
+    // Only the whole text may start with a byte order mark.
+    let has_mark = part.text.starts_with('\u{feff}');
+    let reading = Reading::new(part.text, options);
+    (!has_mark && reading.stands_alone()).then_some(reading)
+}
+
+/// The normal form of a text that consists of these parts.
+#[cfg(feature = "cli")]
+fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Option<String> {
+    let globals = Globals::new(&parts)?;
+    let text = |part| Plain::new(part, &globals, options).text();
+    let texts: Vec<String> = if in_parallel {
+        parts.into_par_iter().map(text).collect()
+    } else {
+        parts.into_iter().map(text).collect()
+    };
+    formatted(&texts.concat(), in_parallel)
+}
+
 /// The text with new names and layout. `None` if it is not understood.
-fn laid_out_anew(source: &str, names: &Names, options: NormalOptions) -> Option<String> {
-    if names.unended.is_some() {
+fn laid_out_anew(reading: Reading, options: NormalOptions, in_parallel: bool) -> Option<String> {
+    if reading.names.unended.is_some() {
         return None;
     }
-    let text = Plain::new(source, names, options).text();
-    format(&text, &FormatOptions::default()).ok()
+    let globals = Globals::new(std::slice::from_ref(&reading))?;
+    formatted(&Plain::new(reading, &globals, options).text(), in_parallel)
+}
+
+/// The formatted text, unless it has errors.
+fn formatted(text: &str, in_parallel: bool) -> Option<String> {
+    #[cfg(not(feature = "cli"))]
+    let _ = in_parallel;
+    #[cfg(feature = "cli")]
+    {
+        let mut pieces = Vec::with_capacity(text.len());
+        let take = |piece: Cow<[u8]>| {
+            pieces.extend_from_slice(&piece);
+            Some(())
+        };
+        if format_in_parts(text, &FormatOptions::default(), in_parallel, take).is_some() {
+            return Some(decode(pieces));
+        }
+    }
+    format(text, &FormatOptions::default()).ok()
 }
 
 /// The tokens of a text with new names, and without what is left out. Layout is the
 /// formatter's work.
 struct Plain<'s> {
-    source: &'s str,
-    words: &'s [Word],
+    reading: Reading<'s>,
     keep_comments: bool,
     renaming: Renaming,
     /// The parts that are left out, in order.
@@ -96,71 +167,71 @@ struct Plain<'s> {
 }
 
 impl<'s> Plain<'s> {
-    fn new(source: &'s str, names: &'s Names, options: NormalOptions) -> Plain<'s> {
+    fn new(mut reading: Reading<'s>, globals: &Globals<'s>, options: NormalOptions) -> Plain<'s> {
         let mut dropped = Vec::new();
-        if !options.keep_debug {
-            dropped.extend(&names.debug);
-            dropped.extend(debug_option(source, &names.words));
-            dropped.sort_unstable();
-        }
         let renaming = if options.keep_names {
             Renaming::default()
         } else {
-            Renaming::new(source, names, options.keep_debug, &mut dropped)
+            Renaming::new(&reading, globals, &mut dropped)
         };
+        dropped.append(&mut reading.dropped);
         dropped.sort_unstable();
-        let keep_comments = options.keep_comments;
-        Plain { source, words: &names.words, keep_comments, renaming, dropped }
+        Plain { reading, keep_comments: options.keep_comments, renaming, dropped }
     }
 
     fn text(&self) -> String {
-        let mut text = String::with_capacity(self.source.len());
-        let mut lexer = Lexer::new(self.source, 0);
-        if self.source.starts_with('\u{feff}') {
+        let source = self.reading.text;
+        let mut text = String::with_capacity(source.len());
+        let mut lexer = Lexer::new(source, 0);
+        if source.starts_with('\u{feff}') {
             lexer.pos = '\u{feff}'.len_utf8();
         }
         let mut dropped = Along::new(&self.dropped, |it| it.start);
-        let mut words = Along::new(self.words, |it| it.span.start);
+        let mut words = Along::new(&self.reading.names.words, |it| it.span.start);
         let mut names = Along::new(&self.renaming.names, |it| it.0);
         let mut declarations = Along::new(&self.renaming.declarations, |it| it.0);
         let mut end = lexer.pos;
-        let mut last = None;
+        let mut last: Option<Token> = None;
+        // Whether the next token may not touch the last one.
+        let mut parts = false;
         // Whether modifiers of an opcode may follow.
         let mut in_opcode = false;
         // Whether numbers are versions, or places in sources.
         let mut is_plain = false;
         while let Some(token) = lexer.token() {
             let start = token.span.start;
-            let between = &self.source[end..start as usize];
+            let between = &source[end..start as usize];
             if let Some(span) = dropped.at(start) {
-                // The white space after it separates.
+                // White space follows.
                 if between.contains('/') {
                     self.between(&mut text, between, false);
                 }
                 lexer.pos = span.end as usize;
                 end = lexer.pos;
-                in_opcode = false;
+                (in_opcode, parts) = (false, true);
                 continue;
             }
             let word = words.at(start).map(|word| word.kind);
             let joins = in_opcode && word == Some(WordKind::Modifier);
             in_opcode = joins || word == Some(WordKind::Mnemonic);
-            self.between(&mut text, between, joins);
-            let own = token.span.text(self.source);
+            let own = token.span.text(source);
             if word == Some(WordKind::Directive) || token.is(b';') {
                 is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
             }
-            match token.kind {
-                TokenKind::Ident => match names.at(start) {
-                    Some((_, name)) => text.push_str(self.renaming.text(*name)),
-                    None => text.push_str(own),
-                },
-                TokenKind::Number if !is_plain => {
-                    let number = number(own, last, lexer.clone().token());
-                    text.push_str(&number.unwrap_or(own.into()));
+            let new = match token.kind {
+                TokenKind::Ident => names.at(start).map(|it| self.renaming.text(it.1).into()),
+                TokenKind::Number if !is_plain && !joins => {
+                    number(own, last, lexer.clone().token())
                 }
-                _ => text.push_str(own),
-            }
+                _ => None,
+            };
+            let is_new_number = token.kind == TokenKind::Number && new.is_some();
+            // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
+            parts |= new.is_some() && last.is_some_and(|last| last.is_word());
+            let between = if parts && between.is_empty() { " " } else { between };
+            self.between(&mut text, between, joins);
+            text.push_str(&new.unwrap_or(own.into()));
+            parts = is_new_number && source[lexer.pos..].starts_with(['.', '%']);
             if token.is(b'{')
                 && let Some((_, own)) = declarations.at(start)
             {
@@ -169,7 +240,7 @@ impl<'s> Plain<'s> {
             end = lexer.pos;
             last = Some(token);
         }
-        self.between(&mut text, &self.source[end..], false);
+        self.between(&mut text, &source[end..], false);
         text
     }
 
@@ -238,11 +309,65 @@ fn is_alone(before: Option<Token>, after: Option<Token>) -> bool {
     is_one_of(before, b",{=[") && is_one_of(after, b",}];")
 }
 
-/// The option `debug` of `.target`, with its comma: ptxas refuses it without debug data.
-fn debug_option(source: &str, words: &[Word]) -> Option<Span> {
-    let target = words.iter().position(|word| word.span.text(source) == ".target")?;
-    let mut options = words[target + 1..].iter().take_while(|it| it.kind == WordKind::Modifier);
-    let option = options.find(|word| word.span.text(source) == "debug")?.span;
-    let comma = source[..option.start as usize].rfind(',')?;
-    Some(Span::new(comma as u32, option.end))
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::analysis::in_parts_of;
+    use crate::testing::Numbers;
+
+    const PIECES: &[&str] = &[
+        "\n}\n",
+        "\n}",
+        "\n} ",
+        "{\n",
+        ".func f()\n{\n",
+        ".entry k(.param .u64 p)\n{\n",
+        ".func g(.reg .b32 a)\n{\n.reg .b32 %r<9>, t;\nL:\nadd.u32 t, a, %r3;\nbra L;\n}\n",
+        ".func h()\n{\n.reg .b32 %r<9>;\n.shared .u32 v;\nmov.u32 %r1, v;\n}\n",
+        ".func i()\n{\n.reg .b64 %rd<9>;\nmov.u64 %rd1, v;\nmov.u64 %rd2, w;\n}\n",
+        ".func j()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, %tid;\ncall f;\n}\n",
+        ".func k()\n{\nv:\nbra v;\n}\n",
+        ".global .u32 v;\n",
+        ".global .u32 w = v;\n",
+        ".visible .global .u32 v;\n",
+        ".extern .shared .u32 w[];\n",
+        ".global .u32 global_1;\n",
+        ".visible .global .u32 global_1;\n",
+        ".reg .b32 %r<2>;\n",
+        ".reg .b32 a;\n",
+        "// one\n",
+        " /* two */\n",
+        "/*",
+        "\"",
+        ".loc 1 2 3\n",
+        ".loc 1 2 3, function_name L, inlined_at 1 2 3\n",
+        ".section .s {\nL:\n.b32 v\n}\n",
+        ".file 1 \"a.cu\"\n",
+        ".version 8.0\n.target sm_90, debug\n",
+        "# 1 \"a\"\n",
+        "ret;\n",
+    ];
+
+    #[test]
+    fn parts_have_the_normal_form_of_the_whole() {
+        let mut numbers = Numbers(7);
+        let (mut found, mut shared) = (0, 0);
+        for round in 0..60_000 {
+            let count = 1 + numbers.below(16);
+            let source: String = (0..count).map(|_| numbers.pick(PIECES)).collect();
+            let options = NormalOptions {
+                keep_names: round % 5 == 0,
+                keep_comments: round % 3 == 0,
+                keep_debug: round % 7 == 0,
+            };
+            let size = 1 + numbers.below(80);
+            let parts = in_parts_of(size, &source, |part, ()| read_part(part, options));
+            let Some(parts) = parts.filter(|parts| parts.len() > 1) else { continue };
+            let Some(form) = joined(parts, options, false) else { continue };
+            found += 1;
+            shared += usize::from(form.matches("global_1").count() > 1);
+            assert_eq!(normalize(&source, &options).as_ref(), Ok(&form), "{source}\n{size}");
+        }
+        assert!(found > 1000 && shared > 50, "{found} {shared}");
+    }
 }

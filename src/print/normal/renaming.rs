@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::hash::{Map, Set};
+use super::reading::{Globals, Reading, Within};
+use crate::hash::Map;
 use crate::names::{FunctionSpans, Names, SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
@@ -43,28 +44,24 @@ impl NewNames {
 
 impl Renaming {
     /// Names everything in the order of its use. Adds the declarations and labels that are
-    /// left out to `dropped`, which has other parts that are left out.
-    pub(super) fn new(
-        source: &str,
-        names: &Names,
-        keeps_debug: bool,
+    /// left out to `dropped`.
+    pub(super) fn new<'s>(
+        part: &Reading<'s>,
+        globals: &Globals<'s>,
         dropped: &mut Vec<Span>,
     ) -> Renaming {
-        let mut dropped_spans = Within::new(dropped);
-        let live = names.uses.iter().filter(|it| !dropped_spans.has(it.span));
-        let live: Vec<&Use> = live.filter(|it| it.symbol.is_some()).collect();
+        let names = &part.names;
         let merged = merged(names);
         let mut merged_spans = Within::new(&merged);
         let mut used = vec![false; names.symbols.len()];
-        for symbol in live.iter().filter(|it| !it.declares).filter_map(|it| it.symbol) {
+        for symbol in part.live().filter(|it| !it.declares).filter_map(|it| it.symbol) {
             used[symbol as usize] = true;
         }
-        let mut unused = Vec::new();
-        let mut fresh = Fresh::new(source, names, keeps_debug);
+        let mut fresh = Fresh::new(part, globals);
         let mut renaming = Renaming::default();
         let mut functions = names.functions.iter().peekable();
         let mut function = None;
-        for it in live {
+        for it in part.live() {
             while let Some(next) = functions.next_if(|next| next.header.start <= it.span.start) {
                 fresh.end_function(function, &mut renaming);
                 function = Some(next);
@@ -73,8 +70,8 @@ impl Renaming {
                 continue;
             }
             let is_unused = it.declares && it.symbol.is_some_and(|own| !used[own as usize]);
-            if is_unused && let Some(label) = label(source, names, it) {
-                unused.push(label);
+            if is_unused && let Some(label) = label(part.text, names, it) {
+                dropped.push(label);
                 continue;
             }
             if let Some(name) = fresh.name(it, &mut renaming.new) {
@@ -82,7 +79,6 @@ impl Renaming {
             }
         }
         fresh.end_function(function, &mut renaming);
-        dropped.extend(unused);
         dropped.extend(merged);
         renaming
     }
@@ -93,37 +89,12 @@ impl Renaming {
     }
 }
 
-/// Whether a span lies in one of several sorted spans.
-fn is_within(spans: &[Span], span: Span) -> bool {
-    let next = spans.partition_point(|other| other.end < span.end);
-    spans.get(next).is_some_and(|other| other.start <= span.start)
-}
-
-/// Tells for spans in order whether they lie in one of several sorted spans.
-struct Within<'w> {
-    spans: &'w [Span],
-    next: usize,
-}
-
-impl Within<'_> {
-    fn new(spans: &[Span]) -> Within<'_> {
-        Within { spans, next: 0 }
-    }
-
-    fn has(&mut self, span: Span) -> bool {
-        while self.spans.get(self.next).is_some_and(|other| other.end < span.end) {
-            self.next += 1;
-        }
-        self.spans.get(self.next).is_some_and(|other| other.start <= span.start)
-    }
-}
-
 /// The declarations in functions that declare nothing but registers that are no vectors.
 fn merged(names: &Names) -> Vec<Span> {
     let bodies: Vec<Span> = names.functions.iter().map(|function| function.body).collect();
     let mut merged: BTreeMap<Span, bool> = BTreeMap::new();
     for symbol in names.symbols.iter().filter(|it| it.kind == SymbolKind::Register) {
-        let is_plain = !symbol.ty.is_empty() && is_within(&bodies, symbol.declaration);
+        let is_plain = !symbol.ty.is_empty() && symbol.declaration.is_in(&bodies);
         *merged.entry(symbol.declaration).or_insert(true) &= is_plain;
     }
     merged.into_iter().filter(|(_, is_plain)| *is_plain).map(|(span, _)| span).collect()
@@ -144,148 +115,90 @@ fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
 }
 
 /// Makes names.
-struct Fresh<'s> {
-    source: &'s str,
-    names: &'s Names,
-    /// The symbols that data of debuggers names, which sees all functions.
-    debugged: Set<u32>,
-    /// Names that stay.
-    kept: Set<&'s str>,
+struct Fresh<'p, 's> {
+    part: &'p Reading<'s>,
+    globals: &'p Globals<'s>,
     /// The new names of the symbols of a function, and of registers of ranges by their numbers;
     /// and those of all functions.
     new_locals: Map<(u32, Option<u64>), u32>,
-    new_globals: Map<u32, u32>,
-    /// How many names of a kind the text has, and the current function.
-    globals: Map<&'static str, u64>,
-    locals: Map<&'static str, u64>,
+    new_globals: Map<&'s str, u32>,
+    /// How many names of a kind the function has.
+    counts: Map<&'static str, u64>,
     /// How many registers of a type the function has.
     registers: BTreeMap<&'s str, u64>,
     /// The start of the names of registers of a type, such as `%r` for `.b32`.
     prefixes: Map<&'s str, String>,
 }
 
-impl<'s> Fresh<'s> {
-    fn new(source: &'s str, names: &'s Names, keeps_debug: bool) -> Fresh<'s> {
-        let mut fresh = Fresh {
-            source,
-            names,
-            debugged: Set::default(),
-            kept: Set::default(),
+impl<'p, 's> Fresh<'p, 's> {
+    fn new(part: &'p Reading<'s>, globals: &'p Globals<'s>) -> Fresh<'p, 's> {
+        Fresh {
+            part,
+            globals,
             new_locals: Map::default(),
             new_globals: Map::default(),
-            globals: Map::default(),
-            locals: Map::default(),
+            counts: Map::default(),
             registers: BTreeMap::new(),
             prefixes: Map::default(),
-        };
-        if keeps_debug {
-            let debugging = names.uses.iter().filter(|it| is_within(&names.debug, it.span));
-            fresh.debugged = debugging.filter_map(|it| it.symbol).collect();
-        }
-        for (symbol, number) in names.symbols.iter().zip(0..) {
-            if fresh.stays(number) {
-                fresh.kept.insert(symbol.name.text(source));
-            }
-        }
-        // Names that nothing declares stay, too.
-        let foreign = names.uses.iter().filter(|it| it.symbol.is_none());
-        fresh.kept.extend(foreign.map(|it| it.span.text(source)));
-        fresh
-    }
-
-    /// Whether others may know a symbol by its name, or the name cannot be changed.
-    fn stays(&self, number: u32) -> bool {
-        if self.debugged.contains(&number) {
-            return true;
-        }
-        let symbol = self.names.symbol(number);
-        match symbol.kind {
-            // ptxas puts tables of functions in an order of their names.
-            SymbolKind::Function => true,
-            SymbolKind::Variable => symbol.is_exported(self.source),
-            // Vectors in ranges, and registers outside of functions, are rare.
-            SymbolKind::Register => {
-                symbol.is_global || symbol.ty.is_empty() && symbol.count.is_some()
-            }
-            _ => false,
         }
     }
 
     /// The new name for a use, unless the old one stays.
     fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
-        let number = use_.symbol?;
-        let symbol = self.names.symbol(number);
-        let key = (number, self.names.register(self.source, *use_));
-        let is_global = symbol.is_global;
-        let known =
-            if is_global { self.new_globals.get(&number) } else { self.new_locals.get(&key) };
-        if let Some(name) = known {
+        let names = &self.part.names;
+        let Some(number) = use_.symbol.filter(|number| !self.part.is_shared(*number)) else {
+            let old = use_.span.text(self.part.text);
+            let new = self.globals.new.get(old)?;
+            return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new, "")));
+        };
+        let key = (number, names.register(self.part.text, *use_));
+        if let Some(name) = self.new_locals.get(&key) {
             return Some(*name);
         }
-        if self.stays(number) {
+        if self.part.stays(number) {
             return None;
         }
+        let symbol = names.symbol(number);
         let name = match symbol.kind {
             SymbolKind::Register if !symbol.ty.is_empty() => {
-                let ty = symbol.ty.text(self.source);
+                let ty = symbol.ty.text(self.part.text);
                 let count = self.registers.entry(ty).or_default();
                 *count += 1;
                 let count = *count;
                 all.push(self.prefix(ty), count)
             }
-            SymbolKind::Register => self.counted("%v", false, all),
-            SymbolKind::Variable if symbol.is_global => self.counted("global_", true, all),
-            SymbolKind::Variable | SymbolKind::Function => self.counted("local_", false, all),
-            SymbolKind::Parameter => self.counted("param_", false, all),
-            SymbolKind::Label => self.counted("$L", false, all),
+            SymbolKind::Register => self.counted("%v", all),
+            SymbolKind::Variable | SymbolKind::Function => self.counted("local_", all),
+            SymbolKind::Parameter => self.counted("param_", all),
+            SymbolKind::Label => self.counted("$L", all),
         };
-        if is_global {
-            self.new_globals.insert(number, name);
-        } else {
-            self.new_locals.insert(key, name);
-        }
+        self.new_locals.insert(key, name);
         Some(name)
     }
 
-    fn counted(&mut self, prefix: &'static str, is_global: bool, all: &mut NewNames) -> u32 {
-        let counts = if is_global { &mut self.globals } else { &mut self.locals };
-        let count = counts.entry(prefix).or_default();
+    fn counted(&mut self, prefix: &'static str, all: &mut NewNames) -> u32 {
+        let count = self.counts.entry(prefix).or_default();
         *count += 1;
-        let mut rest = count.to_string();
-        while self.kept.contains(&*format!("{prefix}{rest}")) {
-            rest.push('_');
-        }
-        all.push(prefix, rest)
+        all.push(&self.globals.free(prefix, *count), "")
     }
 
     fn prefix(&mut self, ty: &'s str) -> &str {
-        let kept = &self.kept;
-        self.prefixes.entry(ty).or_insert_with(|| {
-            let mut prefix = match ty {
-                ".pred" => "%p".into(),
-                ".b16" => "%rs".into(),
-                ".b32" => "%r".into(),
-                ".b64" => "%rd".into(),
-                ".f32" => "%f".into(),
-                ".f64" => "%fd".into(),
-                // The name of a range does not end with a digit.
-                _ => format!("%{}_", ty.trim_start_matches('.')),
-            };
-            let collides = |prefix: &str| {
-                kept.iter()
-                    .filter_map(|kept| kept.strip_prefix(prefix))
-                    .any(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-            };
-            while collides(&prefix) {
-                prefix.push('_');
-            }
-            prefix
+        let globals = self.globals;
+        self.prefixes.entry(ty).or_insert_with(|| match ty {
+            ".pred" => globals.free_range("%p"),
+            ".b16" => globals.free_range("%rs"),
+            ".b32" => globals.free_range("%r"),
+            ".b64" => globals.free_range("%rd"),
+            ".f32" => globals.free_range("%f"),
+            ".f64" => globals.free_range("%fd"),
+            // The name of a range does not end with a digit.
+            _ => globals.free_range(&format!("%{}_", ty.trim_start_matches('.'))),
         })
     }
 
     /// Declares the registers of a function, and starts the next one.
     fn end_function(&mut self, function: Option<&FunctionSpans>, renaming: &mut Renaming) {
-        self.locals.clear();
+        self.counts.clear();
         self.new_locals.clear();
         let registers = std::mem::take(&mut self.registers);
         let Some(function) = function else { return };
