@@ -432,7 +432,7 @@ impl Reader<'_, '_> {
         let mut last = None;
         while let Some(token) = lexer.token() {
             let own = token.span.text(text);
-            match number(own, last, lexer.clone().token()) {
+            match number(own, last, || lexer.clone().token()) {
                 Some(number) if token.kind == TokenKind::Number => self.shape.push_str(&number),
                 _ => self.shape.push_str(own),
             }
@@ -483,7 +483,7 @@ impl Reader<'_, '_> {
             match use_ {
                 Some(use_) => self.hole(*use_),
                 None if own.kind == TokenKind::Number && !is_version => {
-                    match number(text, last, next) {
+                    match number(text, last, || next) {
                         Some(number) => self.shape.push_str(&number),
                         None => self.shape.push_str(text),
                     }

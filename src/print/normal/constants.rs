@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::syntax::constant::integer_literal;
 
 /// The spelling of a number: decimal digits for integers, and the exact bits of floats. An
-/// integer that is `alone` needs no `U`. `None` if it is no number of PTX.
-pub(super) fn spelled(text: &str, alone: bool) -> Option<Cow<'_, str>> {
+/// integer that is alone needs no `U`. `None` if it is no number of PTX.
+pub(super) fn spelled(text: &str, is_alone: impl FnOnce() -> bool) -> Option<Cow<'_, str>> {
     if is_spelled(text.as_bytes()) {
         return Some(text.into());
     }
@@ -19,7 +19,7 @@ pub(super) fn spelled(text: &str, alone: bool) -> Option<Cow<'_, str>> {
         let value: f64 = lower.parse().ok().filter(|_| is_float)?;
         return Some(format!("0d{:016X}", value.to_bits()).into());
     }
-    let end = if text.ends_with('U') && !alone { "U" } else { "" };
+    let end = if text.ends_with('U') && !is_alone() { "U" } else { "" };
     Some(format!("{}{end}", integer_literal(text)?).into())
 }
 
@@ -67,14 +67,14 @@ mod tests {
             ("0.1", "0d3FB999999999999A"),
             ("2.5e-3", "0d3F647AE147AE147B"),
         ] {
-            assert_eq!(spelled(text, true).as_deref(), Some(expected), "{text}");
+            assert_eq!(spelled(text, || true).as_deref(), Some(expected), "{text}");
         }
         for same in ["0", "7", "4294967295", "0f3F800000", "0d3FF8000000000000"] {
-            assert_eq!(spelled(same, true).as_deref(), Some(same));
+            assert_eq!(spelled(same, || true).as_deref(), Some(same));
         }
-        assert_eq!(spelled("16U", false).as_deref(), Some("16U"));
+        assert_eq!(spelled("16U", || false).as_deref(), Some("16U"));
         for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2"] {
-            assert_eq!(spelled(none, true), None, "{none}");
+            assert_eq!(spelled(none, || true), None, "{none}");
         }
     }
 }

@@ -221,7 +221,7 @@ impl<'s> Plain<'s> {
             let new = match token.kind {
                 TokenKind::Ident => names.at(start).map(|it| self.renaming.text(it.1).into()),
                 TokenKind::Number if !is_plain && !joins => {
-                    number(own, last, lexer.clone().token())
+                    number(own, last, || lexer.clone().token())
                 }
                 _ => None,
             };
@@ -296,9 +296,9 @@ impl<'i, T> Along<'i, T> {
 pub(crate) fn number(
     text: &str,
     before: Option<Token>,
-    after: Option<Token>,
+    after: impl FnOnce() -> Option<Token>,
 ) -> Option<Cow<'_, str>> {
-    constants::spelled(text, is_alone(before, after))
+    constants::spelled(text, || is_alone(before, after()))
 }
 
 /// Whether a number between two tokens is a whole operand, rather than part of an expression.
