@@ -8,7 +8,7 @@ use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::module::VideoStatement;
-use crate::names::{FunctionSpans, Names, SymbolKind, Use, read_words};
+use crate::names::{FunctionSpans, Names, Symbol, SymbolKind, Use, read_words};
 use crate::print::{FormatOptions, format, number};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
@@ -55,7 +55,7 @@ pub(super) type NameId = u32;
 pub(super) struct Name {
     pub(super) class: Class,
     pub(super) is_global: bool,
-    /// Whether others know it by its name.
+    /// Whether others know it by its name, and the name means something.
     pub(super) is_exported: bool,
     /// Its first place.
     pub(super) span: Span,
@@ -535,7 +535,7 @@ impl Reader<'_, '_> {
             SymbolKind::Variable => Class::Variable,
             SymbolKind::Function => Class::Function,
         };
-        let is_exported = symbol.is_exported(source);
+        let is_exported = symbol.is_exported(source) && !is_dynamic(source, symbol);
         self.outline.names.push(Name { class, is_global, is_exported, span: use_.span });
         if is_global {
             self.globals.insert(number, name);
@@ -544,6 +544,20 @@ impl Reader<'_, '_> {
         }
         Some(name)
     }
+}
+
+/// Whether a symbol is the shared memory whose size a launch tells: `.extern .shared .b8 s[];`.
+/// All of them are one memory, so their names mean nothing.
+fn is_dynamic(source: &str, symbol: &Symbol) -> bool {
+    let start = symbol.declaration.start as usize;
+    let mut lexer = Lexer::new(source, start);
+    let mut words = std::iter::from_fn(|| lexer.token())
+        .take_while(|token| token.kind != TokenKind::Ident)
+        .map(|token| token.span.text(source));
+    let is_shared = words.by_ref().any(|word| word == ".extern") && words.any(|it| it == ".shared");
+    let mut after = Lexer::new(source, symbol.name.end as usize);
+    let mut next_is = |punct: u8| after.token().is_some_and(|token| token.is(punct));
+    is_shared && next_is(b'[') && next_is(b']')
 }
 
 /// The end of a statement: after its `;`.

@@ -1371,6 +1371,17 @@ fn variables_that_others_know_have_their_names() {
     }
 }
 
+/// A launch tells the size of the memory, and the name means nothing.
+#[test]
+fn names_of_dynamic_shared_memory_make_no_difference() {
+    let text = |name: &str, size: &str| {
+        let body = format!(".reg .b32 %r<9>;\nmov.u32 %r1, {name};\nret;");
+        format!("{}.extern .shared .align 16 .b8 {name}[{size}];\n", kernel(&body))
+    };
+    assert_eq!(differences(&text("one", ""), &text("two", "")), []);
+    assert_eq!(kinds(&differences(&text("one", "4"), &text("two", "4"))), [2, 2, 0, 0]);
+}
+
 /// Compilers number internal variables in order. One more, and each later one has the name that
 /// the one after it had.
 #[test]
