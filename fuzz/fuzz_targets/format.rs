@@ -24,17 +24,20 @@ fn tokens(text: &str) -> Vec<&str> {
 fuzz_target!(|bytes: &[u8]| {
     let text = source::decode(bytes.to_vec());
     let options = FormatOptions::default();
+    let mut normal = NormalOptions::default();
+    normal.keep_names = bytes.len() % 2 == 0;
+    normal.keep_comments = bytes.len() % 3 == 0;
+    normal.keep_debug = bytes.len() % 5 == 0;
+    let form = normalize(&text, &normal);
     let Ok(once) = format(&text, &options) else {
+        assert!(form.is_err());
         return;
     };
     assert_eq!(tokens(&text), tokens(&once));
     assert_eq!(format(&once, &options).expect("it was formatted before"), once);
     assert_eq!(format_edits(&once, &options), Ok(vec![]));
-    let mut normal = NormalOptions::default();
-    normal.keep_names = bytes.len() % 2 == 0;
-    normal.keep_comments = bytes.len() % 3 == 0;
     // It refuses more, such as statements without `;`.
-    let Ok(form) = normalize(&text, &normal) else {
+    let Ok(form) = form else {
         return;
     };
     assert_eq!(format(&form, &options).as_ref(), Ok(&form));
