@@ -40,7 +40,9 @@ fuzz_target!(|bytes: &[u8]| {
     let text = source::decode(bytes.to_vec());
     let (old, new) = text.split_once("----").unwrap_or((&text, &text));
     for same in [old, new] {
-        assert!(diff(same, same).is_ok_and(|changes| changes.is_empty()) || diff(same, same).is_err());
+        assert!(
+            diff(same, same).is_ok_and(|changes| changes.is_empty()) || diff(same, same).is_err()
+        );
     }
     let there = check(old, new);
     let back = check(new, old);
