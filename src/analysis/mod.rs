@@ -245,7 +245,7 @@ impl Preview {
 }
 
 /// The error for a text that is no PTX at all. Other findings would only be noise.
-fn unreadable(source: &str) -> Option<Diagnostic> {
+pub(crate) fn unreadable(source: &str) -> Option<Diagnostic> {
     unreadable_at(source, memchr::memchr(0, source.as_bytes()))
 }
 

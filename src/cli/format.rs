@@ -81,7 +81,7 @@ pub(super) struct Arguments {
     pub(super) keep: Vec<Kept>,
 
     #[command(flatten)]
-    walk: WalkArguments,
+    pub(super) walk: WalkArguments,
 
     /// A name for standard input in settings and messages; without paths, standard
     /// input is read

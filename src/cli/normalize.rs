@@ -26,6 +26,10 @@ pub(super) enum Kept {
 
 /// Prints the normal form of a file or of standard input.
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if let Err(message) = arguments.walk.set_threads() {
+        trouble(&message);
+        return Ok(FAILED);
+    }
     let input = match &arguments.paths[..] {
         [] if arguments.stdin_filename.is_some() => Input::Stdin,
         [path] if path == Path::new("-") => Input::Stdin,

@@ -182,8 +182,10 @@ fn exported_names_stay() {
 }
 ";
     assert_eq!(normal(text), expected);
-    let error = normalize(".func f() { ret;", &NormalOptions::default()).unwrap_err();
-    assert!(!error.diagnostics().is_empty());
+    for text in [".func f() { ret;", "// a\0b\nret;", "ret; /*", "ret; \""] {
+        let error = normalize(text, &NormalOptions::default()).unwrap_err();
+        assert_eq!(Err(error), format(text, &FormatOptions::default()), "{text}");
+    }
 }
 
 /// Whatever the text: an error, or a text that is its own normal form.

@@ -23,8 +23,9 @@ use rayon::prelude::*;
 #[cfg(feature = "cli")]
 use super::format_in_parts;
 use super::{FormatError, FormatOptions, format};
+use crate::analysis;
 #[cfg(feature = "cli")]
-use crate::analysis::{self, TextPart};
+use crate::analysis::TextPart;
 use crate::check::problem_diagnostic;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::names::WordKind;
@@ -73,6 +74,9 @@ pub(crate) fn normalize_with(
     options: NormalOptions,
     in_parallel: bool,
 ) -> Result<String, FormatError> {
+    if let Some(error) = analysis::unreadable(source) {
+        return Err(FormatError { diagnostics: vec![error] });
+    }
     #[cfg(feature = "cli")]
     if let Some(form) = in_parts(source, options, in_parallel) {
         return Ok(form);
@@ -103,6 +107,10 @@ pub(crate) fn normalize_with(
 /// The normal form of a large text. `None` if it has to be read as a whole.
 #[cfg(feature = "cli")]
 fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<String> {
+    // A comment may belong to the line where the part before ends.
+    if options.keep_comments {
+        return None;
+    }
     let parts = analysis::in_parts(source, in_parallel, |part, ()| read_part(part, options))?;
     joined(parts, options, in_parallel)
 }
@@ -144,7 +152,8 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
     let _ = in_parallel;
     #[cfg(feature = "cli")]
     {
-        let mut pieces = Vec::with_capacity(text.len());
+        // Statements are indented.
+        let mut pieces = Vec::with_capacity(text.len() + text.len() / 4);
         let take = |piece: Cow<[u8]>| {
             pieces.extend_from_slice(&piece);
             Some(())
@@ -342,6 +351,7 @@ mod tests {
         ".loc 1 2 3\n",
         ".loc 1 2 3, function_name L, inlined_at 1 2 3\n",
         ".section .s {\nL:\n.b32 v\n}\n",
+        ".section .s {\n.b32 v\n}\n",
         ".file 1 \"a.cu\"\n",
         ".version 8.0\n.target sm_90, debug\n",
         "# 1 \"a\"\n",
@@ -357,7 +367,7 @@ mod tests {
             let source: String = (0..count).map(|_| numbers.pick(PIECES)).collect();
             let options = NormalOptions {
                 keep_names: round % 5 == 0,
-                keep_comments: round % 3 == 0,
+                keep_comments: false,
                 keep_debug: round % 7 == 0,
             };
             let size = 1 + numbers.below(80);

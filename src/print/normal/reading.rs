@@ -11,8 +11,9 @@ pub(super) struct Reading<'s> {
     pub(super) names: Names,
     /// Data of debuggers that is left out, in order.
     pub(super) dropped: Vec<Span>,
-    /// Symbols that data of debuggers names, if that is kept: it sees all functions.
-    debugged: Set<u32>,
+    /// What data of debuggers names, if that is kept: it sees all functions. `None` is something
+    /// that another part may declare.
+    debugged: Set<Option<u32>>,
     /// Names that stay.
     kept: Set<&'s str>,
     /// The variables that all functions see and whose names change, and the names that the part
@@ -32,7 +33,7 @@ impl<'s> Reading<'s> {
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
             let debugging = names.uses.iter().filter(|it| it.span.is_in(&names.debug));
-            debugged = debugging.filter_map(|it| it.symbol).collect();
+            debugged = debugging.map(|it| it.symbol).collect();
         } else {
             dropped.extend(&names.debug);
             dropped.extend(debug_options(text, &names.words));
@@ -93,7 +94,7 @@ impl<'s> Reading<'s> {
 
     /// Whether others may know a symbol by its name, or the name cannot be changed.
     pub(super) fn stays(&self, number: u32) -> bool {
-        if self.debugged.contains(&number) {
+        if self.debugged.contains(&Some(number)) {
             return true;
         }
         let symbol = self.names.symbol(number);
