@@ -157,6 +157,7 @@ impl<'s> Walker<'s> {
             TokenKind::Punct([b';', 0]) => return,
             TokenKind::Punct([b'@', 0]) => self.guarded(first),
             TokenKind::Ident if self.is_label() => {
+                self.names.is_doubtful |= self.open.len() == 1;
                 self.lexer.token();
                 return self.label(first);
             }
@@ -625,7 +626,6 @@ impl<'s> Walker<'s> {
 
     fn label(&mut self, token: Token) {
         let (span, name) = (token.span, self.text(token));
-        self.names.is_doubtful |= self.open.len() == 1;
         let is_double = self.is_double(name);
         self.context.declare(name, DeclaredKind::Label, span);
         let number = self.declare(SymbolKind::Label, span, None, is_double);
