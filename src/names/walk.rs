@@ -392,6 +392,13 @@ impl<'s> Walker<'s> {
                     break;
                 }
             }
+            let is_usual = matches!(
+                token.kind,
+                TokenKind::Dot | TokenKind::Ident | TokenKind::Punct([b',' | b';', 0])
+            );
+            // The normal form leaves such declarations out, with all that they hold.
+            self.names.is_doubtful |=
+                declaration.space == ".reg" && !declaration.is_header && !is_usual;
             match token.kind {
                 TokenKind::Punct([b'{', 0]) if in_value => braces += 1,
                 TokenKind::Punct([b'}', 0]) if braces > 0 => braces -= 1,

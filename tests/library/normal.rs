@@ -182,7 +182,8 @@ fn exported_names_stay() {
 }
 ";
     assert_eq!(normal(text), expected);
-    for text in [".func f() { ret;", "// a\0b\nret;", "ret; /*", "ret; \""] {
+    let register = ".func f() {\n.reg .b32 a, \u{1d};\nret;\n}";
+    for text in [".func f() { ret;", "// a\0b\nret;", "ret; /*", "ret; \"", register] {
         let error = normalize(text, &NormalOptions::default()).unwrap_err();
         assert_eq!(Err(error), format(text, &FormatOptions::default()), "{text}");
     }
