@@ -88,6 +88,13 @@ impl Sides<'_, '_> {
         self.old.name(old).class == self.new.name(new).class && locals.join(old, new)
     }
 
+    /// Matches the names in the holes of two statements, as far as they are free.
+    fn join_all(&self, locals: &mut Matching, old: &[NameId], new: &[NameId]) {
+        for (old, new) in old.iter().zip(new) {
+            self.join(locals, *old, *new);
+        }
+    }
+
     /// Aligns two functions.
     ///
     /// A statement is first known by its shape and the shapes of the statements where its names
@@ -127,8 +134,8 @@ impl Sides<'_, '_> {
         best
     }
 
-    /// Matches the names of statements that differ, but have the same opcode in the same gap:
-    /// readers compare them.
+    /// Matches the names of statements that differ, but have the same opcode in the same gap.
+    /// A reader compares such statements.
     fn match_changed(&self, old: &[Statement], new: &[Statement], found: &mut Alignment) {
         let opcodes = |outline: &Outline, statements: &[Statement]| -> Vec<u64> {
             let hash = |it: &Statement| hash_of(opcode(outline.source, it.span));
@@ -141,9 +148,7 @@ impl Sides<'_, '_> {
                 let before = self.old.holes(&before[at as usize]);
                 let after = self.new.holes(&after[other as usize]);
                 if before.len() == after.len() {
-                    for (old, new) in before.iter().zip(after) {
-                        self.join(locals, *old, *new);
-                    }
+                    self.join_all(locals, before, after);
                 }
             }
         });
@@ -174,10 +179,8 @@ impl Sides<'_, '_> {
         }
         pairs.sort_unstable();
         for (before, after) in pairs {
-            let (before, after) = (&old[before], &new[after]);
-            for (old, new) in self.old.holes(before).iter().zip(self.new.holes(after)) {
-                self.join(&mut found.locals, *old, *new);
-            }
+            let (before, after) = (self.old.holes(&old[before]), self.new.holes(&new[after]));
+            self.join_all(&mut found.locals, before, after);
         }
     }
 

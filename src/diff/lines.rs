@@ -46,10 +46,10 @@ pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
     all
 }
 
-/// The most times that a side has a key that is rare: those are compared in linear time.
+/// A key is rare if no side has it more often. Rare keys are compared in linear time.
 const RARE: usize = 32;
 
-/// Sequences of other keys are compared in windows of so many: Myers' algorithm can take the
+/// Sequences of more keys than this are compared in windows: Myers' algorithm can take the
 /// square of their length.
 const WINDOW: usize = 1 << 13;
 

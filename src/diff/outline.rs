@@ -546,18 +546,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a symbol is the shared memory whose size a launch tells: `.extern .shared .b8 s[];`.
+/// Whether a symbol is shared memory whose size is given at launch: `.extern .shared .b8 s[];`.
 /// All of them are one memory, so their names mean nothing.
 fn is_dynamic(source: &str, symbol: &Symbol) -> bool {
-    let start = symbol.declaration.start as usize;
-    let mut lexer = Lexer::new(source, start);
-    let mut words = std::iter::from_fn(|| lexer.token())
-        .take_while(|token| token.kind != TokenKind::Ident)
-        .map(|token| token.span.text(source));
-    let is_shared = words.by_ref().any(|word| word == ".extern") && words.any(|it| it == ".shared");
+    let has = |wanted: &str| symbol.words(source).any(|word| word == wanted);
     let mut after = Lexer::new(source, symbol.name.end as usize);
     let mut next_is = |punct: u8| after.token().is_some_and(|token| token.is(punct));
-    is_shared && next_is(b'[') && next_is(b']')
+    has(".extern") && has(".shared") && next_is(b'[') && next_is(b']')
 }
 
 /// The end of a statement: after its `;`.

@@ -33,7 +33,7 @@ pub(crate) struct Names {
     pub(crate) functions: Vec<FunctionSpans>,
     /// Where the first statement ends that has no `;`, or is none.
     pub(crate) unended: Option<Span>,
-    /// Whether the names may be others where only the layout is another.
+    /// Whether another layout of the same tokens could change the names.
     pub(crate) is_doubtful: bool,
     /// `.loc`, `.file` and `.section`, as statements.
     pub(crate) debug: Vec<Span>,
@@ -118,11 +118,16 @@ impl Symbol {
         if !self.is_global || self.kind != SymbolKind::Variable {
             return false;
         }
-        // A declaration of many names has its words before the first.
+        self.words(source).any(|word| EXPORTS.contains(&word))
+    }
+
+    /// The tokens of its declaration before the first name. A declaration of many names has its
+    /// words there.
+    pub(crate) fn words<'s>(&self, source: &'s str) -> impl Iterator<Item = &'s str> + use<'s> {
         let mut lexer = Lexer::new(source, self.declaration.start as usize);
-        std::iter::from_fn(|| lexer.token())
+        std::iter::from_fn(move || lexer.token())
             .take_while(|token| token.kind != TokenKind::Ident)
-            .any(|token| EXPORTS.contains(&token.span.text(source)))
+            .map(|token| token.span.text(source))
     }
 }
 

@@ -243,8 +243,8 @@ impl<'s> Walker<'s> {
         self.lexer.pos = end;
     }
 
-    /// Whether a token starts a statement, so that a `;` is missing: it would on a new line, and
-    /// is on one.
+    /// Whether a token starts a statement, so that a `;` is missing. Only one on a new line does;
+    /// where a line break would decide, the names are doubtful.
     fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
         let may_end = has_operands && last.ends_operand();
         let may_start = match token.kind {

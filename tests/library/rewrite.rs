@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use crate::support::forms::{Random, rows, texts};
-use crate::support::ptx_files;
+use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{
     Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,
 };
@@ -14,33 +14,6 @@ use vptx::video::Semantics;
 use vptx::{Instruction, Module, parse};
 
 const GATE: Gate = Gate { target: Target::sm(120), version: None };
-
-const EDGES: [u32; 24] = [
-    0,
-    1,
-    2,
-    0xffff_ffff,
-    0xffff_fffe,
-    0x8000_0000,
-    0x8000_0001,
-    0x7fff_ffff,
-    0x80,
-    0x7f,
-    0xff,
-    0x8000,
-    0x7fff,
-    0xffff,
-    0x8080_8080,
-    0x7f7f_7f7f,
-    0x8000_7fff,
-    0x7fff_8000,
-    0xff00_ff00,
-    0x00ff_00ff,
-    31,
-    32,
-    33,
-    0x2020_1f1f,
-];
 
 #[test]
 fn candidates_equal_programs() {

@@ -23,7 +23,8 @@ pub(super) fn spelled(text: &str, is_alone: impl FnOnce() -> bool) -> Option<Cow
     Some(format!("{}{end}", integer_literal(text)?).into())
 }
 
-/// Whether most numbers are spelled in their one way: small ones, and floats as upper-case bits.
+/// Whether a number surely has its one spelling already, as most do: small decimals, and floats
+/// as upper-case bits.
 fn is_spelled(text: &[u8]) -> bool {
     match text {
         [b'0'] => true,

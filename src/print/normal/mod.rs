@@ -202,7 +202,7 @@ impl<'s> Plain<'s> {
         let mut end = lexer.pos;
         let mut last: Option<Token> = None;
         // Whether the next token may not touch the last one.
-        let mut parts = false;
+        let mut is_apart = false;
         // Whether modifiers of an opcode may follow.
         let mut in_opcode = false;
         // Whether numbers are versions, or places in sources.
@@ -217,7 +217,7 @@ impl<'s> Plain<'s> {
                 }
                 lexer.pos = span.end as usize;
                 end = lexer.pos;
-                (in_opcode, parts) = (false, true);
+                (in_opcode, is_apart) = (false, true);
                 continue;
             }
             let word = words.at(start).map(|word| word.kind);
@@ -236,11 +236,11 @@ impl<'s> Plain<'s> {
             };
             let is_new_number = token.kind == TokenKind::Number && new.is_some();
             // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
-            parts |= new.is_some() && last.is_some_and(|last| last.is_word());
-            let between = if parts && between.is_empty() { " " } else { between };
+            is_apart |= new.is_some() && last.is_some_and(|last| last.is_word());
+            let between = if is_apart && between.is_empty() { " " } else { between };
             self.between(&mut text, between, joins);
             text.push_str(&new.unwrap_or(own.into()));
-            parts = is_new_number && source[lexer.pos..].starts_with(['.', '%']);
+            is_apart = is_new_number && source[lexer.pos..].starts_with(['.', '%']);
             if token.is(b'{')
                 && let Some((_, own)) = declarations.at(start)
             {

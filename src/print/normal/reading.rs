@@ -72,7 +72,7 @@ impl<'s> Reading<'s> {
         self.shared = shared;
     }
 
-    /// Whether it means the same in front of and behind other parts.
+    /// Whether it means the same between other parts.
     #[cfg(feature = "cli")]
     pub(super) fn stands_alone(&self) -> bool {
         let names = &self.names;

@@ -27,11 +27,10 @@ struct NewNames {
 }
 
 impl NewNames {
-    /// Adds a name of two parts and returns its number.
-    fn push(&mut self, prefix: &str, rest: impl fmt::Display) -> u32 {
-        self.text.push_str(prefix);
+    /// Adds a name and returns its number.
+    fn push(&mut self, name: fmt::Arguments<'_>) -> u32 {
         // Writing to a string never fails.
-        let _ = write!(self.text, "{rest}");
+        let _ = self.text.write_fmt(name);
         self.ends.push(self.text.len() as u32);
         self.ends.len() as u32 - 1
     }
@@ -149,7 +148,9 @@ impl<'p, 's> Fresh<'p, 's> {
         let Some(number) = use_.symbol.filter(|number| !self.part.is_shared(*number)) else {
             let old = use_.span.text(self.part.text);
             let new = self.globals.new.get(old)?;
-            return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new, "")));
+            return Some(
+                *self.new_globals.entry(old).or_insert_with(|| all.push(format_args!("{new}"))),
+            );
         };
         let key = (number, names.register(self.part.text, *use_));
         if let Some(name) = self.new_locals.get(&key) {
@@ -165,7 +166,7 @@ impl<'p, 's> Fresh<'p, 's> {
                 let count = self.registers.entry(ty).or_default();
                 *count += 1;
                 let count = *count;
-                all.push(self.prefix(ty), count)
+                all.push(format_args!("{}{count}", self.prefix(ty)))
             }
             SymbolKind::Register => self.counted("%v", all),
             SymbolKind::Variable | SymbolKind::Function => self.counted("local_", all),
@@ -179,7 +180,7 @@ impl<'p, 's> Fresh<'p, 's> {
     fn counted(&mut self, prefix: &'static str, all: &mut NewNames) -> u32 {
         let count = self.counts.entry(prefix).or_default();
         *count += 1;
-        all.push(&self.globals.free(prefix, *count), "")
+        all.push(format_args!("{}", self.globals.free(prefix, *count)))
     }
 
     fn prefix(&mut self, ty: &'s str) -> &str {
