@@ -39,7 +39,7 @@ pub(crate) use parts::in_parts_of;
 #[cfg(feature = "server")]
 pub(crate) use parts::parse_near;
 #[cfg(feature = "cli")]
-pub(crate) use parts::{LARGE, TextPart, each_part, in_parts, parse_part, visit_part};
+pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
 
 use crate::check::{
     CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,

@@ -87,24 +87,37 @@ fn each_part_of<'s, K: Default + Send, T: Send>(
     source: &'s str,
     in_parallel: bool,
     work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
+    take: impl FnMut(T) -> Option<()>,
+) -> Option<()> {
+    let texts: Vec<&str> = cut(source, size).into_iter().map(|range| &source[range]).collect();
+    each_of(&texts, in_parallel, work, take)
+}
+
+/// Like [`each_part`], for a text that has been cut after functions.
+pub(crate) fn each_of<'s, K: Default + Send, T: Send>(
+    texts: &[&'s str],
+    in_parallel: bool,
+    work: impl Fn(&TextPart<'s>, &mut K) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Option<()>,
 ) -> Option<()> {
-    let parts = cut(source, size);
-    let gates = first_gates(&source[parts.first()?.clone()])?;
-    let part = |range: &Range<usize>| {
-        let &Range { start, end } = range;
-        TextPart { text: &source[start..end], start, is_last: end == source.len(), gates }
-    };
+    let gates = first_gates(texts.first()?)?;
+    let mut end = 0;
+    let parts = texts.iter().zip(1..).map(|(text, number)| {
+        let start = end;
+        end += text.len();
+        TextPart { text, start, is_last: number == texts.len(), gates }
+    });
+    let parts: Vec<TextPart> = parts.collect();
     if !in_parallel {
         let mut kept = K::default();
-        return parts.iter().try_for_each(|range| take(work(&part(range), &mut kept)?));
+        return parts.iter().try_for_each(|part| take(work(part, &mut kept)?));
     }
     // Facts that one core has found serve for the next batch, too.
     let pool = Mutex::new(Vec::new());
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = |range: &Range<usize>| {
+    let work = |part: &TextPart<'s>| {
         let mut kept: K = lock().pop().unwrap_or_default();
-        let result = work(&part(range), &mut kept);
+        let result = work(part, &mut kept);
         lock().push(kept);
         result
     };

@@ -61,9 +61,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         keep_debug: keeps(Kept::Loc),
     };
     match normalize_with(source, options, true) {
-        Ok(text) => {
+        Ok(pieces) => {
             // Not through the stream, which may drop escapes.
-            plain_output().write_all(text.as_bytes())?;
+            let mut out = plain_output();
+            for piece in pieces {
+                out.write_all(piece.as_bytes())?;
+            }
+            out.flush()?;
             Ok(0)
         }
         Err(error) => {

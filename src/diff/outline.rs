@@ -114,7 +114,7 @@ impl<'s> Outline<'s> {
         let (uses, debug) = (std::mem::take(&mut names.uses), std::mem::take(&mut names.debug));
         let mut is_used = vec![false; names.symbols.len()];
         for use_ in uses.iter().filter(|it| !it.declares && !it.span.is_in(&debug)) {
-            if let Some(symbol) = use_.symbol {
+            if let Some(symbol) = use_.symbol() {
                 is_used[symbol as usize] = true;
             }
         }
@@ -263,7 +263,7 @@ impl Reader<'_, '_> {
 
     /// Whether the text has the body of a function that is only declared here.
     fn is_defined(&self, header: Span) -> bool {
-        within(self.uses, header).iter().filter_map(|it| it.symbol).any(|symbol| {
+        within(self.uses, header).iter().filter_map(|it| it.symbol()).any(|symbol| {
             let symbol = self.symbols.symbol(symbol);
             symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
         })
@@ -341,7 +341,7 @@ impl Reader<'_, '_> {
 
     /// Whether something uses a label, or a directive needs it.
     fn labels_something(&self, label: Token) -> bool {
-        let own = within(self.uses, label.span).first().and_then(|it| it.symbol);
+        let own = within(self.uses, label.span).first().and_then(|it| it.symbol());
         let next = self.peek().map_or("", |next| next.span.text(self.outline.source));
         own.is_some_and(|own| self.is_used[own as usize])
             || matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
@@ -351,7 +351,7 @@ impl Reader<'_, '_> {
     fn declares_plain(&self, first: Token, end: u32) -> bool {
         let uses = within(self.uses, Span::new(first.span.start, end));
         uses.iter()
-            .all(|it| it.symbol.is_some_and(|symbol| !self.symbols.symbol(symbol).ty.is_empty()))
+            .all(|it| it.symbol().is_some_and(|symbol| !self.symbols.symbol(symbol).ty.is_empty()))
     }
 
     /// Reads the tokens of a statement, the first of which is read.
@@ -519,7 +519,7 @@ impl Reader<'_, '_> {
     /// The name that stands at a place, unless nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
         let source = self.outline.source;
-        let number = use_.symbol?;
+        let number = use_.symbol()?;
         let symbol = self.symbols.symbol(number);
         let key = (number, self.symbols.register(source, use_));
         let is_global = symbol.is_global;

@@ -25,6 +25,8 @@ use crate::syntax::lexer::Lexer;
 pub(crate) struct Names {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) uses: Vec<Use>,
+    /// How many symbols and registers of ranges are named.
+    pub(crate) meanings: usize,
     /// The words, numbers and strings that are no names.
     pub(crate) words: Vec<Word>,
     /// From the `{` to the `}` of each function, block and section.
@@ -83,9 +85,25 @@ pub(crate) enum SymbolKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) span: Span,
-    /// Its number among the symbols; `None` if the text does not declare it, as `%tid`.
-    pub(crate) symbol: Option<u32>,
+    /// `None` if the text does not declare it, as `%tid`.
+    pub(crate) meaning: Option<Meaning>,
     pub(crate) declares: bool,
+}
+
+/// The symbol, or the register of a range, that a name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// The number of the symbol.
+    pub(crate) symbol: u32,
+    /// The same for the same symbol and register; below [`Names::meanings`].
+    pub(crate) number: u32,
+}
+
+impl Use {
+    /// The number of its symbol.
+    pub(crate) fn symbol(&self) -> Option<u32> {
+        self.meaning.map(|it| it.symbol)
+    }
 }
 
 /// A word that is no name.
@@ -113,6 +131,12 @@ const EXPORTS: [&str; 8] =
     [".visible", ".extern", ".weak", ".common", ".texref", ".samplerref", ".surfref", ".tex"];
 
 impl Symbol {
+    /// The number of the register of a range that a name means.
+    fn register(&self, name: &str) -> Option<u64> {
+        self.count?;
+        name[self.name.len() as usize..].parse().ok()
+    }
+
     /// Whether others may know a variable by its name.
     pub(crate) fn is_exported(&self, source: &str) -> bool {
         if !self.is_global || self.kind != SymbolKind::Variable {
@@ -155,8 +179,8 @@ impl Names {
     ) -> impl Iterator<Item = &'n Use> + 'n {
         let register = self.register(source, here);
         let is_same = move |it: &&Use| {
-            it.symbol.is_some()
-                && it.symbol == here.symbol
+            it.meaning.is_some()
+                && it.symbol() == here.symbol()
                 && (register.is_none() || self.register(source, **it) == register)
         };
         self.uses.iter().filter(is_same)
@@ -164,11 +188,7 @@ impl Names {
 
     /// The number in a range of the register that stands here; `None` at the range itself.
     pub(crate) fn register(&self, source: &str, here: Use) -> Option<u64> {
-        let symbol = self.symbol(here.symbol?);
-        if symbol.count.is_none() || here.declares {
-            return None;
-        }
-        let name = here.span.text(source);
-        name[symbol.name.len() as usize..].parse().ok()
+        let symbol = self.symbol(here.symbol()?);
+        if here.declares { None } else { symbol.register(here.span.text(source)) }
     }
 }

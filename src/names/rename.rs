@@ -26,7 +26,7 @@ pub(crate) enum RenameError {
 /// A register of a range gets a declaration of its own after that of the range.
 pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
     let names = read(source);
-    let here = names.at(offset).filter(|here| here.symbol.is_some());
+    let here = names.at(offset).filter(|here| here.symbol().is_some());
     let here = here.ok_or(RenameError::NoName)?;
     if !is_name(new) {
         return Err(RenameError::Invalid(new.into()));
@@ -52,7 +52,7 @@ fn is_name(text: &str) -> bool {
 
 /// The places of the name, and the declaration that a register of a range needs.
 fn edits(source: &str, names: &Names, here: Use, new: &str) -> Result<Vec<Edit>, RenameError> {
-    let symbol = here.symbol.map(|number| *names.symbol(number)).ok_or(RenameError::NoName)?;
+    let symbol = here.symbol().map(|number| *names.symbol(number)).ok_or(RenameError::NoName)?;
     let register = names.register(source, here);
     if symbol.count.is_some() && register.is_none() && new.ends_with(|c: char| c.is_ascii_digit()) {
         return Err(RenameError::RangeName);
@@ -106,18 +106,18 @@ fn keeps_meaning(
     added: Option<u32>,
 ) -> bool {
     let is_added = |it: &&Use| it.declares && Some(it.span.start) == added;
-    let added = changed.uses.iter().find(is_added).and_then(|it| it.symbol);
+    let added = changed.uses.iter().find(is_added).and_then(|it| it.symbol());
     let moved = |number: u32| number + u32::from(added.is_some_and(|added| number >= added));
     let register = names.register(source, here);
     let expected = names.uses.iter().map(|it| {
-        let is_same = it.symbol == here.symbol && names.register(source, *it) == register;
-        let symbol = if is_same && added.is_some() { added } else { it.symbol.map(moved) };
+        let is_same = it.symbol() == here.symbol() && names.register(source, *it) == register;
+        let symbol = if is_same && added.is_some() { added } else { it.symbol().map(moved) };
         (symbol, it.declares)
     });
     let found =
-        changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol == added));
+        changed.uses.iter().filter(|it| added.is_none() || !(it.declares && it.symbol() == added));
     let doubles = |names: &Names| names.symbols.iter().filter(|it| it.is_double).count();
-    expected.eq(found.map(|it| (it.symbol, it.declares)))
+    expected.eq(found.map(|it| (it.symbol(), it.declares)))
         && doubles(changed) == doubles(names)
         && register.is_some() == added.is_some()
 }

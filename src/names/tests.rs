@@ -19,15 +19,15 @@ fn declared(source: &str, pairs: &[(&str, Option<&str>)]) {
         let at = place(source, use_);
         let here = names.at(at).unwrap_or_else(|| panic!("{use_}: no name"));
         assert_eq!(here.span.start, at, "{use_}");
-        let found = here.symbol.map(|number| names.symbol(number).name.start);
+        let found = here.symbol().map(|number| names.symbol(number).name.start);
         assert_eq!(found, declaration.map(|written| place(source, written)), "{use_}");
         // Without the other functions, it is the same, but for functions that come later.
-        if here.symbol.is_some_and(|number| names.symbol(number).is_global) {
+        if here.symbol().is_some_and(|number| names.symbol(number).is_global) {
             continue;
         }
         let near = read_around(source, Span::at(at));
         let here = near.at(at).expect(use_);
-        let near = here.symbol.map(|number| near.symbol(number).name.start);
+        let near = here.symbol().map(|number| near.symbol(number).name.start);
         assert_eq!(near, found, "{use_}");
     }
 }
@@ -177,7 +177,7 @@ $L__name:
     );
     let names = read(source);
     let data = names.at(place(source, "$L__begin#1")).unwrap();
-    assert_eq!(data.symbol, names.at(place(source, "$L__begin#0")).unwrap().symbol);
+    assert_eq!(data.symbol(), names.at(place(source, "$L__begin#0")).unwrap().symbol());
     assert_eq!(names.same(source, data).count(), 2);
     let g = names.symbols.iter().find(|it| it.name.text(source) == "g").unwrap();
     assert_eq!(g.body.text(source).lines().count(), 5);
@@ -205,7 +205,7 @@ fn an_open_statement_ends_before_the_next_one() {
         );
         let names = read(&source);
         let last = names.at(place(&source, "d#1")).unwrap();
-        let symbol = names.symbol(last.symbol.expect(start));
+        let symbol = names.symbol(last.symbol().expect(start));
         assert_eq!(symbol.declaration.text(&source), ".reg .b32 d;", "{start}");
         assert_eq!(names.blocks.len(), 2, "{start}");
     }
@@ -307,7 +307,7 @@ fn any_text_is_read() {
         assert!(names.uses.is_sorted_by_key(|it| it.span.start), "{source}");
         for it in &names.uses {
             assert!(!it.span.text(&source).is_empty());
-            assert!(it.symbol.is_none_or(|number| (number as usize) < names.symbols.len()));
+            assert!(it.symbol().is_none_or(|number| (number as usize) < names.symbols.len()));
         }
         for symbol in &names.symbols {
             assert!(symbol.declaration.start <= symbol.name.start, "{source}");

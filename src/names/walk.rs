@@ -1,6 +1,6 @@
 //! One pass over the tokens of a text.
 
-use super::{FunctionSpans, Names, Symbol, SymbolKind, Use, Word, WordKind};
+use super::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, Word, WordKind};
 use crate::hash::Map;
 use crate::source::Span;
 use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count, starts_declaration};
@@ -55,11 +55,15 @@ fn walked(source: &str, part: Span, wanted: Wanted) -> Names {
         part,
         wanted,
         numbers: Map::default(),
+        seen: Map::default(),
+        state: 0,
+        meanings: Meanings::default(),
         open: vec![Scope::default()],
         data: Map::default(),
         names: Names::default(),
     };
     walker.run();
+    walker.names.meanings = walker.meanings.0.len();
     walker.names
 }
 
@@ -71,12 +75,28 @@ struct Walker<'s> {
     wanted: Wanted,
     /// The numbers of symbols, by the offsets of their declarations.
     numbers: Map<u32, u32>,
+    /// The names that were looked up, with the state in which they were.
+    seen: Map<&'s str, (u32, Option<Meaning>)>,
+    /// Changes when names go out of sight.
+    state: u32,
+    meanings: Meanings,
     /// The text, and the open blocks.
     open: Vec<Scope<'s>>,
     /// The first label, variable or parameter of each name: debug data names those of
     /// functions.
     data: Map<&'s str, u32>,
     names: Names,
+}
+
+/// Numbers the symbols and registers that names mean.
+#[derive(Default)]
+struct Meanings(Map<(u32, Option<u64>), u32>);
+
+impl Meanings {
+    fn of(&mut self, symbol: u32, register: Option<u64>) -> Meaning {
+        let next = self.0.len() as u32;
+        Meaning { symbol, number: *self.0.entry((symbol, register)).or_insert(next) }
+    }
 }
 
 /// A block that is read.
@@ -114,8 +134,12 @@ impl<'s> Walker<'s> {
                 let use_ = &mut self.names.uses[number as usize];
                 // Only data of debuggers may use what other functions declare.
                 self.names.is_doubtful |=
-                    use_.symbol.is_none() && own.is_some() && !use_.span.is_in(&self.names.debug);
-                use_.symbol = use_.symbol.or(own.copied());
+                    use_.meaning.is_none() && own.is_some() && !use_.span.is_in(&self.names.debug);
+                if use_.meaning.is_none()
+                    && let Some(&own) = own
+                {
+                    use_.meaning = Some(self.meanings.of(own, None));
+                }
             }
         }
         // Results and parameters of a function are declared after its name.
@@ -501,8 +525,9 @@ impl<'s> Walker<'s> {
         };
         if let Some(count) = count {
             self.context.declare_range(text, count, kind, name);
+            self.state += 1;
         } else {
-            self.context.declare(text, kind, name);
+            self.bind(text, kind, name);
             self.number(text);
         }
         let own = match kind {
@@ -532,11 +557,12 @@ impl<'s> Walker<'s> {
         let text = name.text(self.source);
         let known = self.resolve(text);
         let known = known.filter(|it| self.names.symbol(*it).kind == SymbolKind::Function);
-        self.context.declare(text, DeclaredKind::Function, name);
+        self.bind(text, DeclaredKind::Function, name);
         match known {
             Some(number) => {
                 self.numbers.insert(name.start, number);
-                self.names.uses.push(Use { span: name, symbol: known, declares: true });
+                let meaning = Some(self.meanings.of(number, None));
+                self.names.uses.push(Use { span: name, meaning, declares: true });
                 number
             }
             None => self.declare(SymbolKind::Function, name, None, false),
@@ -579,7 +605,7 @@ impl<'s> Walker<'s> {
     fn parameters(&mut self, header: &Header<'s>) {
         for &(name, kind, declaration) in &header.parameters {
             let is_double = self.is_double(name.text(self.source));
-            self.context.declare(name.text(self.source), kind, name);
+            self.bind(name.text(self.source), kind, name);
             let number = self.declare(SymbolKind::Parameter, name, None, is_double);
             self.names.symbols[number as usize].declaration = declaration;
             self.data.entry(name.text(self.source)).or_insert(number);
@@ -600,7 +626,8 @@ impl<'s> Walker<'s> {
         let Some(mut scope) = self.open.pop() else { return };
         for (name, label) in &scope.labels {
             for number in scope.waiting.remove(name).into_iter().flatten() {
-                self.names.uses[number as usize].symbol = Some(*label);
+                let meaning = self.meanings.of(*label, None);
+                self.names.uses[number as usize].meaning = Some(meaning);
             }
         }
         let outer = &mut self.open.last_mut().expect("the text itself").waiting;
@@ -616,6 +643,7 @@ impl<'s> Walker<'s> {
             here.append(&mut uses);
         }
         self.context.close();
+        self.state += 1;
         self.end_block(Span::new(scope.start, end), scope.function);
     }
 
@@ -634,7 +662,7 @@ impl<'s> Walker<'s> {
     fn label(&mut self, token: Token) {
         let (span, name) = (token.span, self.text(token));
         let is_double = self.is_double(name);
-        self.context.declare(name, DeclaredKind::Label, span);
+        self.bind(name, DeclaredKind::Label, span);
         let number = self.declare(SymbolKind::Label, span, None, is_double);
         self.data.entry(name).or_insert(number);
         self.open.last_mut().expect("the text itself").labels.push((name, number));
@@ -683,8 +711,30 @@ impl<'s> Walker<'s> {
             is_global: self.open.len() == 1,
             is_double,
         });
-        self.names.uses.push(Use { span: name, symbol: Some(number), declares: true });
+        let meaning = Some(self.meanings.of(number, None));
+        self.names.uses.push(Use { span: name, meaning, declares: true });
         number
+    }
+
+    /// Declares a name that stands for one thing.
+    fn bind(&mut self, name: &'s str, kind: DeclaredKind<'s>, span: Span) {
+        self.context.declare(name, kind, span);
+        self.seen.remove(name);
+    }
+
+    /// The meaning of a name here; `None` if none is declared yet.
+    fn meaning(&mut self, name: &'s str) -> Option<Meaning> {
+        if let Some(&(state, meaning)) = self.seen.get(name)
+            && state == self.state
+        {
+            return meaning;
+        }
+        let meaning = self.resolve(name).map(|number| {
+            let register = self.names.symbol(number).register(name);
+            self.meanings.of(number, register)
+        });
+        self.seen.insert(name, (self.state, meaning));
+        meaning
     }
 
     fn resolve(&mut self, name: &str) -> Option<u32> {
@@ -704,13 +754,13 @@ impl<'s> Walker<'s> {
             "WARP_SZ" => return self.word(WordKind::Number, span),
             _ => {}
         }
-        let symbol = self.resolve(name);
-        let kind = symbol.map(|number| self.names.symbol(number).kind);
+        let meaning = self.meaning(name);
+        let kind = meaning.map(|it| self.names.symbol(it.symbol).kind);
         if matches!(kind, None | Some(SymbolKind::Label)) {
             let waiting = &mut self.open.last_mut().expect("the text itself").waiting;
             waiting.entry(name).or_default().push(self.names.uses.len() as u32);
         }
-        self.names.uses.push(Use { span, symbol, declares: false });
+        self.names.uses.push(Use { span, meaning, declares: false });
     }
 }
 

@@ -36,7 +36,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 #[cfg(feature = "cli")]
-use crate::analysis::{TextPart, each_part};
+use crate::analysis::{TextPart, each_of, each_part};
 use crate::diagnostic::Code;
 use crate::diagnostic::{Diagnostic, Edit};
 #[cfg(feature = "cli")]
@@ -160,6 +160,23 @@ pub(crate) fn format_in_parts<'s>(
         return None;
     }
     each_part(source, in_parallel, |part, kept| format_part(part, options, kept), take)
+}
+
+/// Formats the parts of a text that was cut after functions. `None` where it has to be
+/// formatted as a whole.
+#[cfg(feature = "cli")]
+fn format_texts(texts: &[String], in_parallel: bool) -> Option<Vec<String>> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let options = FormatOptions::default();
+    let mut formatted = Vec::with_capacity(texts.len());
+    let work = |part: &TextPart<'_>, kept: &mut _| {
+        format_part(part, &options, kept).map(|text| decode(text.into_owned()))
+    };
+    each_of(&texts, in_parallel, work, |text| {
+        formatted.push(text);
+        Some(())
+    })?;
+    Some(formatted)
 }
 
 /// The formatted text of a part. The buffer is free for the next part if this one stays as it is.

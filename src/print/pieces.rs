@@ -3,7 +3,8 @@
 
 use crate::source::Span;
 use crate::syntax::lexer::{
-    Lexer, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end, word_end,
+    Lexer, STARTS, Start, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end,
+    word_end,
 };
 
 /// The kind of a piece: one number, since it is asked for often. Punctuation is its
@@ -161,33 +162,6 @@ impl<'s> Pieces<'s> {
         Piece { kind: PieceKind::LINE, text, span, ..first }
     }
 }
-
-/// The kind of token that a byte starts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    Blank,
-    Word,
-    /// Punctuation that never makes a pair.
-    Single,
-    Other,
-}
-
-const STARTS: [Start; 256] = {
-    let mut starts = [Start::Other; 256];
-    let mut byte = 0u8;
-    while byte < 128 {
-        starts[byte as usize] = match byte {
-            b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
-            b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
-                Start::Single
-            }
-            _ if is_word_start(byte) => Start::Word,
-            _ => Start::Other,
-        };
-        byte += 1;
-    }
-    starts
-};
 
 impl<'s> Iterator for Pieces<'s> {
     type Item = Piece<'s>;

@@ -47,7 +47,7 @@ fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
     // Other functions are read only if they may use the name.
     let near = names::read_around(source, Span::at(offset));
     let here = near.at(offset)?;
-    let is_near = match here.symbol {
+    let is_near = match here.symbol() {
         Some(number) => !near.symbol(number).is_global,
         None => is_special_register(here.span.text(source)),
     };
@@ -79,12 +79,12 @@ impl Place<'_> {
     }
 
     fn symbol(&self) -> Option<&Symbol> {
-        self.here.symbol.map(|number| self.names.symbol(number))
+        self.here.symbol().map(|number| self.names.symbol(number))
     }
 
     /// The operand of the `asm` statement that the name stands for.
     fn operand(&self) -> Option<Span> {
-        let asm = self.asm.as_ref().filter(|_| self.here.symbol.is_none())?;
+        let asm = self.asm.as_ref().filter(|_| self.here.symbol().is_none())?;
         let own = asm.operands.iter().find(|operand| operand.placeholder == self.name())?;
         Some(own.span)
     }
@@ -104,7 +104,7 @@ impl Place<'_> {
     pub(super) fn same(&self) -> Vec<Same> {
         let text = self.text();
         let place = |it: &Use| Same { span: self.in_source(it.span), declares: it.declares };
-        if self.here.symbol.is_some() {
+        if self.here.symbol().is_some() {
             return self.names.same(text, self.here).map(place).collect();
         }
         let Some(operand) = self.operand() else {
@@ -118,7 +118,7 @@ impl Place<'_> {
 
     /// Whether the name can be changed.
     pub(super) fn may_change(&self) -> bool {
-        self.here.symbol.is_some()
+        self.here.symbol().is_some()
     }
 
     /// The edits that change the name everywhere.

@@ -80,13 +80,13 @@ fn in_module(source: &str, part: Span) -> Vec<Token> {
 
 fn of_names(source: &str, names: &Names) -> Vec<Token> {
     let uses = names.uses.iter().map(|it| {
-        let kind = match it.symbol.map(|number| names.symbol(number).kind) {
+        let kind = match it.symbol().map(|number| names.symbol(number).kind) {
             Some(SymbolKind::Function) => Kind::Function,
             Some(SymbolKind::Parameter) => Kind::Parameter,
             Some(SymbolKind::Label) => Kind::Label,
             Some(SymbolKind::Variable | SymbolKind::Register) | None => Kind::Variable,
         };
-        let is_predefined = it.symbol.is_none() && is_special_register(it.span.text(source));
+        let is_predefined = it.symbol().is_none() && is_special_register(it.span.text(source));
         let modifiers =
             if is_predefined { PREDEFINED } else { u32::from(it.declares) * DECLARATION };
         Token { span: it.span, kind, modifiers }

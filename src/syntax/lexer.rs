@@ -100,6 +100,33 @@ pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
 }
 
+/// The kind of token that a byte starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    Blank,
+    Word,
+    /// Punctuation that never makes a pair.
+    Single,
+    Other,
+}
+
+pub(crate) const STARTS: [Start; 256] = {
+    let mut starts = [Start::Other; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        starts[byte as usize] = match byte {
+            b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
+            b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
+                Start::Single
+            }
+            _ if is_word_start(byte) => Start::Word,
+            _ => Start::Other,
+        };
+        byte += 1;
+    }
+    starts
+};
+
 /// The result of [`skip_trivia`].
 pub(crate) struct Trivia {
     /// Whether a line break was skipped.
@@ -111,8 +138,8 @@ pub(crate) struct Trivia {
 /// Skips white space, comments, and line markers of the C preprocessor.
 #[inline]
 pub(crate) fn skip_trivia(bytes: &[u8], pos: &mut usize) -> Trivia {
-    // Mostly there is no trivia, or one space.
-    let at = *pos + usize::from(bytes.get(*pos) == Some(&b' '));
+    // Mostly there is no trivia, or a few blanks.
+    let at = blank_end(bytes, *pos);
     if *pos > 0 && bytes.get(at).is_some_and(|&byte| byte > b' ' && byte != b'#' && byte != b'/') {
         *pos = at;
         return Trivia { newline: false, unclosed: None };
@@ -246,12 +273,16 @@ impl<'s> Lexer<'s> {
     pub(crate) fn token(&mut self) -> Option<Token> {
         let trivia = skip_trivia(self.bytes, &mut self.pos);
         let start = self.pos;
-        let (kind, end) = if let Some(at) = trivia.unclosed {
+        if let Some(at) = trivia.unclosed {
             let span = Span::new(at as u32, self.bytes.len() as u32);
             let on_new_line = trivia.newline;
             return Some(Token { kind: TokenKind::UnclosedComment, span, on_new_line });
-        } else {
-            self.scan(*self.bytes.get(start)?, start)
+        }
+        let first = *self.bytes.get(start)?;
+        let (kind, end) = match STARTS[first as usize] {
+            Start::Word => (TokenKind::Ident, self.word_end(start + 1)),
+            Start::Single => (TokenKind::Punct([first, 0]), start + 1),
+            Start::Blank | Start::Other => self.scan(first, start),
         };
         self.pos = end;
         let span = Span::new(start as u32, end as u32);

@@ -25,7 +25,7 @@ pub(super) fn spelled(text: &str, is_alone: impl FnOnce() -> bool) -> Option<Cow
 
 /// Whether a number surely has its one spelling already, as most do: small decimals, and floats
 /// as upper-case bits.
-fn is_spelled(text: &[u8]) -> bool {
+pub(super) fn is_spelled(text: &[u8]) -> bool {
     match text {
         [b'0'] => true,
         [b'0', b'f', bits @ ..] if bits.len() == 8 => {

@@ -12,6 +12,7 @@
 //! ```
 
 mod constants;
+mod plain;
 mod reading;
 mod renaming;
 
@@ -20,22 +21,20 @@ use std::borrow::Cow;
 #[cfg(feature = "cli")]
 use rayon::prelude::*;
 
-#[cfg(feature = "cli")]
-use super::format_in_parts;
 use super::{FormatError, FormatOptions, format};
+#[cfg(feature = "cli")]
+use super::{format_in_parts, format_texts};
 use crate::analysis;
 #[cfg(feature = "cli")]
 use crate::analysis::TextPart;
 use crate::check::problem_diagnostic;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::names::WordKind;
 use crate::source::Span;
 #[cfg(feature = "cli")]
 use crate::source::decode;
-use crate::syntax::lexer::{Lexer, comments};
-use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use crate::syntax::{Problem, ProblemKind, Token};
+use plain::Plain;
 use reading::{Globals, Reading};
-use renaming::Renaming;
 
 /// Options for [`normalize`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,15 +64,16 @@ pub struct NormalOptions {
 /// # Errors
 /// The syntax errors of the text.
 pub fn normalize(source: &str, options: &NormalOptions) -> Result<String, FormatError> {
-    normalize_with(source, *options, false)
+    Ok(normalize_with(source, *options, false)?.concat())
 }
 
-/// Like [`normalize`]; a large text is read in parts, with all cores if `in_parallel` is set.
+/// Like [`normalize`]; gives the text in pieces. A large one is read in parts, with all cores
+/// if `in_parallel` is set.
 pub(crate) fn normalize_with(
     source: &str,
     options: NormalOptions,
     in_parallel: bool,
-) -> Result<String, FormatError> {
+) -> Result<Vec<String>, FormatError> {
     if let Some(error) = analysis::unreadable(source) {
         return Err(FormatError { diagnostics: vec![error] });
     }
@@ -98,15 +98,16 @@ pub(crate) fn normalize_with(
         let again = laid_out_anew(Reading::new(form, options), options, in_parallel);
         again.as_ref() == Some(form)
     };
-    form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
+    let form = form.filter(|form| is_sure || is_own(form)).ok_or_else(|| {
         let message = "the text has no normal form: it reads otherwise when it is laid out anew";
         FormatError { diagnostics: vec![Diagnostic::new(Code::V007, Span::at(0), message)] }
-    })
+    });
+    Ok(vec![form?])
 }
 
 /// The normal form of a large text. `None` if it has to be read as a whole.
 #[cfg(feature = "cli")]
-fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<String> {
+fn in_parts(source: &str, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
     // A comment may belong to the line where the part before ends.
     if options.keep_comments {
         return None;
@@ -126,7 +127,7 @@ fn read_part<'s>(part: &TextPart<'s>, options: NormalOptions) -> Option<Reading<
 
 /// The normal form of a text that consists of these parts.
 #[cfg(feature = "cli")]
-fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Option<String> {
+fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Option<Vec<String>> {
     let globals = Globals::new(&parts)?;
     let text = |part| Plain::new(part, &globals, options).text();
     let texts: Vec<String> = if in_parallel {
@@ -134,7 +135,11 @@ fn joined(parts: Vec<Reading>, options: NormalOptions, in_parallel: bool) -> Opt
     } else {
         parts.into_iter().map(text).collect()
     };
-    formatted(&texts.concat(), in_parallel)
+    // The text starts in the first part that is not left out.
+    let is_first_left_out = texts.first()?.trim_ascii().is_empty();
+    let formatted_by_parts =
+        if is_first_left_out { None } else { format_texts(&texts, in_parallel) };
+    formatted_by_parts.or_else(|| Some(vec![formatted(&texts.concat(), in_parallel)?]))
 }
 
 /// The text with new names and layout. `None` if it is not understood.
@@ -163,142 +168,6 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
         }
     }
     format(text, &FormatOptions::default()).ok()
-}
-
-/// The tokens of a text with new names, and without what is left out. Layout is the
-/// formatter's work.
-struct Plain<'s> {
-    reading: Reading<'s>,
-    keep_comments: bool,
-    renaming: Renaming,
-    /// The parts that are left out, in order.
-    dropped: Vec<Span>,
-}
-
-impl<'s> Plain<'s> {
-    fn new(mut reading: Reading<'s>, globals: &Globals<'s>, options: NormalOptions) -> Plain<'s> {
-        let mut dropped = Vec::new();
-        let renaming = if options.keep_names {
-            Renaming::default()
-        } else {
-            Renaming::new(&reading, globals, &mut dropped)
-        };
-        dropped.append(&mut reading.dropped);
-        dropped.sort_unstable();
-        Plain { reading, keep_comments: options.keep_comments, renaming, dropped }
-    }
-
-    fn text(&self) -> String {
-        let source = self.reading.text;
-        let mut text = String::with_capacity(source.len());
-        let mut lexer = Lexer::new(source, 0);
-        if source.starts_with('\u{feff}') {
-            lexer.pos = '\u{feff}'.len_utf8();
-        }
-        let mut dropped = Along::new(&self.dropped, |it| it.start);
-        let mut words = Along::new(&self.reading.names.words, |it| it.span.start);
-        let mut names = Along::new(&self.renaming.names, |it| it.0);
-        let mut declarations = Along::new(&self.renaming.declarations, |it| it.0);
-        let mut end = lexer.pos;
-        let mut last: Option<Token> = None;
-        // Whether the next token may not touch the last one.
-        let mut is_apart = false;
-        // Whether modifiers of an opcode may follow.
-        let mut in_opcode = false;
-        // Whether numbers are versions, or places in sources.
-        let mut is_plain = false;
-        while let Some(token) = lexer.token() {
-            let start = token.span.start;
-            let between = &source[end..start as usize];
-            if let Some(span) = dropped.at(start) {
-                // White space follows.
-                if between.contains('/') {
-                    self.between(&mut text, between, false);
-                }
-                lexer.pos = span.end as usize;
-                end = lexer.pos;
-                (in_opcode, is_apart) = (false, true);
-                continue;
-            }
-            let word = words.at(start).map(|word| word.kind);
-            let joins = in_opcode && word == Some(WordKind::Modifier);
-            in_opcode = joins || word == Some(WordKind::Mnemonic);
-            let own = token.span.text(source);
-            if word == Some(WordKind::Directive) || token.is(b';') {
-                is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
-            }
-            let new = match token.kind {
-                TokenKind::Ident => names.at(start).map(|it| self.renaming.text(it.1).into()),
-                TokenKind::Number if !is_plain && !joins => {
-                    number(own, last, || lexer.clone().token())
-                }
-                _ => None,
-            };
-            let is_new_number = token.kind == TokenKind::Number && new.is_some();
-            // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
-            is_apart |= new.is_some() && last.is_some_and(|last| last.is_word());
-            let between = if is_apart && between.is_empty() { " " } else { between };
-            self.between(&mut text, between, joins);
-            text.push_str(&new.unwrap_or(own.into()));
-            is_apart = is_new_number && source[lexer.pos..].starts_with(['.', '%']);
-            if token.is(b'{')
-                && let Some((_, own)) = declarations.at(start)
-            {
-                text.push_str(own);
-            }
-            end = lexer.pos;
-            last = Some(token);
-        }
-        self.between(&mut text, &source[end..], false);
-        text
-    }
-
-    /// Writes white space, or comments, between two tokens.
-    fn between(&self, text: &mut String, between: &str, joins: bool) {
-        let has_comments = self.keep_comments && between.len() > 1;
-        let comments = if has_comments { comments(between) } else { Vec::new() };
-        let mut end = 0;
-        for comment in &comments {
-            let own_line = between[end..comment.start as usize].contains('\n');
-            match own_line {
-                true if text.ends_with('\n') => {}
-                true => text.push('\n'),
-                false => text.push(' '),
-            }
-            text.push_str(comment.text(between));
-            end = comment.end as usize;
-        }
-        let last = text.as_bytes().last();
-        if !comments.is_empty() && between[end..].contains('\n') || last == Some(&b';') {
-            text.push('\n');
-        } else if !between.is_empty() && !joins && last != Some(&b'\n') {
-            text.push(' ');
-        }
-    }
-}
-
-/// Items in the order of their places, along a text.
-struct Along<'i, T> {
-    items: &'i [T],
-    place: fn(&T) -> u32,
-}
-
-impl<'i, T> Along<'i, T> {
-    fn new(items: &'i [T], place: fn(&T) -> u32) -> Along<'i, T> {
-        Along { items, place }
-    }
-
-    /// The item at a place that is after those asked for before.
-    fn at(&mut self, place: u32) -> Option<&'i T> {
-        while let [first, rest @ ..] = self.items {
-            let own = (self.place)(first);
-            if own >= place {
-                return (own == place).then_some(first);
-            }
-            self.items = rest;
-        }
-        None
-    }
 }
 
 /// The one spelling of a number between two tokens. `None` if it is no number of PTX.
@@ -374,6 +243,7 @@ mod tests {
             let parts = in_parts_of(size, &source, |part, ()| read_part(part, options));
             let Some(parts) = parts.filter(|parts| parts.len() > 1) else { continue };
             let Some(form) = joined(parts, options, false) else { continue };
+            let form = form.concat();
             found += 1;
             shared += usize::from(form.matches("global_1").count() > 1);
             assert_eq!(normalize(&source, &options).as_ref(), Ok(&form), "{source}\n{size}");

@@ -33,7 +33,7 @@ impl<'s> Reading<'s> {
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
             let debugging = names.uses.iter().filter(|it| it.span.is_in(&names.debug));
-            debugged = debugging.map(|it| it.symbol).collect();
+            debugged = debugging.map(|it| it.symbol()).collect();
         } else {
             dropped.extend(&names.debug);
             dropped.extend(debug_options(text, &names.words));
@@ -53,16 +53,16 @@ impl<'s> Reading<'s> {
         let mut seen = Set::default();
         let mut dropped = Within::new(&self.dropped);
         for use_ in &names.uses {
-            if use_.symbol.is_some_and(|symbol| !self.is_shared(symbol)) {
+            if use_.symbol().is_some_and(|symbol| !self.is_shared(symbol)) {
                 continue;
             }
             let name = use_.span.text(self.text);
             if dropped.has(use_.span) {
-                if use_.symbol.is_none() {
+                if use_.symbol().is_none() {
                     self.kept.insert(name);
                 }
-            } else if seen.insert(name) && use_.symbol.is_none_or(|symbol| !self.stays(symbol)) {
-                shared.push(Shared { name, is_own: use_.symbol.is_some() });
+            } else if seen.insert(name) && use_.symbol().is_none_or(|symbol| !self.stays(symbol)) {
+                shared.push(Shared { name, is_own: use_.symbol().is_some() });
             }
         }
         let symbols = names.symbols.iter().zip(0..);

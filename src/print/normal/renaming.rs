@@ -1,7 +1,6 @@
 //! New names for registers, labels, parameters and internal symbols.
 
-use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use super::reading::{Globals, Reading, Within};
 use crate::hash::Map;
@@ -28,9 +27,19 @@ struct NewNames {
 
 impl NewNames {
     /// Adds a name and returns its number.
-    fn push(&mut self, name: fmt::Arguments<'_>) -> u32 {
-        // Writing to a string never fails.
-        let _ = self.text.write_fmt(name);
+    fn push(&mut self, name: &str) -> u32 {
+        self.text.push_str(name);
+        self.end()
+    }
+
+    /// Adds a name that ends with a number.
+    fn push_counted(&mut self, prefix: &str, count: u64) -> u32 {
+        self.text.push_str(prefix);
+        push_decimal(&mut self.text, count);
+        self.end()
+    }
+
+    fn end(&mut self) -> u32 {
         self.ends.push(self.text.len() as u32);
         self.ends.len() as u32 - 1
     }
@@ -39,6 +48,14 @@ impl NewNames {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.text[start as usize..self.ends[number as usize] as usize]
     }
+}
+
+/// Takes less time than the general formatting of numbers, and names are many.
+fn push_decimal(text: &mut String, number: u64) {
+    if number >= 10 {
+        push_decimal(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 impl Renaming {
@@ -53,7 +70,7 @@ impl Renaming {
         let merged = merged(names);
         let mut merged_spans = Within::new(&merged);
         let mut used = vec![false; names.symbols.len()];
-        for symbol in part.live().filter(|it| !it.declares).filter_map(|it| it.symbol) {
+        for symbol in part.live().filter(|it| !it.declares).filter_map(|it| it.symbol()) {
             used[symbol as usize] = true;
         }
         let mut fresh = Fresh::new(part, globals);
@@ -68,7 +85,7 @@ impl Renaming {
             if merged_spans.has(it.span) {
                 continue;
             }
-            let is_unused = it.declares && it.symbol.is_some_and(|own| !used[own as usize]);
+            let is_unused = it.declares && it.symbol().is_some_and(|own| !used[own as usize]);
             if is_unused && let Some(label) = label(part.text, names, it) {
                 dropped.push(label);
                 continue;
@@ -91,18 +108,18 @@ impl Renaming {
 /// The declarations in functions that declare nothing but registers that are no vectors.
 fn merged(names: &Names) -> Vec<Span> {
     let bodies: Vec<Span> = names.functions.iter().map(|function| function.body).collect();
-    let mut merged: BTreeMap<Span, bool> = BTreeMap::new();
-    for symbol in names.symbols.iter().filter(|it| it.kind == SymbolKind::Register) {
-        let is_plain = !symbol.ty.is_empty() && symbol.declaration.is_in(&bodies);
-        *merged.entry(symbol.declaration).or_insert(true) &= is_plain;
-    }
-    merged.into_iter().filter(|(_, is_plain)| *is_plain).map(|(span, _)| span).collect()
+    let declarations = names.symbols.chunk_by(|one, other| one.declaration == other.declaration);
+    let registers = declarations.filter(|symbols| {
+        symbols.iter().all(|it| it.kind == SymbolKind::Register && !it.ty.is_empty())
+    });
+    let spans = registers.map(|symbols| symbols[0].declaration);
+    spans.filter(|declaration| declaration.is_in(&bodies)).collect()
 }
 
 /// The label that a use declares, with its colon. `None` for other symbols, and before
 /// directives that need a label.
 fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
-    let symbol = names.symbol(declares.symbol?);
+    let symbol = names.symbol(declares.symbol()?);
     if symbol.kind != SymbolKind::Label {
         return None;
     }
@@ -117,16 +134,23 @@ fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
 struct Fresh<'p, 's> {
     part: &'p Reading<'s>,
     globals: &'p Globals<'s>,
-    /// The new names of the symbols of a function, and of registers of ranges by their numbers;
-    /// and those of all functions.
-    new_locals: Map<(u32, Option<u64>), u32>,
+    /// The new names of symbols and registers of functions, by the numbers of their meanings.
+    new_locals: Vec<Option<u32>>,
+    /// The new names of variables that all functions see.
     new_globals: Map<&'s str, u32>,
     /// How many names of a kind the function has.
     counts: Map<&'static str, u64>,
-    /// How many registers of a type the function has.
-    registers: BTreeMap<&'s str, u64>,
-    /// The start of the names of registers of a type, such as `%r` for `.b32`.
-    prefixes: Map<&'s str, String>,
+    /// The types of registers, in order.
+    registers: Vec<Registers<'s>>,
+}
+
+/// The registers of a type.
+struct Registers<'s> {
+    ty: &'s str,
+    /// The start of their names, such as `%r` for `.b32`.
+    prefix: String,
+    /// How many of them the function has.
+    count: u64,
 }
 
 impl<'p, 's> Fresh<'p, 's> {
@@ -134,79 +158,87 @@ impl<'p, 's> Fresh<'p, 's> {
         Fresh {
             part,
             globals,
-            new_locals: Map::default(),
+            new_locals: vec![None; part.names.meanings],
             new_globals: Map::default(),
             counts: Map::default(),
-            registers: BTreeMap::new(),
-            prefixes: Map::default(),
+            registers: Vec::new(),
         }
     }
 
     /// The new name for a use, unless the old one stays.
     fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
         let names = &self.part.names;
-        let Some(number) = use_.symbol.filter(|number| !self.part.is_shared(*number)) else {
+        let Some(meaning) = use_.meaning.filter(|it| !self.part.is_shared(it.symbol)) else {
             let old = use_.span.text(self.part.text);
             let new = self.globals.new.get(old)?;
-            return Some(
-                *self.new_globals.entry(old).or_insert_with(|| all.push(format_args!("{new}"))),
-            );
+            return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new)));
         };
-        let key = (number, names.register(self.part.text, *use_));
-        if let Some(name) = self.new_locals.get(&key) {
-            return Some(*name);
+        if let Some(name) = self.new_locals[meaning.number as usize] {
+            return Some(name);
         }
-        if self.part.stays(number) {
+        if self.part.stays(meaning.symbol) {
             return None;
         }
-        let symbol = names.symbol(number);
+        let symbol = names.symbol(meaning.symbol);
         let name = match symbol.kind {
             SymbolKind::Register if !symbol.ty.is_empty() => {
-                let ty = symbol.ty.text(self.part.text);
-                let count = self.registers.entry(ty).or_default();
-                *count += 1;
-                let count = *count;
-                all.push(format_args!("{}{count}", self.prefix(ty)))
+                let registers = self.registers(symbol.ty.text(self.part.text));
+                registers.count += 1;
+                all.push_counted(&registers.prefix, registers.count)
             }
             SymbolKind::Register => self.counted("%v", all),
             SymbolKind::Variable | SymbolKind::Function => self.counted("local_", all),
             SymbolKind::Parameter => self.counted("param_", all),
             SymbolKind::Label => self.counted("$L", all),
         };
-        self.new_locals.insert(key, name);
+        self.new_locals[meaning.number as usize] = Some(name);
         Some(name)
     }
 
     fn counted(&mut self, prefix: &'static str, all: &mut NewNames) -> u32 {
         let count = self.counts.entry(prefix).or_default();
         *count += 1;
-        all.push(format_args!("{}", self.globals.free(prefix, *count)))
+        all.push(&self.globals.free(prefix, *count))
     }
 
-    fn prefix(&mut self, ty: &'s str) -> &str {
-        let globals = self.globals;
-        self.prefixes.entry(ty).or_insert_with(|| match ty {
-            ".pred" => globals.free_range("%p"),
-            ".b16" => globals.free_range("%rs"),
-            ".b32" => globals.free_range("%r"),
-            ".b64" => globals.free_range("%rd"),
-            ".f32" => globals.free_range("%f"),
-            ".f64" => globals.free_range("%fd"),
+    /// The registers of a type.
+    fn registers(&mut self, ty: &'s str) -> &mut Registers<'s> {
+        let at = match self.registers.binary_search_by_key(&ty, |it| it.ty) {
+            Ok(at) => at,
+            Err(at) => {
+                let prefix = self.prefix(ty);
+                self.registers.insert(at, Registers { ty, prefix, count: 0 });
+                at
+            }
+        };
+        &mut self.registers[at]
+    }
+
+    fn prefix(&self, ty: &str) -> String {
+        let prefix = match ty {
+            ".pred" => "%p",
+            ".b16" => "%rs",
+            ".b32" => "%r",
+            ".b64" => "%rd",
+            ".f32" => "%f",
+            ".f64" => "%fd",
             // The name of a range does not end with a digit.
-            _ => globals.free_range(&format!("%{}_", ty.trim_start_matches('.'))),
-        })
+            _ => &format!("%{}_", ty.trim_start_matches('.')),
+        };
+        self.globals.free_range(prefix)
     }
 
     /// Declares the registers of a function, and starts the next one.
     fn end_function(&mut self, function: Option<&FunctionSpans>, renaming: &mut Renaming) {
         self.counts.clear();
-        self.new_locals.clear();
-        let registers = std::mem::take(&mut self.registers);
-        let Some(function) = function else { return };
         let mut text = String::new();
-        for (ty, count) in registers {
-            let _ = write!(text, "\n.reg {ty} {}<{}>;", self.prefix(ty), count + 1);
+        for Registers { ty, prefix, count } in self.registers.iter_mut().filter(|it| it.count > 0) {
+            // Writing to a string never fails.
+            let _ = write!(text, "\n.reg {ty} {prefix}<{}>;", *count + 1);
+            *count = 0;
         }
-        renaming.declarations.push((function.body.start, text));
+        if let Some(function) = function {
+            renaming.declarations.push((function.body.start, text));
+        }
     }
 }
