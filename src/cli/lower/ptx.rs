@@ -501,7 +501,11 @@ mod tests {
             return false;
         };
         let (whole, diagnostics) = lower_whole(text, options, false).unwrap();
-        assert_eq!((outcome(text, &joined), Vec::new()), (outcome(text, &whole), diagnostics));
+        let new = outcome(text, &joined);
+        if options.keep_lines {
+            assert_eq!(new.0.matches('\n').count(), text.matches('\n').count());
+        }
+        assert_eq!((new, Vec::new()), (outcome(text, &whole), diagnostics));
         several
     }
 
@@ -512,6 +516,7 @@ mod tests {
             RewriteOptions::default().with_all(true).with_comments(true),
             RewriteOptions::default().with_semantics(Semantics::Manual),
             RewriteOptions::default().with_target(Some(Target::sm(120))),
+            RewriteOptions::default().with_all(true).keeping_lines(),
         ];
         let mut numbers = Numbers(5);
         let mut several = 0;
