@@ -94,7 +94,7 @@ pub(super) fn run_as(called: &OsStr, words: &[OsString]) -> ! {
 fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
     let tried = Tried::new();
     let real = real::find(called, &tried)?;
-    let tried = tried.with(&real);
+    let tried = tried.with(&real)?;
     let plain = Call { real: &real, words, stdin: None, tried: &tried };
     let cannot =
         |error: io::Error| format!("cannot call `{}`: {}", visible_path(&real), reason(&error));
@@ -178,7 +178,8 @@ fn semantics() -> Result<Semantics, String> {
 fn options(words: &Words, semantics: Semantics) -> Option<RewriteOptions> {
     let target = match &words.arch {
         None => None,
-        Some(arch) => Some(arch.parse::<Target>().ok()?),
+        // Not `compute_90`, for which no code is emitted.
+        Some(arch) => Some(arch.parse::<Target>().ok().filter(|_| arch.starts_with("sm_"))?),
     };
     Some(RewriteOptions::default().with_target(target).with_semantics(semantics).keeping_lines())
 }

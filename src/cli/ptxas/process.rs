@@ -1,6 +1,5 @@
 //! Runs the real ptxas.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -102,7 +101,7 @@ impl Call<'_> {
     /// can ask the system for that, so this program starts once more and becomes ptxas.
     fn started<T>(&self, run: impl Fn(&mut Command) -> io::Result<T>) -> io::Result<T> {
         #[cfg(target_os = "linux")]
-        if let Ok(this) = env::current_exe() {
+        if let Ok(this) = std::env::current_exe() {
             use std::os::unix::process::CommandExt;
             let parent = std::process::id().to_string();
             let mut command = self.command(&this)?;

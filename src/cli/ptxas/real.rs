@@ -37,10 +37,17 @@ impl Tried {
     }
 
     /// The value of [`TRIED`] for the program that is called.
-    pub(super) fn with(&self, real: &Path) -> OsString {
-        let all = self.0.iter().map(PathBuf::as_path).chain([real]);
-        // A path with the separator in it is found by the others that it leads to.
-        env::join_paths(all.filter(|path| env::join_paths([path]).is_ok())).unwrap_or_default()
+    ///
+    /// # Errors
+    /// A sentence about its path, if that cannot stand in a list of paths.
+    pub(super) fn with(&self, real: &Path) -> Result<OsString, String> {
+        if env::join_paths([real]).is_err() {
+            let real = visible_path(real);
+            return Err(format!("`{real}` cannot be called: its path separates paths"));
+        }
+        let can_stand = |path: &&Path| env::join_paths([path]).is_ok();
+        let all = self.0.iter().map(PathBuf::as_path).filter(can_stand).chain([real]);
+        Ok(env::join_paths(all).unwrap_or_default())
     }
 }
 
