@@ -13,6 +13,7 @@ mod lower;
 mod man;
 mod normalize;
 mod progress;
+mod ptxas;
 mod show;
 mod survey;
 mod table;
@@ -79,6 +80,8 @@ enum Command {
     Extract(extract::Arguments),
     /// Count video instructions, differences and costs in PTX, binaries and wheels
     Survey(survey::Arguments),
+    /// Call NVIDIA's ptxas on modules whose video instructions are rewritten
+    Ptxas(ptxas::Arguments),
     /// Explain a code, a modifier or an instruction
     Explain(explain::Arguments),
     /// Serve editors: findings, fixes and explanations while you type
@@ -109,6 +112,7 @@ impl Command {
             Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
             | Command::Survey(_)
+            | Command::Ptxas(_)
             | Command::Explain(_)
             | Command::Completions { .. }
             | Command::Man(_) => {}
@@ -136,6 +140,11 @@ const FAILED: u8 = 2;
 
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_default();
+    if let Some(name) = ptxas::called_as_ptxas(&program) {
+        ptxas::run_as(name, &words.collect::<Vec<_>>());
+    }
     let mut arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return answered(&without_tip(error)),
@@ -169,6 +178,7 @@ pub fn main() -> ExitCode {
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
+        Command::Ptxas(arguments) => ptxas::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         #[cfg(feature = "server")]
         Command::Server => {

@@ -93,6 +93,11 @@ impl Temporary {
         self.file.as_file()
     }
 
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// Gives the file the name of another file, and so replaces that one.
     pub(crate) fn replace(self, path: &Path) -> io::Result<()> {
         self.file.persist(path).map(drop).map_err(|error| error.error)

@@ -15,6 +15,7 @@ mod lower;
 mod man;
 mod output;
 mod pictures;
+mod ptxas;
 mod readme;
 mod report_formats;
 mod server;

@@ -253,7 +253,12 @@ impl Places {
     }
 }
 
-impl Surroundings<'_> {
+impl<'s> Surroundings<'s> {
+    /// What makes a replacement one line.
+    pub(super) fn of_one_line(comment: &'s str) -> Surroundings<'s> {
+        Surroundings { line: " ", inner: " ", comment }
+    }
+
     /// Appends the comments inside a statement, to stand before what takes its place.
     pub(super) fn push_comments(&self, statement: &str, text: &mut String) {
         if !statement.contains('/') {

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::cost::{self, Cost};
-use super::emit::{Places, Template};
+use super::emit::{Places, Surroundings, Template};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
@@ -26,11 +26,20 @@ pub struct RewriteOptions {
     pub all: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
+    /// Write as many line breaks as there were, so that every other statement keeps its
+    /// line. Comments inside an instruction are left out.
+    pub(crate) keep_lines: bool,
 }
 
 impl Default for RewriteOptions {
     fn default() -> RewriteOptions {
-        RewriteOptions { target: None, semantics: Semantics::CURRENT, all: false, comments: false }
+        RewriteOptions {
+            target: None,
+            semantics: Semantics::CURRENT,
+            all: false,
+            comments: false,
+            keep_lines: false,
+        }
     }
 }
 
@@ -53,6 +62,14 @@ impl RewriteOptions {
     #[must_use]
     pub fn with_all(mut self, all: bool) -> RewriteOptions {
         self.all = all;
+        self
+    }
+
+    /// These options, with every other statement on its line.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) fn keeping_lines(mut self) -> RewriteOptions {
+        self.keep_lines = true;
         self
     }
 
@@ -220,9 +237,15 @@ impl<'o> Rewriter<'o> {
                 // Block comments, because more code may follow on the line.
                 let comment = options.comments.then(|| format!(" /* {instruction} */"));
                 let comment = comment.as_deref().unwrap_or_default();
-                let place = places.find(source, span.start, comment);
-                place.push_comments(span.text(source), text);
-                template.fill(instruction, &place, text);
+                if options.keep_lines {
+                    template.fill(instruction, &Surroundings::of_one_line(comment), text);
+                    let breaks = memchr::memchr_iter(b'\n', span.text(source).as_bytes());
+                    text.extend(breaks.map(|_| '\n'));
+                } else {
+                    let place = places.find(source, span.start, comment);
+                    place.push_comments(span.text(source), text);
+                    template.fill(instruction, &place, text);
+                }
             }
             work(Decision { span, instruction, target, known }, text);
         }

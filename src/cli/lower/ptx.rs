@@ -131,31 +131,39 @@ pub(super) fn lower(
         .with_semantics(semantics(arguments))
         .with_all(arguments.all)
         .with_comments(arguments.comments);
-    let quiet = arguments.quiet;
-    match lower_in_parts(source, &options, quiet) {
+    lower_with(source, &options, arguments.quiet).map_err(|RewriteError::NoTarget| {
+        format!("`{name}` has no .target: name one, such as --target sm_90")
+    })
+}
+
+/// Lowers a text, in parts where that makes no difference.
+pub(in super::super) fn lower_with(
+    source: &str,
+    options: &RewriteOptions,
+    quiet: bool,
+) -> Result<(Lowered, Vec<Diagnostic>), RewriteError> {
+    match lower_in_parts(source, options, quiet) {
         Some(lowered) => Ok((lowered, Vec::new())),
-        None => lower_whole(source, &options, quiet).map_err(|RewriteError::NoTarget| {
-            format!("`{name}` has no .target: name one, such as --target sm_90")
-        }),
+        None => lower_whole(source, options, quiet),
     }
 }
 
 /// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
-pub(super) struct Lowered {
+pub(in super::super) struct Lowered {
     /// Line breaks that replacements are written with.
     line_end: &'static str,
     /// Part by part.
     replaced: Vec<Replaced>,
     /// How many instructions there are, and are rewritten, and were measured as what
     /// they became.
-    pub(super) total: usize,
-    pub(super) rewritten: usize,
-    measured: usize,
+    pub(in super::super) total: usize,
+    pub(in super::super) rewritten: usize,
+    pub(in super::super) measured: usize,
     /// The machine instructions of the measured ones.
-    pub(super) before: usize,
-    pub(super) after: usize,
-    target: Option<Target>,
+    pub(in super::super) before: usize,
+    pub(in super::super) after: usize,
+    pub(in super::super) target: Option<Target>,
     unavailable: bool,
     /// Notes with their places.
     notes: Vec<(u32, String)>,
@@ -233,13 +241,13 @@ impl Lowered {
 }
 
 /// A text with the replacements of its video instructions.
-pub(super) struct NewText<'t> {
-    pub(super) old: &'t [u8],
-    pub(super) lowered: &'t Lowered,
+pub(in super::super) struct NewText<'t> {
+    pub(in super::super) old: &'t [u8],
+    pub(in super::super) lowered: &'t Lowered,
 }
 
 impl<'t> NewText<'t> {
-    fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
+    pub(in super::super) fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
         let old = self.old;
         let mut kept_to = 0;
         let edits = self.lowered.replaced.iter().flat_map(Replaced::edits);
@@ -493,7 +501,11 @@ mod tests {
             return false;
         };
         let (whole, diagnostics) = lower_whole(text, options, false).unwrap();
-        assert_eq!((outcome(text, &joined), Vec::new()), (outcome(text, &whole), diagnostics));
+        let new = outcome(text, &joined);
+        if options.keep_lines {
+            assert_eq!(new.0.matches('\n').count(), text.matches('\n').count());
+        }
+        assert_eq!((new, Vec::new()), (outcome(text, &whole), diagnostics));
         several
     }
 
@@ -504,6 +516,7 @@ mod tests {
             RewriteOptions::default().with_all(true).with_comments(true),
             RewriteOptions::default().with_semantics(Semantics::Manual),
             RewriteOptions::default().with_target(Some(Target::sm(120))),
+            RewriteOptions::default().with_all(true).keeping_lines(),
         ];
         let mut numbers = Numbers(5);
         let mut several = 0;

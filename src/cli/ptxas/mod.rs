@@ -1,0 +1,366 @@
+//! `vptx ptxas`: calls NVIDIA's ptxas on modules whose video instructions are rewritten.
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+mod handed;
+mod process;
+mod real;
+mod report;
+mod words;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::mem;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use self::handed::{Handed, nameless, with_names};
+use self::process::{Call, Ended};
+use self::real::Tried;
+use self::report::{InputReport, Report};
+use self::words::{Place, Words};
+use super::eval::SemanticsName;
+use super::lower::ptx::{Lowered, NewText, lower_with};
+use super::{FAILED, trouble};
+use crate::backend::ptx::{RewriteError, RewriteOptions};
+use crate::isa::Target;
+use crate::report::{visible, visible_path};
+use crate::source::decoded;
+use crate::video::Semantics;
+use crate::workspace::input::{Bytes, Input, reason};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Rewrites the video instructions of the modules as `vptx lower --emit ptx` does,
+and calls NVIDIA's ptxas with all its options. The same happens when this
+program is called by the name ptxas, through a link or as a copy.
+  vptx ptxas -- -arch=sm_90 -O3 kernel.ptx -o kernel.cubin
+  ln -s \"$(command -v vptx)\" DIR/ptxas
+
+A module stays as it is if anything about it is unusual; standard error says so.
+docs/ptxas-wrapper.md tells how compilers call it.
+
+Environment:
+  VPTX_PTXAS      the ptxas to call; else the first other ptxas in PATH,
+                  CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin
+  VPTX_SEMANTICS  the semantics to follow: ptxas-13 (default), ptxas-12 or manual
+  VPTX_REPORT     a file to append a JSON object to for each call
+
+Exit status: that of ptxas; 2 if there is none to call.")]
+pub(super) struct Arguments {
+    /// The command line of ptxas
+    #[arg(value_name = "ARGS", last = true)]
+    words: Vec<OsString>,
+
+    /// Become the program that ARGS starts with, which ends with this parent
+    #[cfg(target_os = "linux")]
+    #[arg(long, hide = true, value_name = "PID")]
+    child_of: Option<u32>,
+}
+
+/// The name that this program was called by, if it is that of ptxas: `ptxas`, or with an
+/// ending such as `ptxas-13.5` and `ptxas.exe`.
+pub(super) fn called_as_ptxas(program: &OsStr) -> Option<&OsStr> {
+    let name = Path::new(program).file_name()?;
+    let rest = name.as_encoded_bytes().strip_prefix(b"ptxas")?;
+    (rest.is_empty() || rest.starts_with(b"-") || rest.starts_with(b".")).then_some(name)
+}
+
+/// Runs the command, and ends this process as ptxas ended.
+pub(super) fn run(arguments: &Arguments) -> ! {
+    #[cfg(target_os = "linux")]
+    if let Some(parent) = arguments.child_of {
+        let error = process::become_child(parent, &arguments.words);
+        trouble(&format!("cannot call ptxas: {}", reason(&error)));
+        Ended::Code(FAILED.into()).end();
+    }
+    let usual = format!("ptxas{}", env::consts::EXE_SUFFIX);
+    run_as(OsStr::new(&usual), &arguments.words)
+}
+
+/// Runs ptxas on a command line, for a program that was called by a name, and ends this
+/// process as ptxas ended.
+pub(super) fn run_as(called: &OsStr, words: &[OsString]) -> ! {
+    let ended = call(called, words).unwrap_or_else(|message| {
+        trouble(&message);
+        Ended::Code(FAILED.into())
+    });
+    ended.end()
+}
+
+fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
+    let tried = Tried::new();
+    let real = real::find(called, &tried)?;
+    let tried = tried.with(&real)?;
+    let plain = Call { real: &real, words, stdin: None, tried: &tried };
+    let cannot =
+        |error: io::Error| format!("cannot call `{}`: {}", visible_path(&real), reason(&error));
+    if Tried::is_inner() {
+        return plain.replace_this_process().map_err(cannot);
+    }
+    let semantics = semantics()?;
+    let mut report = Report {
+        ptxas: real.to_string_lossy().into_owned(),
+        semantics: semantics.text(),
+        ..Report::default()
+    };
+    let mut modules = Modules::default();
+    let mut new_words = Vec::new();
+    match Words::of(words) {
+        Ok(found) if found.is_question => return plain.replace_this_process().map_err(cannot),
+        Ok(found) => {
+            report.arch.clone_from(&found.arch);
+            if found.for_debugger {
+                report.fallback = Some("the code is for a debugger".into());
+            } else if let Some(options) = options(&found, semantics) {
+                modules.rewrite(&found, &options, &mut report)?;
+                new_words = found.all;
+            }
+        }
+        Err(why) => {
+            trouble(&format!("ptxas gets its modules as they are: {why}"));
+            report.fallback = Some(why);
+        }
+    }
+    let plain = Call { stdin: modules.stdin.as_ref(), ..plain };
+    let is_refused = !modules.new.is_empty();
+    if is_refused {
+        if let Some(ended) = modules.try_new(new_words, plain) {
+            return Ok(reported(report, ended));
+        }
+        // Only the user's own text goes on.
+        modules.new.clear();
+    }
+    if !is_refused && !report::is_wanted() {
+        return plain.replace_this_process().map_err(cannot);
+    }
+    let ended = plain.run().map_err(cannot)?;
+    if is_refused {
+        let why = "it refuses the new text of a module";
+        report.inputs.iter_mut().for_each(InputReport::forget);
+        report.fallback = Some(why.into());
+        // Otherwise the modules are wrong, and ptxas has said so.
+        if ended == Ended::Code(0) {
+            trouble(&format!("ptxas got its modules as they are: {why}"));
+        }
+    }
+    Ok(reported(report, ended))
+}
+
+fn reported(mut report: Report, ended: Ended) -> Ended {
+    match ended {
+        Ended::Code(code) => report.status = Some(code),
+        Ended::Signal(signal) => report.signal = Some(signal),
+    }
+    report.append();
+    ended
+}
+
+/// The semantics that the environment asks for.
+fn semantics() -> Result<Semantics, String> {
+    let Some(name) = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty()) else {
+        return Ok(Semantics::CURRENT);
+    };
+    let known = name.to_str().and_then(|name| SemanticsName::from_str(name, false).ok());
+    match known.map(SemanticsName::list) {
+        Some(&[semantics]) => Ok(semantics),
+        _ => Err(format!(
+            "VPTX_SEMANTICS is `{}`: it takes ptxas-13, ptxas-12 or manual",
+            visible_path(Path::new(&name))
+        )),
+    }
+}
+
+/// The options to rewrite with. There are none if ptxas emits no code.
+fn options(words: &Words, semantics: Semantics) -> Option<RewriteOptions> {
+    let target = match &words.arch {
+        None => None,
+        // Not `compute_90`, for which no code is emitted.
+        Some(arch) => Some(arch.parse::<Target>().ok().filter(|_| arch.starts_with("sm_"))?),
+    };
+    Some(RewriteOptions::default().with_target(target).with_semantics(semantics).keeping_lines())
+}
+
+/// The new text of a module.
+enum New {
+    File(Handed),
+    Stdin(File),
+    /// A word with the text in it.
+    Word(OsString),
+}
+
+/// A module that is rewritten.
+struct NewModule {
+    /// The number of its word.
+    at: usize,
+    /// The word of the user.
+    name: OsString,
+    new: New,
+}
+
+/// The modules of a command line.
+#[derive(Default)]
+struct Modules {
+    /// What was read from standard input.
+    stdin: Option<File>,
+    new: Vec<NewModule>,
+}
+
+/// Why a module stays as it is although it has something to rewrite.
+struct Unusual {
+    why: String,
+    /// Whether ptxas will say it.
+    is_told: bool,
+}
+
+impl From<String> for Unusual {
+    fn from(why: String) -> Unusual {
+        Unusual { why, is_told: false }
+    }
+}
+
+impl Modules {
+    /// Rewrites the modules of a command line.
+    ///
+    /// # Errors
+    /// A sentence about standard input, if it cannot be given to ptxas any more.
+    fn rewrite(
+        &mut self,
+        words: &Words,
+        options: &RewriteOptions,
+        report: &mut Report,
+    ) -> Result<(), String> {
+        let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
+        let many_stdins = words.modules.iter().filter(is_stdin).count() > 1;
+        let mut stay = Vec::new();
+        for &(at, place) in &words.modules {
+            let word = &words.all[at];
+            let (name, bytes) = match place {
+                Place::File => (word.to_string_lossy().into_owned(), file(Path::new(word))),
+                Place::Stdin if many_stdins => {
+                    ("-".into(), Err(String::from("it is named several times").into()))
+                }
+                Place::Stdin => {
+                    let bytes = Input::Stdin.bytes()?;
+                    let cannot = |error| format!("cannot keep standard input: {}", reason(&error));
+                    self.stdin = Some(nameless(&[&*bytes][..]).map_err(cannot)?);
+                    ("-".into(), Ok(bytes))
+                }
+                Place::Text(start) => {
+                    let text = word.as_encoded_bytes()[start..].to_vec();
+                    ("<text>".into(), Ok(text.into()))
+                }
+            };
+            let mut input = InputReport { name, ..InputReport::default() };
+            let new = bytes.and_then(|bytes| {
+                let new = NewModule::of(at, place, word, &bytes, options, &mut input)?;
+                self.new.extend(new);
+                Ok(())
+            });
+            if let Err(Unusual { why, is_told }) = new {
+                input.forget();
+                if !is_told {
+                    stay.push(format!("`{}`, because {why}", visible(&input.name)));
+                }
+                input.fallback = Some(why);
+            }
+            report.inputs.push(input);
+        }
+        if !stay.is_empty() {
+            trouble(&format!("ptxas gets as it is: {}", stay.join("; ")));
+        }
+        Ok(())
+    }
+
+    /// Calls ptxas with the new texts. Returns `None` if it refuses them.
+    fn try_new(&self, mut words: Vec<OsString>, plain: Call<'_>) -> Option<Ended> {
+        let (mut stdin, mut names) = (plain.stdin, Vec::new());
+        for NewModule { at, name, new } in &self.new {
+            match new {
+                New::File(file) => {
+                    words[*at] = file.path.clone().into_os_string();
+                    names.push((file.path.as_os_str().as_encoded_bytes(), name.as_encoded_bytes()));
+                }
+                New::Word(word) => words[*at].clone_from(word),
+                New::Stdin(file) => stdin = Some(file),
+            }
+        }
+        let (ended, output) = Call { words: &words, stdin, ..plain }.run_silently().ok()?;
+        match ended {
+            Ended::Code(0) => {
+                // ptxas does not care either whether anybody reads what it prints.
+                let _ = io::stdout().write_all(&with_names(output.stdout, &names));
+                let _ = io::stdout().flush();
+                let _ = io::stderr().write_all(&with_names(output.stderr, &names));
+                Some(ended)
+            }
+            Ended::Signal(_) if !ended.is_crash() => Some(ended),
+            Ended::Code(_) | Ended::Signal(_) => None,
+        }
+    }
+}
+
+/// The bytes of a module that can be read once more.
+fn file(path: &Path) -> Result<Bytes, Unusual> {
+    let is_told = |error: &io::Error| Unusual { why: reason(error), is_told: true };
+    let data = fs::metadata(path).map_err(|error| is_told(&error))?;
+    if !data.is_file() {
+        return Err(String::from("it is not a regular file").into());
+    }
+    Input::File(path.into()).bytes().map_err(|why| Unusual { why, is_told: true })
+}
+
+impl NewModule {
+    /// Rewrites a module, if it has an instruction to rewrite.
+    fn of(
+        at: usize,
+        place: Place,
+        word: &OsStr,
+        bytes: &Bytes,
+        options: &RewriteOptions,
+        input: &mut InputReport,
+    ) -> Result<Option<NewModule>, Unusual> {
+        let source = decoded(bytes);
+        let (lowered, errors) = lower_with(&source, options, true)
+            .map_err(|RewriteError::NoTarget| String::from("it has no .target"))?;
+        let Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
+        let target = target.map(|target| target.to_string());
+        let name = mem::take(&mut input.name);
+        let instructions = total;
+        *input = InputReport {
+            name,
+            target,
+            instructions,
+            rewritten,
+            measured,
+            before,
+            after,
+            fallback: None,
+        };
+        if rewritten == 0 {
+            return Ok(None);
+        }
+        if !errors.is_empty() {
+            return Err(String::from("it has errors").into());
+        }
+        if str::from_utf8(bytes).is_err() {
+            return Err(String::from("it is not in UTF-8").into());
+        }
+        let text = NewText { old: bytes, lowered: &lowered };
+        let cannot = |error: io::Error| format!("its new text cannot be kept: {}", reason(&error));
+        let new = match place {
+            Place::File => New::File(Handed::new(&text).map_err(cannot)?),
+            Place::Stdin => New::Stdin(nameless(&text).map_err(cannot)?),
+            Place::Text(start) => {
+                let option = &word.to_str().unwrap_or_default()[..start];
+                let mut new = option.as_bytes().to_vec();
+                text.pieces().for_each(|piece| new.extend_from_slice(piece));
+                New::Word(String::from_utf8_lossy(&new).into_owned().into())
+            }
+        };
+        Ok(Some(NewModule { at, name: word.into(), new }))
+    }
+}

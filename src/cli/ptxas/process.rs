@@ -1,0 +1,137 @@
+//! Runs the real ptxas.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use super::real::TRIED;
+
+/// A call of the real ptxas.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'c> {
+    pub(super) real: &'c Path,
+    pub(super) words: &'c [OsString],
+    /// Its standard input, if that of this program was read.
+    pub(super) stdin: Option<&'c File>,
+    /// The value of [`TRIED`].
+    pub(super) tried: &'c OsStr,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Ended {
+    fn of(status: ExitStatus) -> Ended {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Ended::Signal(signal);
+        }
+        Ended::Code(status.code().unwrap_or(super::super::FAILED.into()))
+    }
+
+    /// Whether a bug ended it, and not somebody who wanted it to end.
+    pub(super) fn is_crash(self) -> bool {
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+            let Ended::Signal(signal) = self else { return false };
+            [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Ends this process in the same way.
+    pub(super) fn end(self) -> ! {
+        match self {
+            Ended::Code(code) => std::process::exit(code),
+            Ended::Signal(signal) => {
+                #[cfg(unix)]
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                // As a shell tells it, if the signal did not end the process.
+                std::process::exit(128 + signal)
+            }
+        }
+    }
+}
+
+impl Call<'_> {
+    fn command(&self, program: &Path) -> io::Result<Command> {
+        let mut command = Command::new(program);
+        command.env(TRIED, self.tried);
+        if let Some(file) = self.stdin {
+            io::Seek::rewind(&mut &*file)?;
+            command.stdin(Stdio::from(file.try_clone()?));
+        }
+        Ok(command)
+    }
+
+    /// Puts ptxas in the place of this process. Returns only where that does not work:
+    /// how ptxas ended, or why it was not started.
+    pub(super) fn replace_this_process(&self) -> io::Result<Ended> {
+        #[cfg(unix)]
+        {
+            let mut command = self.command(self.real)?;
+            Err(std::os::unix::process::CommandExt::exec(command.args(self.words)))
+        }
+        #[cfg(not(unix))]
+        self.run()
+    }
+
+    /// Runs ptxas with the streams of this process.
+    pub(super) fn run(&self) -> io::Result<Ended> {
+        self.started(Command::status).map(Ended::of)
+    }
+
+    /// Runs ptxas, and keeps what it prints.
+    pub(super) fn run_silently(&self) -> io::Result<(Ended, Output)> {
+        let output = self.started(|command| {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?.wait_with_output()
+        })?;
+        Ok((Ended::of(output.status), output))
+    }
+
+    /// On Linux, ptxas is told to end when this process is killed. Only ptxas' own process
+    /// can ask the system for that, so this program starts once more and becomes ptxas.
+    fn started<T>(&self, run: impl Fn(&mut Command) -> io::Result<T>) -> io::Result<T> {
+        #[cfg(target_os = "linux")]
+        if let Ok(this) = std::env::current_exe() {
+            use std::os::unix::process::CommandExt;
+            let parent = std::process::id().to_string();
+            let mut command = self.command(&this)?;
+            command.arg0("vptx").args(["ptxas", "--child-of", &parent, "--"]).arg(self.real);
+            match run(command.args(self.words)) {
+                // The file of this program is gone.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => return done,
+            }
+        }
+        run(self.command(self.real)?.args(self.words))
+    }
+}
+
+/// Becomes the program that the first word names, which ends when the parent ends.
+/// Returns the reason if there is no such program.
+#[cfg(target_os = "linux")]
+pub(super) fn become_child(parent: u32, words: &[OsString]) -> io::Error {
+    use std::os::unix::process::CommandExt;
+
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+    let Some((program, words)) = words.split_first() else {
+        return io::ErrorKind::NotFound.into();
+    };
+    // Where this does not work, ptxas outlives its parent.
+    let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    let is_parent = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs() == parent;
+    if !getppid().is_some_and(is_parent) {
+        return io::Error::other("the parent has ended");
+    }
+    Command::new(program).args(words).exec()
+}

@@ -1,0 +1,137 @@
+//! Finds the ptxas to call.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::report::visible_path;
+
+/// The variable that names the ptxas to call.
+const CHOSEN: &str = "VPTX_PTXAS";
+/// The variable with the programs that vptx has called on the way to here.
+pub(super) const TRIED: &str = "VPTX_PTXAS_TRIED";
+
+/// Programs that are not to be called: this one, and those that have led back to it.
+#[derive(Debug)]
+pub(super) struct Tried(Vec<PathBuf>);
+
+impl Tried {
+    /// This program, and those that an outer vptx has called.
+    pub(super) fn new() -> Tried {
+        let before = env::var_os(TRIED).unwrap_or_default();
+        let mut tried: Vec<PathBuf> =
+            env::split_paths(&before).filter(|path| !path.as_os_str().is_empty()).collect();
+        tried.extend(env::current_exe());
+        Tried(tried)
+    }
+
+    /// Whether another vptx called this one, and has rewritten what there was.
+    pub(super) fn is_inner() -> bool {
+        env::var_os(TRIED).is_some_and(|tried| !tried.is_empty())
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        let own = Identity::of(path);
+        self.0.iter().any(|tried| tried == path || own.is_some() && Identity::of(tried) == own)
+    }
+
+    /// The value of [`TRIED`] for the program that is called.
+    ///
+    /// # Errors
+    /// A sentence about its path, if that cannot stand in a list of paths.
+    pub(super) fn with(&self, real: &Path) -> Result<OsString, String> {
+        if env::join_paths([real]).is_err() {
+            let real = visible_path(real);
+            return Err(format!("`{real}` cannot be called: its path separates paths"));
+        }
+        let can_stand = |path: &&Path| env::join_paths([path]).is_ok();
+        let all = self.0.iter().map(PathBuf::as_path).filter(can_stand).chain([real]);
+        Ok(env::join_paths(all).unwrap_or_default())
+    }
+}
+
+/// What makes two names those of one file.
+#[cfg(unix)]
+#[derive(PartialEq, Eq)]
+struct Identity(u64, u64);
+
+#[cfg(unix)]
+impl Identity {
+    fn of(path: &Path) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        let data = fs::metadata(path).ok()?;
+        Some(Identity(data.dev(), data.ino()))
+    }
+}
+
+#[cfg(not(unix))]
+#[derive(PartialEq, Eq)]
+struct Identity(PathBuf);
+
+#[cfg(not(unix))]
+impl Identity {
+    fn of(path: &Path) -> Option<Identity> {
+        fs::canonicalize(path).ok().map(Identity)
+    }
+}
+
+/// The ptxas to call, for a program that was called by a name.
+///
+/// # Errors
+/// A sentence that says where there is none.
+pub(super) fn find(called: &OsStr, tried: &Tried) -> Result<PathBuf, String> {
+    if let Some(chosen) = env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
+        let path = PathBuf::from(chosen);
+        let shown = visible_path(&path);
+        return match () {
+            () if !is_program(&path) => Err(format!("{CHOSEN} names no program: `{shown}`")),
+            () if tried.has(&path) => Err(format!("{CHOSEN} leads back to vptx: `{shown}`")),
+            () => Ok(path),
+        };
+    }
+    let usual = OsString::from(format!("ptxas{}", env::consts::EXE_SUFFIX));
+    let mut names = vec![called.to_os_string()];
+    if called != usual {
+        names.push(usual);
+    }
+    let folders = folders();
+    let found = names.iter().find_map(|name| {
+        let paths = folders.iter().map(|folder| folder.join(name));
+        paths.into_iter().find(|path| is_program(path) && !tried.has(path))
+    });
+    found.ok_or_else(|| {
+        let names: Vec<String> =
+            names.iter().map(|name| format!("`{}`", visible_path(Path::new(name)))).collect();
+        let folders: Vec<String> = folders.iter().map(|it| visible_path(it)).collect();
+        format!(
+            "there is no {} but vptx itself in PATH, CUDA_HOME or CUDA_PATH; set {CHOSEN} to the \
+             path of NVIDIA's ptxas\nlooked in: {}",
+            names.join(" or "),
+            folders.join(", ")
+        )
+    })
+}
+
+/// The folders to search, each once.
+fn folders() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+    let known = toolkits.map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")]);
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in env::split_paths(&path).chain(known.map(|toolkit| toolkit.join("bin"))) {
+        if !folder.as_os_str().is_empty() && !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// Whether a path names a program that may be called.
+fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
+        return false;
+    }
+    fs::metadata(path).is_ok_and(|data| data.is_file())
+}

@@ -1,0 +1,367 @@
+//! The command line of ptxas.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::Path;
+
+use crate::report::visible_path;
+use crate::workspace::files::{Access, read_text};
+use crate::workspace::input::reason;
+
+/// The options whose value is the next word or stands after `=`, as `--help` of ptxas
+/// 11.8, 12.9 and 13.5 lists them.
+const WITH_VALUE: &[&str] = &[
+    "--Ofast-compile",
+    "-Ofc",
+    "--allow-expensive-optimizations",
+    "-allow-expensive-optimizations",
+    "--apply-controls",
+    "-apply-controls",
+    "--def-load-cache",
+    "-dlcm",
+    "--def-store-cache",
+    "-dscm",
+    "--device-function-maxrregcount",
+    "-func-maxrregcount",
+    "--device-stack-protector",
+    "-device-stack-protector",
+    "--enable-func-clone-sc",
+    "-enable-func-clone-sc",
+    "--entry",
+    "-e",
+    "--fmad",
+    "-fmad",
+    "--force-load-cache",
+    "-flcm",
+    "--force-store-cache",
+    "-fscm",
+    "--gpu-name",
+    "-arch",
+    "--input-as-string",
+    "-ias",
+    "--machine",
+    "-m",
+    "--maxntid",
+    "-maxntid",
+    "--maxrregcount",
+    "-maxrregcount",
+    "--minnctapersm",
+    "-minnctapersm",
+    "--opt-level",
+    "--options-file",
+    "-optf",
+    "--output-file",
+    "-o",
+    "--position-independent-code",
+    "-pic",
+    "--register-usage-level",
+    "-regUsageLevel",
+    "--sanitize",
+    "-sanitize",
+    "--split-compile",
+    "-split-compile",
+];
+
+/// The options without a value in the next word: `-O` takes one only in its own word.
+const FLAGS: &[&str] = &[
+    "-O",
+    "--compile-as-tools-patch",
+    "-astoolspatch",
+    "--compile-only",
+    "-c",
+    "--compiler-annotations",
+    "-annotate",
+    "--device-debug",
+    "-g",
+    "--disable-optimizer-constants",
+    "-disable-optimizer-consts",
+    "--disable-warnings",
+    "-w",
+    "--dont-merge-basicblocks",
+    "-no-bb-merge",
+    "--extensible-whole-program",
+    "-ewp",
+    "--g-tensor-memory-access-check",
+    "-g-tmem-access-check",
+    "--generate-line-info",
+    "-lineinfo",
+    "--gno-fabric-access-check",
+    "-gno-fabric-access-check",
+    "--gno-tensor-memory-access-check",
+    "-gno-tmem-access-check",
+    "--help",
+    "-h",
+    "--jobserver",
+    "-jobserver",
+    "--legacy-bar-warp-wide-behavior",
+    "-legacy-bar-warp-wide-behavior",
+    "--list-arch",
+    "-arch-ls",
+    "--list-version",
+    "-version-ls",
+    "--make-errors-visible-at-exit",
+    "-make-errors-visible-at-exit",
+    "--optimize-float-atomics",
+    "-opt-fp-atomics",
+    "--override-directive-values",
+    "-override-directive-values",
+    "--preserve-relocs",
+    "-preserve-relocs",
+    "--return-at-end",
+    "-ret-end",
+    "--sp-bounds-check",
+    "-sp-bounds-check",
+    "--suppress-async-bulk-multicast-advisory-warning",
+    "-suppress-async-bulk-multicast-advisory-warning",
+    "--suppress-debug-info",
+    "-suppress-debug-info",
+    "--suppress-double-demote-warning",
+    "-suppress-double-demote-warning",
+    "--suppress-position-independent-code-warning",
+    "-suppress-position-independent-code-warning",
+    "--suppress-sparse-mma-advisory-info",
+    "-suppress-sparse-mma-advisory-info",
+    "--suppress-stack-size-warning",
+    "-suppress-stack-size-warning",
+    "--verbose",
+    "-v",
+    "--verbose2",
+    "-v2",
+    "--version",
+    "-V",
+    "--warn-on-double-precision-use",
+    "-warn-double-usage",
+    "--warn-on-local-memory-usage",
+    "-warn-lmem-usage",
+    "--warn-on-spills",
+    "-warn-spills",
+    "--warning-as-error",
+    "-Werror",
+];
+
+/// The flags with which ptxas only answers.
+const QUESTIONS: &[&str] = &[
+    "--help",
+    "-h",
+    "--list-arch",
+    "-arch-ls",
+    "--list-version",
+    "-version-ls",
+    "--version",
+    "-V",
+];
+
+/// At most this many options files are read: one may name itself.
+const MANY: usize = 100;
+
+/// A word that stands for a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The name of a file.
+    File,
+    /// `-`.
+    Stdin,
+    /// The module itself, after so many bytes of the word.
+    Text(usize),
+}
+
+/// A command line of ptxas, with the words of options files in the place of their names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) all: Vec<OsString>,
+    /// The modules, by the numbers of their words.
+    pub(super) modules: Vec<(usize, Place)>,
+    /// The last value of `--gpu-name`.
+    pub(super) arch: Option<String>,
+    /// Whether the code is for a debugger, which shows the text of the module.
+    pub(super) for_debugger: bool,
+    /// Whether ptxas prints help or a list, and reads no module.
+    pub(super) is_question: bool,
+}
+
+impl Words {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// A sentence about an options file that cannot be read.
+    pub(super) fn of(words: &[OsString]) -> Result<Words, String> {
+        let mut found = Words::default();
+        let mut rest: VecDeque<OsString> = words.iter().cloned().collect();
+        let mut files = 0;
+        while let Some(word) = rest.pop_front() {
+            let Some(Name { text: name, end }) = Name::of(&word) else {
+                let place = if word == "-" { Place::Stdin } else { Place::File };
+                found.modules.push((found.all.len(), place));
+                found.all.push(word);
+                continue;
+            };
+            found.is_question |= QUESTIONS.contains(&name);
+            found.for_debugger |= matches!(name, "-g" | "--device-debug");
+            let is_alone = end == word.len();
+            let next = match rest.front() {
+                Some(_) if is_alone && WITH_VALUE.contains(&name) => rest.pop_front(),
+                // An option that is not listed may have a value, which is then no module.
+                Some(next) if is_alone && !is_flag(name) && Name::of(next).is_none() => {
+                    rest.pop_front()
+                }
+                _ => None,
+            };
+            // Its value, and where that starts in its word.
+            let (holder, start) = match &next {
+                Some(next) => (next, 0),
+                None => (&word, (end + 1).min(word.len())),
+            };
+            match name {
+                "-optf" | "--options-file" => {
+                    let value = holder.to_str().and_then(|it| it.get(start..));
+                    let inside = in_files(value.unwrap_or_default(), &mut files)?;
+                    inside.into_iter().rev().for_each(|word| rest.push_front(word.into()));
+                    continue;
+                }
+                "-arch" | "--gpu-name" => {
+                    found.arch = holder.to_string_lossy().get(start..).map(str::to_string);
+                }
+                "-ias" | "--input-as-string" => {
+                    let at = found.all.len() + usize::from(next.is_some());
+                    found.modules.push((at, Place::Text(start)));
+                }
+                _ => {}
+            }
+            found.all.push(word);
+            found.all.extend(next);
+        }
+        Ok(found)
+    }
+}
+
+/// The name of an option.
+struct Name<'w> {
+    text: &'w str,
+    /// Where it ends in its word: at a `=` before its value, or with the word.
+    end: usize,
+}
+
+impl Name<'_> {
+    /// The name of the option that a word is. A lone `-` is none.
+    fn of(word: &OsStr) -> Option<Name<'_>> {
+        let bytes = word.as_encoded_bytes();
+        if bytes.len() < 2 || bytes[0] != b'-' {
+            return None;
+        }
+        let end = memchr::memchr(b'=', bytes).unwrap_or(bytes.len());
+        // A name that is not text is none of the listed ones.
+        Some(Name { text: std::str::from_utf8(&bytes[..end]).unwrap_or("-?"), end })
+    }
+}
+
+/// Whether the next word is not the value of an option: it is a flag, or its value follows
+/// its letter (`-O3`, `-m64`).
+fn is_flag(name: &str) -> bool {
+    FLAGS.contains(&name) || name.starts_with("-O") || name.starts_with("-m")
+}
+
+/// The words of options files, whose names stand between commas.
+fn in_files(names: &str, files: &mut usize) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    for name in names.split(',') {
+        *files += 1;
+        let path = Path::new(name);
+        let cannot = |why: &str| format!("the options file `{}`: {why}", visible_path(path));
+        if *files > MANY {
+            return Err(cannot("there are too many"));
+        }
+        // Whatever is read from a pipe would be missing for ptxas.
+        if !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+            return Err(cannot("it is not a regular file"));
+        }
+        let text = read_text(path, Access::Regular).map_err(|error| cannot(&reason(&error)))?.0;
+        words.extend(split(&text).ok_or_else(|| cannot("vptx does not read its escapes"))?);
+    }
+    Ok(words)
+}
+
+/// The words of an options file. They stand between white space; quotation marks, which are
+/// left out, may enclose any part of a word. There are none if the text has a backslash or
+/// a control character, or if a quotation mark has no other.
+fn split(text: &str) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut is_quoted, mut is_inside) = (false, false);
+    for c in text.chars() {
+        match c {
+            ' ' | '\t' | '\n' | '\r' if !is_quoted => is_inside = false,
+            '\\' => return None,
+            c if c.is_control() => return None,
+            c => {
+                if !is_inside {
+                    words.push(String::new());
+                    is_inside = true;
+                }
+                if c == '"' {
+                    is_quoted = !is_quoted;
+                } else if let Some(word) = words.last_mut() {
+                    word.push(c);
+                }
+            }
+        }
+    }
+    (!is_quoted).then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The modules of a command line, whose words stand between blanks.
+    fn modules(line: &str) -> Vec<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let found = Words::of(&words).expect("no options files");
+        assert_eq!(found.all, words, "{line}");
+        let name = |&(at, place): &(usize, Place)| {
+            let word = words[at].to_str().expect("text");
+            match place {
+                Place::File | Place::Stdin => word.to_string(),
+                Place::Text(start) => format!("text:{}", &word[start..]),
+            }
+        };
+        found.modules.iter().map(name).collect()
+    }
+
+    // Each line was given to ptxas, whose messages tell what it opens.
+    #[test]
+    fn values_are_no_modules() {
+        assert_eq!(modules("-arch sm_90 a.ptx -o b.ptx"), ["a.ptx"]);
+        assert_eq!(modules("--gpu-name=sm_90 a.ptx b.ptx -o=c"), ["a.ptx", "b.ptx"]);
+        assert_eq!(modules("-O 3 a.ptx"), ["3", "a.ptx"]);
+        assert_eq!(modules("-O3 a.ptx -m64 b.ptx -m 64"), ["a.ptx", "b.ptx"]);
+        assert_eq!(modules("--opt-level 3 a.ptx"), ["a.ptx"]);
+        assert_eq!(modules("-e -v a.ptx"), ["a.ptx"]);
+        assert_eq!(modules("-o -v -"), ["-"]);
+        assert_eq!(modules("--def-load-cache= ca a.ptx"), ["ca", "a.ptx"]);
+        assert_eq!(modules("-lineinfo a.ptx -v -g b.ptx"), ["a.ptx", "b.ptx"]);
+        assert_eq!(modules("-maxntid 32,1,1 a.ptx"), ["a.ptx"]);
+        assert_eq!(modules("-ias x --input-as-string=y a=b"), ["text:x", "text:y", "a=b"]);
+        // ptxas 13.5 knows it, but does not list it.
+        assert_eq!(modules("--regAllocOptLevel 2 a.ptx"), ["a.ptx"]);
+        assert_eq!(modules("--regAllocOptLevel=2 a.ptx"), ["a.ptx"]);
+        assert_eq!(modules("a.ptx -o"), ["a.ptx"]);
+    }
+
+    #[test]
+    fn the_last_target_counts() {
+        let words = ["-arch", "sm_80", "--gpu-name=sm_90a", "a"].map(OsString::from);
+        assert_eq!(Words::of(&words).unwrap().arch.as_deref(), Some("sm_90a"));
+    }
+
+    #[test]
+    fn words_of_options_files() {
+        let words = |text| split(text).map(|words| words.join("|"));
+        assert_eq!(words("\ta.ptx\r\n-v\n").as_deref(), Some("a.ptx|-v"));
+        assert_eq!(words("\"a b.ptx\" c\".p\"tx").as_deref(), Some("a b.ptx|c.ptx"));
+        assert_eq!(words("\"\" 'a b'").as_deref(), Some("|'a|b'"));
+        assert_eq!(words("\"a.ptx\"-v # x").as_deref(), Some("a.ptx-v|#|x"));
+        assert_eq!(words("a\\ b"), None);
+        assert_eq!(words("\"a"), None);
+        assert_eq!(words("a\u{c}b"), None);
+    }
+}

@@ -1,0 +1,381 @@
+//! `vptx ptxas` in front of a ptxas that is a script.
+#![cfg(unix)]
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::program::{Folder, ROOT};
+
+const VPTX: &str = env!("CARGO_BIN_EXE_vptx");
+
+const MODULE: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b, .reg .b32 c)
+{
+    .reg .pred p;
+    @p vmin2.s32.s32.s32 d, // not a line less
+        a, b, c; add.s32 d, a, b;
+    ret;
+}
+";
+
+/// The module as ptxas gets it: one machine instruction computes the minima of halves.
+fn rewritten() -> String {
+    let old = "@p vmin2.s32.s32.s32 d, // not a line less\n        a, b, c;";
+    MODULE.replace(old, "@p min.s16x2 d, a, b;\n")
+}
+
+/// Prints its process, writes its last argument and what that names beside itself, and
+/// names it on standard error.
+const FAKE: &str = r#"
+here=$(dirname "$0")
+for last; do :; done
+printf '%s\n' "$@" > "$here/arguments"
+if [ "$last" = - ]; then cat > "$here/text"; else cat "$last" > "$here/text" || exit 255; fi
+echo "$$"
+echo "ptxas $last, line 3; warning : odd" >&2
+"#;
+
+/// A folder with a real ptxas, which is a script, and a link to vptx.
+struct Place(Folder);
+
+impl Place {
+    fn new(name: &str, script: &str) -> Place {
+        let place = Place(Folder::new(&format!("ptxas-{name}")));
+        place.0.write("a.ptx", MODULE);
+        place.0.write("plain.ptx", MODULE.replace("vmin2.s32.s32.s32", "add.s32"));
+        place.program("real/ptxas", script);
+        fs::create_dir(place.path("links")).unwrap();
+        fs::create_dir(place.path("tmp")).unwrap();
+        symlink(VPTX, place.path("links/ptxas")).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.0.join(name)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        self.0.write(name, format!("#!/bin/sh\n{script}"));
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(name), mode).unwrap();
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.path("real/text")).expect("a text")
+    }
+
+    /// A call of `links/ptxas`, with folders in PATH.
+    fn command(&self, folders: &[&str], arguments: &[impl AsRef<OsStr>]) -> Command {
+        let usual = ["/usr/bin", "/bin"].map(PathBuf::from);
+        let path = folders.iter().map(|name| self.path(name)).chain(usual);
+        let mut command = Command::new(self.path("links/ptxas"));
+        command.args(arguments).current_dir(&self.0.0);
+        command.env("PATH", std::env::join_paths(path).unwrap()).env("TMPDIR", self.path("tmp"));
+        for name in ["VPTX_PTXAS", "VPTX_REPORT", "VPTX_SEMANTICS", "CUDA_HOME", "CUDA_PATH"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> Output {
+        self.command(&["links", "real"], arguments).output().expect("it starts")
+    }
+
+    /// The reports in a file, which are all whole.
+    fn reports(&self, name: &str) -> Vec<Value> {
+        let schema = fs::read_to_string(Path::new(ROOT).join("docs/ptxas.schema.json")).unwrap();
+        let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+        let text = fs::read_to_string(self.path(name)).unwrap();
+        let read = |line: &str| {
+            let report: Value = serde_json::from_str(line).expect(line);
+            assert!(schema.is_valid(&report), "{line}");
+            report
+        };
+        text.lines().map(read).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            assert_eq!(fs::read_dir(self.path("tmp")).unwrap().count(), 0, "nothing is left");
+        }
+    }
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn video_instructions_are_rewritten_in_their_lines() {
+    let place = Place::new("rewritten", FAKE);
+    let run = place.run(&["-arch=sm_90", "-o", "b.ptx", "a.ptx"]);
+    assert_eq!((run.status.code(), &*err(&run)), (Some(0), "ptxas a.ptx, line 3; warning : odd\n"));
+    assert_eq!(place.text(), rewritten());
+    let arguments = fs::read_to_string(place.path("real/arguments")).unwrap();
+    assert!(arguments.starts_with("-arch=sm_90\n-o\nb.ptx\n"), "{arguments}");
+    let same = Command::new(VPTX)
+        .args(["ptxas", "--", "-arch", "sm_90", "a.ptx"])
+        .current_dir(&place.0.0)
+        .env("VPTX_PTXAS", place.path("real/ptxas"))
+        .output()
+        .unwrap();
+    assert_eq!((same.status.code(), place.text()), (Some(0), rewritten()));
+}
+
+#[test]
+fn ptxas_takes_the_place_of_this_process() {
+    let place = Place::new("exec", FAKE);
+    let argument = OsString::from_vec(b"-o=\xff".to_vec());
+    for arguments in [
+        vec![argument.clone(), "plain.ptx".into()],
+        vec!["-g".into(), "a.ptx".into()],
+        vec!["-arch=compute_90".into(), "a.ptx".into()],
+        vec!["a.ptx".into(), "--version".into(), "a.ptx".into()],
+    ] {
+        let child = place.command(&["links", "real"], &arguments).spawn().unwrap();
+        let id = child.id();
+        let run = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&run.stdout).trim(), id.to_string());
+        let mut expected = arguments.join(OsStr::new("\n")).into_vec();
+        expected.push(b'\n');
+        assert_eq!(fs::read(place.path("real/arguments")).unwrap(), expected);
+    }
+    let run = place.run(&[argument, "a.ptx".into()]);
+    assert_eq!((run.status.code(), place.text()), (Some(0), rewritten()));
+}
+
+#[test]
+fn a_module_comes_from_anywhere() {
+    let place = Place::new("inputs", FAKE);
+    let stdin = |text: &str| {
+        let mut command = place.command(&["links", "real"], &["-arch", "sm_90", "-"]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(child.wait_with_output().unwrap().status.success());
+        place.text()
+    };
+    assert_eq!(stdin(MODULE), rewritten());
+    assert_eq!(stdin("// nothing\n"), "// nothing\n");
+
+    place.0.write("more", "-v -o b\n");
+    place.0.write("options", "-optf more\t\"a.ptx\"\r\n");
+    assert!(place.run(&["-lineinfo", "--options-file=options"]).status.success());
+    assert_eq!(place.text(), rewritten());
+    let arguments = fs::read_to_string(place.path("real/arguments")).unwrap();
+    assert!(arguments.starts_with("-lineinfo\n-v\n-o\nb\n"), "{arguments}");
+
+    place.0.write("odd", "a\\ b.ptx");
+    let run = place.run(&["-optf", "odd", "a.ptx"]);
+    assert_eq!(place.text(), MODULE);
+    assert!(err(&run).starts_with("vptx: ptxas gets its modules as they are: "), "{}", err(&run));
+
+    place.program("real/ptxas", "printf %s \"$3\" > \"$(dirname \"$0\")/text\"");
+    assert!(place.run(&["-v", "-ias", MODULE]).status.success());
+    assert_eq!(place.text(), rewritten());
+}
+
+#[test]
+fn odd_modules_stay_and_it_is_said_once() {
+    let place = Place::new("odd", FAKE);
+    let wrong = MODULE.replace("ret;", "vadd.u32.u32 d, a, b;");
+    place.0.write("wrong.ptx", &wrong);
+    place.0.write("no-target.ptx", MODULE.replace(".target sm_90", ""));
+    let latin = [MODULE.as_bytes(), b"// \xe9\n"].concat();
+    place.0.write("latin.ptx", &latin);
+    let said = "vptx: ptxas gets as it is: ";
+    for (name, why) in [
+        ("wrong.ptx", "it has errors"),
+        ("no-target.ptx", "it has no .target"),
+        ("latin.ptx", "it is not in UTF-8"),
+    ] {
+        let run = place.run(&[name]);
+        let all = format!("{said}`{name}`, because {why}\nptxas {name}, line 3; warning : odd\n");
+        assert_eq!((run.status.code(), err(&run)), (Some(0), all));
+        let (got, given) = (fs::read(place.path("real/text")), fs::read(place.path(name)));
+        assert_eq!(got.unwrap(), given.unwrap());
+    }
+    // ptxas itself says this.
+    let run = place.run(&["missing.ptx"]);
+    assert!(run.status.code() == Some(255) && !err(&run).contains("vptx:"), "{}", err(&run));
+    // A pipe is read once, by ptxas.
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
+    let child = place.command(&["links", "real"], &["pipe"]).spawn().unwrap();
+    fs::write(place.path("pipe"), MODULE).unwrap();
+    let run = child.wait_with_output().unwrap();
+    assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
+    assert!(err(&run).contains("`pipe`, because it is not a regular file"), "{}", err(&run));
+}
+
+/// A ptxas that does something to texts that are rewritten.
+fn but_new(what: &str) -> String {
+    format!("for last; do :; done\ngrep -q vmin2 \"$last\" || {{ echo new >&2; {what}; }}\n{FAKE}")
+}
+
+#[test]
+fn a_refused_text_is_given_as_it_was() {
+    for what in ["exit 255", "kill -SEGV $$"] {
+        let place = Place::new("refused", &but_new(what));
+        let mut command = place.command(&["links", "real"], &["a.ptx"]);
+        let run = command.env("VPTX_REPORT", "r.json").output().unwrap();
+        assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
+        let said = "ptxas a.ptx, line 3; warning : odd\nvptx: ptxas got its modules as they are: \
+                    it refuses the new text of a module\n";
+        assert_eq!(err(&run), said);
+        let reports = place.reports("r.json");
+        assert_eq!(reports[0]["inputs"][0]["rewritten"], 0);
+        assert_eq!(reports[0]["fallback"], "it refuses the new text of a module");
+    }
+    // The module is wrong: only ptxas says so.
+    let place = Place::new("wrong", "echo bad >&2; exit 3");
+    let run = place.run(&["a.ptx"]);
+    assert_eq!((run.status.code(), &*err(&run)), (Some(3), "bad\n"));
+}
+
+#[test]
+fn it_ends_as_ptxas_does() {
+    let place = Place::new("signal", &but_new("kill -TERM $$"));
+    assert_eq!(place.run(&["a.ptx"]).status.signal(), Some(15));
+    place.program("real/ptxas", "kill -SEGV $$");
+    assert_eq!(place.run(&["a.ptx"]).status.signal(), Some(11));
+    assert_eq!(place.run(&["plain.ptx"]).status.signal(), Some(11));
+    let mut command = place.command(&["links", "real"], &["plain.ptx"]);
+    assert_eq!(command.env("VPTX_REPORT", "r").output().unwrap().status.signal(), Some(11));
+    assert_eq!(place.reports("r")[0]["signal"], 11);
+    // Much on both streams at once.
+    let much = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $1$1$1$1$1$1$1$1$1$1$1$1; \
+                echo $1$1$1$1$1$1$1$1$1$1$1$1 >&2; done";
+    place.program("real/ptxas", much);
+    let run = place.run(&["--gpu-name=sm_90", "a.ptx"]);
+    assert!(run.stdout.len() > 500_000 && run.stderr == run.stdout);
+}
+
+#[test]
+fn the_real_ptxas_is_searched() {
+    let place = Place::new("search", FAKE);
+    let run = place.command(&["links"], &["a.ptx"]).output().unwrap();
+    let links = place.path("links").display().to_string();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(err(&run).contains("set VPTX_PTXAS") && err(&run).contains(&links), "{}", err(&run));
+
+    let with = |name: &str, value: &Path| {
+        place.command(&["links"], &["a.ptx"]).env(name, value).output().unwrap()
+    };
+    let text = place.path("a.ptx");
+    for (path, why) in [(&text, "names no program"), (&place.path("links/ptxas"), "leads back")] {
+        let run = with("VPTX_PTXAS", path);
+        assert!(run.status.code() == Some(2) && err(&run).contains(why), "{}", err(&run));
+    }
+    assert!(with("VPTX_PTXAS", &place.path("real/ptxas")).status.success());
+    fs::create_dir(place.path("cuda")).unwrap();
+    symlink(place.path("real"), place.path("cuda/bin")).unwrap();
+    assert!(with("CUDA_HOME", &place.path("cuda")).status.success());
+
+    // Others that lead back: a copy, and a script.
+    fs::create_dir(place.path("copy")).unwrap();
+    fs::copy(VPTX, place.path("copy/ptxas")).unwrap();
+    place.program("script/ptxas", &format!("exec '{VPTX}' ptxas -- \"$@\""));
+    fs::remove_file(place.path("real/text")).unwrap();
+    let all = ["links", "copy", "script", "real"];
+    let run = place.command(&all, &["a.ptx"]).output().unwrap();
+    assert_eq!((run.status.code(), place.text()), (Some(0), rewritten()), "{}", err(&run));
+    let run = place.command(&all[..3], &["a.ptx"]).output().unwrap();
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+    let script = place.path("script/ptxas");
+    assert_eq!(with("VPTX_PTXAS", &script).status.code(), Some(2));
+
+    // Under another name, that name is searched first.
+    symlink(VPTX, place.path("links/ptxas-blackwell")).unwrap();
+    place.program("real/ptxas-blackwell", "echo blackwell");
+    let mut command = Command::new(place.path("links/ptxas-blackwell"));
+    let run = command.env("PATH", place.path("real")).arg("a.ptx").output().unwrap();
+    assert_eq!(run.stdout, b"blackwell\n");
+}
+
+fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ptxas_ends_when_vptx_is_killed() {
+    let place =
+        Place::new("killed", "echo $$ > \"$0.new\"; mv \"$0.new\" \"$0.pid\"; exec sleep 300");
+    for report in ["", "r.json"] {
+        let mut command = place.command(&["links", "real"], &["-o", "b.cubin", "a.ptx"]);
+        let mut child: Child = command.env("VPTX_REPORT", report).spawn().unwrap();
+        let pid = place.path("real/ptxas.pid");
+        let started = wait_for("it starts", || fs::read_to_string(&pid).ok());
+        fs::remove_file(&pid).unwrap();
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        let state = PathBuf::from(format!("/proc/{}/stat", started.trim()));
+        wait_for("it ends", || {
+            let text = fs::read_to_string(&state).unwrap_or_default();
+            // Nobody may fetch the status of an orphan.
+            (text.is_empty() || text.contains(") Z ")).then_some(())
+        });
+        assert!(!place.path("b.cubin").exists() && !place.path("r.json").exists());
+    }
+}
+
+#[test]
+fn reports_are_whole() {
+    let place = Place::new("report", "sleep 0.1; exit 7");
+    place.program("real/ptxas", "exit 0");
+    let with = |report: &str, arguments: &[&str]| {
+        let mut command = place.command(&["links", "real"], arguments);
+        command.env("VPTX_REPORT", report).output().unwrap()
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    with("r.json", &["-arch", "sm_90", "a.ptx", "plain.ptx"]);
+                }
+            });
+        }
+    });
+    with("r.json", &["--version"]);
+    let reports = place.reports("r.json");
+    assert_eq!(reports.len(), 20);
+    for report in &reports {
+        assert_eq!((&report["status"], &report["arch"]), (&0.into(), &"sm_90".into()));
+        let [one, other] = &report["inputs"].as_array().unwrap()[..] else { panic!("{report}") };
+        // The manual's figures of ptxas: docs/rewriting.md.
+        assert_eq!([&one["instructions"], &one["before"], &one["after"]], [1, 9, 1]);
+        assert_eq!((&one["name"], &other["name"]), (&"a.ptx".into(), &"plain.ptx".into()));
+        assert_eq!((&other["instructions"], &other["fallback"]), (&0.into(), &Value::Null));
+    }
+    place.program("real/ptxas", "exit 5");
+    for report in ["/dev/full", "no/folder.json", "tmp"] {
+        let run = with(report, &["plain.ptx"]);
+        assert_eq!(run.status.code(), Some(5));
+        assert!(err(&run).starts_with("vptx: cannot write the report "), "{}", err(&run));
+    }
+    let mut command = place.command(&["links", "real"], &["a.ptx"]);
+    let run = command.env("VPTX_SEMANTICS", "all").output().unwrap();
+    assert!(run.status.code() == Some(2) && err(&run).contains("VPTX_SEMANTICS"), "{}", err(&run));
+}
