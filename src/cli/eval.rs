@@ -8,7 +8,9 @@ mod record;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use self::batch::Batch;
@@ -84,29 +86,49 @@ enum EvalFormat {
 }
 
 /// A choice of semantics on the command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SemanticsName {
-    /// The manual
-    #[default]
-    Manual,
-    /// The code of ptxas 11.x and 12.x
-    #[value(name = "ptxas-12")]
-    Ptxas12,
-    /// The code of ptxas 13.x
-    #[value(name = "ptxas-13")]
-    Ptxas13,
-    /// All three
+    One(Semantics),
     All,
 }
 
 impl SemanticsName {
-    pub(super) fn list(self) -> &'static [Semantics] {
+    const EACH: [SemanticsName; Semantics::ALL.len() + 1] = {
+        let mut names = [SemanticsName::All; Semantics::ALL.len() + 1];
+        let mut at = 0;
+        while at < Semantics::ALL.len() {
+            names[at] = SemanticsName::One(Semantics::ALL[at]);
+            at += 1;
+        }
+        names
+    };
+
+    pub(super) fn list(&self) -> &[Semantics] {
         match self {
-            SemanticsName::Manual => &[Semantics::Manual],
-            SemanticsName::Ptxas12 => &[Semantics::Ptxas12],
-            SemanticsName::Ptxas13 => &[Semantics::Ptxas13],
+            SemanticsName::One(semantics) => slice::from_ref(semantics),
             SemanticsName::All => &Semantics::ALL,
         }
+    }
+}
+
+impl Default for SemanticsName {
+    fn default() -> SemanticsName {
+        SemanticsName::One(Semantics::default())
+    }
+}
+
+impl ValueEnum for SemanticsName {
+    fn value_variants<'a>() -> &'a [SemanticsName] {
+        &SemanticsName::EACH
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            SemanticsName::One(semantics) => {
+                PossibleValue::new(semantics.text()).help(semantics.title())
+            }
+            SemanticsName::All => PossibleValue::new("all").help("All of them"),
+        })
     }
 }
 

@@ -39,6 +39,15 @@ impl Semantics {
             Semantics::Ptxas13 => "ptxas-13",
         }
     }
+
+    /// The results that it stands for, in words.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Semantics::Manual => "The manual",
+            Semantics::Ptxas12 => "The code of ptxas 11.x and 12.x",
+            Semantics::Ptxas13 => "The code of ptxas 13.x",
+        }
+    }
 }
 
 /// The error for a text that is no name of a semantics.

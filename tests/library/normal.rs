@@ -71,6 +71,16 @@ fn the_normal_form_is_its_own() {
     }
 }
 
+#[test]
+fn numbers_after_a_kept_loc_have_one_spelling() {
+    let text = ".version 8.5\n.target sm_90\n.file 1 \"a.cu\"\n.func f() {\n.reg .b32 a;\n\
+                .loc 1 0x2 3\nmov.b32 a, 0x10;\n}";
+    let mut options = NormalOptions::default();
+    options.keep_debug = true;
+    let form = normalize(text, &options).unwrap();
+    assert!(form.contains(".loc 1 0x2 3\n    mov.b32 %r1, 16;\n"), "{form}");
+}
+
 /// Each pair has one normal form.
 #[test]
 fn the_same_said_otherwise() {

@@ -26,8 +26,11 @@ use crate::workspace::input::Input;
 
 /// The requested semantics, exactly one.
 fn semantics(arguments: &Arguments) -> Semantics {
-    let name = arguments.semantics.unwrap_or(SemanticsName::Ptxas13);
-    name.list().first().copied().unwrap_or(Semantics::CURRENT)
+    match arguments.semantics {
+        Some(SemanticsName::One(semantics)) => semantics,
+        // Several are refused before.
+        Some(SemanticsName::All) | None => Semantics::CURRENT,
+    }
 }
 
 /// The text for a single instruction, or the exit status if there is none.

@@ -15,14 +15,13 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::handed::{Handed, nameless, with_names};
 use self::process::{Call, Ended};
 use self::real::Tried;
 use self::report::{InputReport, Report};
 use self::words::{Place, Words};
-use super::eval::SemanticsName;
 use super::lower::ptx::{Lowered, NewText, lower_with};
 use super::{FAILED, trouble};
 use crate::backend::ptx::{RewriteError, RewriteOptions};
@@ -164,14 +163,13 @@ fn semantics() -> Result<Semantics, String> {
     let Some(name) = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty()) else {
         return Ok(Semantics::CURRENT);
     };
-    let known = name.to_str().and_then(|name| SemanticsName::from_str(name, false).ok());
-    match known.map(SemanticsName::list) {
-        Some(&[semantics]) => Ok(semantics),
-        _ => Err(format!(
-            "VPTX_SEMANTICS is `{}`: it takes ptxas-13, ptxas-12 or manual",
-            visible_path(Path::new(&name))
-        )),
-    }
+    name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
+        let name = visible_path(Path::new(&name));
+        format!(
+            "VPTX_SEMANTICS is `{name}`: it takes {}",
+            Semantics::ALL.map(Semantics::text).join(", ")
+        )
+    })
 }
 
 /// The options to rewrite with. There are none if ptxas emits no code.
