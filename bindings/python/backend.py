@@ -19,6 +19,9 @@ from maturin import (  # noqa: F401
 
 HERE = Path(__file__).resolve().parent
 NAME = "vptx.exe" if os.name == "nt" else "vptx"
+SCRIPTS = HERE / "data" / "scripts"
+# maturin wants the folder for each of its commands.
+SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
 def build_program() -> None:
@@ -29,9 +32,7 @@ def build_program() -> None:
     # Only `--target` would change the folder below; `CARGO_BUILD_TARGET` does so too.
     triple = os.environ.get("CARGO_BUILD_TARGET", "")
     subprocess.run([*command, f"--manifest-path={manifest()}"], check=True)
-    scripts = HERE / "data" / "scripts"
-    scripts.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(target / triple / profile / NAME, scripts / NAME)
+    shutil.copy2(target / triple / profile / NAME, SCRIPTS / NAME)
 
 
 def manifest() -> Path:

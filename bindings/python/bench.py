@@ -91,7 +91,9 @@ def numba_lanes(bits, is_signed, body, saturates=False):
     for at in range(0, 32, bits):
         for name in "ab":
             lane = f"(({name} >> {at}) & {mask})"
-            source += f"    x{name} = " + (f"(({lane} ^ {top}) - {top})" if is_signed else lane) + "\n"
+            source += (
+                f"    x{name} = " + (f"(({lane} ^ {top}) - {top})" if is_signed else lane) + "\n"
+            )
         source += "    x = " + re.sub(r"\b([ab])\b", r"x\1", body) + "\n"
         if saturates:
             source += f"    x = min(max(x, {low}), {high})\n"

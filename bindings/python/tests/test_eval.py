@@ -158,15 +158,21 @@ def test_dlpack():
         found = SAD.eval_batch(OnlyDlpack(a, version), OnlyDlpack(b, version), 1)
         assert isinstance(found, memoryview)
         np.testing.assert_array_equal(np.asarray(found), wanted)
-    np.testing.assert_array_equal(SAD.eval_batch(OnlyDlpack(a[:, ::-1]), b[::-1], 1), wanted[:, ::-1])
+    np.testing.assert_array_equal(
+        SAD.eval_batch(OnlyDlpack(a[:, ::-1]), b[::-1], 1), wanted[:, ::-1]
+    )
+    old = OnlyDlpack(np.zeros((6, 4), np.uint32), version=0)
+    with pytest.raises(ValueError, match="out: its memory cannot be written"):
+        SAD.eval_batch(1, b, 1, out=old)
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("numpy exports only the old DLPack, which does not tell what may be written")
     out = OnlyDlpack(np.zeros((6, 4), np.uint32))
     assert SAD.eval_batch(a, b, 1, out=out) is out
     np.testing.assert_array_equal(out.inner, wanted)
     a.flags.writeable = False
     np.testing.assert_array_equal(SAD.eval_batch(OnlyDlpack(a), b, 1), wanted)
-    for target in (OnlyDlpack(a), OnlyDlpack(np.zeros((6, 4), np.uint32), version=0)):
-        with pytest.raises(ValueError, match="out: its memory cannot be written"):
-            SAD.eval_batch(1, b, 1, out=target)
+    with pytest.raises(ValueError, match="out: its memory cannot be written"):
+        SAD.eval_batch(1, b, 1, out=OnlyDlpack(a))
 
 
 def test_memory_of_a_gpu_is_refused():

@@ -50,9 +50,7 @@ def as_json(finding):
             {
                 "title": fix.title,
                 "applicability": fix.applicability,
-                "edits": [
-                    {**span(it.span), "replacement": it.replacement} for it in fix.edits
-                ],
+                "edits": [{**span(it.span), "replacement": it.replacement} for it in fix.edits],
             }
             for fix in finding.fixes
         ],
@@ -252,7 +250,10 @@ def test_rewriting_is_that_of_the_program(program, tmp_path):
     path.write_text(MODULE)
     for arguments, options in [
         ([], {}),
-        (["--semantics", "manual", "--target", "sm_75"], {"semantics": "manual", "target": "sm_75"}),
+        (
+            ["--semantics", "manual", "--target", "sm_75"],
+            {"semantics": "manual", "target": "sm_75"},
+        ),
     ]:
         command = [program, "lower", "--emit", "ptx", *arguments, path]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -307,7 +308,9 @@ def test_the_program_of_the_wheel(program):
     for command in ([program], [sys.executable, "-m", "vptx"]):
         run = subprocess.run([*command, "--version"], capture_output=True, text=True)
         assert run.stdout == f"vptx {vptx.__version__}\n"
-        run = subprocess.run([*command, "check", "-"], input="vadd d;", capture_output=True, text=True)
+        run = subprocess.run(
+            [*command, "check", "-"], input="vadd d;", capture_output=True, text=True
+        )
         assert run.returncode == 1
 
 

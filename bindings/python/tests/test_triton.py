@@ -2,7 +2,6 @@
 and are not tested."""
 
 import shutil
-import subprocess
 
 import pytest
 
@@ -81,7 +80,10 @@ def test_rewriting():
     (kernel,) = report
     assert (kernel.name, kernel.findings) == ("difference", [])
     assert kernel.rewritten == kernel.instructions == len(mnemonics(plain)) > 0
-    assert str(report) == f"difference: {kernel.rewritten} of {kernel.rewritten} video instructions rewritten"
+    assert (
+        str(report)
+        == f"difference: {kernel.rewritten} of {kernel.rewritten} video instructions rewritten"
+    )
     # The hook is gone, and the kernel of the cache is the plain one.
     assert triton.knobs.runtime.add_stages_inspection_hook is None
     assert mnemonics(compiled(difference, pointers=names)) == mnemonics(plain)
@@ -89,7 +91,9 @@ def test_rewriting():
 
 def test_findings():
     with vptx.triton.install(rewrite=False) as report:
-        with pytest.warns(vptx.triton.FindingWarning, match=r"doubtful.ptx:\d+:\d+: warning\[V501\]"):
+        with pytest.warns(
+            vptx.triton.FindingWarning, match=r"doubtful.ptx:\d+:\d+: warning\[V501\]"
+        ):
             kernel = compiled(doubtful, pointers=("a", "out"))
     assert set(mnemonics(kernel)) == {"vsub"}
     assert {it.code for it in report.kernels[0].findings} == {"V501"}
