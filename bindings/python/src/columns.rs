@@ -262,7 +262,13 @@ impl<'py> Column<'py> {
             None => return Ok(None),
         };
         let view = match item("strides")? {
-            Some(strides) => View::new(address, shape, strides.extract()?),
+            Some(strides) => {
+                let strides: Vec<isize> = strides.extract()?;
+                if strides.len() != shape.len() {
+                    return Err(PyValueError::new_err("its array interface is not valid"));
+                }
+                View::new(address, shape, strides)
+            }
             None => View::contiguous(address, shape),
         };
         let numpy = PyOnceLock::import(&NDARRAY, py, "numpy", "ndarray");
@@ -349,6 +355,7 @@ mod dlpack {
 
     const UNSIGNED: u8 = 1;
     const READ_ONLY: u64 = 1;
+    const COPIED: u64 = 2;
 
     const OLD: &CStr = c"dltensor";
     const NEW: &CStr = c"dltensor_versioned";
@@ -392,7 +399,7 @@ mod dlpack {
             }
             // SAFETY: as above; the rest is as in version 1.
             let tensor = unsafe { &(*pointer.cast::<Versioned>().as_ptr()).tensor };
-            return Ok((words(tensor)?, flags & READ_ONLY == 0));
+            return Ok((words(tensor)?, flags & (READ_ONLY | COPIED) == 0));
         }
         let pointer = capsule.pointer_checked(Some(OLD))?;
         // SAFETY: a capsule of this name points to a structure that begins with a tensor.

@@ -85,7 +85,8 @@ struct Place {
 /// A legal video instruction. Equality is about the instruction, not its place.
 ///
 /// The closing `;` may be missing. Raises `PtxError` if the text is not one legal video
-/// instruction.
+/// instruction. The `semantics` of its methods are `manual` (if not given), `ptxas-12` or
+/// `ptxas-13`.
 #[pyclass(frozen, module = "vptx")]
 pub(crate) struct Instruction {
     inner: vptx::Instruction,

@@ -18,8 +18,8 @@ use crate::instruction::{Cost, Instruction};
 
 /// The findings about a text, in its order.
 ///
-/// `path` only names the text in the findings. `language` is `ptx`, or `cuda` for the `asm` in
-/// CUDA and C++ sources. `target` (one, or several as a list or with commas) and `ptx_version`
+/// `path` only names the text in the findings. `language` is `ptx` (if not given), or `cuda`
+/// for the `asm` in CUDA and C++ sources. `target` (one, or several as a list or with commas) and `ptx_version`
 /// replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
 /// the start of codes such as `V5`, as the options of `vptx check` do.
 #[pyfunction]
@@ -273,8 +273,8 @@ impl Rewritten {
 }
 
 /// Replaces video instructions by ordinary PTX where that is cheaper on the target, or where
-/// ptxas computes something else than `semantics` asks for. Without `target`, the module's own
-/// `.target` counts. `all` also replaces the others.
+/// ptxas computes something else than `semantics` asks for (`ptxas-13` if not given). Without
+/// `target`, the module's own `.target` counts. `all` also replaces the others.
 ///
 /// Raises `ValueError` if neither the module nor the argument names a target.
 #[pyfunction]

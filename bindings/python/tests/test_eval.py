@@ -175,6 +175,25 @@ def test_dlpack():
         SAD.eval_batch(1, b, 1, out=OnlyDlpack(a))
 
 
+def test_array_interfaces():
+    class Other:
+        def __init__(self, inner, **changes):
+            self.inner = inner
+            self.__array_interface__ = {**inner.__array_interface__, **changes}
+
+    a = words(4)
+    wanted = expected(a, 1, 2)
+    found = SAD.eval_batch(Other(a), 1, 2)
+    assert isinstance(found, memoryview) and found.tolist() == wanted.tolist()
+    assert SAD.eval_batch(Other(a, strides=(8,), shape=(2,)), 1, 2).tolist() == [*wanted[::2]]
+    with pytest.raises(ValueError, match="a: its array interface is not valid"):
+        SAD.eval_batch(Other(a, strides=(4, 4)), 1, 2)
+    with pytest.raises(TypeError, match="a: masked arrays are not supported"):
+        SAD.eval_batch(Other(a, mask=a), 1, 2)
+    with pytest.raises(TypeError, match="a: expected uint32 words"):
+        SAD.eval_batch(Other(a, data=None), 1, 2)
+
+
 def test_memory_of_a_gpu_is_refused():
     class Gpu(OnlyDlpack):
         def __dlpack_device__(self):
