@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
 fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     if let Some(code) = Code::find(subject) {
-        return print(&page::code(code), out);
+        return print(&code.page(), out);
     }
     let group: Vec<Code> = Code::ALL.iter().copied().filter(|it| is_in(*it, subject)).collect();
     if !group.is_empty() {
@@ -67,7 +67,7 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
         return print(&page::mnemonic(mnemonic, target), out);
     }
     if let Some(deviation) = Deviation::find(subject) {
-        return print(&page::deviation(deviation), out);
+        return print(&deviation.page(), out);
     }
     let page = page::word(subject);
     if !page.is_empty() {

@@ -158,6 +158,18 @@ impl Code {
             .copied()
             .find(|code| code.text().eq_ignore_ascii_case(text) || code.name() == text)
     }
+
+    /// The page of the code, in Markdown: its title, severity and explanation.
+    ///
+    /// ```
+    /// let page = vptx::Code::V501.page();
+    /// assert!(page.starts_with("# V501 result-differs (warning)\n\n"));
+    /// ```
+    pub fn page(self) -> String {
+        let (name, severity, title) = (self.name(), self.severity(), self.title());
+        let explanation = self.explanation().trim_end();
+        format!("# {self} {name} ({severity})\n\n{title}.\n\n{explanation}\n")
+    }
 }
 
 impl fmt::Display for Code {

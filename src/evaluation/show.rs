@@ -4,10 +4,7 @@ use std::io::{self, Write};
 
 use super::values::Registers;
 use crate::ir::Program;
-use crate::isa::{Mask, Type};
-use crate::video::{
-    Agreement, Deviation, Instruction, Operation, Semantics, SimdTail, Tail, Witness,
-};
+use crate::video::{Agreement, Deviation, Instruction, ResultPart, Semantics, Witness};
 
 /// A part of `d` with a value of its own.
 pub(super) struct Shown {
@@ -21,47 +18,14 @@ pub(super) struct Shown {
 
 /// The lanes of `d` from the highest down, or the part that is written.
 pub(super) fn parts(instruction: &Instruction, registers: &Registers) -> Vec<Shown> {
-    let scalar = |tail: &Tail, signed: bool| match tail {
-        Tail::Merge { part, .. } => vec![Shown {
-            label: format!("{}{part}", registers.d),
-            low: part.shift(),
-            width: part.width(),
-            signed,
-            from: None,
-        }],
-        Tail::Word | Tail::Secondary { .. } => Vec::new(),
+    let shown = |ResultPart { part, signed, is_written }| Shown {
+        label: format!("{}{part}", registers.d),
+        low: part.shift(),
+        width: part.width(),
+        signed,
+        from: registers.sources[2].clone().filter(|_| !is_written),
     };
-    let signed = |dtype: Type| dtype == Type::S32;
-    // A sum of lanes is a word.
-    let merges = |tail: SimdTail| matches!(tail, SimdTail::Merge { .. });
-    match &instruction.operation {
-        Operation::Arithmetic(it) => scalar(&it.tail, signed(it.dtype)),
-        Operation::Shift(it) => scalar(&it.tail, signed(it.dtype)),
-        Operation::Set(it) => scalar(&it.tail, false),
-        Operation::SimdArithmetic(it) if merges(it.tail) => {
-            lanes(it.operands.lanes.mask(), signed(it.dtype), registers)
-        }
-        Operation::SimdSet(it) if !it.accumulate => {
-            lanes(it.operands.lanes.mask(), false, registers)
-        }
-        Operation::MultiplyAdd(_) | Operation::SimdArithmetic(_) | Operation::SimdSet(_) => {
-            Vec::new()
-        }
-    }
-}
-
-fn lanes(mask: Mask, signed: bool, registers: &Registers) -> Vec<Shown> {
-    let width = mask.width();
-    (0..width.lanes())
-        .rev()
-        .map(|lane| Shown {
-            label: format!("{}.{}{lane}", registers.d, width.letter()),
-            low: lane as u32 * width.bits(),
-            width: width.bits(),
-            signed,
-            from: registers.sources[2].clone().filter(|_| mask.bits() >> lane & 1 == 0),
-        })
-        .collect()
+    instruction.result_parts().into_iter().map(shown).collect()
 }
 
 /// Writes the new `d`, whole and in parts.

@@ -1,4 +1,5 @@
-//! Pages for people: codes, mnemonics, modifiers, deviations of ptxas, whole instructions.
+//! Pages for people: mnemonics, modifiers, whole instructions. Codes and deviations of ptxas
+//! have their own.
 
 mod instruction;
 mod single;
@@ -6,23 +7,15 @@ mod words;
 
 use std::fmt::{self, Write};
 
-use crate::diagnostic::Code;
 use crate::isa::{Destination, LaneWidth, Mnemonic, Role, Target};
 use crate::video;
-use crate::video::{Agreement, Deviation, Instruction, Semantics, Witness};
+use crate::video::{Instruction, Semantics};
 
 #[cfg(feature = "server")]
 pub(crate) use instruction::{formula, role_text};
 pub(crate) use instruction::{meant, page as instruction};
 pub(crate) use single::Single;
 pub(crate) use words::page as word;
-
-/// The page of a code, in Markdown.
-pub(crate) fn code(code: Code) -> String {
-    let (name, severity, title) = (code.name(), code.severity(), code.title());
-    let explanation = code.explanation().trim_end();
-    format!("# {code} {name} ({severity})\n\n{title}.\n\n{explanation}\n")
-}
 
 /// The page of a mnemonic, with the cost of its example on a target.
 pub(crate) fn mnemonic(mnemonic: Mnemonic, target: Target) -> String {
@@ -98,24 +91,5 @@ fn write_mnemonic(stream: &mut String, mnemonic: Mnemonic, target: Target) -> fm
         "Since PTX {} on {}. PTX ISA manual, section {}.",
         needs.version, needs.target, first.section
     )?;
-    Ok(())
-}
-
-/// The page of a deviation of ptxas.
-pub(crate) fn deviation(deviation: Deviation) -> String {
-    let mut text = String::new();
-    let _ = write_deviation(&mut text, deviation);
-    text
-}
-
-fn write_deviation(stream: &mut String, deviation: Deviation) -> fmt::Result {
-    writeln!(stream, "# {deviation}: {}\n", deviation.title())?;
-    writeln!(stream, "{}", deviation.explanation())?;
-    let line = deviation.explanation().lines().last().unwrap_or_default().trim();
-    let differs = line.parse::<Instruction>().map(|shown| shown.agreement(Semantics::Ptxas12));
-    if let Ok(Agreement::Differs(Witness { a, b, c, manual, ptxas, .. })) = differs {
-        writeln!(stream, "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}")?;
-        writeln!(stream, "    manual 0x{manual:08x}, ptxas 0x{ptxas:08x}")?;
-    }
     Ok(())
 }

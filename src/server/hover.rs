@@ -198,7 +198,7 @@ fn code(source: &str, offset: u32) -> Option<Hover> {
     }
     let span = word(source, offset, |c| c.is_ascii_alphanumeric() || c == '-')?;
     let code = Code::find(span.text(source))?;
-    Some(Hover { span, markdown: explain::code(code) })
+    Some(Hover { span, markdown: code.page() })
 }
 
 /// The word around an offset.

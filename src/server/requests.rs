@@ -341,7 +341,7 @@ impl Server {
                 let subject = argument(0).and_then(Value::as_str);
                 let code = subject.and_then(crate::diagnostic::Code::find);
                 let code = code.ok_or_else(|| wrong("vptx.explain needs a code such as V501"))?;
-                answer(crate::explain::code(code))
+                answer(code.page())
             }
             Some("vptx.showProgram") => {
                 let place = argument(0).cloned().unwrap_or_default();

@@ -143,6 +143,14 @@ impl LineIndex {
         before + rest.iter().filter(|&&byte| is_continuation(byte)).count() as u32
     }
 
+    /// Number of Unicode scalar values before an offset of the text the index was made from.
+    ///
+    /// # Panics
+    /// If `text` is a different text that is too short.
+    pub fn char_offset(&self, text: &str, offset: u32) -> u32 {
+        offset - self.continuations(text, offset)
+    }
+
     /// Number, from 0, of the line that holds the offset.
     pub fn line(&self, offset: u32) -> usize {
         self.starts.partition_point(|&start| start <= offset) - 1
@@ -247,6 +255,8 @@ mod tests {
                 let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
                 let column = text[start..at].chars().count() as u32 + 1;
                 assert_eq!(index.position(&text, at as u32).column, column, "{length} {at}");
+                let before = text[..at].chars().count() as u32;
+                assert_eq!(index.char_offset(&text, at as u32), before, "{length} {at}");
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Agreement, Instruction, Semantics, Witness};
+
 macro_rules! deviations {
     ($($code:ident $title:literal $text:literal,)*) => {
         /// A way in which the code of ptxas differs from the manual.
@@ -166,6 +168,30 @@ the last line:
 The line that shows it:
 
     vmad.u32.u32.u32.sat d, a.b0, b.b0, c;",
+}
+
+impl Deviation {
+    /// The page of the deviation, in Markdown: its title, its explanation, and inputs that
+    /// show it.
+    ///
+    /// ```
+    /// let page = vptx::video::Deviation::C3.page();
+    /// assert!(page.starts_with("# C3: "));
+    /// assert!(page.contains("    a = 0x"));
+    /// ```
+    pub fn page(self) -> String {
+        let (title, explanation) = (self.title(), self.explanation());
+        let line = explanation.lines().last().unwrap_or_default().trim();
+        let differs = line.parse::<Instruction>().map(|shown| shown.agreement(Semantics::Ptxas12));
+        let example = match differs {
+            Ok(Agreement::Differs(Witness { a, b, c, manual, ptxas, .. })) => format!(
+                "    a = 0x{a:08x}, b = 0x{b:08x}, c = 0x{c:08x}\n    \
+                 manual 0x{manual:08x}, ptxas 0x{ptxas:08x}\n"
+            ),
+            _ => String::new(),
+        };
+        format!("# {self}: {title}\n\n{explanation}\n{example}")
+    }
 }
 
 impl fmt::Display for Deviation {

@@ -32,6 +32,7 @@ mod instruction;
 mod lowering;
 mod multiply_add;
 mod operand;
+mod result;
 mod semantics;
 mod set;
 mod shift;
@@ -55,6 +56,7 @@ pub use operand::{
     Guard, Immediate, InvalidRegister, Operand, OperandName, Register, Source, Tail,
 };
 pub(crate) use operand::{Parts, Selected};
+pub use result::ResultPart;
 pub use semantics::{Semantics, UnknownSemantics};
 pub use set::Set;
 pub use shift::Shift;

@@ -1,0 +1,55 @@
+"""Builds the program `vptx` before maturin packs the wheel.
+
+maturin builds a module or programs, not both, and packs whatever is in `data/scripts`.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import maturin
+from maturin import (  # noqa: F401
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
+)
+
+HERE = Path(__file__).resolve().parent
+NAME = "vptx.exe" if os.name == "nt" else "vptx"
+SCRIPTS = HERE / "data" / "scripts"
+# maturin wants the folder for each of its commands.
+SCRIPTS.mkdir(parents=True, exist_ok=True)
+
+
+def build_program() -> None:
+    profile = os.environ.get("VPTX_PROGRAM_PROFILE", "program")
+    target = HERE / "target"
+    command = ["cargo", "build", "--locked", "--no-default-features", "--features=cli,simd"]
+    command += ["--bin=vptx", f"--profile={profile}", f"--target-dir={target}"]
+    # Only `--target` would change the folder below; `CARGO_BUILD_TARGET` does so too.
+    triple = os.environ.get("CARGO_BUILD_TARGET", "")
+    subprocess.run([*command, f"--manifest-path={manifest()}"], check=True)
+    shutil.copy2(target / triple / profile / NAME, SCRIPTS / NAME)
+
+
+def manifest() -> Path:
+    """In a source distribution, `Cargo.toml` stays where it was relative to the root."""
+    inside = HERE / "bindings" / "python" / "Cargo.toml"
+    return inside if inside.exists() else HERE / "Cargo.toml"
+
+
+def build_wheel(directory, settings=None, metadata=None):
+    build_program()
+    return maturin.build_wheel(directory, settings, metadata)
+
+
+def build_editable(directory, settings=None, metadata=None):
+    build_program()
+    return maturin.build_editable(directory, settings, metadata)
+
+
+if __name__ == "__main__":
+    build_program()

@@ -1,0 +1,82 @@
+"""Compiles CUDA sources with NVRTC, and rewrites the PTX before anything loads it.
+
+NVRTC is that of the package `cuda-bindings`. It needs no GPU and no driver:
+
+    compiled = vptx.nvrtc.compile(source, options=["--gpu-architecture=compute_90"])
+    module = cuda.core.ObjectCode.from_ptx(compiled.ptx.encode())  # cuda.core
+    cupy.RawModule(path="kernel.ptx")  # CuPy, after the PTX was written there
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Sequence
+
+from cuda.bindings import nvrtc  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+from . import Findings, check
+from . import rewrite as rewrite_module
+
+if TYPE_CHECKING:
+    from ._vptx import _Semantics
+
+__all__ = ["CompileError", "Compiled", "compile"]
+
+
+class CompileError(RuntimeError):
+    """NVRTC did not compile a source; the message is its log."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The PTX of a source."""
+
+    ptx: str
+    #: The messages of NVRTC.
+    log: str
+    #: Findings about the `asm` in the source.
+    findings: Findings
+    #: Legal video instructions in the PTX of NVRTC.
+    instructions: int
+    #: How many of them became ordinary PTX.
+    rewritten: int
+
+
+def compile(
+    source: str,
+    *,
+    options: Sequence[str] = (),
+    name: str = "source.cu",
+    semantics: _Semantics = "ptxas-13",
+) -> Compiled:
+    """Compiles a source to PTX, and replaces video instructions as `vptx.rewrite` does.
+
+    `options` are those of NVRTC. Raises `CompileError` if it refuses the source.
+    """
+    findings = check(source, path=name, language="cuda")
+    program = _result(nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
+    try:
+        arguments = [option.encode() for option in options]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
+        log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(log or str(status))
+        ptx = _text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    result = rewrite_module(ptx, semantics=semantics)
+    return Compiled(result.text, log, findings, len(result.changes), result.count)
+
+
+def _text(program: Any, size: Any, get: Any) -> str:
+    buffer = bytes(_result(size(program)))
+    _result((*get(program, buffer), None))
+    # The text ends with a NUL.
+    return bytes(buffer[:-1]).decode(errors="replace")
+
+
+def _result(answer: tuple[Any, Any]) -> Any:
+    status, value = answer
+    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise CompileError(str(status))
+    return value

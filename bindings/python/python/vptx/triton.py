@@ -1,0 +1,150 @@
+"""Checks and rewrites the PTX of every kernel that Triton compiles.
+
+    import vptx.triton
+
+    with vptx.triton.install() as report:
+        ...  # compile and run kernels
+    print(report)
+
+Triton keeps compiled kernels in a cache. A kernel from the cache is as it was when it was
+compiled with the same arguments of `install`, and is not in the report again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import warnings
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Type
+
+import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+from . import Findings, PtxError, __version__, check, parse
+from . import rewrite as rewrite_module
+
+if TYPE_CHECKING:
+    from ._vptx import _Semantics
+
+__all__ = ["FindingWarning", "Kernel", "Report", "install"]
+
+
+class FindingWarning(UserWarning):
+    """The PTX of a kernel has findings, or was not read."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was compiled."""
+
+    name: str
+    #: Findings about the PTX that Triton made.
+    findings: Findings
+    #: Legal video instructions in it.
+    instructions: int
+    #: How many of them became ordinary PTX.
+    rewritten: int
+
+
+class Report:
+    """The kernels that were compiled since `install`."""
+
+    def __init__(self, hook: Callable[..., Any], others: Callable[..., Any] | None) -> None:
+        self._kernels: list[Kernel] = []
+        self._lock = threading.Lock()
+        self._hook, self._others = hook, others
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        with self._lock:
+            return list(self._kernels)
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def _add(self, kernel: Kernel) -> None:
+        with self._lock:
+            self._kernels.append(kernel)
+
+    def remove(self) -> None:
+        """Takes the hook away again."""
+        if triton.knobs.runtime.add_stages_inspection_hook is self._hook:
+            triton.knobs.runtime.add_stages_inspection_hook = self._others
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(
+        self,
+        kind: Type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+    def __str__(self) -> str:
+        lines = []
+        for it in self:
+            lines.append(
+                f"{it.name}: {it.rewritten} of {it.instructions} video instructions rewritten"
+            )
+            lines += [f"  {finding}" for finding in it.findings]
+        return "\n".join(lines) or "no kernel was compiled"
+
+
+def install(
+    *,
+    rewrite: bool = True,
+    semantics: _Semantics = "ptxas-13",
+    strict: bool = False,
+) -> Report:
+    """Installs a hook that reads the PTX of every kernel before ptxas does.
+
+    It checks the PTX and warns of findings; `strict` raises `PtxError` in place of the warning.
+    `rewrite` replaces video instructions by ordinary PTX as `vptx.rewrite` does with the same
+    `semantics`. A hook that was installed before is called too.
+    """
+    others = triton.knobs.runtime.add_stages_inspection_hook
+    key = f"vptx {__version__} rewrite={rewrite} semantics={semantics}"
+
+    def read(ptx: str, name: str) -> str:
+        findings = check(ptx, path=f"{name}.ptx")
+        if findings:
+            text = "\n".join(map(str, findings))
+            if strict:
+                error = PtxError(text)
+                error.findings = findings
+                raise error
+            warnings.warn(text, FindingWarning, stacklevel=2)
+        if rewrite:
+            result = rewrite_module(ptx, semantics=semantics)
+            report._add(Kernel(name, findings, len(result.changes), result.count))
+            return result.text
+        report._add(Kernel(name, findings, len(parse(ptx).instructions), 0))
+        return ptx
+
+    # Triton calls it without arguments for the key of its cache.
+    def hook(*arguments: Any) -> tuple[str, str] | None:
+        if not arguments:
+            text = key + (others()[0] if others is not None else "")
+            return text, hashlib.sha256(text.encode()).hexdigest()
+        if others is not None:
+            others(*arguments)
+        stages = arguments[1]
+        make = stages.get("ptx")
+        if make is not None:
+
+            def make_and_read(source: Any, metadata: dict[str, Any]) -> str:
+                ptx: str = make(source, metadata)
+                return read(ptx, str(metadata.get("name", "kernel")))
+
+            stages["ptx"] = make_and_read
+        return None
+
+    report = Report(hook, others)
+    triton.knobs.runtime.add_stages_inspection_hook = hook
+    return report

@@ -1,0 +1,336 @@
+//! Whole texts.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use vptx::backend::ptx::Outcome;
+use vptx::diagnostic::{Applicability, RuleSet};
+use vptx::isa::{PtxVersion, Target};
+use vptx::print::LineEnding;
+use vptx::video::Deviation;
+use vptx::{
+    CheckOptions, Code, Dialect, FormatError, FormatOptions, NormalOptions, RewriteOptions,
+    Semantics,
+};
+
+use crate::arguments::{Choices, LanguageName, Named, Path, Rules, Targets, Text};
+use crate::finding::{Finding, Span, findings, listed, ptx_error};
+use crate::instruction::{Cost, Instruction};
+
+/// The findings about a text, in its order.
+///
+/// `path` only names the text in the findings. `language` is `ptx` (if not given), or `cuda`
+/// for the `asm` in CUDA and C++ sources. `target` (one, or several as a list or with commas) and `ptx_version`
+/// replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
+/// the start of codes such as `V5`, as the options of `vptx check` do.
+#[pyfunction]
+#[pyo3(signature = (
+    text, *, path = None, language = None, target = None, ptx_version = None, dialect = None,
+    select = None, extend_select = None, ignore = None
+))]
+#[expect(clippy::too_many_arguments, reason = "named in Python")]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    text: Text,
+    path: Option<Path>,
+    language: Option<Named<LanguageName>>,
+    target: Option<Targets>,
+    ptx_version: Option<Named<PtxVersion>>,
+    dialect: Option<Named<Dialect>>,
+    select: Option<Rules>,
+    extend_select: Option<Rules>,
+    ignore: Option<Rules>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let choices = Choices { language, target, ptx_version, dialect, select, extend_select, ignore };
+    let options = choices.options();
+    let path = path.map(|path| path.0);
+    let found = py.detach(|| findings(&text.0, path.as_deref(), &vptx::check(&text.0, &options)));
+    listed(py, found)
+}
+
+/// A text with fixes made.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct Fixed {
+    #[pyo3(get)]
+    text: String,
+    /// The code of each finding that was fixed.
+    #[pyo3(get)]
+    codes: Vec<&'static str>,
+    left: Vec<Finding>,
+}
+
+#[pymethods]
+impl Fixed {
+    /// The findings that are left.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        listed(py, self.left.clone())
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Fixed: {} fixed, {} left>", self.codes.len(), self.left.len())
+    }
+}
+
+/// Makes the fixes of all findings that `check` finds with the same arguments: those that
+/// keep the meaning, and with `unsafe_fixes` also those that may change it.
+#[pyfunction]
+#[pyo3(signature = (
+    text, *, unsafe_fixes = false, path = None, language = None, target = None,
+    ptx_version = None, dialect = None, select = None, extend_select = None, ignore = None
+))]
+#[expect(clippy::too_many_arguments, reason = "named in Python")]
+pub(crate) fn fix(
+    py: Python<'_>,
+    text: Text,
+    unsafe_fixes: bool,
+    path: Option<Path>,
+    language: Option<Named<LanguageName>>,
+    target: Option<Targets>,
+    ptx_version: Option<Named<PtxVersion>>,
+    dialect: Option<Named<Dialect>>,
+    select: Option<Rules>,
+    extend_select: Option<Rules>,
+    ignore: Option<Rules>,
+) -> Fixed {
+    let choices = Choices { language, target, ptx_version, dialect, select, extend_select, ignore };
+    let options = choices.options();
+    let most = if unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
+    let path = path.map(|path| path.0);
+    py.detach(|| {
+        let fixed = vptx::fix(&text.0, &options, most);
+        Fixed {
+            left: findings(&fixed.text, path.as_deref(), &fixed.left),
+            text: fixed.text,
+            codes: fixed.codes.into_iter().map(Code::text).collect(),
+        }
+    })
+}
+
+/// Formats a module as `vptx fmt` does. `line_ending` is `lf`, `crlf` or `keep`.
+///
+/// Raises `PtxError` if the text cannot be formatted.
+#[pyfunction]
+#[pyo3(signature = (
+    text, *, indent_width = None, line_width = None, line_ending = None,
+    explicit_defaults = false
+))]
+pub(crate) fn format(
+    py: Python<'_>,
+    text: Text,
+    indent_width: Option<usize>,
+    line_width: Option<usize>,
+    line_ending: Option<&str>,
+    explicit_defaults: bool,
+) -> PyResult<String> {
+    let mut options = FormatOptions::default();
+    options.indent_width = indent_width.unwrap_or(options.indent_width);
+    options.line_width = line_width.unwrap_or(options.line_width);
+    options.explicit_defaults = explicit_defaults;
+    options.line_ending = match line_ending {
+        None | Some("lf") => LineEnding::Lf,
+        Some("crlf") => LineEnding::Crlf,
+        Some("keep") => LineEnding::Keep,
+        Some(other) => {
+            let text = format!("`{other}` is not a line ending: write `lf`, `crlf` or `keep`");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    py.detach(|| vptx::format(&text.0, &options)).map_err(|error| unformatted(py, &text.0, &error))
+}
+
+/// The normal form of a module, as `vptx normalize` writes it: equal for modules that differ
+/// only in layout, comments, debug data, names of registers and the like.
+///
+/// Raises `PtxError` if the text has none.
+#[pyfunction]
+#[pyo3(signature = (text, *, keep_names = false, keep_comments = false, keep_debug = false))]
+pub(crate) fn normalize(
+    py: Python<'_>,
+    text: Text,
+    keep_names: bool,
+    keep_comments: bool,
+    keep_debug: bool,
+) -> PyResult<String> {
+    let mut options = NormalOptions::default();
+    options.keep_names = keep_names;
+    options.keep_comments = keep_comments;
+    options.keep_debug = keep_debug;
+    py.detach(|| vptx::normalize(&text.0, &options))
+        .map_err(|error| unformatted(py, &text.0, &error))
+}
+
+fn unformatted(py: Python<'_>, text: &str, error: &FormatError) -> PyErr {
+    ptx_error(py, &error.to_string(), findings(text, None, error.diagnostics()))
+}
+
+/// A module: its video instructions and the errors in them.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct Module {
+    #[pyo3(get)]
+    text: String,
+    /// The `.target` in force at the last video instruction, such as `sm_90`.
+    #[pyo3(get)]
+    target: Option<String>,
+    /// The `.version` in force at the last video instruction, such as `8.0`.
+    #[pyo3(get)]
+    version: Option<String>,
+    /// The legal video instructions, in the order of the text.
+    #[pyo3(get)]
+    instructions: Vec<Py<Instruction>>,
+    errors: Vec<Finding>,
+}
+
+#[pymethods]
+impl Module {
+    /// The errors in the video instructions that are not legal.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        listed(py, self.errors.clone())
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        let (instructions, errors) = (self.instructions.len(), self.errors.len());
+        format!("<Module: {instructions} video instructions, {errors} errors>")
+    }
+}
+
+/// Reads a whole module of PTX, or bare statements. It does not raise: errors are in
+/// `findings`.
+#[pyfunction]
+pub(crate) fn parse(py: Python<'_>, text: Text) -> PyResult<Module> {
+    let Text(text) = text;
+    let (target, version, statements, errors) = py.detach(|| {
+        let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
+        let (module, found) = vptx::parse_with(&text, &options);
+        let target = module.target().map(|it| it.to_string());
+        let version = module.version().map(|it| it.to_string());
+        let errors = findings(&text, None, &found);
+        (target, version, Instruction::of_module(module), errors)
+    });
+    let instructions = statements.into_iter().map(|it| Py::new(py, it)).collect::<PyResult<_>>()?;
+    Ok(Module { text, target, version, instructions, errors })
+}
+
+/// A video instruction of a rewritten module.
+#[pyclass(frozen, get_all, module = "vptx")]
+pub(crate) struct Change {
+    /// The instruction's canonical text.
+    instruction: String,
+    /// Its bytes in the old text.
+    span: Span,
+    /// `rewritten`, `kept`, or `unavailable` if the target lacks what it needs.
+    outcome: &'static str,
+    /// The machine instructions of ptxas, and of the new code; `None` if not measured.
+    cost: Option<Cost>,
+    /// The other semantics under which the instruction computes something else.
+    differs: Vec<&'static str>,
+}
+
+#[pymethods]
+impl Change {
+    fn __repr__(&self) -> String {
+        format!("<Change {}: {}>", self.outcome, self.instruction)
+    }
+}
+
+/// A module with ordinary PTX in the place of video instructions.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct Rewritten {
+    #[pyo3(get)]
+    text: String,
+    /// The fate of each legal video instruction, in order.
+    #[pyo3(get)]
+    changes: Vec<Py<Change>>,
+    /// How many instructions were replaced.
+    #[pyo3(get)]
+    count: usize,
+    errors: Vec<Finding>,
+}
+
+#[pymethods]
+impl Rewritten {
+    /// The errors in the video instructions that are not legal, and were left alone.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        listed(py, self.errors.clone())
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Rewritten: {} of {} video instructions>", self.count, self.changes.len())
+    }
+}
+
+/// Replaces video instructions by ordinary PTX where that is cheaper on the target, or where
+/// ptxas computes something else than `semantics` asks for (`ptxas-13` if not given). Without
+/// `target`, the module's own `.target` counts. `all` also replaces the others.
+///
+/// Raises `ValueError` if neither the module nor the argument names a target.
+#[pyfunction]
+#[pyo3(signature = (text, *, target = None, semantics = None, all = false, comments = false))]
+pub(crate) fn rewrite(
+    py: Python<'_>,
+    text: Text,
+    target: Option<Named<Target>>,
+    semantics: Option<Named<Semantics>>,
+    all: bool,
+    comments: bool,
+) -> PyResult<Rewritten> {
+    let options = RewriteOptions::default()
+        .with_target(target.map(|it| it.0))
+        .with_semantics(semantics.map_or(Semantics::CURRENT, |it| it.0))
+        .with_all(all)
+        .with_comments(comments);
+    let rewritten = py.detach(|| {
+        let rules = CheckOptions::default().with_rules(RuleSet::ERRORS);
+        let (module, found) = vptx::parse_with(&text.0, &rules);
+        let errors = findings(&text.0, None, &found);
+        vptx::rewrite(&module, &options).map(|rewritten| {
+            let changes: Vec<Change> = rewritten
+                .changes
+                .iter()
+                .map(|change| Change {
+                    instruction: change.instruction.to_string(),
+                    span: change.span.into(),
+                    outcome: match change.outcome {
+                        Outcome::Rewritten(_) => "rewritten",
+                        Outcome::Kept => "kept",
+                        Outcome::Unavailable => "unavailable",
+                    },
+                    cost: change.cost.map(Cost::from),
+                    differs: change.differs.iter().map(|it| it.text()).collect(),
+                })
+                .collect();
+            (rewritten.text(), rewritten.edits().len(), changes, errors)
+        })
+    });
+    let (text, count, changes, errors) =
+        rewritten.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let changes = changes.into_iter().map(|it| Py::new(py, it)).collect::<PyResult<_>>()?;
+    Ok(Rewritten { text, changes, count, errors })
+}
+
+/// The page about a rule, by code or name (`V501`, `result-differs`), or about a deviation of
+/// ptxas (`C3`), in Markdown.
+///
+/// Raises `ValueError` if there is none.
+#[pyfunction]
+pub(crate) fn explain(code: &str) -> PyResult<String> {
+    let page = Code::find(code).map(Code::page);
+    page.or_else(|| Deviation::find(code).map(Deviation::page)).ok_or_else(|| {
+        let text =
+            format!("`{code}` is neither a code such as `V501` nor a deviation such as `C3`");
+        PyValueError::new_err(text)
+    })
+}

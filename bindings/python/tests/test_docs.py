@@ -1,0 +1,15 @@
+"""The examples of the documentation."""
+
+import doctest
+
+import pytest
+from conftest import ROOT
+
+numpy = pytest.importorskip("numpy")
+
+
+def test_examples():
+    path = ROOT / "docs/python.md"
+    # A fence would be part of the output before it, so each example ends with an empty line.
+    failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0 and tried > 20

@@ -1,0 +1,123 @@
+"""The hook, with Triton's own compiler and the ptxas that it brings. Launches need a GPU,
+and are not tested."""
+
+import shutil
+
+import pytest
+
+triton = pytest.importorskip("triton")
+
+import triton.language as tl  # noqa: E402
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
+
+import vptx  # noqa: E402
+import vptx.triton  # noqa: E402
+
+
+@triton.jit
+def difference(a, b, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(a + at)
+    y = tl.load(b + at)
+    zero = x * 0
+    d = tl.inline_asm_elementwise(
+        "vavrg4.u32.u32.u32 $0, $1, $2, $3;",
+        "=r,r,r,r",
+        [x, y, zero],
+        dtype=tl.int32,
+        is_pure=True,
+        pack=1,
+    )
+    tl.store(out + at, d)
+
+
+@triton.jit
+def doubtful(a, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(a + at)
+    d = tl.inline_asm_elementwise(
+        "vsub.s32.s32.s32.sat $0.b2, $1.b2, $1.b0, $1;",
+        "=r,r",
+        [x],
+        dtype=tl.int32,
+        is_pure=True,
+        pack=1,
+    )
+    tl.store(out + at, d)
+
+
+def compiled(kernel, **types):
+    signature = {name: "*i32" for name in types.get("pointers", ())}
+    signature["BLOCK"] = "constexpr"
+    source = ASTSource(kernel, signature, {(len(signature) - 1,): 128})
+    return triton.compile(source, target=GPUTarget("cuda", 90, 32))
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    with triton.knobs.cache.scope():
+        triton.knobs.cache.dir = str(tmp_path / "cache")
+        yield
+
+
+def mnemonics(kernel):
+    return [it.mnemonic for it in vptx.parse(kernel.asm["ptx"]).instructions]
+
+
+def test_rewriting():
+    names = ("a", "b", "out")
+    plain = compiled(difference, pointers=names)
+    assert set(mnemonics(plain)) == {"vavrg4"}
+    with vptx.triton.install() as report:
+        rewritten = compiled(difference, pointers=names)
+        again = compiled(difference, pointers=names)
+    assert mnemonics(rewritten) == []
+    assert "lop3.b32" in rewritten.asm["ptx"]
+    assert again.asm["ptx"] == rewritten.asm["ptx"]
+    assert rewritten.asm["cubin"] != plain.asm["cubin"]
+    (kernel,) = report
+    assert (kernel.name, kernel.findings) == ("difference", [])
+    assert kernel.rewritten == kernel.instructions == len(mnemonics(plain)) > 0
+    assert (
+        str(report)
+        == f"difference: {kernel.rewritten} of {kernel.rewritten} video instructions rewritten"
+    )
+    # The hook is gone, and the kernel of the cache is the plain one.
+    assert triton.knobs.runtime.add_stages_inspection_hook is None
+    assert mnemonics(compiled(difference, pointers=names)) == mnemonics(plain)
+
+
+def test_findings():
+    with vptx.triton.install(rewrite=False) as report:
+        with pytest.warns(
+            vptx.triton.FindingWarning, match=r"doubtful.ptx:\d+:\d+: warning\[V501\]"
+        ):
+            kernel = compiled(doubtful, pointers=("a", "out"))
+    assert set(mnemonics(kernel)) == {"vsub"}
+    assert {it.code for it in report.kernels[0].findings} == {"V501"}
+    assert report.kernels[0].rewritten == 0 < report.kernels[0].instructions
+    with vptx.triton.install(rewrite=False, strict=True):
+        shutil.rmtree(triton.knobs.cache.dir)
+        with pytest.raises(vptx.PtxError) as raised:
+            compiled(doubtful, pointers=("a", "out"))
+    assert {it.code for it in raised.value.findings} == {"V501"}
+
+
+def test_other_hooks_are_called():
+    seen = []
+
+    def other(*arguments):
+        seen.append(len(arguments))
+        return None if arguments else ("other", "hash")
+
+    triton.knobs.runtime.add_stages_inspection_hook = other
+    try:
+        with vptx.triton.install() as report:
+            compiled(difference, pointers=("a", "b", "out"))
+        assert len(report) == 1
+        assert seen == [0, 5]
+        assert triton.knobs.runtime.add_stages_inspection_hook is other
+    finally:
+        triton.knobs.runtime.add_stages_inspection_hook = None

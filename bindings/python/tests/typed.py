@@ -1,0 +1,22 @@
+"""Uses of the module that a type checker accepts or refuses. `test_types.py` runs mypy."""
+
+import array
+
+import numpy as np
+from typing_extensions import assert_type
+
+import vptx
+
+found = vptx.check("x", path="a", language="ptx", target=["sm_90"], select="ALL")
+assert_type(found, vptx.Findings)
+assert_type([finding.start.line for finding in found], list[int])
+instruction = vptx.Instruction("vadd.u32.u32.u32 d, a, b;")
+instruction.eval_batch(np.zeros(3, np.uint32), array.array("I"), 4, out=memoryview(b""))
+instruction.eval_batch(np.uint32(3), b"")
+assert_type(instruction.eval(np.uint32(4), True), int)
+assert_type(vptx.rewrite("", target="sm_90", semantics="ptxas-13").text, str)
+vptx.check("", language="rust")  # type: ignore[arg-type]
+vptx.check(5)  # type: ignore[arg-type]
+instruction.eval_batch([1, 2], 3)  # type: ignore[arg-type]
+instruction.eval(1.0)  # type: ignore[arg-type]
+instruction.eval(1, semantics="ptxas")  # type: ignore[arg-type]
