@@ -10,8 +10,9 @@ use vptx::ir::Program;
 /// Bytes in a word.
 const WORD: isize = size_of::<u32>() as isize;
 
-/// Words that a thread computes at once. Three columns of them stay in the second cache.
-const CHUNK: usize = 1 << 15;
+/// Words that a thread computes at once. Buffers for them stay in the first cache, and are small
+/// enough that the allocator keeps their pages.
+const CHUNK: usize = 1 << 13;
 
 /// Words that are worth a thread of their own, which takes about 50 µs to start.
 const PER_THREAD: usize = 1 << 18;
@@ -250,10 +251,13 @@ pub(crate) fn eval(program: &Program, sources: [Source; 3], out: &View) {
             }
         }
     };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let worthwhile = total / PER_THREAD;
+    // Asking for the number of cores takes longer than most small columns.
+    let cores =
+        if worthwhile > 1 { thread::available_parallelism().map_or(1, usize::from) } else { 1 };
     // Threads of its own: a pool would not survive a fork.
     thread::scope(|scope| {
-        for _ in 1..cores.min(total / PER_THREAD) {
+        for _ in 1..cores.min(worthwhile) {
             // Without another thread, this one does it all.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
