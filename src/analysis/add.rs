@@ -158,6 +158,8 @@ impl<'s> Writing<'s> {
         }
         let (words, kind) = match text.strip_suffix('\\') {
             Some(words) if self.language == Language::Cuda => (words, Insertion::Block),
+            // No comment may follow the backslash.
+            Some(_) if matches!(self.language, Language::Python | Language::Mojo) => return None,
             _ => (text, Insertion::Line),
         };
         Some((start + words.trim_end().len() as u32, kind))

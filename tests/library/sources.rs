@@ -837,6 +837,10 @@ fn comments_suppress_all_there_is() {
         let mark = if is_hash { "#" } else { "//" };
         assert!(done.text.contains(&format!("{mark} vptx: ignore[V")), "{name}\n{}", done.text);
     }
+    // A comment cannot follow a backslash, nor stand in a string.
+    let source = "x = f(tl.inline_asm_elementwise('vadd.u32.u32 ' \\\n  '$0, $1, $1;', '=r,r'))\n";
+    let done = add_ignores(source, &options(Language::Python));
+    assert_eq!(done.text, format!("# vptx: ignore[V104]\n{source}"));
     let source = "# vptx: ignore[V104] nothing is here\nx = 1\n";
     assert_eq!(told(source, Language::Python), ["V801 V104"]);
     let source = "s = '# vptx: ignore[V104]'\n#= vptx: ignore[V501] =#\n";
