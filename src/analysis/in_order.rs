@@ -185,6 +185,7 @@ impl<'s> Handler<'s> for Stream<'s, '_, '_> {
 mod tests {
     use super::*;
     use crate::analysis::check_counted;
+    use crate::check::Language;
     use crate::diagnostic::{Code, RuleSet};
     use crate::testing::Numbers;
 

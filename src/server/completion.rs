@@ -332,18 +332,15 @@ fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
 /// The registers that are declared at the statement, or the operands of an `asm`.
 fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> Option<Completion> {
     let offer = |text: String, detail: String| Offer::plain(text, detail, OfferKind::Register);
-    let mut offers: Vec<Offer> = match options.language.host() {
-        Some(host) => {
-            let asm = asm_at(source, host, offset)?;
-            let operands = asm.operands.iter();
-            operands.map(|it| offer(asm.spelled(&it.placeholder), it.constraint.clone())).collect()
-        }
-        None => {
-            let text = format!("{} vadd ;", &source[..offset as usize]);
-            let mut seen = Seen { at: offset, names: Vec::new() };
-            read(&text, &mut seen);
-            seen.names.into_iter().map(|(name, ty)| offer(name, ty)).collect()
-        }
+    let mut offers: Vec<Offer> = if let Some(host) = options.language.host() {
+        let asm = asm_at(source, host, offset)?;
+        let operands = asm.operands.iter();
+        operands.map(|it| offer(asm.spelled(&it.placeholder), it.constraint.clone())).collect()
+    } else {
+        let text = format!("{} vadd ;", &source[..offset as usize]);
+        let mut seen = Seen { at: offset, names: Vec::new() };
+        read(&text, &mut seen);
+        seen.names.into_iter().map(|(name, ty)| offer(name, ty)).collect()
     };
     offers.retain(|offer| offer.text.starts_with(word));
     let is_part = offers.len() > MOST;

@@ -488,7 +488,7 @@ impl Pair {
             let outs = (0..outputs).map(|_| random.pick(&["=r", "=&r"]).to_owned());
             let outs: Vec<String> = outs.collect();
             let ins = (outputs..WORDS.len()).map(|_| "r".to_owned());
-            let clobbers = random.pick(&[&[][..], &["~{memory}"]]).iter().map(|it| it.to_string());
+            let clobbers = random.pick(&[&[][..], &["~{memory}"]]).iter().map(ToString::to_string);
             outs.into_iter().chain(ins).chain(tied).chain(clobbers).collect::<Vec<_>>().join(",")
         };
         let places = match way {
