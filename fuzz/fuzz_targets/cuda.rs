@@ -1,4 +1,4 @@
-//! Any bytes as CUDA: finding and checking `asm` must not panic, spans and fixes
+//! Any bytes as CUDA, or as Python, Mojo, Rust or Julia (by the last byte): finding and checking `asm` must not panic, spans and fixes
 //! must fit the text, and fixing all there is must come to an end.
 #![no_main]
 
@@ -10,8 +10,15 @@ use vptx::diagnostic::{Applicability, RuleSet, Severity};
 use vptx::source;
 
 fuzz_target!(|bytes: &[u8]| {
+    let language = match bytes.last() {
+        Some(b'p') => Language::Python,
+        Some(b'm') => Language::Mojo,
+        Some(b'r') => Language::Rust,
+        Some(b'j') => Language::Julia,
+        _ => Language::Cuda,
+    };
     let text = source::decode(bytes.to_vec());
-    let options = CheckOptions::default().with_language(Language::Cuda).with_rules(RuleSet::ALL);
+    let options = CheckOptions::default().with_language(language).with_rules(RuleSet::ALL);
     let found = vptx::check(&text, &options);
     for diagnostic in &found {
         assert!(text.get(diagnostic.span.range()).is_some());

@@ -7,6 +7,7 @@ use super::{Code, Fixed};
 use crate::analysis::check_counted;
 use crate::check::{CheckOptions, Language};
 use crate::diagnostic::{Diagnostic, Edit, apply};
+use crate::embed::inner_sources;
 use crate::source::{Span, line_end};
 
 /// The places for a comment, the first choice first.
@@ -74,6 +75,8 @@ enum Insertion {
 struct Writing<'s> {
     source: &'s str,
     language: Language,
+    /// The parts that are CUDA sources.
+    inner: Vec<Span>,
     comments: Vec<Span>,
     suppressions: Suppressions,
     /// The offset for more codes in a comment, by the line that the comment is about.
@@ -92,6 +95,7 @@ impl<'s> Writing<'s> {
         Writing {
             source,
             language,
+            inner: language.host().map_or_else(Vec::new, |host| inner_sources(source, host)),
             comments: comments(source, language),
             lists: lists.collect(),
             suppressions,
@@ -132,8 +136,8 @@ impl<'s> Writing<'s> {
                 }
                 self.end(last)
             }
-            Way::Above => Some(self.above(first)),
-            Way::AboveStatement => Some(self.above(start)),
+            Way::Above => self.above(first),
+            Way::AboveStatement => self.above(start),
             Way::Before => Some((statement.start, Insertion::Before)),
         }
     }
@@ -154,19 +158,39 @@ impl<'s> Writing<'s> {
         }
         let (words, kind) = match text.strip_suffix('\\') {
             Some(words) if self.language == Language::Cuda => (words, Insertion::Block),
+            // No comment may follow the backslash.
+            Some(_) if matches!(self.language, Language::Python | Language::Mojo) => return None,
             _ => (text, Insertion::Line),
         };
         Some((start + words.trim_end().len() as u32, kind))
     }
 
     /// The start of a line.
-    fn above(&self, line: usize) -> (u32, Insertion) {
+    fn above(&self, line: usize) -> Option<(u32, Insertion)> {
         let joined = line > 0 && self.line(line - 1).1.ends_with('\\');
-        let is_macro = joined && self.language == Language::Cuda;
-        (self.line(line).0, if is_macro { Insertion::BlockAbove } else { Insertion::Above })
+        let kind = match self.language {
+            Language::Cuda if joined => Insertion::BlockAbove,
+            // No comment may follow the backslash.
+            Language::Python | Language::Mojo if joined => return None,
+            _ => Insertion::Above,
+        };
+        Some((self.line(line).0, kind))
+    }
+
+    /// The start of a comment here.
+    fn mark(&self, at: u32) -> &'static str {
+        match self.language {
+            Language::Python | Language::Mojo | Language::Julia
+                if !Span::at(at).is_in(&self.inner) =>
+            {
+                "#"
+            }
+            _ => "//",
+        }
     }
 
     fn edit(&self, at: u32, kind: Insertion, codes: &BTreeSet<Code>) -> Edit {
+        let mark = self.mark(at);
         let names: Vec<&str> = codes.iter().map(|code| code.text()).collect();
         let names = names.join(", ");
         let words = format!("vptx: ignore[{names}]");
@@ -178,10 +202,10 @@ impl<'s> Writing<'s> {
             Insertion::Line => {
                 // No blanks at the end of a line.
                 let blanks = indent().len() as u32;
-                return Edit::replace(Span::new(at, at + blanks), format!(" // {words}"));
+                return Edit::replace(Span::new(at, at + blanks), format!(" {mark} {words}"));
             }
             Insertion::Block => format!(" /* {words} */"),
-            Insertion::Above => format!("{}// {words}{end}", indent()),
+            Insertion::Above => format!("{}{mark} {words}{end}", indent()),
             Insertion::BlockAbove => format!("{}/* {words} */ \\{end}", indent()),
             Insertion::Before => format!("/* {words} */ "),
         };

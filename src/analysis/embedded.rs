@@ -2,7 +2,7 @@
 
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand};
+use crate::embed::{self, Asm, AsmOperand, Convention, Host};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
 use crate::source::Span;
@@ -12,7 +12,13 @@ use crate::syntax::{
 
 /// Checks the video instructions in a source that is text. Calls `count` for each of them,
 /// and `take` with the findings of each `asm`, in the order of the text.
-pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(), take: Take<'_>) {
+pub(super) fn visit(
+    source: &str,
+    host: Host,
+    options: &CheckOptions,
+    mut count: impl FnMut(),
+    take: Take<'_>,
+) {
     let stated;
     let mut options = options;
     if options.ptx_version.is_none() {
@@ -23,7 +29,7 @@ pub(super) fn visit(source: &str, options: &CheckOptions, mut count: impl FnMut(
     }
     let mut known = KnownFacts::default();
     // Most sources have none.
-    for asm in embed::statements_with(source, b'v') {
+    for asm in embed::statements_with(source, host, b'v') {
         let mut context = Context::default();
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
@@ -58,6 +64,17 @@ fn beyond(asm: &Asm<'_>, operand: usize) -> Span {
 /// The symbol that a constraint gives its operand.
 fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
     let constraint = operand.constraint.as_str();
+    if asm.convention() == Convention::Rust {
+        let class = constraint.split(['(', ')']).nth(1).unwrap_or(constraint);
+        let register = |ty| SymbolKind::Operand(OperandClass::Register(ty, constraint));
+        return match class {
+            "reg16" => register(".b16"),
+            "reg64" => register(".b64"),
+            "reg128" => register(".b128"),
+            "const" => SymbolKind::Operand(OperandClass::Constant(constraint)),
+            _ => SymbolKind::Register(".b32"),
+        };
+    }
     let class = constraint.trim_start_matches(['=', '+', '&', '%']);
     // The same place as another operand.
     if let Some(other) = class.parse::<usize>().ok().and_then(|at| asm.operands.get(at))

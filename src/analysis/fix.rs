@@ -290,8 +290,9 @@ impl<'s> Zones<'s> {
             return whole;
         }
         let last = self.last.filter(|(last, _)| *last == whole);
-        let (_, comments) =
-            *self.last.insert(last.unwrap_or_else(|| (whole, whole.text(self.text).contains('/'))));
+        let (_, comments) = *self
+            .last
+            .insert(last.unwrap_or_else(|| (whole, whole.text(self.text).contains(['/', '#']))));
         // A `;` that may be in a comment does not count.
         if comments {
             return whole;

@@ -9,8 +9,9 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::{Checker, Preview, Suppressions, Take, embedded, sort};
-use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
+use crate::check::{CheckOptions, is_wanted, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::embed::{Host, may_have_asm};
 use crate::lint::KnownFacts;
 use crate::source::Span;
 use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
@@ -22,6 +23,11 @@ const BATCH: usize = 8192;
 /// Returns the number of statements.
 pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     let preview = Preview::of(source);
+    if options.language.host().is_some_and(|host| host != Host::C && !may_have_asm(source))
+        && !preview.is_marked
+    {
+        return 0;
+    }
     if let Some(diagnostic) = preview.unreadable {
         let mut found = vec![diagnostic];
         found.retain(|found| options.rules.contains(found.code));
@@ -67,9 +73,9 @@ fn all_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
         found.retain(|found| options.rules.contains(found.code));
         take(found);
     };
-    if options.language == Language::Cuda {
+    if let Some(host) = options.language.host() {
         let mut found = Vec::new();
-        embedded::visit(source, options, || count += 1, &mut |mut of_one| {
+        embedded::visit(source, host, options, || count += 1, &mut |mut of_one| {
             found.append(&mut of_one);
             if found.len() >= BATCH {
                 take(std::mem::take(&mut found));
@@ -179,6 +185,7 @@ impl<'s> Handler<'s> for Stream<'s, '_, '_> {
 mod tests {
     use super::*;
     use crate::analysis::check_counted;
+    use crate::check::Language;
     use crate::diagnostic::{Code, RuleSet};
     use crate::testing::Numbers;
 

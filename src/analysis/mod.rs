@@ -42,10 +42,10 @@ pub(crate) use parts::parse_near;
 pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
 
 use crate::check::{
-    CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
-    semicolon_after,
+    CheckOptions, Dialect, Names, check_instruction, is_wanted, problem_diagnostic, semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
+use crate::embed::{Host, may_have_asm};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{self, KnownFacts, Memo, StatementContext, Subject};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
@@ -80,10 +80,15 @@ fn check_previewed(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let mut count = 0;
-    let mut diagnostics = match (options.language, preview.unreadable) {
-        (Language::Cuda, None) => {
+    let host = options.language.host();
+    // Most files of these languages have no PTX, and are not judged.
+    if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_asm(source)) {
+        return Some((0, Vec::new()));
+    }
+    let mut diagnostics = match (host, preview.unreadable) {
+        (Some(host), None) => {
             let mut kept = Kept { found: Vec::new(), room, is_full: false };
-            embedded::visit(source, options, || count += 1, &mut |found| kept.add(found));
+            embedded::visit(source, host, options, || count += 1, &mut |found| kept.add(found));
             kept.all()?
         }
         (_, unreadable) => {
@@ -139,9 +144,9 @@ pub(crate) fn check_up_to(
     in_parallel: bool,
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
-    let in_parts = match options.language {
-        Language::Ptx => parts::check(source, options, in_parallel, room),
-        Language::Cuda => None,
+    let in_parts = match options.language.host() {
+        None => parts::check(source, options, in_parallel, room),
+        Some(_) => None,
     };
     in_parts.or_else(|| check_previewed(source, Preview::of(source), options, room))
 }

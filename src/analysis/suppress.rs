@@ -257,20 +257,24 @@ impl Suppressions {
 
 /// The comments of a text, in order.
 pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
-    match language {
-        Language::Ptx => lexer::comments(source),
-        Language::Cuda => embed::comments(source),
+    match language.host() {
+        None => lexer::comments(source),
+        Some(host) => embed::comments(source, host),
     }
 }
 
 /// Reads a comment as a suppression, and adds findings on its form.
 fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppression> {
     let comment = span.text(source);
-    let inside = &comment[2..];
-    let text = inside.trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
+    let (open, close) = match comment.as_bytes() {
+        [b'/', b'*', ..] => (2, "*/"),
+        [b'#', b'=', ..] => (2, "=#"),
+        [b'#', ..] => (1, ""),
+        _ => (2, ""),
+    };
+    let text = comment[open..].trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
     let offset = span.end as usize - text.len();
-    let text =
-        if comment.starts_with("/*") { text.strip_suffix("*/").unwrap_or(text) } else { text };
+    let text = text.strip_suffix(close).unwrap_or(text);
     comment::read(text.trim_end_matches('\r'), offset, span, wrong)
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::diagnostic::RuleSet;
+use crate::embed::Host;
 use crate::isa::{PtxVersion, Target};
 
 /// The rules that decide whether something is an error.
@@ -44,6 +45,29 @@ pub enum Language {
     Ptx,
     /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
     Cuda,
+    /// Python: the PTX of Triton's inline assembly and the like, and of CUDA sources in strings.
+    Python,
+    /// Mojo: the PTX of its inline assembly.
+    Mojo,
+    /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
+    Rust,
+    /// Julia: the PTX of `@asmcall` and `llvmcall`.
+    Julia,
+}
+
+impl Language {
+    /// The language around PTX; `None` for PTX itself.
+    #[doc(hidden)]
+    pub fn host(self) -> Option<Host> {
+        match self {
+            Language::Ptx => None,
+            Language::Cuda => Some(Host::C),
+            Language::Python => Some(Host::Python),
+            Language::Mojo => Some(Host::Mojo),
+            Language::Rust => Some(Host::Rust),
+            Language::Julia => Some(Host::Julia),
+        }
+    }
 }
 
 /// Options for checking.

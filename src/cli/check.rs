@@ -33,9 +33,10 @@ use crate::workspace::walk::{WalkArguments, WalkRules, subjects};
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "\
 In CUDA, OpenCL and C++ sources (.cu .cuh .cl .hip .h .hpp .cpp .inc .inl and so
-on), only the PTX in `asm` statements is checked. A file with another ending
-than these and .ptx is read only if you name it and it starts with .version. To
-read other files, use --extension or --language.
+on), only the PTX in `asm` statements is checked; in .py, .rs, .jl and .mojo,
+only that of inline assembly and of CUDA sources in strings. A file with another
+ending than these and .ptx is read only if you name it and it starts with
+.version. To read other files, use --extension or --language.
 
 Without .version and .target, in the text or on the command line, instructions
 are not checked against them, and undeclared registers are not reported. So you
@@ -81,7 +82,7 @@ with the line `#:schema PATH`.
 Exit status: 0 no errors and nothing denied (or --exit-zero, or --fix-only),
 1 errors, denied findings, or changes shown by --diff, 2 could not run.")]
 pub(super) struct Arguments {
-    /// PTX or CUDA files, directories to search for them, or - for standard input
+    /// PTX files or sources, directories to search, or - for standard input
     /// [default: the current directory]
     #[arg(value_name = "FILES|DIRS|-")]
     paths: Vec<PathBuf>,
@@ -206,7 +207,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     language: Option<LanguageName>,
 
-    /// Read files with this ending as `ptx` or `cuda`, such as inc=cuda
+    /// Read files with this ending as this language, such as inc=cuda
     #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
     extension: Vec<Extension>,
 

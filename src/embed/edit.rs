@@ -4,15 +4,18 @@
 //! This covers all special cases: digits that continue an escape or the number of an operand,
 //! the delimiter of a raw string, and so on.
 
-use super::Asm;
-use super::scan::{Cursor, Literal};
-use super::template::{decode, refill};
+use super::escape::escaped;
+use super::scan::{Form, Literal};
+use super::template::{Mapped, Mode, SourceMap, decode, refill};
+use super::{Asm, Layer, Quoting};
 use crate::source::Span;
 
 /// The largest indentation, in columns, of the literals for new lines.
 const INDENT: usize = 256;
 /// Only edits up to this many bytes after a literal's start get literals for new lines.
 const NEAR: u32 = 4096;
+/// The largest template that is read as a whole to see what an edit does to it.
+const WHOLE: usize = 64 << 10;
 
 /// See [`Asm::source_edit`].
 pub(super) fn source_edit(
@@ -26,7 +29,7 @@ pub(super) fn source_edit(
     if text.is_empty() || span.start > span.end || !boundary(span.start) || !boundary(span.end) {
         return None;
     }
-    let range = asm.source_span(span);
+    let range = asm.layer_span(span);
     let last = asm.literals.partition_point(|literal| literal.body.end < range.end);
     let first = if span.is_empty() {
         last
@@ -38,23 +41,86 @@ pub(super) fn source_edit(
         return None;
     }
     let spelled = asm.spelled(replacement);
-    let new = if !touched[0].raw {
-        let line_break = line_break(asm, source, &touched[0], range.start);
-        escape(&spelled, line_break.as_deref(), range.end < asm.literals[last].body.end)
-    } else if asm.in_directive && spelled.contains('\n') {
+    let more = range.end < asm.literals[last].body.end;
+    if asm.in_directive && touched[0].form == Form::Raw && spelled.contains('\n') {
         return None;
-    } else {
-        spelled
-    };
+    }
+    let line_break = line_break(asm, source, &touched[0], range.start);
+    let new = written(source, &touched[0], &spelled, line_break.as_deref(), more);
     says(asm, source, span, range, &new, replacement).then_some((range, new))
+}
+
+/// Text as the body of a literal has it. `more` tells whether the literal has text after it.
+fn written(
+    source: &str,
+    literal: &Literal,
+    text: &str,
+    line_break: Option<&str>,
+    more: bool,
+) -> String {
+    let quote = Span::new(literal.body.end, literal.span.end).text(source);
+    let Some(line_break) = line_break.filter(|_| !matches!(literal.form, Form::Raw)) else {
+        return one_literal(literal.form, quote, text);
+    };
+    let mut out = String::new();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    for (at, line) in lines.iter().enumerate() {
+        out.push_str(&one_literal(literal.form, quote, line));
+        if line.ends_with('\n') && (more || at + 1 < lines.len()) {
+            out.push_str(line_break);
+        }
+    }
+    out
+}
+
+fn one_literal(form: Form, quote: &str, text: &str) -> String {
+    match form {
+        Form::C => escape(text),
+        _ => escaped(form, quote, text),
+    }
+}
+
+/// The change of a source that replaces a span of the text of its string literals. `None` if
+/// the literals cannot express that.
+pub(super) fn literal_edit(
+    layer: &Layer,
+    source: &str,
+    span: Span,
+    replacement: &str,
+) -> Option<(Span, String)> {
+    let Layer { quoting, mapped: Mapped { text, map }, literals } = layer;
+    let boundary = |at: u32| text.is_char_boundary(at as usize) && map.parts(at);
+    if text.is_empty() || !boundary(span.start) || !boundary(span.end) {
+        return None;
+    }
+    let range = place(text, map, span);
+    let last = literals.partition_point(|literal| literal.body.end < range.end);
+    let literal = literals.get(last).filter(|it| it.body.start <= range.start)?;
+    let new = written(source, literal, replacement, None, true);
+    let view = View { quoting: *quoting, source, literals, text, map, mode: Mode::Basic };
+    let (read, start, end) = view.reread(span, range, &new)?;
+    let parts = [&text[start..span.start as usize], replacement, &text[span.end as usize..end]];
+    (read.text == parts.concat()).then_some((range, new))
+}
+
+/// The source of a span of a text that is not empty.
+pub(super) fn place(text: &str, map: &SourceMap, span: Span) -> Span {
+    if !span.is_empty() {
+        map.source(span)
+    } else if span.start == 0 {
+        Span::at(map.source(Span::new(0, 1)).start)
+    } else {
+        let at = span.start.min(text.len() as u32);
+        Span::at(map.source(Span::new(at - 1, at)).end)
+    }
 }
 
 /// Whether only quotes and blanks are between two literals.
 fn joined(source: &str, one: &Literal, next: &Literal) -> bool {
     let between = Span::new(one.body.end, next.body.start).text(source);
     let blanks = between.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    !one.raw
-        && !next.raw
+    one.form == Form::C
+        && next.form == Form::C
         && blanks.is_some_and(|blanks| blanks.trim_matches([' ', '\t']).is_empty())
 }
 
@@ -62,7 +128,13 @@ fn joined(source: &str, one: &Literal, next: &Literal) -> bool {
 /// one literal.
 fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option<String> {
     let start = literal.span.start as usize;
-    if asm.in_directive || at - literal.span.start > NEAR {
+    let opening = Span::new(literal.span.start, literal.body.start).text(source);
+    let splits = match literal.form {
+        Form::C => true,
+        Form::Python { .. } => opening == "\"" || opening == "'",
+        _ => false,
+    };
+    if !splits || asm.in_directive || at - literal.span.start > NEAR {
         return None;
     }
     if source[start..at as usize].contains('\n') {
@@ -75,29 +147,25 @@ fn line_break(asm: &Asm<'_>, source: &str, literal: &Literal, at: u32) -> Option
     }
     let line = start - column;
     let crlf = source[..line].ends_with("\r\n");
-    let mut text = String::from(if crlf { "\"\r\n" } else { "\"\n" });
+    let quote = if opening == "'" { '\'' } else { '"' };
+    let mut text = String::from(quote);
+    text.push_str(if crlf { "\r\n" } else { "\n" });
     text.extend(source[line..start].chars().map(|c| if c == '\t' { '\t' } else { ' ' }));
-    text.push('"');
+    text.push(quote);
     Some(text)
 }
 
-/// Escapes PTX for an ordinary literal. `more` tells whether the literal has text after it.
-fn escape(text: &str, line_break: Option<&str>, more: bool) -> String {
+/// Escapes PTX for an ordinary literal of C.
+fn escape(text: &str) -> String {
     use std::fmt::Write;
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
+    for c in text.chars() {
         match c {
             '"' | '\\' => {
                 out.push('\\');
                 out.push(c);
             }
-            '\n' => {
-                out.push_str("\\n");
-                if more || !rest.as_str().is_empty() {
-                    out.push_str(line_break.unwrap_or_default());
-                }
-            }
+            '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             // Three digits, so that the next character cannot continue the escape.
@@ -117,50 +185,75 @@ fn says(
     new: &str,
     replacement: &str,
 ) -> bool {
-    let text = asm.text.as_bytes();
-    // White space is never part of anything longer, except after a `%`.
-    let mut start = (span.start as usize).saturating_sub(1);
-    while start > 0 && !text[start - 1].is_ascii_whitespace() {
-        start -= 1;
-    }
-    let rest = &text[span.end as usize..];
-    let end = rest
-        .iter()
-        .position(u8::is_ascii_whitespace)
-        .map_or(text.len(), |n| span.end as usize + n + 1);
-    let bytes = asm.source_span(Span::new(start as u32, end as u32));
-    let (first, from) = if start == 0 {
-        (&asm.literals[0], asm.literals[0].body.start)
-    } else {
-        let first = asm.literals.partition_point(|literal| literal.body.start <= bytes.start) - 1;
-        (&asm.literals[first], bytes.start)
-    };
-    let last = if end == text.len() {
-        asm.literals.len() - 1
-    } else {
-        asm.literals.partition_point(|literal| literal.body.end < bytes.end)
-    };
-    let last = &asm.literals[last];
-    let to = if end == text.len() { last.body.end } else { bytes.end };
-
-    let opening = Span::new(first.span.start, first.body.start).text(source);
-    let closing = Span::new(last.body.end, last.span.end).text(source);
-    let before = Span::new(from, range.start).text(source);
-    let after = Span::new(range.end, to).text(source);
-    let window = [opening, before, new, after, closing].concat();
-    let mut cursor = Cursor::new(&window);
-    let mut literals = Vec::new();
-    cursor.literals(&mut literals);
-    if cursor.pos != window.len() {
+    let (quoting, mode) = (asm.quoting, asm.mode);
+    let (literals, text, map) = (&asm.literals, &asm.text, &asm.map);
+    let view = View { quoting, source, literals, text, map, mode };
+    let Some((template, start, end)) = view.reread(span, range, new) else {
         return false;
-    }
-    let read = refill(&decode(&window, &literals), asm.mode(), &asm.names, |index| {
-        match index.checked_sub(asm.operands.len()) {
+    };
+    let read =
+        refill(&template, mode, &asm.names, |index| match index.checked_sub(asm.operands.len()) {
             None => Some(asm.operands[index].placeholder.as_str()),
             Some(unknown) => asm.unknown.get(unknown).map(|it| it.placeholder.as_str()),
-        }
-    });
+        });
     let expected =
         [&asm.text[start..span.start as usize], replacement, &asm.text[span.end as usize..end]];
     read.is_some_and(|read| read == expected.concat())
+}
+
+/// Literals, and the text made of them.
+struct View<'a> {
+    quoting: Quoting,
+    source: &'a str,
+    literals: &'a [Literal],
+    text: &'a str,
+    map: &'a SourceMap,
+    mode: Mode,
+}
+
+impl View<'_> {
+    /// Reads the changed source, from the word before the change to the word after it. Also
+    /// returns the part of the text that this is.
+    fn reread(&self, span: Span, range: Span, new: &str) -> Option<(Mapped, usize, usize)> {
+        let (source, literals) = (self.source, self.literals);
+        let text = self.text.as_bytes();
+        // White space is never part of anything longer, except after a `%`.
+        let mut start = (span.start as usize).saturating_sub(1);
+        while start > 0 && !text[start - 1].is_ascii_whitespace() {
+            start -= 1;
+        }
+        let rest = &text[span.end as usize..];
+        let end = rest
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .map_or(text.len(), |n| span.end as usize + n + 1);
+        // The number of a `{}` depends on all others.
+        let (start, end) = match self.mode {
+            Mode::Braces if text.len() > WHOLE => return None,
+            Mode::Braces => (0, text.len()),
+            _ => (start, end),
+        };
+        let bytes = self.map.source(Span::new(start as u32, end as u32));
+        let (first, from) = if start == 0 {
+            (&literals[0], literals[0].body.start)
+        } else {
+            let first = literals.partition_point(|literal| literal.body.start <= bytes.start) - 1;
+            (&literals[first], bytes.start)
+        };
+        let last = if end == text.len() {
+            literals.len() - 1
+        } else {
+            literals.partition_point(|literal| literal.body.end < bytes.end)
+        };
+        let last = &literals[last];
+        let to = if end == text.len() { last.body.end } else { bytes.end };
+
+        let opening = Span::new(first.span.start, first.body.start).text(source);
+        let closing = Span::new(last.body.end, last.span.end).text(source);
+        let before = Span::new(from, range.start).text(source);
+        let after = Span::new(range.end, to).text(source);
+        let window = [opening, before, new, after, closing].concat();
+        let literals = self.quoting.literals(&window)?;
+        Some((decode(&window, &literals), start, end))
+    }
 }

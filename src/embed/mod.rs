@@ -16,19 +16,115 @@
 //!
 //! The preprocessor is not run. The text of a statement whose literals come from macros is
 //! not known: such a statement is left out, and [`skipped`] lists it.
+//!
+//! [`statements_in`] and [`skipped_in`] do the same for other languages: Triton's
+//! `inline_asm_elementwise` in Python, `asm!` in Rust and so on, and CUDA sources inside string
+//! literals.
 
 mod edit;
+mod escape;
+mod hosts;
 mod scan;
 mod template;
 
-pub(crate) use scan::comments;
-use scan::{AsmStatement, Literal, ScannedOperand, Scanner};
+use std::sync::Arc;
+
+use hosts::{Constraints, Found, Lexer};
+use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
 #[cfg(feature = "cli")]
 pub(crate) use scan::{Piece, pieces};
 pub use scan::{SkipReason, Skipped};
-use template::{Expanded, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand};
+use template::{
+    Expanded, Mapped, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand,
+};
 
 use crate::source::Span;
+
+/// The language around PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// C, C++, CUDA, `OpenCL`.
+    C,
+    /// Python.
+    Python,
+    /// Mojo.
+    Mojo,
+    /// Rust.
+    Rust,
+    /// Julia.
+    Julia,
+}
+
+/// How a template refers to its operands, and how these are declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// `%0` and `%[name]`, with constraints such as `"=r"(d)`.
+    C,
+    /// `$0`, with a constraint string such as `=r,r`.
+    Llvm,
+    /// `{0}` and `{name}`, with operands such as `in(reg32) a`.
+    Rust,
+}
+
+/// The rules for string literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quoting {
+    Of(Host),
+    /// Textual LLVM IR.
+    Llvm,
+}
+
+impl Quoting {
+    /// The literals of a piece of source that has nothing else.
+    fn literals(self, source: &str) -> Option<Vec<Literal>> {
+        match self {
+            Quoting::Of(Host::C) => {
+                let mut cursor = Cursor::new(source);
+                let mut literals = Vec::new();
+                cursor.literals(&mut literals);
+                (cursor.pos == source.len()).then_some(literals)
+            }
+            Quoting::Of(host) => hosts::literals(source, host),
+            Quoting::Llvm => {
+                let body = source.strip_prefix('"')?.strip_suffix('"')?;
+                (!body.contains('"')).then(|| vec![llvm_literal(0, source.len())])
+            }
+        }
+    }
+}
+
+/// The literal of LLVM IR between two quotes.
+fn llvm_literal(start: usize, end: usize) -> Literal {
+    Literal {
+        span: Span::new(start as u32, end as u32),
+        body: Span::new(start as u32 + 1, end as u32 - 1),
+        form: Form::Llvm,
+        joined_by_line: false,
+    }
+}
+
+/// A source inside string literals of another.
+#[derive(Debug)]
+struct Layer {
+    quoting: Quoting,
+    mapped: Mapped,
+    literals: Vec<Literal>,
+}
+
+impl Layer {
+    fn new(quoting: Quoting, source: &str, literals: Vec<Literal>) -> Layer {
+        Layer { quoting, mapped: decode(source, &literals), literals }
+    }
+
+    fn text(&self) -> &str {
+        &self.mapped.text
+    }
+
+    /// The place in the source around it.
+    fn place(&self, span: Span) -> Span {
+        edit::place(self.text(), &self.mapped.map, span)
+    }
+}
 
 /// Every `asm` statement of a source whose text is known, in order.
 ///
@@ -37,42 +133,407 @@ use crate::source::Span;
 /// constraint `C`, which pastes text. An empty template gives an empty text. The source has at
 /// most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
-    select(source, |_| true)
+    statements_in(source, Host::C)
 }
 
 /// The `asm` statements that [`statements`] leaves out, in order.
 pub fn skipped(source: &str) -> Vec<Skipped> {
-    if memchr::memmem::find(source.as_bytes(), b"asm").is_none() {
-        return Vec::new();
-    }
-    let mut scanner = Scanner::new(source);
-    while let Some(statement) = scanner.next() {
-        let constraint = |it: &ScannedOperand<'_>| {
-            decode(source, &statement.constraints[it.constraint.clone()]).text
-        };
-        if statement.operands.iter().any(|it| pastes(&constraint(it))) {
-            scanner.skipped.push(Skipped { span: statement.span, reason: SkipReason::Pasted });
+    skipped_in(source, Host::C)
+}
+
+/// Like [`statements`], for a source in any language that can be read: the calls that take PTX
+/// as a text, and the `asm` statements of CUDA sources inside string literals.
+///
+/// A literal counts only if nothing computes with it: no f-string, `%`, `.format` and the like.
+/// A Python string that stands alone as a statement is a comment. Strings of Rust, and raw
+/// strings of C, count if they are plainly CUDA: with `__global__`, `__device__` or `extern`.
+/// In all of these, a statement with
+/// something like a place to fill in (`{name}`, `%(name)s`, `${name}`, `@name@`) is left out.
+pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
+    read(source, host, |_| true).0
+}
+
+/// The statements that [`statements_in`] leaves out, in order.
+pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
+    let mut skipped = read(source, host, |_| true).1;
+    skipped.sort_by_key(|it| (it.span, it.reason));
+    skipped
+}
+
+/// The statements of a source in which an opcode may start with `letter`, given in lower case,
+/// or its upper case. Skips the others.
+pub(crate) fn statements_with(source: &str, host: Host, letter: u8) -> Vec<Asm<'_>> {
+    let may_start = |text: &str| may_start(text.as_bytes(), letter);
+    read(source, host, may_start).0
+}
+
+/// The comments of a source, in order, with those of CUDA sources inside it.
+pub(crate) fn comments(source: &str, host: Host) -> Vec<Span> {
+    let mut comments = match host {
+        Host::C => scan::comments(source),
+        _ => hosts::comments(source, host),
+    };
+    let before = comments.len();
+    if may_have_asm(source) {
+        for layer in layers(source, host) {
+            // A comment counts if the source shows it as it is.
+            let inside = scan::comments(layer.text()).into_iter();
+            let shown = inside.filter_map(|span| {
+                let place = layer.place(span);
+                (place.text(source) == span.text(layer.text())).then_some(place)
+            });
+            comments.extend(shown);
         }
     }
-    scanner.skipped
+    if comments.len() > before {
+        comments.sort_unstable();
+    }
+    comments
 }
 
-/// The [`statements`] in which an opcode may start with `letter`, given in lower case, or its
-/// upper case. Skips the others.
-pub(crate) fn statements_with(source: &str, letter: u8) -> Vec<Asm<'_>> {
-    select(source, |template| {
-        template.iter().any(|literal| may_start(literal.body.text(source).as_bytes(), letter))
-    })
-}
-
-fn select(source: &str, wanted: impl Fn(&[Literal]) -> bool) -> Vec<Asm<'_>> {
-    if memchr::memmem::find(source.as_bytes(), b"asm").is_none() {
+/// The places of CUDA sources inside string literals, in order.
+pub(crate) fn inner_sources(source: &str, host: Host) -> Vec<Span> {
+    if !may_have_asm(source) {
         return Vec::new();
     }
-    Scanner::new(source)
-        .filter(|statement| wanted(&statement.template))
-        .filter_map(|statement| Asm::new(source, statement))
-        .collect()
+    let body = |layer: &Layer| {
+        let last = &layer.literals[layer.literals.len() - 1];
+        layer.literals[0].body.to(last.body)
+    };
+    layers(source, host).iter().map(body).collect()
+}
+
+/// Whether a source can have anything to read.
+pub(crate) fn may_have_asm(source: &str) -> bool {
+    let bytes = source.as_bytes();
+    memchr::memmem::find(bytes, b"asm").is_some()
+        || memchr::memmem::find(bytes, b"inlined_assembly").is_some()
+        || memchr::memmem::find(bytes, b"InlineAsm").is_some()
+}
+
+/// The CUDA sources inside string literals.
+fn layers(source: &str, host: Host) -> Vec<Layer> {
+    let mut all = Vec::new();
+    if host == Host::C {
+        for literal in raw_strings(source) {
+            all.extend(cuda_layer(source, host, vec![literal]));
+        }
+        return all;
+    }
+    let mut lexer = Lexer::new(source, host);
+    while let Some(found) = lexer.next() {
+        if let Found::Text(run) = found
+            && !run.computed
+        {
+            all.extend(cuda_layer(source, host, run.literals));
+        }
+    }
+    all
+}
+
+/// The text of literals, if it may be a CUDA source with `asm` statements.
+fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer> {
+    let has = |word: &[u8]| {
+        let holds =
+            |it: &Literal| memchr::memmem::find(it.body.text(source).as_bytes(), word).is_some();
+        literals.iter().any(holds)
+    };
+    let plain = match host {
+        // In Python, sources often have the body of a function only.
+        Host::C | Host::Rust => has(b"__global__") || has(b"__device__") || has(b"extern"),
+        _ => true,
+    };
+    (has(b"asm") && plain).then(|| Layer::new(Quoting::Of(host), source, literals))
+}
+
+/// The statements whose template is wanted, and the statements that are left out.
+fn read(source: &str, host: Host, wanted: impl Fn(&str) -> bool) -> (Vec<Asm<'_>>, Vec<Skipped>) {
+    let mut reading = Reading { source, host, wanted, found: Vec::new(), skipped: Vec::new() };
+    if !may_have_asm(source) {
+        return (reading.found, reading.skipped);
+    }
+    match host {
+        Host::C => reading.c(),
+        _ => reading.host(),
+    }
+    reading.found.sort_by_key(|asm| (asm.span.start, asm.span.end));
+    (reading.found, reading.skipped)
+}
+
+struct Reading<'s, W> {
+    source: &'s str,
+    host: Host,
+    wanted: W,
+    found: Vec<Asm<'s>>,
+    skipped: Vec<Skipped>,
+}
+
+impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
+    fn skip(&mut self, span: Span, reason: SkipReason) {
+        self.skipped.push(Skipped { span, reason });
+    }
+
+    /// Reads a source in C.
+    fn c(&mut self) {
+        let mut scanner = Scanner::new(self.source);
+        for statement in scanner.by_ref() {
+            self.statement(statement, None);
+        }
+        self.skipped.append(&mut scanner.skipped);
+        let is_disabled = |literal: &Literal| literal.span.is_in(&scanner.disabled);
+        for literal in raw_strings(self.source).into_iter().filter(|it| !is_disabled(it)) {
+            if let Some(layer) = cuda_layer(self.source, Host::C, vec![literal]) {
+                self.layer(layer);
+            }
+        }
+    }
+
+    /// Reads an `asm` statement of C, in the source or in a layer.
+    fn statement(&mut self, statement: AsmStatement, layer: Option<&Arc<Layer>>) {
+        let source = layer.map_or(self.source, |layer| layer.text());
+        let place = |span: Span| layer.map_or(span, |layer| layer.place(span));
+        if !statement.template.iter().any(|it| (self.wanted)(it.body.text(source))) {
+            return;
+        }
+        let is_filled = |it: &Literal| is_template(it.body.text(source));
+        if layer.is_some() && statement.template.iter().any(is_filled) {
+            return self.skip(place(statement.span), SkipReason::Computed);
+        }
+        let operands = statement.operands.iter().map(|operand| {
+            let ScannedOperand { name, constraint, output } = operand;
+            let literals = &statement.constraints[constraint.clone()];
+            let span = place(literals[0].span.to(literals[literals.len() - 1].span));
+            let name = match *name {
+                Some(name) => Some(self.name(name.text(source), place(name))?),
+                None => None,
+            };
+            let constraint = decode(source, literals).text;
+            let placeholder = String::new();
+            Some(AsmOperand { name, constraint, span, output: *output, placeholder })
+        });
+        let Some(operands) = operands.collect::<Option<Vec<_>>>() else {
+            return self.skip(place(statement.span), SkipReason::Malformed);
+        };
+        if operands.iter().any(|it| pastes(&it.constraint)) {
+            return self.skip(place(statement.span), SkipReason::Pasted);
+        }
+        let quoting = Quoting::Of(Host::C);
+        let template = Template {
+            span: place(statement.span),
+            literals: statement.template,
+            quoting,
+            mode: mode(statement.extended, !operands.is_empty()),
+            in_directive: statement.in_directive,
+            layer: layer.cloned(),
+        };
+        self.found.push(Asm::new(source, template, operands));
+    }
+
+    /// A name in the source, if the source shows it as it is.
+    fn name(&self, name: &str, place: Span) -> Option<&'s str> {
+        let shown = self.source.get(place.range())?;
+        (shown == name).then_some(shown)
+    }
+
+    /// Reads a CUDA source inside literals.
+    fn layer(&mut self, layer: Layer) {
+        let layer = Arc::new(layer);
+        let mut scanner = Scanner::new(layer.text());
+        for statement in scanner.by_ref() {
+            self.statement(statement, Some(&layer));
+        }
+        for Skipped { span, reason } in scanner.skipped {
+            self.skip(layer.place(span), reason);
+        }
+    }
+
+    /// Reads a source in another language.
+    fn host(&mut self) {
+        let mut lexer = Lexer::new(self.source, self.host);
+        while let Some(found) = lexer.next() {
+            match found {
+                Found::Call { span, text, constraints, convention } => {
+                    self.call(span, text, constraints, convention);
+                }
+                Found::Llvm(literals) => self.llvm(literals),
+                Found::Text(run) if run.literals.is_empty() => {}
+                Found::Text(run) => {
+                    let Some(layer) = cuda_layer(self.source, self.host, run.literals) else {
+                        continue;
+                    };
+                    if run.computed {
+                        for statement in Scanner::new(layer.text()) {
+                            self.skip(layer.place(statement.span), SkipReason::Computed);
+                        }
+                    } else {
+                        self.layer(layer);
+                    }
+                }
+            }
+        }
+        self.skipped.append(&mut lexer.skipped);
+    }
+
+    /// Reads a call that takes PTX.
+    fn call(
+        &mut self,
+        span: Span,
+        text: Vec<Literal>,
+        constraints: Constraints<'s>,
+        convention: Convention,
+    ) {
+        let source = self.source;
+        if !text.iter().any(|it| (self.wanted)(it.body.text(source))) {
+            return;
+        }
+        let operands = match constraints {
+            Constraints::Literals(literals) => {
+                let Mapped { text, map } = decode(source, &literals);
+                llvm_operands(&text, |span| edit::place(&text, &map, span))
+            }
+            Constraints::Unknown => unknown_operands(&decode(source, &text).text, span),
+            Constraints::Operands(operands) => {
+                let operand = |it: hosts::HostOperand<'s>| AsmOperand {
+                    name: it.name,
+                    constraint: it.constraint,
+                    span: it.span,
+                    output: it.output,
+                    placeholder: String::new(),
+                };
+                operands.into_iter().map(operand).collect()
+            }
+        };
+        let mode = match convention {
+            Convention::Rust => Mode::Braces,
+            _ => Mode::Llvm,
+        };
+        let template = Template {
+            span,
+            literals: text,
+            quoting: Quoting::Of(self.host),
+            mode,
+            in_directive: false,
+            layer: None,
+        };
+        self.found.push(Asm::new(source, template, operands));
+    }
+
+    /// Reads the `asm` of LLVM IR inside literals.
+    fn llvm(&mut self, literals: Vec<Literal>) {
+        let layer = Arc::new(Layer::new(Quoting::Of(self.host), self.source, literals));
+        let text = layer.text();
+        let all = layer.literals[0].span.to(layer.literals[layer.literals.len() - 1].span);
+        let mut at = 0;
+        while let Some(n) = memchr::memmem::find(&text.as_bytes()[at..], b"asm ") {
+            let start = at + n;
+            at = start + "asm ".len();
+            let Some((template, constraints, end)) = llvm_asm(text, at) else {
+                continue;
+            };
+            at = end;
+            if !(self.wanted)(template.body.text(text)) {
+                continue;
+            }
+            let Mapped { text: list, map } = decode(text, &[constraints]);
+            let operands = llvm_operands(&list, |span| layer.place(edit::place(&list, &map, span)));
+            let template = Template {
+                // No comment can stand in the string.
+                span: all,
+                literals: vec![template],
+                quoting: Quoting::Llvm,
+                mode: Mode::Llvm,
+                in_directive: false,
+                layer: Some(Arc::clone(&layer)),
+            };
+            self.found.push(Asm::new(text, template, operands));
+        }
+    }
+}
+
+/// The template and the constraints after the `asm` of LLVM IR, and their end.
+fn llvm_asm(text: &str, mut at: usize) -> Option<(Literal, Literal, usize)> {
+    for word in ["sideeffect ", "alignstack ", "inteldialect ", "unwind "] {
+        at += if text[at..].starts_with(word) { word.len() } else { 0 };
+    }
+    let literal = |at: usize| {
+        let length = text[at..].strip_prefix('"')?.find('"')?;
+        Some(llvm_literal(at, at + length + 2))
+    };
+    let template = literal(at)?;
+    let after = template.span.end as usize;
+    let rest = text[after..].strip_prefix(',')?.trim_start_matches(' ');
+    let constraints = literal(text.len() - rest.len())?;
+    let end = constraints.span.end as usize;
+    Some((template, constraints, end))
+}
+
+/// The operands of a constraint string of LLVM.
+fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Vec<AsmOperand<'s>> {
+    let mut operands = Vec::new();
+    let mut at = 0;
+    for part in text.split(',') {
+        let start = at + (part.len() - part.trim_start().len());
+        at += part.len() + 1;
+        let constraint = part.trim();
+        // Clobbers and labels have no numbers.
+        if constraint.is_empty() || constraint.starts_with(['~', '!']) {
+            continue;
+        }
+        let span = Span::new(start as u32, (start + constraint.len()) as u32);
+        operands.push(AsmOperand {
+            name: None,
+            constraint: constraint.to_owned(),
+            span: place(span),
+            output: constraint.starts_with('='),
+            placeholder: String::new(),
+        });
+    }
+    operands
+}
+
+/// The largest number of operands that are not known.
+const UNKNOWN: usize = 256;
+
+/// Operands for all references of a text whose constraints are not known.
+fn unknown_operands<'s>(text: &str, span: Span) -> Vec<AsmOperand<'s>> {
+    let digits = |rest: &str| {
+        let rest = rest.trim_start_matches('{');
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse::<usize>().ok()
+    };
+    let numbers = text.split('$').skip(1).filter_map(digits).filter(|&it| it < UNKNOWN);
+    let count = numbers.max().map_or(0, |most| most + 1);
+    let operand = AsmOperand {
+        name: None,
+        constraint: String::new(),
+        span,
+        output: true,
+        placeholder: String::new(),
+    };
+    vec![operand; count]
+}
+
+/// Whether a text in a literal of another language has a place that a program fills in.
+fn is_template(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let bytes = text.as_bytes();
+    let word = |at: usize| bytes[at..].iter().take_while(|&&byte| is_word(byte)).count();
+    memchr::memchr_iter(b'{', bytes).any(|at| {
+        let end = at
+            + 1
+            + bytes[at + 1..].iter().take_while(|&&b| is_word(b) || b" .:!".contains(&b)).count();
+        let inside = text[at + 1..end].trim();
+        bytes.get(end) == Some(&b'}') && !inside.starts_with('.')
+    }) || memchr::memchr_iter(b'%', bytes).any(|at| {
+        let length = word(at + 1);
+        bytes.get(at + 1) == Some(&b'(') || matches!(&bytes[at + 1..at + 1 + length], b"s" | b"d")
+    }) || memchr::memchr_iter(b'$', bytes).any(|at| bytes.get(at + 1) == Some(&b'{'))
+        || memchr::memchr_iter(b'@', bytes).any(|at| {
+            let length = word(at + 1);
+            length > 0 && bytes.get(at + 1 + length) == Some(&b'@')
+        })
+        || text.contains("<%")
+        || text.contains("{{")
 }
 
 /// Whether a word other than a modifier or a register may start with `letter` in a literal, as
@@ -100,7 +561,8 @@ pub struct Asm<'s> {
     pub span: Span,
     /// The PTX, with a placeholder for each reference to an operand.
     ///
-    /// A placeholder is `%0`, or `%name` if the template has `%[name]`. If that word has
+    /// In LLVM's templates, a placeholder is `$0`, and `$$` becomes `$`. In Rust's, it is `%0`
+    /// or `%name`. In C, it is `%0`, or `%name` if the template has `%[name]`. If that word has
     /// another meaning, one `$` or more follow it. `%%` becomes `%`, and `%=` becomes 0. A byte
     /// that is not UTF-8 becomes U+007F. Without a `:`, every `%` stays.
     pub text: String,
@@ -108,8 +570,12 @@ pub struct Asm<'s> {
     pub extended: bool,
     /// Outputs, then inputs, in the order in which they are numbered.
     pub operands: Vec<AsmOperand<'s>>,
+    /// The source that the places of the text are in, if it is not the whole one.
+    layer: Option<Arc<Layer>>,
     map: SourceMap,
     literals: Vec<Literal>,
+    quoting: Quoting,
+    mode: Mode,
     /// Whether it belongs to a preprocessor directive.
     in_directive: bool,
     spelling: Spelling,
@@ -133,6 +599,15 @@ pub struct AsmOperand<'s> {
     pub placeholder: String,
 }
 
+impl AsmOperand<'_> {
+    /// Whether it has no value before the statement writes to it.
+    pub fn is_write_only(&self) -> bool {
+        self.output
+            && (self.constraint.starts_with('=')
+                || self.constraint.contains("out(") && !self.constraint.starts_with("in"))
+    }
+}
+
 /// Whether a constraint is nvcc's `C`, which pastes text.
 fn pastes(constraint: &str) -> bool {
     constraint.contains('C')
@@ -147,59 +622,67 @@ fn mode(extended: bool, has_operands: bool) -> Mode {
     }
 }
 
+/// The string literals of a statement, and how they are read.
+struct Template {
+    span: Span,
+    literals: Vec<Literal>,
+    quoting: Quoting,
+    mode: Mode,
+    in_directive: bool,
+    layer: Option<Arc<Layer>>,
+}
+
 impl<'s> Asm<'s> {
-    fn new(source: &str, statement: AsmStatement<'s>) -> Option<Asm<'s>> {
-        let mut operands = Vec::with_capacity(statement.operands.len());
-        for operand in &statement.operands {
-            let literals = &statement.constraints[operand.constraint.clone()];
-            let constraint = decode(source, literals).text;
-            if pastes(&constraint) {
-                return None;
-            }
-            operands.push(AsmOperand {
-                name: operand.name,
-                constraint,
-                span: literals[0].span.to(literals[literals.len() - 1].span),
-                output: operand.output,
-                placeholder: String::new(),
-            });
-        }
-        let template = decode(source, &statement.template);
+    /// `source` is that of the literals.
+    fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
+        let Template { span, literals, quoting, mode, in_directive, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
-        let mode = mode(statement.extended, !operands.is_empty());
         let Expanded { names, mapped, placeholders, unknown, unknown_at, spelling } =
-            expand(template, mode, &names);
+            expand(decode(source, &literals), mode, &names);
         for (operand, placeholder) in operands.iter_mut().zip(placeholders) {
             operand.placeholder = placeholder;
         }
-        Some(Asm {
-            span: statement.span,
+        Asm {
+            span,
             text: mapped.text,
-            extended: statement.extended,
+            extended: mode != Mode::Basic,
             operands,
+            layer,
             map: mapped.map,
-            literals: statement.template,
-            in_directive: statement.in_directive,
+            literals,
+            quoting,
+            mode,
+            in_directive,
             spelling,
             names,
             unknown,
             unknown_at,
-        })
+        }
+    }
+
+    /// How the template refers to its operands.
+    pub fn convention(&self) -> Convention {
+        match self.mode {
+            Mode::Basic | Mode::Bare | Mode::Full => Convention::C,
+            Mode::Llvm => Convention::Llvm,
+            Mode::Braces => Convention::Rust,
+        }
     }
 
     /// The source of a span of the text, from the source of its first byte to that of its
     /// last one. An empty span becomes the point after the byte before it; at the start of
     /// the text, the point before the first byte.
     pub fn source_span(&self, span: Span) -> Span {
-        let end = self.text.len() as u32;
+        let span = self.layer_span(span);
+        self.layer.as_ref().map_or(span, |layer| layer.place(span))
+    }
+
+    /// Like [`Asm::source_span`], in the source of the literals.
+    fn layer_span(&self, span: Span) -> Span {
         if self.text.is_empty() {
             Span::at(self.literals[0].body.start)
-        } else if !span.is_empty() {
-            self.map.source(span)
-        } else if span.start == 0 {
-            Span::at(self.map.source(Span::new(0, 1)).start)
         } else {
-            Span::at(self.map.source(Span::new(0, span.start.min(end))).end)
+            edit::place(&self.text, &self.map, span)
         }
     }
 
@@ -217,7 +700,11 @@ impl<'s> Asm<'s> {
         span: Span,
         replacement: &str,
     ) -> Option<(Span, String)> {
-        edit::source_edit(self, source, span, replacement)
+        let Some(layer) = &self.layer else {
+            return edit::source_edit(self, source, span, replacement);
+        };
+        let (span, replacement) = edit::source_edit(self, layer.text(), span, replacement)?;
+        edit::literal_edit(layer, source, span, &replacement)
     }
 
     /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or `%0`, and
@@ -237,10 +724,6 @@ impl<'s> Asm<'s> {
         let first = self.unknown_at.partition_point(|(_, at)| at.start < span.start);
         let inside = self.unknown_at[first..].iter().take_while(move |(_, at)| at.end <= span.end);
         inside.map(|&(index, at)| (self.unknown[index].spelling.as_str(), at))
-    }
-
-    fn mode(&self) -> Mode {
-        mode(self.extended, !self.operands.is_empty())
     }
 }
 

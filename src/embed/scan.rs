@@ -16,14 +16,31 @@ pub(super) struct Literal {
     pub(super) span: Span,
     /// The text between the quotes, or between the parentheses of a raw string.
     pub(super) body: Span,
-    /// Whether it has no escapes.
-    pub(super) raw: bool,
+    /// How its body is read.
+    pub(super) form: Form,
+    /// Whether a line break stands between it and the literal before it, as in Rust.
+    pub(super) joined_by_line: bool,
+}
+
+/// The meaning of a literal's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// There are no escapes.
+    Raw,
+    C,
+    Python {
+        is_bytes: bool,
+    },
+    Rust,
+    Julia,
+    /// Textual LLVM IR.
+    Llvm,
 }
 
 /// An operand as it is written.
 #[derive(Debug)]
-pub(super) struct ScannedOperand<'s> {
-    pub(super) name: Option<&'s str>,
+pub(super) struct ScannedOperand {
+    pub(super) name: Option<Span>,
     /// The literals of its constraint, by their numbers in the statement; at least one.
     pub(super) constraint: Range<usize>,
     pub(super) output: bool,
@@ -31,10 +48,10 @@ pub(super) struct ScannedOperand<'s> {
 
 /// An `asm` statement as it is written.
 #[derive(Debug)]
-pub(super) struct AsmStatement<'s> {
+pub(super) struct AsmStatement {
     pub(super) span: Span,
     pub(super) template: Vec<Literal>,
-    pub(super) operands: Vec<ScannedOperand<'s>>,
+    pub(super) operands: Vec<ScannedOperand>,
     /// The literals of all constraints.
     pub(super) constraints: Vec<Literal>,
     /// Whether a `:` follows the template.
@@ -64,6 +81,8 @@ pub enum SkipReason {
     Disabled,
     /// An operand has nvcc's constraint `C`, which pastes text.
     Pasted,
+    /// The text is computed when the program runs: an f-string, `%`, `.format` and so on.
+    Computed,
     /// It breaks off, or has something that is not allowed there.
     Malformed,
 }
@@ -76,6 +95,7 @@ impl SkipReason {
             SkipReason::Directive => "with `#` lines inside",
             SkipReason::Disabled => "under `#if 0`",
             SkipReason::Pasted => "with the constraint `C`",
+            SkipReason::Computed => "whose text is computed",
             SkipReason::Malformed => "not well-formed",
         }
     }
@@ -182,6 +202,33 @@ pub(crate) fn comments(source: &str) -> Vec<Span> {
         }
     }
     comments
+}
+
+/// The raw strings of a source, in order.
+pub(super) fn raw_strings(source: &str) -> Vec<Literal> {
+    const STARTS: [bool; 256] = table(b"\"'/");
+    let mut cursor = Cursor::new(source);
+    let mut found = Vec::new();
+    if memchr::memmem::find(cursor.bytes, b"R\"").is_none() {
+        return found;
+    }
+    while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
+        cursor.pos = at + 1;
+        match cursor.bytes[at] {
+            b'/' => _ = cursor.comment(at),
+            b'"' if is_raw(&cursor.bytes[..at]) => match cursor.string(at - 1, at, true) {
+                Ok(literal) => {
+                    cursor.pos = literal.span.end as usize;
+                    if literal.form == Form::Raw {
+                        found.push(literal);
+                    }
+                }
+                Err(end) => cursor.pos = end,
+            },
+            quote => cursor.quoted(at, quote),
+        }
+    }
+    found
 }
 
 /// A piece of a source.
@@ -396,7 +443,8 @@ impl<'s> Cursor<'s> {
         let literal = |body: usize, body_end: usize, end: usize, raw| Literal {
             span: Span::new(start as u32, end as u32),
             body: Span::new(body as u32, body_end as u32),
-            raw,
+            form: if raw { Form::Raw } else { Form::C },
+            joined_by_line: false,
         };
         if let Some(delimiter) = raw.then(|| self.delimiter(quote)).flatten() {
             let body = quote + 1 + delimiter.len() + 1;
@@ -492,7 +540,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Reads the operands up to the next `:` or `)`.
-    fn operands(&mut self, output: bool, statement: &mut AsmStatement<'s>) -> Option<()> {
+    fn operands(&mut self, output: bool, statement: &mut AsmStatement) -> Option<()> {
         self.trivia(true);
         if matches!(self.peek(), Some(b':' | b')')) {
             return Some(());
@@ -502,7 +550,9 @@ impl<'s> Cursor<'s> {
             self.trivia(true);
             if self.eat(b'[') {
                 self.trivia(true);
-                name = Some(self.word()).filter(|name| !name.is_empty());
+                let start = self.pos as u32;
+                name = Some(Span::new(start, start + self.word().len() as u32))
+                    .filter(|name| !name.is_empty());
                 self.trivia(true);
                 if name.is_none() || !self.eat(b']') {
                     return None;
@@ -555,11 +605,14 @@ pub(super) struct Scanner<'s> {
     directive_end: usize,
     /// The statements skipped so far.
     pub(super) skipped: Vec<Skipped>,
+    /// The parts under `#if 0` so far.
+    pub(super) disabled: Vec<Span>,
 }
 
 impl<'s> Scanner<'s> {
     pub(super) fn new(source: &'s str) -> Scanner<'s> {
-        Scanner { cursor: Cursor::new(source), directive_end: 0, skipped: Vec::new() }
+        let cursor = Cursor::new(source);
+        Scanner { cursor, directive_end: 0, skipped: Vec::new(), disabled: Vec::new() }
     }
 
     /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
@@ -577,6 +630,7 @@ impl<'s> Scanner<'s> {
         if condition != "0" || !matches!(cursor.peek(), None | Some(b'\n')) {
             return;
         }
+        let from = cursor.pos as u32;
         let mut depth = 0_usize;
         while let Some(stop) = cursor.seek(&CODE) {
             if let Stop::Asm(start) = stop {
@@ -588,16 +642,17 @@ impl<'s> Scanner<'s> {
             cursor.trivia(false);
             match cursor.word() {
                 "if" | "ifdef" | "ifndef" => depth += 1,
-                "else" | "elif" | "elifdef" | "elifndef" | "endif" if depth == 0 => return,
+                "else" | "elif" | "elifdef" | "elifndef" | "endif" if depth == 0 => break,
                 "endif" => depth -= 1,
                 _ => {}
             }
         }
+        self.disabled.push(Span::new(from, cursor.pos as u32));
     }
 
     /// Reads the statement whose keyword starts here and ends at the cursor. Moves the cursor
     /// to after the statement, or to after its `(` if it cannot be read.
-    fn statement(&mut self, start: usize) -> Option<AsmStatement<'s>> {
+    fn statement(&mut self, start: usize) -> Option<AsmStatement> {
         let open = self.cursor.opened()?;
         let mut cursor = open;
         let statement = self.inside(start, &mut cursor);
@@ -610,7 +665,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Reads the statement from after its `(` on.
-    fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<AsmStatement<'s>> {
+    fn inside(&self, start: usize, cursor: &mut Cursor<'s>) -> Option<AsmStatement> {
         let mut statement = AsmStatement {
             span: Span::at(start as u32),
             template: Vec::new(),
@@ -640,10 +695,10 @@ impl<'s> Scanner<'s> {
     }
 }
 
-impl<'s> Iterator for Scanner<'s> {
-    type Item = AsmStatement<'s>;
+impl Iterator for Scanner<'_> {
+    type Item = AsmStatement;
 
-    fn next(&mut self) -> Option<AsmStatement<'s>> {
+    fn next(&mut self) -> Option<AsmStatement> {
         loop {
             match self.cursor.seek(&CODE)? {
                 Stop::Asm(start) => {

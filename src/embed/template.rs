@@ -14,7 +14,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::scan::{Literal, splices};
+use super::escape::{Escape, escape_of};
+use super::scan::{Form, Literal, splices};
 use crate::isa::is_special_register;
 use crate::source::{Span, UNDECODABLE, decode as decode_utf8};
 use crate::syntax::lexer::word_end;
@@ -123,15 +124,45 @@ pub(super) struct Mapped {
 pub(super) fn decode(source: &str, literals: &[Literal]) -> Mapped {
     let mut map = SourceMap::default();
     let mut bytes = Vec::new();
-    for literal in literals {
-        if literal.raw {
-            bytes.extend_from_slice(literal.body.text(source).as_bytes());
-            map.copy(literal.body);
-        } else {
-            unescape(source.as_bytes(), literal.body, &mut bytes, &mut map);
+    for (at, literal) in literals.iter().enumerate() {
+        if at > 0 && literal.joined_by_line {
+            bytes.push(b'\n');
+            map.replace(1, Span::new(literals[at - 1].body.end, literal.body.start));
+        }
+        match literal.form {
+            Form::Raw => {
+                bytes.extend_from_slice(literal.body.text(source).as_bytes());
+                map.copy(literal.body);
+            }
+            Form::C => unescape(source.as_bytes(), literal.body, &mut bytes, &mut map),
+            form => unescape_as(form, source.as_bytes(), literal.body, &mut bytes, &mut map),
         }
     }
     Mapped { text: decode_utf8(bytes), map }
+}
+
+/// Decodes the body of an ordinary literal of another language than C.
+fn unescape_as(form: Form, source: &[u8], body: Span, out: &mut Vec<u8>, map: &mut SourceMap) {
+    let body = body.range();
+    let bytes = &source[..body.end];
+    let mut at = body.start;
+    while at < body.end {
+        let plain = memchr::memchr(b'\\', &bytes[at..]).unwrap_or(body.end - at);
+        let mut end = at + plain;
+        let escape = (end < body.end).then(|| escape_of(form, bytes, end));
+        if matches!(escape, Some(Escape::None)) {
+            // The backslash stands for itself.
+            end += 1;
+        }
+        out.extend_from_slice(&bytes[at..end]);
+        map.copy(Span::new(at as u32, end as u32));
+        at = end;
+        if let Some(Escape::Of { buffer, len, end }) = escape {
+            out.extend_from_slice(&buffer[..len]);
+            map.replace(len as u32, Span::new(at as u32, end as u32));
+            at = end;
+        }
+    }
 }
 
 /// Decodes the body of an ordinary literal.
@@ -221,13 +252,27 @@ pub(super) enum Mode {
     Bare,
     /// There are operands.
     Full,
+    /// `$0`, as in LLVM.
+    Llvm,
+    /// `{0}` and `{name}`, as in Rust.
+    Braces,
 }
 
-/// The replacement of a `%` and the characters that belong to it.
+impl Mode {
+    /// The character before the number of an operand in the text.
+    const fn sigil(self) -> char {
+        match self {
+            Mode::Llvm => '$',
+            _ => '%',
+        }
+    }
+}
+
+/// The replacement of a character such as `%` and those that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementKind {
-    /// A `%`, which the template has once or twice.
-    Percent { twice: bool },
+    /// The character itself, which the template has once or twice.
+    Itself { twice: bool },
     /// The placeholder with this number.
     Reference(usize),
     /// `%=`, a number of the statement.
@@ -279,7 +324,7 @@ impl<'a> OperandNames<'a> {
     fn operand(&self, spelling: &str) -> Option<usize> {
         match name_of(spelling) {
             Some(name) => self.by_name.get(name).copied(),
-            None => spelling[1..].parse().ok().filter(|&number| number < self.operands),
+            None => number_of(spelling).filter(|&number| number < self.operands),
         }
     }
 
@@ -294,25 +339,129 @@ impl<'a> OperandNames<'a> {
     }
 }
 
-/// The name in `%[name]`.
+/// The name in `%[name]` or `{name}`.
 fn name_of(spelling: &str) -> Option<&str> {
-    spelling.strip_prefix("%[")?.strip_suffix(']')
+    match spelling.strip_prefix('{') {
+        Some(rest) => {
+            rest.strip_suffix('}').filter(|it| !it.starts_with(|c: char| c.is_ascii_digit()))
+        }
+        None => spelling.strip_prefix("%[")?.strip_suffix(']'),
+    }
+}
+
+/// The number in `%0`, `$0` or `{0}`.
+fn number_of(spelling: &str) -> Option<usize> {
+    spelling[1..].trim_end_matches('}').parse().ok()
 }
 
 /// Finds the parts of a template that are replaced.
-fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
+fn parts(template: &str, mode: Mode, index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
+    match mode {
+        Mode::Basic => Vec::new(),
+        Mode::Bare | Mode::Full => percents(template, mode, index),
+        Mode::Llvm => dollars(template, index),
+        Mode::Braces => braces(template, index),
+    }
+}
+
+/// The parts of a template of LLVM: `$0`, `${0:x}` and `$$`.
+fn dollars(template: &str, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
     let bytes = template.as_bytes();
     let mut parts = Vec::new();
     let mut at = 0;
-    if mode == Mode::Basic {
-        return parts;
+    while let Some(n) = memchr::memchr(b'$', &bytes[at..]) {
+        let start = at + n;
+        let digits = digits_end(bytes, start + 1);
+        let (kind, end) = match bytes.get(start + 1) {
+            Some(b'$') => (ReplacementKind::Itself { twice: true }, start + 2),
+            _ if digits > start + 1 => {
+                (ReplacementKind::Reference(index(&template[start..digits])), digits)
+            }
+            Some(b'{') => braced(template, start, &mut index)
+                .unwrap_or((ReplacementKind::Itself { twice: false }, start + 1)),
+            _ => (ReplacementKind::Itself { twice: false }, start + 1),
+        };
+        parts.push(Replacement { span: Span::new(start as u32, end as u32), kind });
+        at = end;
     }
+    parts
+}
+
+/// The largest length of `${0:x}`.
+const BRACED: usize = 32;
+
+/// The meaning of the `${` here, and its end.
+fn braced(
+    template: &str,
+    start: usize,
+    index: &mut impl FnMut(&str) -> usize,
+) -> Option<(ReplacementKind, usize)> {
+    let bytes = template.as_bytes();
+    let near = &bytes[start..bytes.len().min(start + BRACED)];
+    let end = start + memchr::memchr(b'}', near)?;
+    let inside = &template[start + 2..end];
+    let (number, modifier) = inside.split_once(':').unwrap_or((inside, ""));
+    let kind = match (number, modifier) {
+        ("", "uid") => ReplacementKind::Unique,
+        ("", _) => ReplacementKind::Nothing,
+        _ if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            ReplacementKind::Reference(index(&format!("${number}")))
+        }
+        _ => return None,
+    };
+    Some((kind, end + 1))
+}
+
+/// The parts of a template of Rust: `{}`, `{0}`, `{name}`, `{0:x}`, `{{` and `}}`.
+fn braces(template: &str, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
+    let bytes = template.as_bytes();
+    let mut parts = Vec::new();
+    let (mut at, mut next) = (0, 0_usize);
+    while let Some(n) = memchr::memchr2(b'{', b'}', &bytes[at..]) {
+        let start = at + n;
+        let itself = ReplacementKind::Itself { twice: false };
+        let (kind, end) = if bytes.get(start + 1) == Some(&bytes[start]) {
+            (ReplacementKind::Itself { twice: true }, start + 2)
+        } else if bytes[start] == b'{'
+            && let Some(end) = brace_end(bytes, start)
+        {
+            let inside = &template[start + 1..end];
+            let name = inside.split_once(':').map_or(inside, |(name, _)| name).trim();
+            let reference = if name.is_empty() {
+                next += 1;
+                index(&format!("{{{}}}", next - 1))
+            } else {
+                index(&format!("{{{name}}}"))
+            };
+            (ReplacementKind::Reference(reference), end + 1)
+        } else {
+            (itself, start + 1)
+        };
+        parts.push(Replacement { span: Span::new(start as u32, end as u32), kind });
+        at = end;
+    }
+    parts
+}
+
+/// Offset of the brace that closes the one here, if only a name and a format are between.
+fn brace_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let inside = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_: #".contains(&byte);
+    let length = bytes[start + 1..].iter().take(256).take_while(|&byte| inside(byte)).count();
+    let end = start + 1 + length;
+    (bytes.get(end) == Some(&b'}')).then_some(end)
+}
+
+/// The parts of a template of C: `%0`, `%[name]`, `%%` and so on.
+fn percents(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
+    let bytes = template.as_bytes();
+    let mut parts = Vec::new();
+    let mut at = 0;
     while let Some(n) = template[at..].find('%') {
         let start = at + n;
         let digits = digits_end(bytes, start + 1);
         let word = word_end(bytes, start + 2);
         let (kind, end) = match bytes.get(start + 1) {
-            Some(b'%') => (ReplacementKind::Percent { twice: true }, start + 2),
+            Some(b'%') => (ReplacementKind::Itself { twice: true }, start + 2),
             Some(b'=') => (ReplacementKind::Unique, start + 2),
             _ if digits > start + 1 => {
                 (ReplacementKind::Reference(index(&template[start..digits])), digits)
@@ -324,7 +473,7 @@ fn parts(template: &str, mode: Mode, mut index: impl FnMut(&str) -> usize) -> Ve
                 let dropped = template[start + 1..].chars().next().map_or(0, char::len_utf8);
                 (ReplacementKind::Nothing, start + 1 + dropped)
             }
-            _ => (ReplacementKind::Percent { twice: false }, start + 1),
+            _ => (ReplacementKind::Itself { twice: false }, start + 1),
         };
         parts.push(Replacement { span: Span::new(start as u32, end as u32), kind });
         at = end;
@@ -360,12 +509,14 @@ fn fill<'a>(
         let start = filled.map.len;
         starts.push(start);
         match kind {
-            ReplacementKind::Percent { twice: false } => {
-                filled.map.extend(&template.map, &mut run, span);
-                filled.text.push('%');
-                continue;
+            ReplacementKind::Itself { twice } => {
+                let itself = Span::new(span.start, span.start + 1);
+                filled.text.push_str(itself.text(&template.text));
+                if !twice {
+                    filled.map.extend(&template.map, &mut run, span);
+                    continue;
+                }
             }
-            ReplacementKind::Percent { twice: true } => filled.text.push('%'),
             ReplacementKind::Reference(index) => filled.text.push_str(placeholder(index)?),
             ReplacementKind::Unique => filled.text.push('0'),
             ReplacementKind::Nothing => {}
@@ -376,13 +527,14 @@ fn fill<'a>(
 }
 
 /// The spelling of PTX in a statement.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Spelling {
+    mode: Mode,
     /// Words that have a spelling of their own.
     words: HashMap<String, String>,
     /// `%0` and so on below this number stand for themselves, unless they are in `words`.
     operands: usize,
-    /// Whether other words are spelled with `%%`.
+    /// Whether the sigil of other words is written twice.
     twice: bool,
 }
 
@@ -391,24 +543,33 @@ impl Spelling {
     pub(super) fn spell(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
-        while let Some(n) = text[at..].find('%') {
+        while let Some(n) = text[at..].find(self.mode.sigil()) {
             let start = at + n;
-            out.push_str(&text[at..start]);
+            self.push(&text[at..start], &mut out);
             at = word_end(text.as_bytes(), start + 1);
             let word = &text[start..at];
             if let Some(spelled) = self.words.get(word) {
                 out.push_str(spelled);
             } else {
-                out.push_str(if self.twice && !self.is_operand(word) { "%" } else { "" });
+                if self.twice && !self.is_operand(word) {
+                    out.push(self.mode.sigil());
+                }
                 out.push_str(word);
             }
         }
-        out.push_str(&text[at..]);
+        self.push(&text[at..], &mut out);
         out
     }
-}
 
-impl Spelling {
+    /// Adds text without sigils.
+    fn push(&self, text: &str, out: &mut String) {
+        if self.mode == Mode::Braces && text.contains(['{', '}']) {
+            out.push_str(&text.replace('{', "{{").replace('}', "}}"));
+        } else {
+            out.push_str(text);
+        }
+    }
+
     fn is_operand(&self, word: &str) -> bool {
         let number = &word[1..];
         (number == "0" || !number.starts_with(['0', '+']))
@@ -442,28 +603,51 @@ pub(super) fn expand<'a>(
     mode: Mode,
     operands: &[Option<&'a str>],
 ) -> Expanded<'a> {
-    let positional = || (0..operands.len()).map(|n| format!("%{n}"));
-    if operands.is_empty() && !template.text.contains('%') {
+    let sigil = mode.sigil();
+    let plain = match mode {
+        Mode::Braces => !template.text.contains(['{', '}']),
+        _ => !template.text.contains(sigil),
+    };
+    if operands.is_empty() && plain {
         return Expanded {
             names: OperandNames::new(std::iter::empty()),
             mapped: template,
             placeholders: Vec::new(),
             unknown: Vec::new(),
             unknown_at: Vec::new(),
-            spelling: Spelling::default(),
+            spelling: Spelling {
+                mode,
+                words: HashMap::new(),
+                operands: 0,
+                twice: mode == Mode::Llvm,
+            },
         };
     }
     let mut names = OperandNames::new(operands.iter().copied());
-    let parts = parts(&template.text, mode, |spelling| names.index(spelling));
+    let mut missing = Vec::new();
+    let parts = parts(&template.text, mode, |spelling| {
+        let index = names.index(spelling);
+        if index >= operands.len() + missing.len() {
+            missing.push(spelling.to_owned());
+        }
+        index
+    });
 
     // The spelling of each reference: by its name, if the template uses that anywhere.
-    let mut spellings: Vec<String> = positional().collect();
-    spellings.resize(operands.len() + names.unknown.len(), String::new());
-    for part in &parts {
-        if let ReplacementKind::Reference(index) = part.kind {
-            let spelling = part.span.text(&template.text);
-            if index >= operands.len() || name_of(spelling).is_some() {
-                spelling.clone_into(&mut spellings[index]);
+    let positional = |(at, name): (usize, Option<&str>)| match (mode, name) {
+        (Mode::Braces, Some(name)) => format!("{{{name}}}"),
+        (Mode::Braces, None) => format!("{{{at}}}"),
+        _ => format!("{sigil}{at}"),
+    };
+    let mut spellings: Vec<String> = operands.iter().copied().enumerate().map(positional).collect();
+    spellings.append(&mut missing);
+    if mode == Mode::Full {
+        for part in &parts {
+            if let ReplacementKind::Reference(index) = part.kind {
+                let spelling = part.span.text(&template.text);
+                if name_of(spelling).is_some() {
+                    spelling.clone_into(&mut spellings[index]);
+                }
             }
         }
     }
@@ -471,6 +655,7 @@ pub(super) fn expand<'a>(
         .iter()
         .map(|spelling| match name_of(spelling) {
             Some(name) => format!("%{name}"),
+            None if mode == Mode::Braces => format!("%{}", spelling.trim_matches(['{', '}'])),
             None => spelling.clone(),
         })
         .collect();
@@ -479,18 +664,19 @@ pub(super) fn expand<'a>(
             .expect("each reference has a placeholder")
     };
     let (mut mapped, mut starts) = place(&placeholders);
-    if make_unique(&mut placeholders, &taken(&mapped.text, &parts, &starts)) {
+    if make_unique(&mut placeholders, &taken(&mapped.text, mode, &parts, &starts)) {
         (mapped, starts) = place(&placeholders);
     }
 
     let mut unknown_at = Vec::new();
-    let twice = mode == Mode::Full
-        || parts.iter().any(|part| part.kind == ReplacementKind::Percent { twice: true });
+    let twice = matches!(mode, Mode::Full | Mode::Llvm)
+        || mode == Mode::Bare
+            && parts.iter().any(|part| part.kind == ReplacementKind::Itself { twice: true });
     let mut words = HashMap::new();
     for (part, &start) in parts.iter().zip(&starts) {
         let end = word_end(mapped.text.as_bytes(), start as usize + 1);
         match part.kind {
-            ReplacementKind::Percent { twice: false } => {
+            ReplacementKind::Itself { twice: false } if mode != Mode::Braces => {
                 let word = &mapped.text[start as usize..end];
                 words.insert(word.to_owned(), word.to_owned());
             }
@@ -514,7 +700,10 @@ pub(super) fn expand<'a>(
             if placeholder == spelling {
                 continue;
             }
-            words.entry(format!("%{index}")).or_insert_with(|| format!("%%{index}"));
+            if mode != Mode::Braces {
+                let word = format!("{sigil}{index}");
+                words.entry(word).or_insert_with(|| format!("{sigil}{sigil}{index}"));
+            }
         }
         words.insert(placeholder.clone(), spelling.clone());
     }
@@ -525,17 +714,24 @@ pub(super) fn expand<'a>(
         .map(|(spelling, placeholder)| Unknown { spelling, placeholder })
         .collect();
     placeholders.truncate(operands.len());
-    let spelling = Spelling { words, operands: operands.len(), twice };
+    let spelling = Spelling { mode, words, operands: operands.len(), twice };
     Expanded { names, mapped, placeholders, unknown, unknown_at, spelling }
 }
 
-/// Words of the text that start with a `%` and are no placeholder.
-fn taken<'t>(text: &'t str, parts: &[Replacement], starts: &[u32]) -> HashSet<&'t str> {
-    let percents = parts.iter().zip(starts).filter_map(|(part, &start)| {
-        let end = word_end(text.as_bytes(), start as usize + 1);
-        matches!(part.kind, ReplacementKind::Percent { .. }).then(|| &text[start as usize..end])
-    });
-    percents.collect()
+/// Words of the text that start with the sigil and are no placeholder.
+fn taken<'t>(text: &'t str, mode: Mode, parts: &[Replacement], starts: &[u32]) -> HashSet<&'t str> {
+    let word = |start: usize| &text[start..word_end(text.as_bytes(), start + 1)];
+    let parts = parts.iter().zip(starts);
+    if mode == Mode::Braces {
+        let placed: HashSet<u32> = parts
+            .filter(|(part, _)| matches!(part.kind, ReplacementKind::Reference(_)))
+            .map(|(_, &start)| start)
+            .collect();
+        let percents = memchr::memchr_iter(b'%', text.as_bytes());
+        return percents.filter(|&at| !placed.contains(&(at as u32))).map(word).collect();
+    }
+    let itself = parts.filter(|(part, _)| matches!(part.kind, ReplacementKind::Itself { .. }));
+    itself.map(|(_, &start)| word(start as usize)).collect()
 }
 
 /// Makes placeholders differ from each other, from taken words and from special registers.

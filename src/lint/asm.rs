@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::{asm_input_written, asm_output_read, missing_asm_operand};
 use crate::diagnostic::Diagnostic;
-use crate::embed::{Asm, AsmOperand};
+use crate::embed::{Asm, AsmOperand, Convention};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 use crate::syntax::RawInstruction;
@@ -68,7 +68,7 @@ struct Index<'t> {
     /// The constraints, among them numbers of outputs whose place is that of an input
     /// as well.
     constraints: Set<&'t str>,
-    /// Where each word that starts with a `%` stands first.
+    /// Where each word that may be a placeholder stands first.
     mentioned: Map<&'t str, u32>,
 }
 
@@ -106,7 +106,8 @@ impl<'t> Index<'t> {
         }
         let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
         let mut mentioned = Map::default();
-        for at in memchr::memchr_iter(b'%', asm.text.as_bytes()) {
+        let sigil = if asm.convention() == Convention::Llvm { b'$' } else { b'%' };
+        for at in memchr::memchr_iter(sigil, asm.text.as_bytes()) {
             let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
             mentioned.entry(word).or_insert(at as u32);
         }

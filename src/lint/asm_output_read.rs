@@ -2,7 +2,7 @@
 
 use super::asm::AsmSubject;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
-use crate::embed::AsmOperand;
+use crate::embed::{AsmOperand, Convention};
 use crate::ir::Input;
 use crate::source::Span;
 use crate::video::Semantics;
@@ -26,7 +26,7 @@ fn unwritten<'a>(subject: &'a AsmSubject<'_, '_>, name: &str) -> Option<&'a AsmO
     let (number, operand) = operands.get(name)?;
     let has_value =
         operands.is_tied(number) || operands.is_mentioned_before(name, subject.statement.start);
-    (operand.constraint.starts_with('=') && !has_value).then_some(operand)
+    (operand.is_write_only() && !has_value).then_some(operand)
 }
 
 fn finding(
@@ -38,10 +38,17 @@ fn finding(
     let name = subject.spelled(name);
     let message = format!("`{name}` is read, but declared as output only");
     let declared = output.span;
+    let help = match subject.asm().convention() {
+        Convention::C => "`\"+r\"` declares an operand that is read and written",
+        Convention::Llvm => {
+            "an input with the number of the output as its constraint gives it a value"
+        }
+        Convention::Rust => "`inout(reg32)` declares an operand that is read and written",
+    };
     let diagnostic = Diagnostic::new(Code::V702, subject.place(read), message)
         .label("its value is arbitrary")
         .related(declared, "declared here")
-        .help("`\"+r\"` declares an operand that is read and written");
+        .help(help);
     if !declared.text(subject.source).starts_with("\"=") {
         return diagnostic;
     }

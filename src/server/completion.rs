@@ -120,8 +120,8 @@ pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Op
 
 /// The statement that is typed at an offset; `None` in comments and directives.
 fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
-    if language == Language::Cuda {
-        asm_at(source, offset)?;
+    if let Some(host) = language.host() {
+        asm_at(source, host, offset)?;
     }
     let before = source.get(..offset as usize)?;
     let mut first = before.len().saturating_sub(LONGEST);
@@ -141,7 +141,7 @@ fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
         text.push('\n');
     }
     text.pop();
-    if language == Language::Cuda {
+    if language != Language::Ptx {
         // Line breaks of the PTX.
         text = text.replace("\\n", "  ").replace("\\t", "  ");
     }
@@ -236,6 +236,9 @@ fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
     let operands = match language {
         Language::Ptx => ["d", "a", "b", "c"],
         Language::Cuda => ["%0", "%1", "%2", "%3"],
+        // A client takes `$0` for the place of its cursor.
+        Language::Python | Language::Mojo | Language::Julia => ["\\$0", "\\$1", "\\$2", "\\$3"],
+        Language::Rust => ["{0\\}", "{1\\}", "{2\\}", "{3\\}"],
     };
     let count = if form.third { 4 } else { 3 };
     for (at, operand) in operands[..count].iter().enumerate() {
@@ -329,18 +332,15 @@ fn lanes(width: LaneWidth, word: &str) -> Vec<String> {
 /// The registers that are declared at the statement, or the operands of an `asm`.
 fn registers(source: &str, options: &CheckOptions, word: &str, offset: u32) -> Option<Completion> {
     let offer = |text: String, detail: String| Offer::plain(text, detail, OfferKind::Register);
-    let mut offers: Vec<Offer> = match options.language {
-        Language::Cuda => {
-            let asm = asm_at(source, offset)?;
-            let operands = asm.operands.iter();
-            operands.map(|it| offer(asm.spelled(&it.placeholder), it.constraint.clone())).collect()
-        }
-        Language::Ptx => {
-            let text = format!("{} vadd ;", &source[..offset as usize]);
-            let mut seen = Seen { at: offset, names: Vec::new() };
-            read(&text, &mut seen);
-            seen.names.into_iter().map(|(name, ty)| offer(name, ty)).collect()
-        }
+    let mut offers: Vec<Offer> = if let Some(host) = options.language.host() {
+        let asm = asm_at(source, host, offset)?;
+        let operands = asm.operands.iter();
+        operands.map(|it| offer(asm.spelled(&it.placeholder), it.constraint.clone())).collect()
+    } else {
+        let text = format!("{} vadd ;", &source[..offset as usize]);
+        let mut seen = Seen { at: offset, names: Vec::new() };
+        read(&text, &mut seen);
+        seen.names.into_iter().map(|(name, ty)| offer(name, ty)).collect()
     };
     offers.retain(|offer| offer.text.starts_with(word));
     let is_part = offers.len() > MOST;

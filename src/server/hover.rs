@@ -60,10 +60,10 @@ fn found(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     if let Some(hover) = code(source, offset) {
         return Some(hover);
     }
-    let found = match options.language {
-        Language::Ptx => statements::at(source, options, offset),
-        Language::Cuda => {
-            let asm = statements::asm_at(source, offset)?;
+    let found = match options.language.host() {
+        None => statements::at(source, options, offset),
+        Some(host) => {
+            let asm = statements::asm_at(source, host, offset)?;
             let found = statements::in_asm(&asm, offset);
             let operand = found.as_ref().and_then(|found| operand(source, &asm, found, offset));
             if operand.is_some() {
@@ -179,7 +179,7 @@ fn mnemonic(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> 
     let mnemonic = Mnemonic::from_text(span.text(source))?;
     let own = match options.language {
         Language::Ptx => Near::read(source, Span::at(offset)).module.target,
-        Language::Cuda => None,
+        _ => None,
     };
     let target = statements::target(options, own);
     Some(Hover { span, markdown: explain::mnemonic(mnemonic, target) })

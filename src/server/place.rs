@@ -1,7 +1,7 @@
 //! The name at a place of a text, in PTX or in an `asm` statement.
 
 use super::statements::asm_at;
-use crate::check::{CheckOptions, Language};
+use crate::check::CheckOptions;
 use crate::diagnostic::Edit;
 use crate::embed::Asm;
 use crate::isa::is_special_register;
@@ -28,10 +28,10 @@ pub(super) struct Same {
 
 /// The name at an offset.
 pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Option<Place<'s>> {
-    match options.language {
-        Language::Ptx => in_module(source, offset),
-        Language::Cuda => {
-            let asm = asm_at(source, offset)?;
+    match options.language.host() {
+        None => in_module(source, offset),
+        Some(host) => {
+            let asm = asm_at(source, host, offset)?;
             let names = names::read(&asm.text);
             let holds = |it: &&Use| {
                 let span = asm.source_span(it.span);

@@ -469,6 +469,10 @@ impl Server {
             (FileKind::Other, "cuda" | "cuda-cpp" | "cpp" | "c" | "opencl" | "hip") => {
                 Some(Language::Cuda)
             }
+            (FileKind::Other, "python") => Some(Language::Python),
+            (FileKind::Other, "mojo") => Some(Language::Mojo),
+            (FileKind::Other, "rust") => Some(Language::Rust),
+            (FileKind::Other, "julia") => Some(Language::Julia),
             _ => kind.language("", text.as_bytes()).ok(),
         };
         let check = settings.check(path.as_deref(), &self.options.choices);

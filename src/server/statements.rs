@@ -1,8 +1,8 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
 use crate::analysis::{parse_near, parse_with};
-use crate::check::{CheckOptions, Language};
-use crate::embed::{self, Asm};
+use crate::check::CheckOptions;
+use crate::embed::{self, Asm, Host};
 use crate::isa::Target;
 use crate::module::{Module, OperandSpans, StatementSpans, VideoStatement};
 use crate::source::Span;
@@ -77,8 +77,8 @@ fn in_module(source: &str, offset: u32) -> Option<Found> {
 }
 
 /// The `asm` statement at an offset of a source.
-pub(super) fn asm_at(source: &str, offset: u32) -> Option<Asm<'_>> {
-    let mut all = embed::statements(source).into_iter();
+pub(super) fn asm_at(source: &str, host: Host, offset: u32) -> Option<Asm<'_>> {
+    let mut all = embed::statements_in(source, host).into_iter();
     all.find(|asm| asm.span.start <= offset && offset <= asm.span.end)
 }
 
@@ -102,15 +102,15 @@ pub(super) fn in_asm(asm: &Asm<'_>, offset: u32) -> Option<Found> {
 /// The legal instructions that end in a part of a text.
 pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Found> {
     let is_inside = |span: Span| part.start <= span.end && span.end <= part.end;
-    match options.language {
-        Language::Ptx => {
+    match options.language.host() {
+        None => {
             let near = Near::read(source, part);
             let found = near.module.statements().iter().filter_map(|it| near.found(it));
             found.filter(|it| is_inside(it.statement.span)).collect()
         }
-        Language::Cuda => {
+        Some(host) => {
             let mut found = Vec::new();
-            for asm in embed::statements(source) {
+            for asm in embed::statements_in(source, host) {
                 if asm.span.start <= part.end && part.start <= asm.span.end {
                     let map = |span: Span| asm.source_span(span);
                     let own = in_template(&asm);
@@ -131,8 +131,8 @@ pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
 
 /// The instruction at an offset of a text.
 pub(super) fn at(source: &str, options: &CheckOptions, offset: u32) -> Option<Found> {
-    match options.language {
-        Language::Ptx => in_module(source, offset),
-        Language::Cuda => in_asm(&asm_at(source, offset)?, offset),
+    match options.language.host() {
+        None => in_module(source, offset),
+        Some(host) => in_asm(&asm_at(source, host, offset)?, offset),
     }
 }

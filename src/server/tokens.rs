@@ -3,7 +3,7 @@
 use super::document::{Encoding, Text};
 use super::statements::in_template;
 use crate::check::Language;
-use crate::embed;
+use crate::embed::{self, Host};
 use crate::isa::is_special_register;
 use crate::names::{self, Names, SymbolKind, WordKind};
 use crate::source::Span;
@@ -58,9 +58,9 @@ struct Token {
 /// The tokens that touch a part of a text, as the protocol encodes them: five numbers each.
 pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Encoding) -> Vec<u32> {
     let source = text.as_str();
-    let mut tokens = match language {
-        Language::Ptx => in_module(source, part),
-        Language::Cuda => in_asm(source, part),
+    let mut tokens = match language.host() {
+        None => in_module(source, part),
+        Some(host) => in_asm(source, host, part),
     };
     tokens.retain(|token| token.span.start < part.end && part.start < token.span.end);
     tokens.sort_by_key(|token| token.span.start);
@@ -117,9 +117,9 @@ fn is_type(text: &str) -> bool {
 }
 
 /// The video instructions in the `asm` statements of a source.
-fn in_asm(source: &str, part: Span) -> Vec<Token> {
+fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
     let mut tokens = Vec::new();
-    for asm in embed::statements(source) {
+    for asm in embed::statements_in(source, host) {
         if asm.span.end <= part.start || part.end <= asm.span.start {
             continue;
         }

@@ -18,6 +18,30 @@ pub(crate) enum LanguageName {
     Ptx,
     /// CUDA, C++, C or OpenCL; the PTX in `asm` statements is read
     Cuda,
+    /// Python; the PTX of inline assembly, as Triton has it, and of CUDA in strings
+    Python,
+    /// Mojo; the PTX of inline assembly
+    Mojo,
+    /// Rust; the PTX of `asm!`, and of CUDA in strings
+    Rust,
+    /// Julia; the PTX of `@asmcall` and `llvmcall`
+    Julia,
+}
+
+/// The names of languages, for messages.
+const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust` or `julia`";
+
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Language {
+        match name {
+            LanguageName::Ptx => Language::Ptx,
+            LanguageName::Cuda => Language::Cuda,
+            LanguageName::Python => Language::Python,
+            LanguageName::Mojo => Language::Mojo,
+            LanguageName::Rust => Language::Rust,
+            LanguageName::Julia => Language::Julia,
+        }
+    }
 }
 
 /// The only language that some commands accept.
@@ -37,11 +61,8 @@ impl FromStr for LanguageName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<LanguageName, String> {
-        match text {
-            "ptx" => Ok(LanguageName::Ptx),
-            "cuda" => Ok(LanguageName::Cuda),
-            _ => Err(format!("`{text}` is not a language: write `ptx` or `cuda`")),
-        }
+        <LanguageName as ValueEnum>::from_str(text, false)
+            .map_err(|_| format!("`{text}` is not a language: write {NAMES}"))
     }
 }
 
@@ -85,8 +106,8 @@ pub(crate) type Chosen<'a> = [&'a [Extension]; 2];
 pub(crate) enum FileKind {
     Ptx,
     /// PTX inside another language.
-    Cuda,
-    /// Usually `Cuda`, but PTX files have such names, too.
+    Within(Language),
+    /// Usually CUDA, but PTX files have such names, too.
     Include,
     /// Some other name, or none.
     Other,
@@ -94,7 +115,7 @@ pub(crate) enum FileKind {
     Unnamed,
 }
 
-/// Endings of files that hold PTX inside another language.
+/// Endings of C-like files that hold PTX.
 const CUDA: &[&str] = &[
     "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl",
     "ipp", "tcc", "tpp",
@@ -118,8 +139,9 @@ impl FileKind {
     /// name must always say its language.
     pub(crate) fn is_walked(self, language: Option<LanguageName>) -> bool {
         match self {
-            FileKind::Ptx => language != Some(LanguageName::Cuda),
-            FileKind::Cuda | FileKind::Include => language != Some(LanguageName::Ptx),
+            FileKind::Ptx => matches!(language, None | Some(LanguageName::Ptx)),
+            FileKind::Include => matches!(language, None | Some(LanguageName::Cuda)),
+            FileKind::Within(own) => language.is_none_or(|it| own == it.into()),
             FileKind::Other | FileKind::Unnamed => false,
         }
     }
@@ -138,7 +160,11 @@ impl FileKind {
         match name.rsplit_once('.') {
             Some((_, "ptx")) => FileKind::Ptx,
             Some((_, "inc")) => FileKind::Include,
-            Some((_, ending)) if CUDA.contains(&ending) => FileKind::Cuda,
+            Some((_, "py")) => FileKind::Within(Language::Python),
+            Some((_, "mojo" | "🔥")) => FileKind::Within(Language::Mojo),
+            Some((_, "rs")) => FileKind::Within(Language::Rust),
+            Some((_, "jl")) => FileKind::Within(Language::Julia),
+            Some((_, ending)) if CUDA.contains(&ending) => FileKind::Within(Language::Cuda),
             _ => FileKind::Other,
         }
     }
@@ -156,6 +182,9 @@ impl FileKind {
             Some(Language::Cuda) => Err(format!(
                 "`{name}` is source code, but only PTX is read here: compile it first (`nvcc -ptx`)"
             )),
+            Some(_) => Err(format!(
+                "`{name}` is source code, but only PTX is read here; `vptx check` reads it"
+            )),
             None => Err(format!("{}; if it is PTX, add --language ptx", self.unread(name))),
         }
     }
@@ -164,7 +193,8 @@ impl FileKind {
         match self {
             FileKind::Ptx => Some(Language::Ptx),
             FileKind::Include | FileKind::Other if guess::is_module(text) => Some(Language::Ptx),
-            FileKind::Cuda | FileKind::Include => Some(Language::Cuda),
+            FileKind::Include => Some(Language::Cuda),
+            FileKind::Within(language) => Some(language),
             FileKind::Other => None,
             FileKind::Unnamed => guess::language(text),
         }
@@ -182,9 +212,9 @@ impl FileKind {
 
 impl From<LanguageName> for FileKind {
     fn from(name: LanguageName) -> FileKind {
-        match name {
-            LanguageName::Ptx => FileKind::Ptx,
-            LanguageName::Cuda => FileKind::Cuda,
+        match name.into() {
+            Language::Ptx => FileKind::Ptx,
+            language => FileKind::Within(language),
         }
     }
 }

@@ -32,15 +32,15 @@ fn check_cuda(source: &str) -> Vec<Diagnostic> {
 // The corpus.
 
 /// A finding as the corpus writes it: `V105 vset.u32.u32«.u32».lt`.
-struct Expected {
-    code: String,
+pub(crate) struct Expected {
+    pub(crate) code: String,
     before: String,
     span: String,
     after: String,
 }
 
 impl Expected {
-    fn read(text: &str) -> Expected {
+    pub(crate) fn read(text: &str) -> Expected {
         let (code, place) = text.split_once(' ').expect("a code and a place");
         let place = place.replace('⏎', "\n");
         let (before, rest) = place.split_once('«').expect("the span starts with «");
@@ -54,7 +54,7 @@ impl Expected {
     }
 
     /// The place of the finding in a part of a text. It must occur exactly once.
-    fn place(&self, source: &str, region: &Range<usize>) -> Range<usize> {
+    pub(crate) fn place(&self, source: &str, region: &Range<usize>) -> Range<usize> {
         let whole = format!("{}{}{}", self.before, self.span, self.after);
         let mut found = source[region.clone()].match_indices(&whole);
         let at = found.next().unwrap_or_else(|| panic!("{whole:?} does not occur")).0;
@@ -65,18 +65,19 @@ impl Expected {
 }
 
 /// The findings expected in a part of a file.
-struct Case {
-    line: usize,
-    region: Range<usize>,
-    expected: Vec<Expected>,
+pub(crate) struct Case {
+    pub(crate) line: usize,
+    pub(crate) region: Range<usize>,
+    pub(crate) expected: Vec<Expected>,
 }
 
-/// The cases of a file: each reaches from its `// expect:` lines to the next.
-fn cases(source: &str) -> Vec<Case> {
+/// The cases of a file: each reaches from its `// expect:` or `# expect:` lines to the next.
+pub(crate) fn cases(source: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let (mut at, mut inside) = (0, false);
     for (number, line) in source.split_inclusive('\n').enumerate() {
-        if let Some(text) = line.trim().strip_prefix("// expect: ") {
+        let line_text = line.trim().trim_start_matches(['/', '#']);
+        if let Some(text) = line_text.strip_prefix(" expect: ") {
             if !inside {
                 if let Some(last) = cases.last_mut() {
                     last.region.end = at;
@@ -151,11 +152,11 @@ fn the_corpus_has_the_findings_written_in_it() {
 // Random numbers.
 
 /// xorshift64*
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     /// The numbers of one case of a run.
-    fn new(seed: u64, case: u64) -> Random {
+    pub(crate) fn new(seed: u64, case: u64) -> Random {
         let mixed = (seed << 32 ^ case).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Random(mixed | 1)
     }
@@ -167,26 +168,26 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    fn percent(&mut self, chance: usize) -> bool {
+    pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));
         }
     }
 }
 
-fn setting(name: &str, usual: u64) -> u64 {
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
     let text = std::env::var(name).ok();
     text.map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
@@ -196,18 +197,18 @@ fn setting(name: &str, usual: u64) -> u64 {
 /// A part of an instruction's text: fixed text, or an operand that can become one of
 /// the `asm`.
 #[derive(Clone)]
-enum Item {
+pub(crate) enum Item {
     Text(String),
     Operand(usize),
 }
 
 /// Names of operands in plain PTX; the first is the usual destination.
-const WORDS: [&str; 6] = ["d", "a", "bb", "c", "sum0", "x_y"];
+pub(crate) const WORDS: [&str; 6] = ["d", "a", "bb", "c", "sum0", "x_y"];
 
 #[derive(Clone)]
-struct Value {
+pub(crate) struct Value {
     sign: &'static str,
-    items: Vec<Item>,
+    pub(crate) items: Vec<Item>,
     selector: String,
 }
 
@@ -221,11 +222,11 @@ impl Value {
     }
 }
 
-struct Draft {
+pub(crate) struct Draft {
     guard: &'static str,
     mnemonic: String,
     modifiers: Vec<String>,
-    operands: Vec<Value>,
+    pub(crate) operands: Vec<Value>,
     comma: &'static str,
     end: &'static str,
 }
@@ -279,7 +280,7 @@ fn source(random: &mut Random, lane_count: usize) -> Value {
 }
 
 /// A legal instruction.
-fn draft(random: &mut Random) -> Draft {
+pub(crate) fn draft(random: &mut Random) -> Draft {
     let mut types: Vec<String> = (0..3).map(|_| random.pick(&TYPES).to_owned()).collect();
     let mut modifiers = Vec::new();
     let mut destination = Value::operand(0);
@@ -411,7 +412,7 @@ const ODD_OPERANDS: &[&str] = &[
 ];
 
 /// Declarations, some of them not as the instruction needs.
-const DECLARATIONS: &[&str] = &[
+pub(crate) const DECLARATIONS: &[&str] = &[
     ".reg .f32 t0; ",
     ".reg .b64 t0, %r5;\n",
     ".reg .b16 t1, %r7;\n\t",
@@ -426,7 +427,7 @@ const MISSPELT: &[&str] = &[
 ];
 
 /// Puts a mistake into the instruction.
-fn spoil(random: &mut Random, draft: &mut Draft) {
+pub(crate) fn spoil(random: &mut Random, draft: &mut Draft) {
     let count = draft.modifiers.len();
     let at = random.below(count.max(1));
     let operand = random.below(draft.operands.len().max(1));
@@ -500,7 +501,7 @@ const GAPS: &[&str] = &[
 
 impl Draft {
     /// The text of the instruction, with a few gaps.
-    fn items(&self, random: &mut Random) -> Vec<Item> {
+    pub(crate) fn items(&self, random: &mut Random) -> Vec<Item> {
         let often = random.pick(&[0, 0, 5, 30]);
         let mut gap = |usual: &str| {
             Item::Text(if random.percent(often) { random.pick(GAPS) } else { usual }.into())
@@ -525,7 +526,7 @@ impl Draft {
     /// Whether the instruction lacks the signs that tell PTX from other assembler code.
     /// Two types in a row of modifiers are such a sign. So is a mnemonic of ours with
     /// an operand of the `asm`, in a line that ends with `;` and has no `%%`.
-    fn is_doubtful(&self, plain: &str) -> bool {
+    pub(crate) fn is_doubtful(&self, plain: &str) -> bool {
         let whole = self.modifiers.iter().take_while(|modifier| !modifier.contains(' '));
         let types = whole.filter(|modifier| TYPES.contains(&modifier.as_str())).count();
         let mut items = self.operands.iter().flat_map(|operand| &operand.items);
@@ -556,7 +557,7 @@ struct Template {
 }
 
 /// Plain PTX as the text of an `asm` with operands. `%=` already is such text.
-fn percents(text: &str) -> Vec<char> {
+pub(crate) fn percents(text: &str) -> Vec<char> {
     let mut chars = Vec::new();
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -605,17 +606,17 @@ impl Template {
 }
 
 /// The style of the literals.
-struct Style {
+pub(crate) struct Style {
     escape: usize,
     cut: usize,
     splice: usize,
-    raw: usize,
+    pub(crate) raw: usize,
     prefixes: &'static [&'static str],
-    in_macro: bool,
+    pub(crate) in_macro: bool,
 }
 
 impl Style {
-    fn new(random: &mut Random) -> Style {
+    pub(crate) fn new(random: &mut Random) -> Style {
         Style {
             escape: random.pick(&[0, 0, 2, 10, 60]),
             cut: random.pick(&[0, 0, 1, 5, 30]),
@@ -674,7 +675,7 @@ enum Piece {
 }
 
 /// Writes the decoded text as string literals. Returns the place of each character.
-fn write_literals(
+pub(crate) fn write_literals(
     random: &mut Random,
     style: &Style,
     chars: &[char],
@@ -816,7 +817,7 @@ const EXPRESSIONS: &[&str] = &[
 const WRITABLE: usize = 9;
 
 /// Statements before and after the instruction that do not affect it.
-const BEFORE: &[&str] = &[
+pub(crate) const BEFORE: &[&str] = &[
     "",
     "",
     "",
@@ -835,8 +836,8 @@ const BEFORE: &[&str] = &[
     "bar.sync 0; { .reg .pred %p1; ",
 ];
 /// The number of them that declare nothing.
-const UNDECLARED: usize = 13;
-const AFTER: &[&str] = &[
+pub(crate) const UNDECLARED: usize = 13;
+pub(crate) const AFTER: &[&str] = &[
     "",
     "",
     "",
@@ -1191,7 +1192,7 @@ fn plain_literal(source: &str, mut at: usize, text: &mut String) -> usize {
 }
 
 /// Runs random cases and reports which one failed.
-fn each_case(count: u64, mut hold: impl FnMut(&mut Random)) {
+pub(crate) fn each_case(count: u64, mut hold: impl FnMut(&mut Random)) {
     struct Told(u64, u64);
     impl Drop for Told {
         fn drop(&mut self) {
@@ -1236,7 +1237,7 @@ fn random_statements_have_the_findings_of_plain_ptx() {
 }
 
 /// Codes and severities, in order.
-fn kinds(findings: &[Diagnostic]) -> Vec<(&'static str, Severity)> {
+pub(crate) fn kinds(findings: &[Diagnostic]) -> Vec<(&'static str, Severity)> {
     let mut kinds: Vec<_> =
         findings.iter().map(|found| (found.code.text(), found.severity)).collect();
     kinds.sort_unstable();

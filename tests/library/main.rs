@@ -19,6 +19,7 @@ mod robustness;
 mod rooms;
 mod scanner;
 mod semantics;
+mod sources;
 mod verdicts;
 
 #[path = "../../benches/module/mod.rs"]

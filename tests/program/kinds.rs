@@ -41,7 +41,7 @@ fn found(run: &Run) -> Vec<String> {
 #[test]
 fn other_files_are_refused() {
     let folder = Folder::new("kinds-refused");
-    let names = ["a.py", "a.sh", "a.sql", "a.ll", "a.rs", "a.txt", "a", "a.ptx.bak"];
+    let names = ["a.sh", "a.sql", "a.ll", "a.txt", "a", "a.ptx.bak"];
     let commands: [&[&str]; 8] = [
         &["check"],
         &["check", "--fix", "--unsafe-fixes"],
@@ -72,7 +72,7 @@ fn other_files_are_refused() {
     }
     // The other files are checked.
     folder.write("b.ptx", BAD);
-    let run = check(&folder, &["a.py", "b.ptx"], "");
+    let run = check(&folder, &["a.sh", "b.ptx"], "");
     assert_eq!((run.status, found(&run)), (2, vec!["b.ptx V104".into()]));
 }
 
@@ -109,6 +109,79 @@ fn a_language_is_forced() {
     assert_eq!(found(&check(&folder, &["--language", "ptx", "sub"], "")), ["sub/a.ptx V104"]);
     assert_eq!(found(&check(&folder, &["--language", "cuda", "sub"], "")), ["sub/a.cu V104"]);
     assert_eq!(found(&check(&folder, &["sub"], "")), ["sub/a.cu V104", "sub/a.ptx V104"]);
+}
+
+/// Sources with an error, V104.
+const SOURCES: [(&str, &str); 5] = [
+    (
+        "k.py",
+        "tl.inline_asm_elementwise(\"vadd.u32.u32 $0, $1, $1;\", \"=r,r\", [x], t, True, 1)\n",
+    ),
+    (
+        "m.py",
+        "K = RawKernel(r'''\nasm(\"vadd.u32.u32 %0, %1, %1;\" : \"=r\"(d) : \"r\"(a));\n''', 'k')\n",
+    ),
+    ("k.rs", "asm!(\"vadd.u32.u32 {}, {}, {0};\", out(reg32) d, in(reg32) a);\n"),
+    ("k.jl", "@asmcall(\"vadd.u32.u32 \\$0, \\$1, \\$1;\", \"=r,r\", UInt32, Tuple{UInt32}, x)\n"),
+    ("k.mojo", "inlined_assembly[\"vadd.u32.u32 $0, $1, $1;\", UInt32, constraints=\"=r,r\"](x)\n"),
+];
+
+#[test]
+fn inline_assembly_of_many_languages_is_read() {
+    let folder = Folder::new("kinds-languages");
+    for (name, text) in SOURCES {
+        folder.write(name, text);
+        let expected = [format!("{name} V104")];
+        assert_eq!(found(&check(&folder, &[name], "")), expected);
+        assert_eq!(found(&check(&folder, &["--stdin-filename", name], text)), expected);
+        // Other commands say that they do not take them.
+        for command in [&["fmt"][..], &["lower", "--emit", "ptx", "--target", "sm_90"]] {
+            let run = run(&folder, &[command, &[name]].concat(), "");
+            assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {name}");
+            let why = "is source code, but only PTX is read here; `vptx check` reads it";
+            assert!(run.stderr.contains(why), "{command:?} {}", run.stderr);
+        }
+        let run = run(&folder, &["survey", name], "");
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert_eq!(read(&folder, name), text);
+    }
+    let mut expected = SOURCES.map(|(name, _)| format!("{name} V104"));
+    expected.sort();
+    assert_eq!(found(&check(&folder, &["."], "")), expected);
+    let python = check(&folder, &["--language", "python", "."], "");
+    assert_eq!(found(&python), ["k.py V104", "m.py V104"]);
+    assert_eq!(found(&check(&folder, &["--language", "rust", "."], "")), ["k.rs V104"]);
+    assert_eq!(check(&folder, &["--language", "cuda", "."], "").status, 2);
+    // Named files are never read as PTX.
+    folder.write("p.py", format!("{MODULE}{BAD}"));
+    let run = check(&folder, &["p.py"], "");
+    assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    folder.write("x.txt", SOURCES[0].1);
+    folder.write("vptx.toml", "[extension]\ntxt = \"python\"\n");
+    assert_eq!(found(&check(&folder, &["x.txt"], "")), ["x.txt V104"]);
+    let language = ["--isolated", "--language", "python", "x.txt"];
+    assert_eq!(found(&check(&folder, &language, "")), ["x.txt V104"]);
+}
+
+#[test]
+fn fixes_are_made_in_python() {
+    let folder = Folder::new("kinds-python-fix");
+    let call = |text: &str| {
+        format!("# caf\u{e9}\ntl.inline_asm_elementwise(\n    '{text}', '=r,r', [x], t, True, 1)\n")
+    };
+    folder.write("k.py", call("vadd.sat.s32.s32.s32 $0, $1, $1;"));
+    let run = run(&folder, &["check", "--fix", "k.py"], "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert_eq!(read(&folder, "k.py"), call("vadd.s32.s32.s32.sat $0, $1, $1;"));
+    folder.write("k.py", call("vadd.u32.u32 $0, $1, $1;"));
+    let run = self::run(&folder, &["check", "--add-ignore", "k.py"], "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert!(read(&folder, "k.py").contains(" # vptx: ignore[V104]\n"), "{}", read(&folder, "k.py"));
+    let skipped = "tl.inline_asm_elementwise(f\"vadd {t};\", '=r')\nasm\n";
+    folder.write("f.py", skipped);
+    let run = self::run(&folder, &["check", "f.py"], "");
+    let said = "1 asm statement not read: 1 whose text is computed\n";
+    assert!(run.stdout.ends_with(said), "{}", run.stdout);
 }
 
 #[test]
@@ -202,7 +275,7 @@ fn endings_are_chosen() {
 
     for (wrong, said) in [
         ("inc", "write `inc=cuda`"),
-        ("inc=c++", "`ptx` or `cuda`"),
+        ("inc=c++", "`ptx`, `cuda`, `python`"),
         ("=ptx", "is not the ending"),
         ("*.inc=cuda", "is not the ending"),
     ] {
@@ -211,8 +284,9 @@ fn endings_are_chosen() {
     }
     for (wrong, said) in [
         (
-            "[extension]\ns = \"rust\"\n",
-            "extension: `rust` is not a language: write `ptx` or `cuda`",
+            "[extension]\ns = \"go\"\n",
+            "extension: `go` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust` or \
+             `julia`",
         ),
         ("[extension]\n\"a/b\" = \"ptx\"\n", "extension: `a/b` is not the ending"),
         ("[extensions]\n", "did you mean `extension`?"),
@@ -275,7 +349,7 @@ fn standard_input_is_recognised() {
     let forced = run(&folder, &["fmt", "--language", "ptx", "-"], "f (x)  ;");
     assert_eq!((forced.status, forced.stdout.as_str()), (0, "f (x);\n"));
     // A given name counts like that of a file.
-    let run = check(&folder, &["--stdin-filename", "a.py"], BAD);
+    let run = check(&folder, &["--stdin-filename", "a.sh"], BAD);
     assert_eq!((run.status, run.stdout.as_str()), (2, ""));
     let run = check(&folder, &["--stdin-filename", "a"], &format!("{MODULE}{BAD}"));
     assert_eq!(found(&run).first().map(String::as_str), Some("a V104"));

@@ -241,26 +241,34 @@ pub(super) fn wrong_symbol(
 
 /// The finding for an operand of inline assembly with the wrong constraint.
 pub(super) fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> Diagnostic {
+    // Operands of Rust have words in place of constraints.
+    let is_word = |constraint: &str| constraint == "const" || constraint.ends_with(')');
+    let shown = |constraint: &str| {
+        let quote = if is_word(constraint) { "" } else { "\"" };
+        format!("`{quote}{constraint}{quote}`")
+    };
     match class {
         OperandClass::Constant(constraint) => Diagnostic::new(
             Code::V211,
             span,
-            format!("`{text}` is a constant (`\"{constraint}\"`), and this is the destination"),
+            format!("`{text}` is a constant ({}), and this is the destination", shown(constraint)),
         )
         .label("a constant cannot be written to"),
         OperandClass::Register(ty, constraint) => {
+            let wanted = if is_word(constraint) { "`reg32`" } else { "`\"r\"`" };
             let help = match ty {
-                ".b16" => "pass a 32-bit value as `\"r\"`: `.h0` or `.b0` on it takes its low part",
-                ".b64" => "pass a 32-bit value as `\"r\"`, such as one half of it",
-                _ => "pass its bits as `\"r\"`, as `__float_as_uint` gives them",
+                ".b16" => {
+                    format!(
+                        "pass a 32-bit value as {wanted}: `.h0` or `.b0` on it takes its low part"
+                    )
+                }
+                ".b64" => format!("pass a 32-bit value as {wanted}, such as one half of it"),
+                _ => format!("pass its bits as {wanted}, as `__float_as_uint` gives them"),
             };
-            Diagnostic::new(
-                Code::V215,
-                span,
-                format!("`{text}` is a `{ty}` register (`\"{constraint}\"`)"),
-            )
-            .label("expected 32 bits: `\"r\"`")
-            .help(help)
+            let message = format!("`{text}` is a `{ty}` register ({})", shown(constraint));
+            Diagnostic::new(Code::V215, span, message)
+                .label(format!("expected 32 bits: {wanted}"))
+                .help(help)
         }
     }
 }

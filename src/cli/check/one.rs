@@ -100,8 +100,11 @@ impl Run {
         let options = settings.check(path.as_deref(), &self.choices).with_language(language);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
         let mut checked = CheckedFile::new(name, path, &options, denied);
-        if language == Language::Cuda && arguments.format == Format::Human && !arguments.quiet {
-            checked.skipped = embed::skipped(&decoded(&bytes));
+        if let Some(host) = language.host()
+            && arguments.format == Format::Human
+            && !arguments.quiet
+        {
+            checked.skipped = embed::skipped_in(&decoded(&bytes), host);
         }
         if let Some(most) = arguments.most() {
             make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
@@ -153,7 +156,7 @@ impl CheckedFile {
             fixable: [0, 0],
             text: None,
             trouble: None,
-            targetless: options.language == Language::Cuda
+            targetless: options.language != Language::Ptx
                 && options.target.is_none()
                 && options.targets.is_empty(),
             skipped: Vec::new(),

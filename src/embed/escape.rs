@@ -1,0 +1,186 @@
+//! The escapes in string literals of languages other than C.
+
+use super::scan::Form;
+use crate::source::UNDECODABLE;
+
+/// The meaning of a backslash in a literal.
+pub(super) enum Escape {
+    /// The backslash is an ordinary character.
+    None,
+    /// The escape ends at `end` and stands for the first `len` bytes of the buffer.
+    Of { buffer: [u8; 4], len: usize, end: usize },
+}
+
+/// The escape whose backslash is here. The bytes end with the literal's body.
+pub(super) fn escape_of(form: Form, bytes: &[u8], at: usize) -> Escape {
+    let Some(&letter) = bytes.get(at + 1) else {
+        return Escape::None;
+    };
+    match form {
+        Form::Python { is_bytes } => python(bytes, at, letter, is_bytes),
+        Form::Rust => rust(bytes, at, letter),
+        Form::Julia => julia(bytes, at, letter),
+        Form::Llvm => llvm(bytes, at),
+        Form::C | Form::Raw => Escape::None,
+    }
+}
+
+fn bytes_of(text: &[u8], end: usize) -> Escape {
+    let mut buffer = [0; 4];
+    buffer[..text.len()].copy_from_slice(text);
+    Escape::Of { buffer, len: text.len(), end }
+}
+
+fn one(byte: u8, end: usize) -> Escape {
+    bytes_of(&[byte], end)
+}
+
+fn character(value: u32, end: usize) -> Escape {
+    let character = char::from_u32(value).unwrap_or(UNDECODABLE);
+    bytes_of(character.encode_utf8(&mut [0; 4]).as_bytes(), end)
+}
+
+/// A number of `least` to `most` digits: its value and end.
+fn number(bytes: &[u8], at: usize, radix: u32, least: usize, most: usize) -> Option<(u32, usize)> {
+    let rest = &bytes[at.min(bytes.len())..];
+    let digit = |&byte: &u8| char::from(byte).to_digit(radix);
+    let digits: Vec<u32> = rest.iter().take(most).map_while(digit).collect();
+    let value = digits.iter().fold(0_u32, |value, digit| value.wrapping_mul(radix) + digit);
+    (digits.len() >= least).then_some((value, at + digits.len()))
+}
+
+/// A letter whose meaning most languages share.
+fn common(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'\\' | b'"' | b'\'' => letter,
+        _ => return None,
+    })
+}
+
+/// A letter with a meaning in C, Python and Julia.
+fn old(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'v' => 0x0b,
+        _ => return None,
+    })
+}
+
+/// The end of the line break here.
+fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes[at..] {
+        [b'\n', ..] => Some(at + 1),
+        [b'\r', b'\n', ..] => Some(at + 2),
+        _ => None,
+    }
+}
+
+fn python(bytes: &[u8], at: usize, letter: u8, is_bytes: bool) -> Escape {
+    if let Some(byte) = common(letter).or_else(|| old(letter)) {
+        return one(byte, at + 2);
+    }
+    if let Some(end) = line_break(bytes, at + 1) {
+        return bytes_of(&[], end);
+    }
+    let found = match letter {
+        b'0'..=b'7' => number(bytes, at + 1, 8, 1, 3),
+        b'x' => number(bytes, at + 2, 16, 2, 2),
+        b'u' if !is_bytes => number(bytes, at + 2, 16, 4, 4),
+        b'U' if !is_bytes => number(bytes, at + 2, 16, 8, 8),
+        b'N' if !is_bytes && bytes.get(at + 2) == Some(&b'{') => {
+            // The character with this name is not needed.
+            let close = memchr::memchr(b'}', &bytes[at..]);
+            close.map(|length| (UNDECODABLE as u32, at + length + 1))
+        }
+        _ => None,
+    };
+    match found {
+        Some((value, end)) if is_bytes => one(value as u8, end),
+        Some((value, end)) => character(value, end),
+        // Python keeps the backslash of an escape that it does not know.
+        None => Escape::None,
+    }
+}
+
+fn rust(bytes: &[u8], at: usize, letter: u8) -> Escape {
+    if let Some(byte) = common(letter) {
+        return one(byte, at + 2);
+    }
+    if let Some(mut end) = line_break(bytes, at + 1) {
+        // The white space at the start of the next line goes, too.
+        end += bytes[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        return bytes_of(&[], end);
+    }
+    let found = match letter {
+        b'0' => Some((0, at + 2)),
+        b'x' => number(bytes, at + 2, 16, 2, 2),
+        b'u' if bytes.get(at + 2) == Some(&b'{') => {
+            let near = &bytes[at + 3..bytes.len().min(at + 16)];
+            let length = near.iter().take_while(|&&b| b.is_ascii_hexdigit() || b == b'_').count();
+            let digits = near[..length].iter().filter_map(|&b| char::from(b).to_digit(16));
+            let value = digits.fold(0_u32, |value, digit| value.wrapping_mul(16) + digit);
+            (near.get(length) == Some(&b'}')).then_some((value, at + 3 + length + 1))
+        }
+        _ => None,
+    };
+    found.map_or(Escape::None, |(value, end)| character(value, end))
+}
+
+fn julia(bytes: &[u8], at: usize, letter: u8) -> Escape {
+    if let Some(byte) = common(letter).or_else(|| old(letter)) {
+        return one(byte, at + 2);
+    }
+    if let Some(mut end) = line_break(bytes, at + 1) {
+        end += bytes[end..].iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+        return bytes_of(&[], end);
+    }
+    let found = match letter {
+        b'$' => Some((u32::from(b'$'), at + 2)),
+        b'e' => Some((0x1b, at + 2)),
+        b'0'..=b'7' => number(bytes, at + 1, 8, 1, 3),
+        b'x' => number(bytes, at + 2, 16, 1, 2),
+        b'u' => number(bytes, at + 2, 16, 1, 4),
+        b'U' => number(bytes, at + 2, 16, 1, 8),
+        _ => None,
+    };
+    match (found, letter) {
+        (Some((value, end)), b'x' | b'0'..=b'7') => one(value as u8, end),
+        (Some((value, end)), _) => character(value, end),
+        (None, _) => Escape::None,
+    }
+}
+
+fn llvm(bytes: &[u8], at: usize) -> Escape {
+    if bytes[at + 1] == b'\\' {
+        return one(b'\\', at + 2);
+    }
+    number(bytes, at + 1, 16, 2, 2).map_or(Escape::None, |(value, end)| one(value as u8, end))
+}
+
+/// Writes PTX as the body of a literal of this form, whose quotes are `quote`.
+pub(super) fn escaped(form: Form, quote: &str, text: &str) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match (form, c) {
+            (Form::Llvm, '"' | '\\' | '\0'..='\x1f') => _ = write!(out, "\\{:02X}", u32::from(c)),
+            (Form::Llvm | Form::Raw, _) => out.push(c),
+            // A line of a text between three quotes stays a line.
+            (Form::Python { .. }, '\n' | '\t') if quote.len() > 1 => out.push(c),
+            (Form::Julia, '$') => out.push_str("\\$"),
+            (_, '\\') => out.push_str("\\\\"),
+            (_, '"' | '\'') if quote.starts_with(c) => out.extend(['\\', c]),
+            (_, '\n') => out.push_str("\\n"),
+            (_, '\t') => out.push_str("\\t"),
+            (_, '\r') => out.push_str("\\r"),
+            (_, '\0'..='\x1f') => _ = write!(out, "\\x{:02x}", u32::from(c)),
+            _ => out.push(c),
+        }
+    }
+    out
+}

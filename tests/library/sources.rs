@@ -1,0 +1,1009 @@
+//! The PTX of inline assembly in Python, Mojo, Rust and Julia, and of CUDA sources inside
+//! string literals. Its findings are compared with expectations written beside the calls of
+//! `fixtures/sources`, and with the findings of the same instructions as plain PTX.
+//!
+//! `VPTX_SOURCE_CASES` sets the number of random sources to try, and `VPTX_ASM_SEED` selects
+//! them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use crate::asm::{
+    AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, cases, draft, each_case,
+    kinds, percents, setting, spoil, write_literals,
+};
+use crate::support::fixture;
+use vptx::analysis::{add_ignores, check, check_counted, fix};
+use vptx::check::{CheckOptions, Language};
+use vptx::diagnostic::{Applicability, Diagnostic};
+use vptx::embed::{SkipReason, skipped_in, statements_in};
+use vptx::source::Span;
+
+fn options(language: Language) -> CheckOptions {
+    CheckOptions::default().with_language(language)
+}
+
+fn found(source: &str, language: Language) -> Vec<Diagnostic> {
+    check(source, &options(language))
+}
+
+/// Codes and places.
+fn told(source: &str, language: Language) -> Vec<String> {
+    let found = found(source, language);
+    found.iter().map(|it| format!("{} {}", it.code, it.span.text(source))).collect()
+}
+
+fn skips(source: &str, language: Language) -> Vec<SkipReason> {
+    let host = language.host().expect("a language around PTX");
+    skipped_in(source, host).iter().map(|it| it.reason).collect()
+}
+
+fn language(name: &str) -> Language {
+    match name.rsplit('.').next() {
+        Some("py") => Language::Python,
+        Some("mojo") => Language::Mojo,
+        Some("rs") => Language::Rust,
+        Some("jl") => Language::Julia,
+        _ => Language::Cuda,
+    }
+}
+
+/// Names and texts of `fixtures/sources`.
+fn corpus() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(fixture("sources")).expect("the folder is there");
+    let mut files: Vec<(String, String)> = entries
+        .map(|entry| {
+            let path = entry.expect("it can be read").path();
+            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(&path).expect("it is text"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_corpus_has_the_findings_written_in_it() {
+    let (mut count, mut wrong) = (0, String::new());
+    for (name, source) in corpus() {
+        let findings = found(&source, language(&name));
+        let cases = cases(&source);
+        let first = cases.first().map_or(source.len(), |case| case.region.start);
+        let early = findings.iter().filter(|found| (found.span.start as usize) < first);
+        assert_eq!(early.count(), 0, "{name}: a finding before the first case");
+        for case in &cases {
+            count += 1;
+            let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
+            let found: Vec<(String, Range<usize>)> = findings
+                .iter()
+                .filter(inside)
+                .map(|found| (found.code.text().to_owned(), found.span.range()))
+                .collect();
+            let place = |expected: &crate::asm::Expected| {
+                (expected.code.clone(), expected.place(&source, &case.region))
+            };
+            let expected: Vec<_> = case.expected.iter().map(place).collect();
+            if found != expected {
+                let _ = writeln!(wrong, "{name}:{}", case.line);
+                for (title, list) in [("expected", expected), ("found", found)] {
+                    for (code, span) in list {
+                        let _ = writeln!(wrong, "  {title} {code} {:?}", &source[span.clone()]);
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(count >= 40, "only {count} cases were read");
+}
+
+// The same instruction in a source.
+
+/// Where PTX is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Triton,
+    Pallas,
+    Mlir,
+    Llvmlite,
+    Mojo,
+    Rust,
+    JuliaMacro,
+    JuliaCall,
+    PythonCuda,
+    RustCuda,
+    CudaCuda,
+}
+
+const WAYS: [Way; 11] = [
+    Way::Triton,
+    Way::Pallas,
+    Way::Mlir,
+    Way::Llvmlite,
+    Way::Mojo,
+    Way::Rust,
+    Way::JuliaMacro,
+    Way::JuliaCall,
+    Way::PythonCuda,
+    Way::RustCuda,
+    Way::CudaCuda,
+];
+
+impl Way {
+    fn language(self) -> Language {
+        match self {
+            Way::Triton | Way::Pallas | Way::Mlir | Way::Llvmlite | Way::PythonCuda => {
+                Language::Python
+            }
+            Way::Mojo => Language::Mojo,
+            Way::Rust | Way::RustCuda => Language::Rust,
+            Way::JuliaMacro | Way::JuliaCall => Language::Julia,
+            Way::CudaCuda => Language::Cuda,
+        }
+    }
+
+    fn is_cuda(self) -> bool {
+        matches!(self, Way::PythonCuda | Way::RustCuda | Way::CudaCuda)
+    }
+}
+
+/// A text, and the place in it of each character of another.
+#[derive(Default)]
+struct Written {
+    text: String,
+    places: Vec<Range<usize>>,
+}
+
+impl Written {
+    /// The places, as those of a text that stands at these places itself.
+    fn then(&self, outer: &[Range<usize>]) -> Vec<Range<usize>> {
+        // By offset in the text: the number of the character there.
+        let numbers: BTreeMap<usize, usize> =
+            self.text.char_indices().enumerate().map(|(number, (at, _))| (at, number)).collect();
+        let place = |range: &Range<usize>| {
+            let first = numbers[&range.start];
+            let last = numbers.range(..range.end).next_back().expect("a character").1;
+            outer[first].start..outer[*last].end
+        };
+        self.places.iter().map(place).collect()
+    }
+}
+
+/// Writes a text as string literals of a language, in one of their many spellings. The first
+/// `plain` characters have no escapes.
+fn literals(random: &mut Random, language: Language, text: &[char], plain: usize) -> Written {
+    match language {
+        Language::Python | Language::Mojo => python(random, text, plain),
+        Language::Rust => rust(random, text, plain),
+        Language::Julia => julia(random, text, plain),
+        Language::Cuda | Language::Ptx => {
+            let mut text_out = Written { text: "R\"cuda(".into(), places: Vec::new() };
+            verbatim(&mut text_out, text);
+            text_out.text.push_str(")cuda\"");
+            text_out
+        }
+    }
+}
+
+fn verbatim(out: &mut Written, text: &[char]) {
+    for &c in text {
+        let start = out.text.len();
+        out.text.push(c);
+        out.places.push(start..out.text.len());
+    }
+}
+
+fn python(random: &mut Random, text: &[char], plain: usize) -> Written {
+    let mut out = Written::default();
+    let quote = random.pick(&["\"", "'", "\"\"\"", "'''"]);
+    let byte = quote.chars().next().expect("a quote");
+    let triple = quote.len() == 3;
+    let is_raw_text = !text.contains(&'\\')
+        && !text.contains(&byte)
+        && !text.contains(&'\r')
+        && (triple || !text.contains(&'\n'));
+    if is_raw_text && random.percent(25) {
+        let _ = write!(out.text, "{}{quote}", random.pick(&["r", "R", "rb", "Br"]));
+        if out.text.contains(['b', 'B']) && !text.iter().all(char::is_ascii) {
+            out.text = format!("r{quote}");
+        }
+        verbatim(&mut out, text);
+        out.text.push_str(quote);
+        return out;
+    }
+    let (escape, cut, splice) =
+        (random.pick(&[0, 0, 3, 50]), random.pick(&[0, 0, 4]), random.pick(&[0, 0, 4]));
+    let _ = write!(out.text, "{}{quote}", random.pick(&["", "", "u", "U"]));
+    for (at, &c) in text.iter().enumerate() {
+        let (escape, cut, splice) = if at < plain { (0, 0, 0) } else { (escape, cut, splice) };
+        if random.percent(cut) {
+            out.text.push_str(quote);
+            out.text.push_str(random.pick(&["", " ", "\n    ", " # it's \"\n", "\\\n", "\\\r\n"]));
+            if out.text.ends_with(byte) {
+                out.text.push(' ');
+            }
+            out.text.push_str(quote);
+        }
+        if random.percent(splice) {
+            out.text.push_str(random.pick(&["\\\n", "\\\r\n"]));
+        }
+        let start = out.text.len();
+        match c {
+            '\\' => out.text.push_str("\\\\"),
+            '\n' if triple && random.percent(70) => out.text.push('\n'),
+            '\n' => out.text.push_str("\\n"),
+            '\r' => out.text.push_str("\\r"),
+            '\t' if random.percent(50) => out.text.push_str("\\t"),
+            _ if c == byte => out.text.extend(['\\', c]),
+            _ if random.percent(escape) => {
+                let code = c as u32;
+                let _ = match random.below(4) {
+                    0 if code < 256 => write!(out.text, "\\x{code:02x}"),
+                    1 if code < 256 => write!(out.text, "\\{code:03o}"),
+                    2 if code < 0x1_0000 => write!(out.text, "\\u{code:04X}"),
+                    _ => write!(out.text, "\\U{code:08x}"),
+                };
+            }
+            _ => out.text.push(c),
+        }
+        out.places.push(start..out.text.len());
+    }
+    out.text.push_str(quote);
+    out
+}
+
+fn rust(random: &mut Random, text: &[char], plain: usize) -> Written {
+    let mut out = Written::default();
+    let is_raw_text = !text.contains(&'"') && !text.contains(&'\r');
+    if is_raw_text && random.percent(30) {
+        let hashes = random.pick(&["", "#", "###"]);
+        let _ = write!(out.text, "r{hashes}\"");
+        verbatim(&mut out, text);
+        let _ = write!(out.text, "\"{hashes}");
+        return out;
+    }
+    let (escape, splice) = (random.pick(&[0, 0, 3, 50]), random.pick(&[0, 0, 4]));
+    out.text.push('"');
+    for (at, &c) in text.iter().enumerate() {
+        let (escape, splice) = if at < plain { (0, 0) } else { (escape, splice) };
+        if random.percent(splice) && !c.is_whitespace() {
+            out.text.push_str(random.pick(&["\\\n", "\\\n    ", "\\\n\n\t"]));
+        }
+        let start = out.text.len();
+        match c {
+            '\\' | '"' => out.text.extend(['\\', c]),
+            '\n' if random.percent(50) => out.text.push('\n'),
+            '\n' => out.text.push_str("\\n"),
+            '\r' => out.text.push_str("\\r"),
+            _ if random.percent(escape) => {
+                let code = c as u32;
+                let _ = match random.below(2) {
+                    0 if code < 128 => write!(out.text, "\\x{code:02x}"),
+                    _ => write!(out.text, "\\u{{{code:x}}}"),
+                };
+            }
+            _ => out.text.push(c),
+        }
+        out.places.push(start..out.text.len());
+    }
+    out.text.push('"');
+    out
+}
+
+fn julia(random: &mut Random, text: &[char], plain: usize) -> Written {
+    let mut out = Written::default();
+    let is_raw_text = !text.contains(&'"') && !text.contains(&'\\') && !text.contains(&'\r');
+    let quote = random.pick(&["\"", "\"\"\""]);
+    if is_raw_text && random.percent(30) {
+        let _ = write!(out.text, "raw{quote}");
+        verbatim(&mut out, text);
+        out.text.push_str(quote);
+        return out;
+    }
+    let escape = random.pick(&[0, 0, 3, 50]);
+    out.text.push_str(quote);
+    for (at, &c) in text.iter().enumerate() {
+        let escape = if at < plain { 0 } else { escape };
+        let start = out.text.len();
+        match c {
+            '\\' | '"' | '$' => out.text.extend(['\\', c]),
+            '\n' if random.percent(50) => out.text.push('\n'),
+            '\n' => out.text.push_str("\\n"),
+            '\r' => out.text.push_str("\\r"),
+            _ if random.percent(escape) && c as u32 > 31 => {
+                let code = c as u32;
+                let _ = match random.below(3) {
+                    0 if code < 128 => write!(out.text, "\\x{code:02x}"),
+                    1 if code < 0x1_0000 => write!(out.text, "\\u{code:04x}"),
+                    _ => write!(out.text, "\\U{code:08x}"),
+                };
+            }
+            _ => out.text.push(c),
+        }
+        out.places.push(start..out.text.len());
+    }
+    out.text.push_str(quote);
+    out
+}
+
+/// Writes a text as LLVM IR has it between quotes.
+fn llvm(random: &mut Random, text: &[char]) -> Written {
+    let mut out = Written::default();
+    let escape = random.pick(&[0, 3, 50]);
+    for &c in text {
+        let start = out.text.len();
+        if matches!(c, '"' | '\\') || c.is_control() || c.is_ascii() && random.percent(escape) {
+            let _ = write!(out.text, "\\{:02X}", c as u32);
+        } else {
+            out.text.push(c);
+        }
+        out.places.push(start..out.text.len());
+    }
+    out
+}
+
+/// Other code around a call, in the language.
+fn around(random: &mut Random, language: Language) -> &'static str {
+    match language {
+        Language::Python | Language::Mojo => random.pick(&[
+            "",
+            "# tl.inline_asm_elementwise(\"vadd4.u32 $0;\", \"=r\")\n",
+            "\"\"\"asm(\"vadd4.u32 %0;\" : \"=r\"(d))\"\"\"\n",
+            "x = 'it\\'s' # \"\n",
+            "def inline_asm_elementwise(asm: str, constraints): pass\n",
+            "s = f\"asm('vadd4.u32 {x}')\"\n",
+            "d = {'a': [1, (2)], \"b\": r'\\\\'}\n",
+        ]),
+        Language::Rust => random.pick(&[
+            "",
+            "// asm!(\"vadd4.u32 {};\", in(reg32) a);\n",
+            "/* asm!( /* nested */ \" */\n",
+            "fn f<'a>(x: &'a str) -> char { '\"' }\n",
+            "let s = r#\"it's \"quoted\"\"#; let b = b'\\'';\n",
+            "asm!(\"vadd.u32 {0}, {1}\", out(reg) a, in(reg) b);\n",
+            "println!(\"{} asm!(\", 'a');\n",
+        ]),
+        Language::Julia => random.pick(&[
+            "",
+            "# @asmcall(\"vadd4.u32\", \"=r\")\n",
+            "#= @asmcall( #= nested =# \" =#\n",
+            "y = x' * x'; c = '\"'; d = '\\''\n",
+            "s = \"a $(f(\"b\")) c\"\n",
+            "r = r\"[\\\"]\"\n",
+        ]),
+        Language::Cuda | Language::Ptx => random.pick(&[
+            "",
+            "// R\"(asm(\"vadd4.u32 %0;\" : \"=r\"(d)))\"\n",
+            "char c = '\"';\n",
+            "const char *s = \"asm(\\\"vadd4.u32\\\")\";\n",
+        ]),
+    }
+}
+
+/// A plain instruction and the same in a source.
+struct Pair {
+    way: Way,
+    plain: String,
+    source: String,
+    /// By offset in the plain text: the place in the source of what starts, or ends, there.
+    starts: BTreeMap<usize, usize>,
+    ends: BTreeMap<usize, usize>,
+    doubtful: bool,
+}
+
+impl Pair {
+    fn new(random: &mut Random) -> Pair {
+        let way = random.pick(&WAYS);
+        let mut draft = draft(random);
+        for _ in 0..random.pick(&[0, 0, 0, 1, 1, 1, 2]) {
+            spoil(random, &mut draft);
+        }
+        let mut items = draft.items(random);
+        let declared = random.percent(8);
+        if declared {
+            items.insert(0, Item::Text(random.pick(DECLARATIONS).into()));
+        }
+        let text = |item: &Item| match item {
+            Item::Text(text) => text.clone(),
+            Item::Operand(number) => WORDS[*number].to_owned(),
+        };
+        let plain: String = items.iter().map(text).collect();
+        let alone = !plain.trim_end().ends_with(';');
+        let befores = if declared { &BEFORE[..UNDECLARED] } else { BEFORE };
+        let plain_text = |text: &&&'static str| !text.contains("%=");
+        let befores: Vec<&'static str> = befores.iter().filter(plain_text).copied().collect();
+        let afters: Vec<&'static str> = AFTER.iter().filter(plain_text).copied().collect();
+        let before = random.pick(&befores);
+        let after = if alone { "" } else { random.pick(&afters) };
+
+        // Numbers of the operands: outputs first.
+        let is_written: Vec<bool> = (0..WORDS.len())
+            .map(|number| {
+                let destination = draft.operands.first();
+                let is_it = |item: &Item| matches!(item, Item::Operand(it) if *it == number);
+                destination.is_some_and(|value| value.items.iter().any(is_it))
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..WORDS.len()).collect();
+        random.shuffle(&mut order);
+        order.sort_by_key(|&number| !is_written[number]);
+        let outputs = is_written.iter().filter(|&&it| it).count();
+        let mut number_of = [0; 6];
+        for (at, &number) in order.iter().enumerate() {
+            number_of[number] = at;
+        }
+        // Names come after operands without one.
+        let named = if way == Way::Rust { random.below(WORDS.len() + 1) } else { WORDS.len() };
+
+        // The text of the template.
+        let doubled = |text: &str, way: Way| -> Vec<char> {
+            match way {
+                _ if way.is_cuda() => percents(text),
+                Way::Rust => text.replace('{', "{{").replace('}', "}}").chars().collect(),
+                _ => text.replace('$', "$$").chars().collect(),
+            }
+        };
+        let mut template = doubled(before, way);
+        let (mut starts, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let (mut at, mut next) = (0, 0);
+        for item in &items {
+            let parts: Vec<(usize, Vec<char>)> = match item {
+                Item::Text(text) => {
+                    let part = |c: char| (c.len_utf8(), doubled(&c.to_string(), way));
+                    text.chars().map(part).collect()
+                }
+                Item::Operand(number) => {
+                    let own = number_of[*number];
+                    let spelled = match way {
+                        _ if way.is_cuda() => format!("%{own}"),
+                        Way::Rust if own >= named => format!("{{n{own}}}"),
+                        Way::Rust if own == next && random.percent(70) => {
+                            next += 1;
+                            random.pick(&["{}", "{:e}"]).to_owned()
+                        }
+                        Way::Rust => format!("{{{own}}}"),
+                        _ if random.percent(10) => format!("${{{own}:x}}"),
+                        _ => format!("${own}"),
+                    };
+                    vec![(WORDS[*number].len(), spelled.chars().collect())]
+                }
+            };
+            for (length, chars) in parts {
+                starts.insert(at, template.len());
+                template.extend(chars);
+                at += length;
+                ends.insert(at, template.len());
+            }
+        }
+        template.extend(doubled(after, way));
+
+        let language = way.language();
+        let mut source = String::new();
+        for _ in 0..random.below(3) {
+            source.push_str(around(random, language));
+        }
+        let constraints = {
+            let tied = (0..outputs).map(|at| at.to_string());
+            let outs = (0..outputs).map(|_| random.pick(&["=r", "=&r"]).to_owned());
+            let outs: Vec<String> = outs.collect();
+            let ins = (outputs..WORDS.len()).map(|_| "r".to_owned());
+            let clobbers = random.pick(&[&[][..], &["~{memory}"]]).iter().map(ToString::to_string);
+            outs.into_iter().chain(ins).chain(tied).chain(clobbers).collect::<Vec<_>>().join(",")
+        };
+        let places = match way {
+            Way::Rust => {
+                source.push_str(random.pick(&["asm!(", "core::arch::asm! {", "asm!(\n    "]));
+                let close = if source.ends_with('{') { '}' } else { ')' };
+                let written = literals(random, language, &template, 0);
+                let places = placed(&written, &mut source);
+                for (at, _) in order.iter().enumerate() {
+                    let name = if at >= named { format!("n{at} = ") } else { String::new() };
+                    let kind = if at < outputs { "inout(reg32)" } else { "in(reg32)" };
+                    let _ = write!(
+                        source,
+                        ", {name}{kind} {}",
+                        random.pick(&["x", "f(1, \",\")", "v['a' as usize]"])
+                    );
+                }
+                source.push_str(random.pick(&["", ",", ", options(nostack)"]));
+                source.push(close);
+                places
+            }
+            Way::JuliaCall => {
+                source.push_str("Base.llvmcall(");
+                let mut ir = Written {
+                    text: "%2 = call i32 asm sideeffect \"".into(),
+                    ..Written::default()
+                };
+                let prelude = ir.text.len();
+                let inner = llvm(random, &template);
+                let places = placed(&inner, &mut ir.text);
+                let _ = write!(ir.text, "\", \"{constraints}\"(i32 %0)\nret i32 %2");
+                ir.places = places;
+                let chars: Vec<char> = ir.text.chars().collect();
+                let written = literals(random, language, &chars, prelude);
+                let outer = placed(&written, &mut source);
+                source.push_str(", UInt32, Tuple{UInt32}, x)");
+                ir.then(&outer)
+            }
+            _ if way.is_cuda() => {
+                let mut cuda = Written {
+                    text: "extern \"C\" __global__ void f() { asm(".into(),
+                    ..Written::default()
+                };
+                let prelude = cuda.text.len();
+                let mut style = Style::new(random);
+                style.in_macro = false;
+                // No raw string in another.
+                if way == Way::CudaCuda {
+                    style.raw = 0;
+                }
+                cuda.places = write_literals(random, &style, &template, &mut cuda.text);
+                cuda.text.push_str(" : ");
+                let list = |range: Range<usize>, constraint: &str| {
+                    range
+                        .map(|at| format!("\"{constraint}\"(v{at})"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                let (outs, ins) = (list(0..outputs, "+r"), list(outputs..WORDS.len(), "r"));
+                let _ = write!(cuda.text, "{outs} : {ins}); }}");
+                let chars: Vec<char> = cuda.text.chars().collect();
+                source.push_str(random.pick(&["x = (", "f(a, "]));
+                let written = literals(random, language, &chars, prelude);
+                let outer = placed(&written, &mut source);
+                source.push_str(random.pick(&[")", ", b)"]));
+                cuda.then(&outer)
+            }
+            _ => {
+                let written = literals(random, language, &template, 0);
+                let chars: Vec<char> = constraints.chars().collect();
+                let list = literals(random, language, &chars, 0).text;
+                let (open, between, close) = match way {
+                    Way::Triton => random.pick(&[
+                        ("tl.inline_asm_elementwise(", ", ", ", [x, y], tl.int32, True, 1)"),
+                        (
+                            "z = inline_asm_elementwise(asm=",
+                            ",\n constraints=(",
+                            "), args=[f(x)], pack=4)",
+                        ),
+                        (
+                            "tl.inline_asm_elementwise(\n    (",
+                            "),\n    constraints = ",
+                            ", dtype=(a, b))",
+                        ),
+                    ]),
+                    Way::Pallas => {
+                        ("plgpu.elementwise_inline_asm(", ", args=[x], constraints=", ", pack=1)")
+                    }
+                    Way::Mlir => {
+                        ("llvm.inline_asm(T.i32(), [a, b], ", ", ", ", has_side_effects=True)")
+                    }
+                    Way::Llvmlite => ("ir.InlineAsm(fn, ", ", ", ", side_effect=True)"),
+                    Way::Mojo => ("inlined_assembly[", ", UInt32, constraints=", "](x)"),
+                    _ => random.pick(&[
+                        ("LLVM.Interop.@asmcall(", ", ", ", true, UInt32, Tuple{UInt32}, x)"),
+                        ("@asmcall ", " ", " UInt32 Tuple{UInt32} x"),
+                    ]),
+                };
+                source.push_str(open);
+                let places = placed(&written, &mut source);
+                source.extend([between, &list, close]);
+                places
+            }
+        };
+        source.push('\n');
+        for _ in 0..random.below(3) {
+            source.push_str(around(random, language));
+        }
+        // A place to fill in, for a program that makes a source.
+        let is_filled = |(at, _): (usize, &str)| {
+            let inside = plain[at + 1..].split('}').next().unwrap_or_default();
+            inside.chars().all(|c| c.is_ascii_alphanumeric() || " _.:!".contains(c))
+        };
+        let filled = way.is_cuda() && plain.match_indices('{').any(is_filled);
+        let start = |(&at, &number): (&usize, &usize)| (at, places[number].start);
+        let end = |(&at, &number): (&usize, &usize)| (at, places[number - 1].end);
+        Pair {
+            way,
+            doubtful: filled || draft.is_doubtful(&plain),
+            starts: starts.iter().map(start).collect(),
+            ends: ends.iter().map(end).collect(),
+            plain,
+            source,
+        }
+    }
+
+    /// The places in the source of a place of the plain text.
+    fn spans(&self, span: Span) -> Vec<Range<usize>> {
+        let range = span.range();
+        let start = self.starts.get(&range.start).copied();
+        let end_of = |at: usize| self.ends.get(&at).copied();
+        if range.is_empty() {
+            return [end_of(range.start), start].into_iter().flatten().map(|at| at..at).collect();
+        }
+        let start = start.unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
+        let end = end_of(range.end).unwrap_or_else(|| panic!("{range:?} of {:?}", self.plain));
+        std::iter::once(start..end).collect()
+    }
+
+    fn same(&self, plain: &Diagnostic, found: &Diagnostic) -> bool {
+        let here = |plain: Span, found: Span| self.spans(plain).contains(&found.range());
+        plain.code == found.code
+            && plain.severity == found.severity
+            && here(plain.span, found.span)
+            && plain.labels.len() == found.labels.len()
+            && plain.labels.iter().zip(&found.labels).all(|(p, f)| here(p.span, f.span))
+    }
+
+    /// The findings of the plain text, each with the same finding of the source.
+    fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
+        let mut plain = check(&self.plain, &CheckOptions::default());
+        plain.retain(|finding| {
+            !finding.code.text().starts_with("V0") || finding.statement.is_some()
+        });
+        let mut found = found(&self.source, self.way.language());
+        if self.doubtful && found.is_empty() {
+            return Vec::new();
+        }
+        let mut pairs = Vec::new();
+        for finding in plain {
+            let Some(at) = found.iter().position(|other| self.same(&finding, other)) else {
+                panic!(
+                    "{:?} lacks {finding:#?}\nthere is {found:#?}\n{}\nas\n{}\n{:?}",
+                    self.way, self.plain, self.source, self.source
+                );
+            };
+            pairs.push((finding, found.remove(at)));
+        }
+        assert!(
+            found.is_empty(),
+            "{:?} has more: {found:#?}\n{}\nas\n{}\n{:?}",
+            self.way,
+            self.plain,
+            self.source,
+            self.source
+        );
+        pairs
+    }
+}
+
+/// Adds what is written to a source. Returns the places in the source.
+fn placed(written: &Written, source: &mut String) -> Vec<Range<usize>> {
+    let by = source.len();
+    source.push_str(&written.text);
+    written.places.iter().map(|place| place.start + by..place.end + by).collect()
+}
+
+#[test]
+fn random_sources_have_the_findings_of_plain_ptx() {
+    let count = setting("VPTX_SOURCE_CASES", 3000);
+    let (mut clean, mut doubtful, mut ways) = (0, 0, BTreeMap::new());
+    each_case(count, |random| {
+        let pair = Pair::new(random);
+        let findings = pair.findings();
+        clean += u64::from(findings.is_empty());
+        doubtful += u64::from(pair.doubtful);
+        *ways.entry(pair.way).or_insert(0) += u64::from(!findings.is_empty());
+    });
+    println!("{count} sources, {clean} without a finding, {doubtful} doubtful, {ways:?}");
+    assert!(clean > count / 10 && clean < count / 2, "{clean} of {count}");
+    assert!(doubtful < count / 20, "{doubtful} of {count}");
+    assert!(WAYS.iter().all(|way| ways[way] > count / 50), "{ways:?}");
+}
+
+#[test]
+fn fixes_do_what_they_do_in_plain_ptx() {
+    let count = setting("VPTX_SOURCE_CASES", 1000).min(10_000);
+    let mut made = BTreeMap::new();
+    each_case(count, |random| {
+        let pair = Pair::new(random);
+        let (language, options) = (pair.way.language(), options(pair.way.language()));
+        for (plain, here) in &pair.findings() {
+            for fix in &here.fixes {
+                *made.entry(pair.way).or_insert(0) += 1;
+                let fixed = fix.apply(&pair.source);
+                let after = kinds(&found(&fixed, language));
+                let is_same = |other: &vptx::diagnostic::Fix| {
+                    let text = other.apply(&pair.plain);
+                    let mut expected = check(&text, &CheckOptions::default());
+                    expected
+                        .retain(|it| !it.code.text().starts_with("V0") || it.statement.is_some());
+                    other.applicability == fix.applicability && kinds(&expected) == after
+                };
+                let told = || format!("{fix:?}\n{}\n{}\n{fixed}", pair.plain, pair.source);
+                assert!(plain.fixes.iter().any(is_same), "{after:?} {}", told());
+                let count = |text: &str| check_counted(text, &options).0;
+                assert!(count(&fixed) >= 1, "the statement is lost {}", told());
+            }
+        }
+    });
+    println!("fixes: {made:?}");
+    assert!(WAYS.iter().all(|way| made.get(way).is_some_and(|&it| it > 5)), "{made:?}");
+}
+
+// Examples.
+
+#[test]
+fn statements_that_are_not_read_are_counted() {
+    use SkipReason::{Computed, Disabled, Macro, Malformed};
+    let python = |source: &str| skips(source, Language::Python);
+    let call =
+        |text: &str| format!("tl.inline_asm_elementwise({text}, \"=r,r\", [x], t, True, 1)\n");
+    for text in ["f\"vadd4 {t};\"", "\"vadd4 %s;\" % t", "\"vadd4\".format(t)", "\"a\" + t", "T"] {
+        assert_eq!(python(&call(text)), [Computed], "{text}");
+    }
+    assert_eq!(python(&call("r'vadd4;'")), []);
+    assert_eq!(python("def inline_asm_elementwise(asm: str, constraints: str): ...\n"), []);
+    assert_eq!(python("from triton import inline_asm_elementwise\n"), []);
+    assert_eq!(python("tl.inline_asm_elementwise(\"vadd4;\", "), [Malformed]);
+    let cuda = "asm(\"vadd4.u32 %0;\" : \"=r\"(d));";
+    for (before, after, expected) in [
+        ("x = '''", "'''", vec![]),
+        ("x = '''", "''' % d", vec![Computed]),
+        ("x = '''", "'''.replace(a, b)", vec![Computed]),
+        ("x = '''", "'''.strip()", vec![]),
+        ("x = f'''", "'''", vec![Computed]),
+        ("x = '''{t} ", "'''", vec![]),
+        ("x = '''\n#if 0\n", "'''", vec![Disabled]),
+        ("x = '''asm(OP);", "'''", vec![Macro]),
+        ("'''", "'''", vec![]),
+    ] {
+        assert_eq!(python(&format!("{before}{cuda}{after}\n")), expected, "{before}{after}");
+    }
+    for filled in ["{ty}", "{}", "{0:x}", "%(ty)s", "%s", "${ty}", "@ty@", "{{ ty }}", "<% ty %>"] {
+        let source = format!("x = '''asm(\"vadd4.{filled}.u32 %0;\" : \"=r\"(d));'''\n");
+        assert_eq!((told(&source, Language::Python), python(&source)), (vec![], vec![Computed]));
+    }
+    let rust = "asm!(concat!(\"vadd4 {}\", \";\"), in(reg32) a);";
+    assert_eq!(skips(rust, Language::Rust), [Computed]);
+    let julia = "@asmcall(\"v$(op)4 \\$0;\", \"=r\", UInt32)";
+    assert_eq!(skips(julia, Language::Julia), [Computed]);
+}
+
+/// An independent reading of constraints: the numbers of what is not an operand are skipped.
+#[test]
+fn operands_are_those_of_the_constraints() {
+    let source = "tl.inline_asm_elementwise('$0 $$1 ${1:x} $3', '=&r, r,~{memory},l,0', a)";
+    let host = Language::Python.host().expect("a host");
+    let asm = &statements_in(source, host)[0];
+    assert_eq!(asm.text, "$0 $1 $1$ $3");
+    let list: Vec<_> = asm
+        .operands
+        .iter()
+        .map(|it| {
+            (it.constraint.as_str(), it.span.text(source), it.output, it.placeholder.as_str())
+        })
+        .collect();
+    assert_eq!(
+        list,
+        [
+            ("=&r", "=&r", true, "$0"),
+            ("r", "r", false, "$1$"),
+            ("l", "l", false, "$2"),
+            ("0", "0", false, "$3"),
+        ]
+    );
+    let source = "asm!(\"{} {b} {{{0}}} {c}\", in(reg32) x, b = inout(reg64) y => z, const 7);";
+    let asm = &statements_in(source, Language::Rust.host().expect("a host"))[0];
+    assert_eq!(asm.text, "%0 %b {%0} %c");
+    let list: Vec<_> =
+        asm.operands.iter().map(|it| (it.name, &*it.constraint, it.output)).collect();
+    assert_eq!(
+        list,
+        [(None, "in(reg32)", false), (Some("b"), "inout(reg64)", true), (None, "const", false),]
+    );
+    assert_eq!(asm.unknown_operands().map(|(name, _)| name).collect::<Vec<_>>(), ["{c}"]);
+}
+
+#[test]
+fn fixes_are_written_as_the_source_writes() {
+    let cases = [
+        (
+            "x = tl.inline_asm_elementwise(\"vadd.sat.s32.s32.s32 $0, $1, $1;\", '=r,r', [x])\n",
+            Language::Python,
+            "x = tl.inline_asm_elementwise(\"vadd.s32.s32.s32.sat $0, $1, $1;\", '=r,r', [x])\n",
+        ),
+        (
+            "f('asm(\"vadd.sat.s32.s32.s32 %0, %0, %0;\\\\n\" : \"+r\"(d));')\n",
+            Language::Python,
+            "f('asm(\"vadd.s32.s32.s32.sat %0, %0, %0;\\\\n\" : \"+r\"(d));')\n",
+        ),
+        (
+            "unsafe { asm!(\"vadd.sat.s32.s32.s32 {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
+            Language::Rust,
+            "unsafe { asm!(\"vadd.s32.s32.s32.sat {}, {}, {0};\", out(reg32) d, in(reg32) a) }",
+        ),
+        (
+            "@asmcall(\"vadd.sat.s32.s32.s32 \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
+            Language::Julia,
+            "@asmcall(\"vadd.s32.s32.s32.sat \\$0, \\$1, \\$1;\", \"=r,r\", Int32)",
+        ),
+    ];
+    for (source, language, expected) in cases {
+        let fixed = fix(source, &options(language), Applicability::Safe);
+        assert_eq!(fixed.text, expected);
+    }
+}
+
+#[test]
+fn comments_suppress_all_there_is() {
+    for (name, source) in corpus() {
+        let language = language(&name);
+        let done = add_ignores(&source, &options(language));
+        assert_eq!(done.left, [], "{name}\n{}", done.text);
+        let is_hash = matches!(language, Language::Mojo | Language::Julia) || name == "kernels.py";
+        let mark = if is_hash { "#" } else { "//" };
+        assert!(done.text.contains(&format!("{mark} vptx: ignore[V")), "{name}\n{}", done.text);
+    }
+    // A comment cannot follow a backslash, nor stand in a string.
+    let source = "x = f(tl.inline_asm_elementwise('vadd.u32.u32 ' \\\n  '$0, $1, $1;', '=r,r'))\n";
+    let done = add_ignores(source, &options(Language::Python));
+    assert_eq!(done.text, format!("# vptx: ignore[V104]\n{source}"));
+    let source = "# vptx: ignore[V104] nothing is here\nx = 1\n";
+    assert_eq!(told(source, Language::Python), ["V801 V104"]);
+    let source = "s = '# vptx: ignore[V104]'\n#= vptx: ignore[V501] =#\n";
+    assert_eq!(told(&source[..source.find('\n').unwrap_or(0)], Language::Python), [""; 0]);
+    assert_eq!(told("#= vptx: ignore[V501] =#\n", Language::Julia), ["V801 V501"]);
+}
+
+// Any text.
+
+/// The laws for any text.
+fn hold(source: &str, language: Language) {
+    let inside = |span: Span| source.get(span.range()).is_some();
+    let mut last = 0;
+    for found in found(source, language) {
+        assert!(inside(found.span) && found.span.start >= last, "{found:?}\n{source:?}");
+        last = found.span.start;
+        assert!(found.labels.iter().all(|label| inside(label.span)), "{found:?}\n{source:?}");
+        for fix in &found.fixes {
+            assert!(fix.edits.iter().all(|edit| inside(edit.span)), "{found:?}\n{source:?}");
+            assert_ne!(fix.apply(source), source, "{found:?}\n{source:?}");
+        }
+    }
+    let host = language.host().expect("a language around PTX");
+    assert!(skipped_in(source, host).iter().all(|it| inside(it.span)), "{source:?}");
+}
+
+const LANGUAGES: [Language; 5] =
+    [Language::Python, Language::Mojo, Language::Rust, Language::Julia, Language::Cuda];
+
+const SOUP: &[&str] = &[
+    "tl.inline_asm_elementwise(",
+    "inlined_assembly[",
+    "asm!(",
+    "@asmcall(",
+    "@asmcall ",
+    "llvmcall(",
+    "ir.InlineAsm(f, ",
+    "asm(",
+    "asm=",
+    "constraints=",
+    "\"",
+    "'",
+    "\"\"\"",
+    "'''",
+    "r\"",
+    "f\"",
+    "b'",
+    "raw\"",
+    "r#\"",
+    "\"#",
+    "R\"(",
+    ")\"",
+    "\\",
+    "\\\n",
+    "\n",
+    "\r\n",
+    "#",
+    "#=",
+    "=#",
+    "//",
+    "/*",
+    "*/",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "\"=r,r\"",
+    "\"=r,~{m},0\"",
+    "$",
+    "$0",
+    "$$",
+    "${",
+    "${1:x}",
+    "$99999999999999999999",
+    "%0",
+    "%(a)s",
+    "{0}",
+    "{}",
+    "{a}",
+    "{{",
+    "}}",
+    "in(reg32) a",
+    "a = out(reg32) b",
+    "inout(",
+    "const 1",
+    "\\x",
+    "\\x41",
+    "\\u{6d}",
+    "\\N{DIGIT ONE}",
+    "\\777",
+    "\\0A",
+    "call i32 asm ",
+    "sideeffect ",
+    "vadd4.u32.u32.u32 ",
+    "vadd.sat.s32.s32.s32 $0, $1, $1;",
+    "vset.u32.u32.lt %0, %0, %0;",
+    " $0, $1, $1, $1;",
+    ";",
+    "__global__ ",
+    "\"=r\"(d)",
+    ":",
+    "é",
+    "−",
+    "\u{0}",
+    "\u{7f}",
+    " ",
+    "'a'",
+    "a'",
+    "// vptx: ignore[V501]\n",
+    "# vptx: ignore\n",
+    "def ",
+    "x = ",
+    ".format(",
+    "% x",
+    "concat!(",
+];
+
+#[test]
+fn any_mixture_is_read() {
+    let count = setting("VPTX_SOURCE_CASES", 5000);
+    each_case(count, |random| {
+        let language = random.pick(&LANGUAGES);
+        let mut source = String::from(random.pick(&[
+            "",
+            "tl.inline_asm_elementwise('''",
+            "inlined_assembly[\"",
+            "asm!(\"",
+            "@asmcall(\"",
+            "Base.llvmcall(\"\"\"call i32 asm \\\"",
+            "x = R\"(__global__ asm(\"",
+        ]));
+        for _ in 0..=random.below(24) {
+            source.push_str(random.pick(SOUP));
+        }
+        hold(&source, language);
+    });
+}
+
+#[test]
+fn the_corpus_can_end_anywhere() {
+    for (name, source) in corpus() {
+        let ends: Vec<usize> = source.char_indices().map(|(end, _)| end).collect();
+        for end in ends.into_iter().step_by(7) {
+            hold(&source[..end], language(&name));
+        }
+    }
+}
+
+/// Quadratic work would take hours.
+#[test]
+fn work_is_linear() {
+    let pieces =
+        SOUP.iter().copied().chain(["((", "inline_asm_elementwise((", "asm!(\"\",", "f(\""]);
+    for piece in pieces {
+        let source = piece.repeat((256 << 10) / piece.len());
+        for language in LANGUAGES {
+            found(&format!("asm {source}"), language);
+            found(&format!("asm!(\"v\", {source}"), language);
+            found(&format!("inline_asm_elementwise('''v {source}"), language);
+            found(&format!("x = '''asm(\"v {source}"), language);
+        }
+    }
+}
