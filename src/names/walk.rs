@@ -48,6 +48,13 @@ enum Wanted {
 }
 
 fn walked(source: &str, part: Span, wanted: Wanted) -> Names {
+    let mut names = Names::default();
+    if wanted == Wanted::Words {
+        // About as many as there are in a part of a text; growing takes longer.
+        let bytes = part.len().min(1 << 20) as usize;
+        names.uses.reserve(bytes / 12);
+        names.words.reserve(bytes / 8);
+    }
     let mut walker = Walker {
         source,
         lexer: Lexer::new(source, 0),
@@ -60,7 +67,7 @@ fn walked(source: &str, part: Span, wanted: Wanted) -> Names {
         meanings: Meanings::default(),
         open: vec![Scope::default()],
         data: Map::default(),
-        names: Names::default(),
+        names,
     };
     walker.run();
     walker.names.meanings = walker.meanings.0.len();
@@ -240,6 +247,7 @@ impl<'s> Walker<'s> {
         while let Some(token) = self.lexer.token() {
             let is_end = match token.kind {
                 TokenKind::Punct([b';', 0]) => return,
+                TokenKind::Punct([b',', 0]) => false,
                 TokenKind::Punct([b'}', 0]) => braces == 0,
                 TokenKind::UnclosedComment | TokenKind::UnclosedString => true,
                 _ => self.is_next(token, last, has_operands),
@@ -270,14 +278,14 @@ impl<'s> Walker<'s> {
     /// Whether a token starts a statement, so that a `;` is missing. Only one on a new line does;
     /// where a line break would decide, the names are doubtful.
     fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
-        let may_end = has_operands && last.ends_operand();
+        let may_end = || has_operands && last.ends_operand();
         let may_start = match token.kind {
             // The formatter breaks lines after commas only.
             TokenKind::Dot => {
                 (token.on_new_line || last.is(b',')) && DIRECTIVES.contains(&self.text(token))
             }
-            TokenKind::Ident => may_end && self.text(token) != "WARP_SZ",
-            TokenKind::Punct([b'@' | b'{', 0]) => may_end,
+            TokenKind::Ident => may_end() && self.text(token) != "WARP_SZ",
+            TokenKind::Punct([b'@' | b'{', 0]) => may_end(),
             _ => false,
         };
         self.names.is_doubtful |= may_start;
@@ -318,7 +326,8 @@ impl<'s> Walker<'s> {
         let has_one = matches!(directive, ".version" | ".address_size");
         let mut may_be_word = directive == ".target";
         let mut is_label = false;
-        while let Some(token) = self.peek() {
+        let mut ahead = self.lexer.clone();
+        while let Some(token) = ahead.token() {
             match token.kind {
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
@@ -340,7 +349,7 @@ impl<'s> Walker<'s> {
             self.names.is_doubtful |=
                 token.on_new_line || token.kind == TokenKind::Str && directive != ".file";
             may_be_word = token.is(b',');
-            self.lexer.token();
+            self.lexer = ahead.clone();
             if has_one {
                 return;
             }

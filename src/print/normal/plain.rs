@@ -114,14 +114,7 @@ impl<'s> Writing<'_, 's> {
         let Some(token) = self.lexer.token() else { return false };
         let start = token.span.start;
         let between = &source[self.end..start as usize];
-        if let Some(span) = self.dropped.at(start) {
-            // White space follows.
-            if between.contains('/') {
-                self.between(between, false);
-            }
-            self.lexer.pos = span.end as usize;
-            self.end = self.lexer.pos;
-            (self.in_opcode, self.is_apart) = (false, true);
+        if self.leave_out(start) {
             return true;
         }
         let word = self.words.at(start).map(|word| word.kind);
@@ -155,6 +148,20 @@ impl<'s> Writing<'_, 's> {
         true
     }
 
+    /// Passes what is left out from an offset on. Returns whether it did.
+    fn leave_out(&mut self, start: u32) -> bool {
+        let Some(span) = self.dropped.at(start) else { return false };
+        // White space follows.
+        let between = &self.source[self.end..start as usize];
+        if between.contains('/') {
+            self.between(between, false);
+        }
+        self.end = span.end as usize;
+        self.lexer.pos = self.end;
+        (self.in_opcode, self.is_apart) = (false, true);
+        true
+    }
+
     /// Writes white space, or comments, between two tokens.
     fn between(&mut self, between: &str, joins: bool) {
         let has_comments = self.keep_comments && between.len() > 1;
@@ -179,19 +186,21 @@ impl<'s> Writing<'_, 's> {
     }
 
     /// Writes the next statement or label as [`Writing::token`] would, if it is of the usual
-    /// shape. Returns whether it did.
+    /// shape, or passes what is left out. Returns whether it did.
     fn usual_statement(&mut self) -> bool {
-        let may_start = self.last.is_none_or(|last| b";:}".iter().any(|it| last.is(*it)));
         let bytes = self.source.as_bytes();
         let mut start = self.end;
         if skip_trivia(bytes, &mut start).unclosed.is_some() {
             return false;
         }
-        let is_word = bytes
-            .get(start)
-            .is_some_and(|&first| is_word_start(first) || matches!(first, b'@' | b'%'));
-        let is_apart = !self.is_apart || start > self.end;
-        if !may_start || self.is_plain || !is_word || !is_apart {
+        if self.leave_out(start as u32) {
+            return true;
+        }
+        let may_start = self.last.is_none_or(|last| b";:}".iter().any(|it| last.is(*it)));
+        let is_word = |first: u8| is_word_start(first) || matches!(first, b'@' | b'%');
+        let may_touch = !self.is_apart || start > self.end;
+        let starts = bytes.get(start).is_some_and(|first| is_word(*first));
+        if !may_start || self.is_plain || !may_touch || !starts {
             return false;
         }
         let (written, names) = (self.text.len(), self.names);

@@ -75,6 +75,7 @@ impl Renaming {
         }
         let mut fresh = Fresh::new(part, globals);
         let mut renaming = Renaming::default();
+        renaming.names.reserve(names.uses.len());
         let mut functions = names.functions.iter().peekable();
         let mut function = None;
         for it in part.live() {
