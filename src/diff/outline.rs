@@ -8,7 +8,7 @@ use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::module::VideoStatement;
-use crate::names::{FunctionSpans, Names, Symbol, SymbolKind, Use, read_words};
+use crate::names::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, read_words};
 use crate::print::{FormatOptions, format, number};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
@@ -205,7 +205,7 @@ struct Reader<'r, 's> {
     /// Whether something uses a symbol.
     is_used: Vec<bool>,
     /// The names of the current function, and those of the text.
-    locals: Map<(u32, Option<u64>), NameId>,
+    locals: Map<u32, NameId>,
     globals: Map<u32, NameId>,
     depth: u8,
     /// The statement that is read.
@@ -263,7 +263,7 @@ impl Reader<'_, '_> {
 
     /// Whether the text has the body of a function that is only declared here.
     fn is_defined(&self, header: Span) -> bool {
-        within(self.uses, header).iter().filter_map(|it| it.symbol()).any(|symbol| {
+        within(self.uses, header).iter().filter_map(Use::symbol).any(|symbol| {
             let symbol = self.symbols.symbol(symbol);
             symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
         })
@@ -341,7 +341,7 @@ impl Reader<'_, '_> {
 
     /// Whether something uses a label, or a directive needs it.
     fn labels_something(&self, label: Token) -> bool {
-        let own = within(self.uses, label.span).first().and_then(|it| it.symbol());
+        let own = within(self.uses, label.span).first().and_then(Use::symbol);
         let next = self.peek().map_or("", |next| next.span.text(self.outline.source));
         own.is_some_and(|own| self.is_used[own as usize])
             || matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
@@ -519,11 +519,10 @@ impl Reader<'_, '_> {
     /// The name that stands at a place, unless nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
         let source = self.outline.source;
-        let number = use_.symbol()?;
+        let Meaning { symbol: number, number: meaning } = use_.meaning?;
         let symbol = self.symbols.symbol(number);
-        let key = (number, self.symbols.register(source, use_));
         let is_global = symbol.is_global;
-        let known = if is_global { self.globals.get(&number) } else { self.locals.get(&key) };
+        let known = if is_global { self.globals.get(&number) } else { self.locals.get(&meaning) };
         if let Some(name) = known {
             return Some(*name);
         }
@@ -540,7 +539,7 @@ impl Reader<'_, '_> {
         if is_global {
             self.globals.insert(number, name);
         } else {
-            self.locals.insert(key, name);
+            self.locals.insert(meaning, name);
         }
         Some(name)
     }

@@ -187,6 +187,7 @@ impl Names {
     }
 
     /// The number in a range of the register that stands here; `None` at the range itself.
+    #[cfg(feature = "server")]
     pub(crate) fn register(&self, source: &str, here: Use) -> Option<u64> {
         let symbol = self.symbol(here.symbol()?);
         if here.declares { None } else { symbol.register(here.span.text(source)) }

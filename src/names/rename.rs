@@ -106,7 +106,7 @@ fn keeps_meaning(
     added: Option<u32>,
 ) -> bool {
     let is_added = |it: &&Use| it.declares && Some(it.span.start) == added;
-    let added = changed.uses.iter().find(is_added).and_then(|it| it.symbol());
+    let added = changed.uses.iter().find(is_added).and_then(Use::symbol);
     let moved = |number: u32| number + u32::from(added.is_some_and(|added| number >= added));
     let register = names.register(source, here);
     let expected = names.uses.iter().map(|it| {

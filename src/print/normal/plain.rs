@@ -50,8 +50,7 @@ impl<'s> Plain<'s> {
         }
         let mut writing = Writing {
             source,
-            renaming: &self.renaming,
-            keep_comments: self.keep_comments,
+            plain: self,
             text: String::with_capacity(source.len()),
             end: lexer.pos,
             lexer,
@@ -87,9 +86,8 @@ enum Speed {
 
 /// A text that is being written.
 struct Writing<'p, 's> {
+    plain: &'p Plain<'s>,
     source: &'s str,
-    renaming: &'p Renaming,
-    keep_comments: bool,
     text: String,
     lexer: Lexer<'s>,
     dropped: Along<'p, Span>,
@@ -107,7 +105,7 @@ struct Writing<'p, 's> {
     is_plain: bool,
 }
 
-impl<'s> Writing<'_, 's> {
+impl Writing<'_, '_> {
     /// Writes the next token. Returns false at the end of the text.
     fn token(&mut self) -> bool {
         let source = self.source;
@@ -125,7 +123,9 @@ impl<'s> Writing<'_, 's> {
             self.is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
         }
         let new = match token.kind {
-            TokenKind::Ident => self.names.at(start).map(|it| Cow::from(self.renaming.text(it.1))),
+            TokenKind::Ident => {
+                self.names.at(start).map(|it| Cow::from(self.plain.renaming.text(it.1)))
+            }
             TokenKind::Number if !self.is_plain && !joins => {
                 number(own, self.last, || self.lexer.clone().token())
             }
@@ -164,7 +164,7 @@ impl<'s> Writing<'_, 's> {
 
     /// Writes white space, or comments, between two tokens.
     fn between(&mut self, between: &str, joins: bool) {
-        let has_comments = self.keep_comments && between.len() > 1;
+        let has_comments = self.plain.keep_comments && between.len() > 1;
         let comments = if has_comments { comments(between) } else { Vec::new() };
         let mut end = 0;
         for comment in &comments {
@@ -237,7 +237,7 @@ impl<'s> Writing<'_, 's> {
                     return None;
                 }
                 self.text.push_str(&source[written..at]);
-                self.text.push_str(self.renaming.text(new));
+                self.text.push_str(self.plain.renaming.text(new));
                 at = word_end(bytes, at + 1);
                 (written, name) = (at, self.names.from(place + 1));
                 continue;

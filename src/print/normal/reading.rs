@@ -33,7 +33,7 @@ impl<'s> Reading<'s> {
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
             let debugging = names.uses.iter().filter(|it| it.span.is_in(&names.debug));
-            debugged = debugging.map(|it| it.symbol()).collect();
+            debugged = debugging.map(Use::symbol).collect();
         } else {
             dropped.extend(&names.debug);
             dropped.extend(debug_options(text, &names.words));

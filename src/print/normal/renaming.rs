@@ -70,7 +70,7 @@ impl Renaming {
         let merged = merged(names);
         let mut merged_spans = Within::new(&merged);
         let mut used = vec![false; names.symbols.len()];
-        for symbol in part.live().filter(|it| !it.declares).filter_map(|it| it.symbol()) {
+        for symbol in part.live().filter(|it| !it.declares).filter_map(Use::symbol) {
             used[symbol as usize] = true;
         }
         let mut fresh = Fresh::new(part, globals);
