@@ -47,6 +47,13 @@ pub(super) fn visit(
         };
         read_in(&asm.text, context, &mut checker);
         let mut diagnostics = checker.found;
+        if asm.is_expanded() {
+            let all = Span::new(0, asm.text.len() as u32);
+            for found in &mut diagnostics {
+                found.fixes.clear();
+                found.labels.extend(defined(&asm, source, all));
+            }
+        }
         let Checker { diagnostics: found, memo, .. } = checker.checker;
         known = memo.into_known();
         diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
@@ -179,6 +186,13 @@ impl<C> EmbeddedChecker<'_, '_, C> {
     }
 }
 
+/// The label at the definition of the macro that makes a part of the text of an `asm`.
+fn defined(asm: &Asm<'_>, source: &str, span: Span) -> Option<Label> {
+    let (span, name) = asm.definition(span)?;
+    let text = bounded(format!("made from this, in the macro `{}`", name.text(source)));
+    Some(Label { span, text })
+}
+
 /// A finding in the text of an `asm`, as one in the source.
 fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
     let place = |span: Span| match (span.start as usize).checked_sub(asm.text.len()) {
@@ -196,6 +210,8 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         Some(Fix { title, applicability: fix.applicability, edits: edits.collect::<Option<_>>()? })
     };
     let label = |label: Label| Label { span: place(label.span), text: spelled(&label.text) };
+    let is_text = (found.span.start as usize) < asm.text.len();
+    let definition = is_text.then(|| defined(asm, source, found.span)).flatten();
     Diagnostic {
         code: found.code,
         severity: found.severity,
@@ -203,7 +219,7 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         message: spelled(&found.message),
         label: spelled(&found.label),
         help: found.help.map(|help| spelled(&help)),
-        labels: found.labels.into_iter().map(label).collect(),
+        labels: found.labels.into_iter().map(label).chain(definition).collect(),
         fixes: found.fixes.into_iter().filter_map(fix).collect(),
         statement: Some(asm.span),
     }

@@ -102,7 +102,7 @@ impl SkipReason {
 }
 
 /// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
-const fn is_name(byte: u8) -> bool {
+pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
@@ -123,7 +123,7 @@ const NESTED: [bool; 256] = table(b"\"'/#m()");
 /// Bytes that end a run of plain bytes in a literal.
 const QUOTED: [bool; 256] = table(b"\"'\\\n");
 
-const QUALIFIERS: [&str; 7] =
+pub(super) const QUALIFIERS: [&str; 7] =
     ["volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"];
 
 /// The places where [`Cursor::seek`] stops.
@@ -175,7 +175,7 @@ fn is_spliced(bytes: &[u8], newline: usize) -> bool {
 
 /// Offset of the line break that ends the line and the lines joined to it, or of the end of the
 /// text.
-fn line_end(bytes: &[u8], mut pos: usize) -> usize {
+pub(super) fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
             return pos + n;
@@ -293,7 +293,7 @@ impl<'s> Cursor<'s> {
         self.bytes.get(self.pos).copied()
     }
 
-    fn eat(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         let eaten = self.peek() == Some(byte);
         self.pos += usize::from(eaten);
         eaten
@@ -327,8 +327,20 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// Moves to after the next `#` that starts a line.
+    pub(super) fn directive(&mut self) -> bool {
+        const STARTS: [bool; 256] = table(b"\"'/#");
+        self.seek(&STARTS).is_some()
+    }
+
+    /// Reads the word after the `#` of a directive.
+    pub(super) fn keyword_of_directive(&mut self) -> &'s str {
+        self.trivia(false);
+        self.word()
+    }
+
     /// Skips the string or character that starts with this quote.
-    fn quoted(&mut self, at: usize, quote: u8) {
+    pub(super) fn quoted(&mut self, at: usize, quote: u8) {
         if quote == b'"' {
             let literal = self.string(at, at, is_raw(&self.bytes[..at]));
             self.pos = literal.map_or_else(|end| end, |literal| literal.span.end as usize);
@@ -364,7 +376,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Whether the `#` is the first on its line.
-    fn starts_line(&self, at: usize) -> bool {
+    pub(super) fn starts_line(&self, at: usize) -> bool {
         let blanks = self.bytes[..at]
             .iter()
             .rev()
@@ -385,7 +397,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Skips white space, comments and joined lines, and line breaks if `lines` is set.
-    fn trivia(&mut self, lines: bool) {
+    pub(super) fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.pos += 1,
@@ -404,7 +416,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Reads the name that starts here; empty if there is none.
-    fn word(&mut self) -> &'s str {
+    pub(super) fn word(&mut self) -> &'s str {
         let rest = &self.bytes[self.pos..];
         let len = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
         let word = &self.source[self.pos..self.pos + len];
@@ -471,7 +483,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Reads the string literal that starts here, with its prefix.
-    fn literal(&mut self) -> Option<Literal> {
+    pub(super) fn literal(&mut self) -> Option<Literal> {
         let rest = &self.bytes[self.pos..];
         let prefix = rest.iter().take(4).position(|&byte| byte == b'"')?;
         let raw = match &rest[..prefix] {
@@ -607,12 +619,15 @@ pub(super) struct Scanner<'s> {
     pub(super) skipped: Vec<Skipped>,
     /// The parts under `#if 0` so far.
     pub(super) disabled: Vec<Span>,
+    /// Whether a directive has a keyword without a statement.
+    pub(super) has_keyword: bool,
 }
 
 impl<'s> Scanner<'s> {
     pub(super) fn new(source: &'s str) -> Scanner<'s> {
         let cursor = Cursor::new(source);
-        Scanner { cursor, directive_end: 0, skipped: Vec::new(), disabled: Vec::new() }
+        let (skipped, disabled) = (Vec::new(), Vec::new());
+        Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword: false }
     }
 
     /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
@@ -653,7 +668,10 @@ impl<'s> Scanner<'s> {
     /// Reads the statement whose keyword starts here and ends at the cursor. Moves the cursor
     /// to after the statement, or to after its `(` if it cannot be read.
     fn statement(&mut self, start: usize) -> Option<AsmStatement> {
-        let open = self.cursor.opened()?;
+        let Some(open) = self.cursor.opened() else {
+            self.has_keyword |= start < self.directive_end;
+            return None;
+        };
         let mut cursor = open;
         let statement = self.inside(start, &mut cursor);
         if statement.is_none() {

@@ -10,6 +10,7 @@ mod extract;
 mod format;
 mod grammar;
 mod laws;
+mod macros;
 mod manual;
 mod names;
 mod normal;

@@ -104,7 +104,7 @@ impl Run {
             && arguments.format == Format::Human
             && !arguments.quiet
         {
-            checked.skipped = embed::skipped_in(&decoded(&bytes), host);
+            checked.skipped = embed::unread(&decoded(&bytes), host);
         }
         if let Some(most) = arguments.most() {
             make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
