@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The preprocessor is not run. The text of a statement whose literals come from macros is
-//! not known: such a statement is left out, and [`skipped`] lists it.
+//! not known: such a statement is left out, and [`skipped`] lists it. A
+//! [check](crate::analysis::check) expands macros of the same source.
 //!
 //! [`statements_in`] and [`skipped_in`] do the same for other languages: Triton's
 //! `inline_asm_elementwise` in Python, `asm!` in Rust and so on, and CUDA sources inside string
