@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use crate::support::fixture_text;
 use crate::support::forms::{Random, heads, rows, texts};
 use vptx::backend::c::Header;
-use vptx::ir::Program;
+use vptx::ir::{Input, Program};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
@@ -55,7 +55,7 @@ impl Functions {
             return *number;
         }
         let parameters: Vec<&str> =
-            header.parameters(instruction).into_iter().map(|it| it.text()).collect();
+            header.parameters(instruction).into_iter().map(Input::text).collect();
         self.calls.push(format!("{name}({})", parameters.join(", ")));
         self.programs.push(instruction.lower(Semantics::ALL[semantics]));
         self.numbers.insert(name, self.programs.len() - 1);

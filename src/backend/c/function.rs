@@ -61,13 +61,18 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
         "#ifndef VPTX_HAS_{name}\n#define VPTX_HAS_{name}\n/* {comment} */\n\
          VPTX_FUNCTION vptx_u32 {name}({inputs})\n{{\n"
     );
+    // Writing to a string never fails.
     let emitter = Emitter { program };
+    let used = used(program);
     let (mut stage, mut has_wide) = (None, false);
     for (value, step) in program.iter() {
-        if matches!(step.op, Op::Input(_) | Op::Constant(_)) {
+        let is_used = used[value.index()];
+        if let (Op::Input(input), false) = (step.op, is_used) {
+            let _ = writeln!(text, "    (void){};", input.text());
+        }
+        if matches!(step.op, Op::Input(_) | Op::Constant(_)) || !is_used {
             continue;
         }
-        // Writing to a string never fails.
         if stage != Some(step.stage) {
             stage = Some(step.stage);
             let _ = writeln!(text, "    /* {} */", step.stage.text());
@@ -85,6 +90,19 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     let result = emitter.cast(program.result(), Type::U32);
     let _ = write!(text, "    return {result};\n}}\n#endif\n");
     Function { text, has_wide }
+}
+
+/// Which values the expressions name: a value that is compared with itself is none of them.
+fn used(program: &Program) -> Vec<bool> {
+    let mut used = vec![false; program.steps().len()];
+    used[program.result().index()] = true;
+    for (value, step) in program.iter().collect::<Vec<_>>().into_iter().rev() {
+        let is_known = matches!(step.op, Op::Compare(_, x, y) | Op::AbsDiff(x, y) if x == y);
+        if used[value.index()] && !is_known {
+            step.op.operands().for_each(|operand| used[operand.index()] = true);
+        }
+    }
+    used
 }
 
 struct Emitter<'p> {
@@ -252,12 +270,12 @@ impl Emitter<'_> {
         };
         let mut text = inside;
         if has_above {
-            let test = less(ty, &literal(max, ty), &x);
-            text = format!("{test} ? {} : {text}", literal(max, result));
+            let holds = less(ty, &literal(max, ty), &x);
+            text = format!("{holds} ? {} : {text}", literal(max, result));
         }
         if has_below {
-            let test = less(ty, &x, &literal(min, ty));
-            text = format!("{test} ? {} : {text}", literal(min, result));
+            let holds = less(ty, &x, &literal(min, ty));
+            text = format!("{holds} ? {} : {text}", literal(min, result));
         }
         (result, text)
     }

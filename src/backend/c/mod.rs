@@ -1,6 +1,6 @@
 //! C functions that compute what video instructions compute.
 //!
-//! A [`Header`] compiles as C99, C++11, CUDA, HIP and OpenCL C. Its functions are pure, take and
+//! A [`Header`] compiles as C99, C++11, CUDA, HIP and `OpenCL` C. Its functions are pure, take and
 //! return 32-bit words, and have no undefined behaviour.
 //!
 //! ```
@@ -55,7 +55,7 @@ impl Header {
         }
         if self.names.insert(name.clone()) {
             let parameters: Vec<Input> = self.parameters(instruction);
-            let comment = name::without_guard(instruction);
+            let comment = name::plain(instruction);
             let function = function::of(&name, &comment, &parameters, &program);
             self.has_wide |= function.has_wide;
             self.functions.push(function.text);
@@ -104,7 +104,9 @@ typedef uint64_t vptx_u64;
 #define VPTX_U64(x) UINT64_C(x)
 #endif
 #if defined(__CUDACC__) || defined(__HIP__)
-#define VPTX_FUNCTION static inline __host__ __device__
+#define VPTX_FUNCTION inline __host__ __device__
+#elif defined(__cplusplus)
+#define VPTX_FUNCTION inline
 #else
 #define VPTX_FUNCTION static inline
 #endif

@@ -1,21 +1,15 @@
 //! Names of functions.
 
-use crate::video::{Instruction, Register};
+use crate::video::Instruction;
 
-/// The text of an instruction without its guard predicate.
-pub(super) fn without_guard(instruction: &Instruction) -> String {
-    let text = instruction.to_string();
-    match text.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
-        Some((_, rest)) => rest.into(),
-        None => text,
-    }
+/// The text of an instruction without its guard predicate, with registers `d`, `a`, `b`, `c`.
+pub(super) fn plain(instruction: &Instruction) -> String {
+    Instruction { guard: None, operation: instruction.anonymous() }.to_string()
 }
 
 /// The name for an instruction: its opcode, and for each operand what is more than a register.
 pub(super) fn of(instruction: &Instruction) -> String {
-    // Names of special registers have dots, as selectors do.
-    let plain = Register::new("r").map(|plain| instruction.map_registers(|_| plain.clone()));
-    let text = without_guard(plain.as_ref().unwrap_or(instruction));
+    let text = plain(instruction);
     let (opcode, operands) = text.split_once(' ').unwrap_or((&text, ""));
     let mut name = opcode.replace('.', "_");
     let operands = operands.trim_end_matches(';').split(", ");
@@ -48,9 +42,8 @@ mod tests {
             ("vmad.s32.s32.s32 d, a, -b.b0, c;", "vmad_s32_s32_s32_b_mb0"),
             ("vmad.u32.u32.u32.sat.shr7 d, a, b, -c;", "vmad_u32_u32_u32_sat_shr7_c_m"),
             ("vadd2.s32.s32.s32 d.h1, a.h10, b.h23, c;", "vadd2_s32_s32_s32_d_h1_b_h23"),
-            ("vadd.u32.u32.u32 d, %tid.x, %ctaid.y.b0;", "vadd_u32_u32_u32_b_b0"),
             ("vadd.u32.u32.u32 d, x, x;", "vadd_u32_u32_u32"),
-            ("vset4.u32.u32.lt.add d, a.b3210, 7, c;", "vset4_u32_u32_lt_add_b_7"),
+            ("vset4.u32.u32.lt.add d, a.b0123, b, c;", "vset4_u32_u32_lt_add_a_b0123"),
         ] {
             let instruction: Instruction =
                 text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
