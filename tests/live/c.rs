@@ -8,29 +8,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::fixture_text;
 use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::{EDGES, fixture_text};
 use vptx::backend::c::Header;
 use vptx::ir::{Input, Program};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
-
-const EDGES: [u32; 14] = [
-    0,
-    1,
-    0x7f,
-    0x80,
-    0xff,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    0xffff_ffff,
-    0x7f80_ff01,
-    0x8000_7fff,
-    0x20,
-];
 
 /// Functions with the programs that they stand for.
 #[derive(Default)]
