@@ -61,12 +61,12 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
         "#ifndef VPTX_HAS_{name}\n#define VPTX_HAS_{name}\n/* {comment} */\n\
          VPTX_FUNCTION vptx_u32 {name}({inputs})\n{{\n"
     );
-    // Writing to a string never fails.
     let emitter = Emitter { program };
     let used = used(program);
     let (mut stage, mut has_wide) = (None, false);
     for (value, step) in program.iter() {
         let is_used = used[value.index()];
+        // Writing to a string never fails.
         if let (Op::Input(input), false) = (step.op, is_used) {
             let _ = writeln!(text, "    (void){};", input.text());
         }
@@ -224,14 +224,7 @@ impl Emitter<'_> {
             Op::Compare(compare, x, y) => {
                 let ty = common(&[x, y], step.range);
                 let (x, y) = (self.cast(x, ty), self.cast(y, ty));
-                let sign = match compare {
-                    Compare::Eq => "==",
-                    Compare::Ne => "!=",
-                    Compare::Lt => "<",
-                    Compare::Le => "<=",
-                    Compare::Gt => ">",
-                    Compare::Ge => ">=",
-                };
+                let sign = compare.sign();
                 (Type::I32, format!("{x} {sign} {y} ? 1 : 0"))
             }
             Op::Clamp(x, range) => self.clamp(x, range, Type::of(step.range)),

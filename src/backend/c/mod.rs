@@ -21,7 +21,7 @@ mod name;
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::ir::Input;
+use crate::ir::{Input, Program};
 use crate::video::{Instruction, Semantics};
 
 /// A header with a function for each different instruction.
@@ -54,7 +54,7 @@ impl Header {
             name = format!("{name}_{}", self.semantics.text().replace('-', ""));
         }
         if self.names.insert(name.clone()) {
-            let parameters: Vec<Input> = self.parameters(instruction);
+            let parameters = inputs(&program);
             let comment = name::plain(instruction);
             let function = function::of(&name, &comment, &parameters, &program);
             self.has_wide |= function.has_wide;
@@ -65,9 +65,13 @@ impl Header {
 
     /// The source words that the function of an instruction takes.
     pub fn parameters(&self, instruction: &Instruction) -> Vec<Input> {
-        let program = instruction.lower(self.semantics);
-        Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
+        inputs(&instruction.lower(self.semantics))
     }
+}
+
+/// The inputs that a program reads, in order.
+fn inputs(program: &Program) -> Vec<Input> {
+    Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
 }
 
 impl fmt::Display for Header {
