@@ -11,4 +11,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod c;
 pub mod ptx;

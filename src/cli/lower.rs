@@ -15,13 +15,14 @@ use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::{FAILED, FOUND, Output, trouble, unknown_target};
 use crate::analysis::parse_with;
+use crate::backend::c::Header;
 use crate::check::CheckOptions;
 use crate::ir::Program;
 use crate::isa::{Mnemonic, Target};
 use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
-use crate::video::Instruction;
+use crate::video::{Instruction, Semantics};
 use crate::workspace::binary::{self, TextFiles};
 use crate::workspace::files::{self, Contents};
 use crate::workspace::input::{Bytes, Input, reason};
@@ -43,12 +44,16 @@ instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
+--emit c prints a header with a function for each different instruction, which
+computes the new d from those of a, b and c that it depends on:
+  vptx lower --emit c kernel.ptx > video.h
+
 Of libraries, wheels and other archives, every PTX text is written into a
 directory, under the names that `vptx extract` gives:
   vptx lower --emit ptx -o fast/ libx.so torch.whl
 
 Several files are written into a directory under their own names (with the
-ending .ir for --emit ir), or each file is replaced. A file is replaced in one
+ending .ir for --emit ir, .h for --emit c), or each file is replaced. A file is replaced in one
 step or not at all. --in-place does not change a file that has errors.
   vptx lower --emit ptx -o fast/ a.ptx b.ptx
 
@@ -68,8 +73,8 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx, which
-    /// keeps the results of the program]
+    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx and c,
+    /// which keeps the results of the program]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
@@ -104,6 +109,9 @@ enum Emit {
     Ir,
     /// Ordinary PTX
     Ptx,
+    /// A header for C99, C++11, CUDA, HIP and OpenCL C, with a function for each
+    /// different instruction
+    C,
 }
 
 /// The destination of the text made from an input.
@@ -143,7 +151,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     for (at, (input, destination)) in planned.iter().enumerate() {
         let done = match (arguments.emit, destination) {
             (_, Destination::Texts) => binaries::file(input, &mut files, arguments, out),
-            (Emit::Ir, _) => ir(input, destination, at > 0, arguments, out),
+            (Emit::Ir | Emit::C, _) => listed(input, destination, at > 0, arguments, out),
             (Emit::Ptx, _) => ptx::file(input, destination, arguments, out),
         };
         status = status.max(match done {
@@ -164,13 +172,15 @@ fn misused(arguments: &Arguments) -> Option<String> {
     let Arguments { emit, target, all, comments, in_place, .. } = arguments;
     let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
     match emit {
-        Emit::Ir if belongs_to_ptx => {
+        Emit::Ir | Emit::C if belongs_to_ptx => {
             Some("--target, --all, --comments and --in-place need --emit ptx".into())
         }
-        Emit::Ptx if arguments.semantics == Some(SemanticsName::All) => {
-            Some("--emit ptx takes one semantics: manual, ptxas-12 or ptxas-13".into())
+        Emit::Ptx | Emit::C if arguments.semantics == Some(SemanticsName::All) => {
+            let what = if *emit == Emit::C { "c" } else { "ptx" };
+            let names = Semantics::ALL.map(Semantics::text).join(", ");
+            Some(format!("--emit {what} takes one semantics: {names}"))
         }
-        Emit::Ir | Emit::Ptx => None,
+        Emit::Ir | Emit::Ptx | Emit::C => None,
     }
 }
 
@@ -270,8 +280,10 @@ fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, Stri
     let Some((path, mut name)) = name else {
         return Err(format!("`{}` has no file name to use in the directory", input.name()));
     };
-    if arguments.emit == Emit::Ir {
-        name.set_extension("ir");
+    match arguments.emit {
+        Emit::Ir => _ = name.set_extension("ir"),
+        Emit::C => _ = name.set_extension("h"),
+        Emit::Ptx => {}
     }
     if is_same_file(path, &name) {
         return Err(is_itself(path));
@@ -346,6 +358,7 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
             let text = programs(instruction, arguments.semantics.unwrap_or_default());
             format!("// {instruction}\n{text}").into_bytes()
         }
+        Emit::C => header([instruction], semantics(arguments)).into_bytes(),
         Emit::Ptx => match ptx::single(instruction, arguments)? {
             Ok(text) => text,
             Err(status) => return Ok(status),
@@ -363,8 +376,29 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
     Ok(0)
 }
 
-/// The programs of a file.
-fn ir(
+/// The requested semantics, exactly one.
+fn semantics(arguments: &Arguments) -> Semantics {
+    match arguments.semantics {
+        Some(SemanticsName::One(semantics)) => semantics,
+        // Several are refused before.
+        Some(SemanticsName::All) | None => Semantics::CURRENT,
+    }
+}
+
+/// The C header for some instructions.
+fn header<'i>(
+    instructions: impl IntoIterator<Item = &'i Instruction>,
+    semantics: Semantics,
+) -> String {
+    let mut header = Header::new(semantics);
+    for instruction in instructions {
+        header.add(instruction);
+    }
+    header.to_string()
+}
+
+/// The programs of a file, or their C functions.
+fn listed(
     input: &Input,
     destination: &Destination,
     follows: bool,
@@ -374,7 +408,15 @@ fn ir(
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
     let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
-    let text = listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?;
+    let text = match arguments.emit {
+        Emit::C => {
+            let instructions = module.instructions().map(|(_, instruction)| instruction);
+            header(instructions, semantics(arguments)).into_bytes()
+        }
+        Emit::Ir | Emit::Ptx => {
+            listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?
+        }
+    };
     let found = !diagnostics.is_empty();
     if found {
         eval::report(out, input.shown(), &source, &diagnostics)?;

@@ -4,7 +4,7 @@
 //! reads the arguments of the few calls that take PTX. As in C, an attempt to read a call ends
 //! at the next such name at the latest, so all work is linear.
 
-use super::scan::{Form, Literal, SkipReason, Skipped};
+use super::scan::{Form, Literal, SkipReason, Skipped, table};
 use super::{Convention, Host};
 use crate::source::Span;
 
@@ -144,16 +144,6 @@ enum Stop {
     Comma,
     /// After the name of a call that takes PTX.
     Name(usize, &'static Call),
-}
-
-const fn table(of: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < of.len() {
-        table[of[at] as usize] = true;
-        at += 1;
-    }
-    table
 }
 
 /// Bytes to look at. Of the letters of the names, `m` is the rarest.

@@ -106,7 +106,8 @@ pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-const fn table(of: &[u8]) -> [bool; 256] {
+/// Which bytes are among those given.
+pub(super) const fn table(of: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut at = 0;
     while at < of.len() {

@@ -184,14 +184,7 @@ fn arithmetic(op: SimdOp, a: &str, b: &str) -> String {
 }
 
 fn compared(compare: Compare, a: &impl ToString, b: &impl ToString) -> String {
-    let sign = match compare {
-        Compare::Eq => "==",
-        Compare::Ne => "!=",
-        Compare::Lt => "<",
-        Compare::Le => "<=",
-        Compare::Gt => ">",
-        Compare::Ge => ">=",
-    };
+    let sign = compare.sign();
     format!("({} {sign} {})", a.to_string(), b.to_string())
 }
 

@@ -217,6 +217,20 @@ subset! {
     }
 }
 
+impl Compare {
+    /// Its sign in C.
+    pub(crate) const fn sign(self) -> &'static str {
+        match self {
+            Compare::Eq => "==",
+            Compare::Ne => "!=",
+            Compare::Lt => "<",
+            Compare::Le => "<=",
+            Compare::Gt => ">",
+            Compare::Ge => ">=",
+        }
+    }
+}
+
 subset! {
     /// Right shift of `vmad`'s sum.
     Scale {

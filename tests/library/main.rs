@@ -5,6 +5,7 @@ mod codes;
 #[cfg(feature = "diff")]
 mod diff;
 mod divergence;
+mod emit_c;
 #[cfg(feature = "extract")]
 mod extract;
 mod format;

@@ -1,5 +1,6 @@
-//! Tests that need ptxas or z3, and the parts of them that do not.
+//! Tests that need ptxas, z3 or C compilers, and the parts of them that do not.
 
+mod c;
 mod costs;
 mod proof;
 mod ptxas;

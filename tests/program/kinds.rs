@@ -182,6 +182,16 @@ fn fixes_are_made_in_python() {
     let run = self::run(&folder, &["check", "f.py"], "");
     let said = "1 asm statement not read: 1 whose text is computed\n";
     assert!(run.stdout.ends_with(said), "{}", run.stdout);
+    let count = |format: &str| {
+        let arguments = ["check", "-q", "--statistics", "--format", format, "f.py", "m.cu"];
+        self::run(&folder, &arguments, "").stdout
+    };
+    folder.write("m.cu", "void f() { asm(VADD); asm(VSUB); }\n");
+    assert_eq!(
+        count("human"),
+        "2  not read  made by macros\n1  not read  whose text is computed\n"
+    );
+    assert_eq!(count("json"), "");
 }
 
 #[test]

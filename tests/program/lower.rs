@@ -321,3 +321,27 @@ fn what_is_neither_file_nor_instruction() {
     let run = vptx(&["lower", "--emit", "ir", "vadd.u32.u32.u32", "d,", "a,", "b;"], "");
     assert!(run.stderr.contains("`vptx explain vadd` explains"), "{}", run.stderr);
 }
+
+#[test]
+fn c_functions() {
+    let folder = Folder::new("lower-c");
+    folder.write("a.ptx", "vmin.s32.s32.s32 x, y, z;\nvmin.s32.s32.s32 d, a, b;\nret;\n");
+    folder.write("b.ptx", "@p vadd.u32.u32.u32 x, y, -5;\n");
+    let emit = |more: &[&str]| vptx_in(&folder.0, &[&["lower", "--emit", "c"], more].concat(), b"");
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    let printed = emit(&["a.ptx"]);
+    assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));
+    // Once for equal instructions.
+    assert_eq!(printed.stdout.matches("vmin_s32_s32_s32(vptx_u32 a, vptx_u32 b)").count(), 1);
+    let one = emit(&["vmin.s32.s32.s32 a, b, c"]);
+    assert_eq!(one.stdout, printed.stdout);
+    assert_eq!(emit(&["-o", "new", "a.ptx", "b.ptx"]).status, 0);
+    assert_eq!(read("new/a.h"), printed.stdout);
+    assert!(read("new/b.h").contains("vadd_u32_u32_u32_b_m5(vptx_u32 a)"));
+    let all = emit(&["--semantics", "all", "a.ptx"]);
+    assert_eq!(all.status, 2);
+    assert!(all.stderr.contains("--emit c takes one semantics"), "{}", all.stderr);
+    assert_eq!(emit(&["--target", "sm_90", "a.ptx"]).status, 2);
+    folder.write("wrong.ptx", "vmin.s32.s32 d, a, b;\n");
+    assert_eq!(emit(&["wrong.ptx"]).status, 1);
+}

@@ -102,7 +102,7 @@ impl Run {
         let mut checked = CheckedFile::new(name, path, &options, denied);
         if let Some(host) = language.host()
             && arguments.format == Format::Human
-            && !arguments.quiet
+            && (arguments.statistics || !arguments.quiet)
         {
             checked.skipped = embed::unread(&decoded(&bytes), host);
         }

@@ -64,7 +64,8 @@ impl Totals {
         }
     }
 
-    /// Prints how often each rule was broken, the most frequent first.
+    /// Prints how often each rule was broken, the most frequent first. For people, the reasons
+    /// why `asm` statements were not read follow.
     pub(super) fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
@@ -77,6 +78,11 @@ impl Totals {
                 continue;
             }
             writeln!(out, "{count:width$}  {code}  {}", code.name())?;
+        }
+        if format == Format::Human {
+            for (reason, count) in &self.skipped {
+                writeln!(out, "{count:width$}  not read  {}", reason.text())?;
+            }
         }
         Ok(())
     }

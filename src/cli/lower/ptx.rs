@@ -5,9 +5,9 @@ use std::io::{self, IoSlice, Write};
 use std::iter;
 use std::ops::Range;
 
-use super::super::eval::{SemanticsName, human};
+use super::super::eval::human;
 use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use super::{Arguments, Destination, ptx_bytes, put, put_in_place};
+use super::{Arguments, Destination, ptx_bytes, put, put_in_place, semantics};
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Outcome, RewriteError, RewriteOptions, Rewriter,
@@ -23,15 +23,6 @@ use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
 use crate::workspace::files::Contents;
 use crate::workspace::input::Input;
-
-/// The requested semantics, exactly one.
-fn semantics(arguments: &Arguments) -> Semantics {
-    match arguments.semantics {
-        Some(SemanticsName::One(semantics)) => semantics,
-        // Several are refused before.
-        Some(SemanticsName::All) | None => Semantics::CURRENT,
-    }
-}
 
 /// The text for a single instruction, or the exit status if there is none.
 pub(super) fn single(

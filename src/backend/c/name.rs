@@ -1,0 +1,53 @@
+//! Names of functions.
+
+use crate::video::Instruction;
+
+/// The text of an instruction without its guard predicate, with registers `d`, `a`, `b`, `c`.
+pub(super) fn plain(instruction: &Instruction) -> String {
+    Instruction { guard: None, operation: instruction.anonymous() }.to_string()
+}
+
+/// The name for an instruction: its opcode, and for each operand what is more than a register.
+pub(super) fn of(instruction: &Instruction) -> String {
+    let text = plain(instruction);
+    let (opcode, operands) = text.split_once(' ').unwrap_or((&text, ""));
+    let mut name = opcode.replace('.', "_");
+    let operands = operands.trim_end_matches(';').split(", ");
+    for (letter, operand) in ["d", "a", "b", "c"].into_iter().zip(operands) {
+        let (sign, value) = match operand.strip_prefix('-') {
+            Some(value) => ("m", value),
+            None => ("", operand),
+        };
+        let is_constant = value.starts_with(|first: char| first.is_ascii_digit());
+        let (value, selector) = value.split_once('.').unwrap_or((value, ""));
+        let value = if is_constant { value } else { "" };
+        let part = [sign, value, if value.is_empty() || selector.is_empty() { "" } else { "_" }];
+        let part = part.concat() + selector;
+        if !part.is_empty() {
+            name = format!("{name}_{letter}_{part}");
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_what_changes_the_result() {
+        for (text, expected) in [
+            ("vadd.u32.u32.u32.sat d, a, b;", "vadd_u32_u32_u32_sat"),
+            ("@!%p1 vadd.s32.u32.s32 %r1.b2, x.h1, -5, y;", "vadd_s32_u32_s32_d_b2_a_h1_b_m5"),
+            ("vmad.s32.s32.s32 d, a, -b.b0, c;", "vmad_s32_s32_s32_b_mb0"),
+            ("vmad.u32.u32.u32.sat.shr7 d, a, b, -c;", "vmad_u32_u32_u32_sat_shr7_c_m"),
+            ("vadd2.s32.s32.s32 d.h1, a.h10, b.h23, c;", "vadd2_s32_s32_s32_d_h1_b_h23"),
+            ("vadd.u32.u32.u32 d, x, x;", "vadd_u32_u32_u32"),
+            ("vset4.u32.u32.lt.add d, a.b0123, b, c;", "vset4_u32_u32_lt_add_a_b0123"),
+        ] {
+            let instruction: Instruction =
+                text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(of(&instruction), expected, "{text}");
+        }
+    }
+}
