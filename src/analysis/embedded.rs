@@ -2,7 +2,7 @@
 
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand, Convention, Host};
+use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
 use crate::source::Span;
@@ -28,8 +28,10 @@ pub(super) fn visit(
         options = &stated;
     }
     let mut known = KnownFacts::default();
+    let joined = options.headers.as_ref().filter(|_| host == Host::C);
+    let joined = joined.and_then(|find| Joined::new(source, find));
     // Most sources have none.
-    for asm in embed::statements_with(source, host, b'v') {
+    for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
         let mut context = Context::default();
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
@@ -51,12 +53,13 @@ pub(super) fn visit(
             let all = Span::new(0, asm.text.len() as u32);
             for found in &mut diagnostics {
                 found.fixes.clear();
-                found.labels.extend(defined(&asm, source, all));
+                found.labels.extend(defined(&asm, source, joined.as_ref(), all));
             }
         }
         let Checker { diagnostics: found, memo, .. } = checker.checker;
         known = memo.into_known();
-        diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
+        diagnostics
+            .extend(found.into_iter().map(|found| in_source(&asm, source, joined.as_ref(), found)));
         sort(&mut diagnostics);
         take(diagnostics);
     }
@@ -186,15 +189,30 @@ impl<C> EmbeddedChecker<'_, '_, C> {
     }
 }
 
-/// The label at the definition of the macro that makes a part of the text of an `asm`.
-fn defined(asm: &Asm<'_>, source: &str, span: Span) -> Option<Label> {
+/// The label at the definition of the macro that makes a part of the text of an `asm`. A
+/// definition in a header is named at the statement.
+fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) -> Option<Label> {
     let (span, name) = asm.definition(span)?;
-    let text = bounded(format!("made from this, in the macro `{}`", name.text(source)));
-    Some(Label { span, text })
+    let name_text = name.text(headers.map_or(source, Joined::text));
+    Some(match headers.and_then(|it| it.place(name.start)) {
+        None => {
+            Label { span, text: bounded(format!("made from this, in the macro `{name_text}`")) }
+        }
+        Some((path, line)) => {
+            let path = path.display();
+            let text = format!("made by the macro `{name_text}` of {path}:{line}");
+            Label { span: asm.span, text: bounded(text) }
+        }
+    })
 }
 
 /// A finding in the text of an `asm`, as one in the source.
-fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
+fn in_source(
+    asm: &Asm<'_>,
+    source: &str,
+    headers: Option<&Joined>,
+    found: Diagnostic,
+) -> Diagnostic {
     let place = |span: Span| match (span.start as usize).checked_sub(asm.text.len()) {
         Some(operand) if !span.is_empty() => asm.operands[operand].span,
         _ => asm.source_span(span),
@@ -211,7 +229,7 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
     };
     let label = |label: Label| Label { span: place(label.span), text: spelled(&label.text) };
     let is_text = (found.span.start as usize) < asm.text.len();
-    let definition = is_text.then(|| defined(asm, source, found.span)).flatten();
+    let definition = is_text.then(|| defined(asm, source, headers, found.span)).flatten();
     Diagnostic {
         code: found.code,
         severity: found.severity,

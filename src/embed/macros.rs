@@ -1,6 +1,6 @@
-//! `asm` statements that macros of the same file make.
+//! `asm` statements that macros make.
 //!
-//! Directives count in the order of the text. Each outermost use of a macro that may lead to an
+//! Directives count in the order of the text, those of a header at its first `#include`. Each outermost use of a macro that may lead to an
 //! `asm`, and each `asm` with macros inside, is expanded on its own, as the preprocessor does it.
 //! Work is bounded for each expansion and for each file.
 //!
@@ -9,7 +9,8 @@
 
 use std::rc::Rc;
 
-use super::scan::{Cursor, QUALIFIERS, is_name, line_end};
+use super::headers::Joined;
+use super::scan::{Cursor, QUALIFIERS, directives, is_name};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
@@ -21,6 +22,8 @@ const TOTAL_COST: usize = 16 << 20;
 const DEPTH: usize = 32;
 /// How deep `#if` may be nested.
 const CONDITIONS: usize = 64;
+/// How deep headers may be nested.
+const HEADERS: usize = 64;
 /// The largest number of tokens in a use.
 const USE: usize = 1 << 14;
 
@@ -94,8 +97,9 @@ impl Expansion {
 
     /// The text in a definition that a part was made from, and the name in that definition.
     pub(super) fn definition(&self, span: Span) -> Option<(Span, Span)> {
-        let found = self.pieces(span).iter().find_map(|it| Some((it, it.owner?)));
-        found.map(|(it, owner)| (it.part(span, it.written), owner))
+        let (it, owner) = self.pieces(span).iter().find_map(|it| Some((it, it.owner?)))?;
+        let is_inside = span.is_in(&[it.at]);
+        Some((if is_inside { it.part(span, it.written) } else { it.written }, owner))
     }
 
     /// Where a part that is copied from the source was written.
@@ -197,7 +201,13 @@ pub(super) enum Use {
 
 /// A way through a source.
 pub(super) struct Macros<'s> {
+    /// The source, and its headers.
     source: &'s str,
+    headers: Option<&'s Joined>,
+    /// The headers that were read.
+    entered: Set<usize>,
+    /// How deep the header that is being read is nested.
+    nesting: usize,
     cursor: Cursor<'s>,
     definitions: Vec<Definition<'s>>,
     /// The number of the definition whose name is here.
@@ -206,6 +216,8 @@ pub(super) struct Macros<'s> {
     leading: Set<&'s str>,
     states: Map<&'s str, State>,
     conditions: Vec<Condition<'s>>,
+    /// The number of conditions outside of the header that is being read.
+    outside: usize,
     /// The offsets of `asm` that are read without macros, in order.
     plain: Vec<u32>,
     left: usize,
@@ -223,21 +235,34 @@ fn is_asm(word: &str) -> bool {
 }
 
 impl<'s> Macros<'s> {
-    pub(super) fn new(source: &'s str, plain: Vec<u32>) -> Macros<'s> {
+    /// Macros for a part of a text. The rest is what `headers` adds.
+    pub(super) fn new(
+        source: &'s str,
+        part: Span,
+        headers: Option<&'s Joined>,
+        plain: Vec<u32>,
+    ) -> Macros<'s> {
         let mut macros = Macros {
             source,
-            cursor: Cursor::new(source),
+            headers,
+            entered: Set::default(),
+            nesting: 0,
+            cursor: Cursor::within(source, part),
             definitions: Vec::new(),
             at: Map::default(),
             leading: Set::default(),
             states: Map::default(),
             conditions: Vec::new(),
+            outside: 0,
             plain,
             left: 0,
             total: TOTAL_COST,
             active: Set::default(),
         };
-        macros.define_all();
+        macros.define_all(part);
+        for header in headers.into_iter().flat_map(Joined::headers) {
+            macros.define_all(header);
+        }
         macros.lead();
         macros
     }
@@ -246,19 +271,17 @@ impl<'s> Macros<'s> {
         token.text(self.source)
     }
 
-    /// Reads all definitions.
-    fn define_all(&mut self) {
-        let mut cursor = Cursor::new(self.source);
-        while cursor.directive() {
-            if cursor.keyword_of_directive() == "define" {
-                let end = line_end(self.source.as_bytes(), cursor.pos);
-                self.define(&mut cursor, end);
+    /// Reads all definitions in a part.
+    fn define_all(&mut self, part: Span) {
+        for (word, cursor) in directives(self.source, part) {
+            if word == "define" {
+                self.define(cursor);
             }
         }
     }
 
-    fn define(&mut self, cursor: &mut Cursor<'s>, end: usize) -> Option<()> {
-        cursor.trivia(false);
+    fn define(&mut self, mut cursor: Cursor<'s>) -> Option<()> {
+        let end = cursor.line_end();
         let start = cursor.pos as u32;
         let name = cursor.word();
         let name_span = Span::new(start, cursor.pos as u32);
@@ -289,7 +312,7 @@ impl<'s> Macros<'s> {
         let numbers: Map<&str, usize> = names.iter().copied().zip(0..).collect();
         let mut body = Vec::new();
         while let Some(mut token) =
-            self.token(cursor, false).filter(|it| it.written.end as usize <= end)
+            self.token(&mut cursor, false).filter(|it| it.written.end as usize <= end)
         {
             let word = token.written.text(self.source);
             if word == "__VA_OPT__" {
@@ -419,10 +442,9 @@ impl<'s> Macros<'s> {
         self.conditions.push(condition);
     }
 
-    /// Handles the directive from after its `#`. `None` if the rest cannot be read.
-    fn directive(&mut self) -> Option<()> {
-        let end = line_end(self.source.as_bytes(), self.cursor.pos);
-        let word = self.cursor.keyword_of_directive();
+    /// Handles the directive with this word, from after it. `None` if the rest cannot be read.
+    fn directive(&mut self, word: &str) -> Option<()> {
+        let end = self.cursor.line_end();
         let is_dead = self.is_dead();
         match word {
             "if" | "ifdef" | "ifndef" => {
@@ -434,8 +456,8 @@ impl<'s> Macros<'s> {
                     .push(Condition { is_dead: is_dead || zero, ..Condition::default() });
             }
             "else" | "elif" | "elifdef" | "elifndef" => {
+                let outer = self.inner_condition()?;
                 self.end_branch();
-                let outer = self.conditions.len().saturating_sub(1);
                 let is_dead = self.conditions[..outer].iter().any(|it| it.is_dead);
                 if let Some(condition) = self.conditions.last_mut() {
                     condition.is_dead = is_dead;
@@ -443,16 +465,19 @@ impl<'s> Macros<'s> {
                 }
             }
             "endif" => {
-                self.end_branch();
-                let Condition { ends, branches, has_else, .. } = self.conditions.pop()?;
-                for (name, (state, count, before)) in ends {
-                    let all = has_else && count == branches;
-                    let state = if all { state } else { self.merge(state, before) };
-                    self.set(name, state);
+                self.inner_condition()?;
+                self.end_condition();
+            }
+            "include" if !is_dead => {
+                let header = self.headers.and_then(|it| it.included(self.cursor.pos));
+                if let Some((number, part)) = header
+                    && self.nesting < HEADERS
+                    && self.entered.insert(number)
+                {
+                    self.header(part);
                 }
             }
             "define" | "undef" if !is_dead => {
-                self.cursor.trivia(false);
                 let known = self.at.get(&(self.cursor.pos as u32)).copied();
                 let name = self.cursor.word();
                 let state = match (word, known) {
@@ -466,6 +491,42 @@ impl<'s> Macros<'s> {
         }
         self.cursor.pos = end;
         Some(())
+    }
+
+    /// The index of the innermost condition, if this file opened it.
+    fn inner_condition(&self) -> Option<usize> {
+        let inner = self.conditions.len().checked_sub(1)?;
+        (inner >= self.outside).then_some(inner)
+    }
+
+    fn end_condition(&mut self) {
+        self.end_branch();
+        let Some(Condition { ends, branches, has_else, .. }) = self.conditions.pop() else {
+            return;
+        };
+        for (name, (state, count, before)) in ends {
+            let all = has_else && count == branches;
+            let state = if all { state } else { self.merge(state, before) };
+            self.set(name, state);
+        }
+    }
+
+    /// Handles the directives of a header.
+    fn header(&mut self, part: Span) {
+        let (cursor, outside) = (self.cursor, self.outside);
+        self.outside = self.conditions.len();
+        self.nesting += 1;
+        for (word, cursor) in directives(self.source, part) {
+            self.cursor = cursor;
+            if self.directive(word).is_none() {
+                break;
+            }
+        }
+        while self.inner_condition().is_some() {
+            self.end_condition();
+        }
+        self.nesting -= 1;
+        (self.cursor, self.outside) = (cursor, outside);
     }
 
     fn is_dead(&self) -> bool {
@@ -516,7 +577,8 @@ impl<'s> Macros<'s> {
             let token = token?;
             if self.is_directive(&token) {
                 self.cursor.pos = token.written.start as usize + 1;
-                self.directive()?;
+                let word = self.cursor.directive();
+                self.directive(word)?;
                 continue;
             }
             if self.is_dead() || token.kind != Kind::Name {

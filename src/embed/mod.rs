@@ -24,6 +24,7 @@
 
 mod edit;
 mod escape;
+mod headers;
 mod hosts;
 mod macros;
 mod scan;
@@ -31,6 +32,8 @@ mod template;
 
 use std::sync::Arc;
 
+pub(crate) use headers::Joined;
+pub use headers::{Header, Headers, Include};
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
@@ -178,18 +181,19 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 /// In all of these, a statement with
 /// something like a place to fill in (`{name}`, `%(name)s`, `${name}`, `@name@`) is left out.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
-    read(source, host, false, |_| true).0
+    read(source, None, host, false, |_| true).0
 }
 
 /// The statements that [`statements_in`] leaves out, in order.
 pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
-    sorted(read(source, host, false, |_| true).1)
+    sorted(read(source, None, host, false, |_| true).1)
 }
 
 /// The statements that a check leaves out, in order.
 #[cfg(feature = "cli")]
-pub(crate) fn unread(source: &str, host: Host) -> Vec<Skipped> {
-    sorted(read(source, host, true, |_| true).1)
+pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec<Skipped> {
+    let joined = headers.and_then(|find| Joined::new(source, find));
+    sorted(read(source, joined.as_ref(), host, true, |_| true).1)
 }
 
 fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
@@ -198,11 +202,16 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
 }
 
 /// The statements of a source in which an opcode may start with `letter`, given in lower case,
-/// or its upper case. Skips the others. Macros of the source are expanded; of statements that
-/// only macros make, the first of each text counts.
-pub(crate) fn statements_with(source: &str, host: Host, letter: u8) -> Vec<Asm<'_>> {
+/// or its upper case. Skips the others. Macros of the source and of its headers are expanded; of
+/// statements that only macros make, the first of each text counts.
+pub(crate) fn statements_with<'s>(
+    source: &'s str,
+    headers: Option<&'s Joined>,
+    host: Host,
+    letter: u8,
+) -> Vec<Asm<'s>> {
     let may_start = |text: &str| may_start(text.as_bytes(), letter);
-    read(source, host, true, may_start).0
+    read(source, headers, host, true, may_start).0
 }
 
 /// The comments of a source, in order, with those of CUDA sources inside it.
@@ -285,14 +294,17 @@ fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer>
 }
 
 /// The statements whose template is wanted, and the statements that are left out.
-fn read(
-    source: &str,
+fn read<'s>(
+    source: &'s str,
+    headers: Option<&'s Joined>,
     host: Host,
     expands: bool,
     wanted: impl Fn(&str) -> bool,
-) -> (Vec<Asm<'_>>, Vec<Skipped>) {
+) -> (Vec<Asm<'s>>, Vec<Skipped>) {
     let (found, skipped) = (Vec::new(), Vec::new());
-    let mut reading = Reading { source, host, expands, wanted, found, skipped };
+    let part = Span::new(0, source.len() as u32);
+    let source = headers.map_or(source, Joined::text);
+    let mut reading = Reading { source, part, headers, host, expands, wanted, found, skipped };
     if !may_have_asm(source) {
         return (reading.found, reading.skipped);
     }
@@ -305,7 +317,11 @@ fn read(
 }
 
 struct Reading<'s, W> {
+    /// The source, and its headers.
     source: &'s str,
+    /// The source alone.
+    part: Span,
+    headers: Option<&'s Joined>,
     host: Host,
     /// Whether macros are expanded.
     expands: bool,
@@ -321,19 +337,26 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
 
     /// Reads a source in C.
     fn c(&mut self) {
-        let mut scanner = Scanner::new(self.source);
+        let mut scanner = Scanner::within(self.source, self.part);
         let mut plain = Vec::new();
         for statement in scanner.by_ref() {
             plain.push(statement.span.start);
             self.statement(statement, None);
         }
-        let by_macros = scanner.skipped.iter().any(|it| it.reason == SkipReason::Macro);
+        let mut by_macros = scanner.needs_macros();
         self.skipped.append(&mut scanner.skipped);
-        if self.expands && (by_macros || scanner.has_keyword) {
+        for header in self.headers.into_iter().flat_map(Joined::headers) {
+            let mut scanner = Scanner::within(self.source, header);
+            plain.extend(scanner.by_ref().map(|statement| statement.span.start));
+            by_macros |= scanner.needs_macros();
+        }
+        if self.expands && by_macros {
             self.macros(plain);
         }
         let is_disabled = |literal: &Literal| literal.span.is_in(&scanner.disabled);
-        for literal in raw_strings(self.source).into_iter().filter(|it| !is_disabled(it)) {
+        for literal in
+            raw_strings(self.part.text(self.source)).into_iter().filter(|it| !is_disabled(it))
+        {
             if let Some(layer) = cuda_layer(self.source, Host::C, vec![literal]) {
                 self.layer(layer);
             }
@@ -344,7 +367,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
     fn macros(&mut self, plain: Vec<u32>) {
         let mut read = Set::default();
         let mut seen = Set::default();
-        let mut macros = Macros::new(self.source, plain.clone());
+        let mut macros = Macros::new(self.source, self.part, self.headers, plain.clone());
         while let Some(used) = macros.next() {
             let expansion = match used {
                 Use::Expanded(expansion) => Arc::new(Around::Macros(expansion)),

@@ -174,9 +174,19 @@ fn is_spliced(bytes: &[u8], newline: usize) -> bool {
     line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
 }
 
+/// The directives in a part of a text: the word, and a cursor after it and white space.
+pub(super) fn directives(text: &str, part: Span) -> impl Iterator<Item = (&str, Cursor<'_>)> {
+    let mut cursor = Cursor::within(text, part);
+    std::iter::from_fn(move || {
+        const STARTS: [bool; 256] = table(b"\"'/#");
+        cursor.seek(&STARTS)?;
+        Some((cursor.directive(), cursor))
+    })
+}
+
 /// Offset of the line break that ends the line and the lines joined to it, or of the end of the
 /// text.
-pub(super) fn line_end(bytes: &[u8], mut pos: usize) -> usize {
+fn line_end(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(n) = bytes[pos..].iter().position(|&byte| byte == b'\n') {
         if !is_spliced(bytes, pos + n) {
             return pos + n;
@@ -290,6 +300,11 @@ impl<'s> Cursor<'s> {
         Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX }
     }
 
+    /// A cursor in a part of a text.
+    pub(super) fn within(text: &'s str, part: Span) -> Cursor<'s> {
+        Cursor { pos: part.start as usize, ..Cursor::new(&text[..part.end as usize]) }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
@@ -328,16 +343,29 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Moves to after the next `#` that starts a line.
-    pub(super) fn directive(&mut self) -> bool {
-        const STARTS: [bool; 256] = table(b"\"'/#");
-        self.seek(&STARTS).is_some()
+    /// Where the line ends that this place is on, with those joined to it.
+    pub(super) fn line_end(&self) -> usize {
+        line_end(self.bytes, self.pos)
     }
 
-    /// Reads the word after the `#` of a directive.
-    pub(super) fn keyword_of_directive(&mut self) -> &'s str {
+    /// Reads the word after the `#` of a directive, and white space.
+    pub(super) fn directive(&mut self) -> &'s str {
         self.trivia(false);
-        self.word()
+        let word = self.word();
+        self.trivia(false);
+        word
+    }
+
+    /// The name of the header in an `#include`, and whether it is in `"`.
+    pub(super) fn header(&self) -> Option<(&'s str, bool)> {
+        let line = self.source[self.pos..].lines().next()?;
+        let (close, quoted) = match line.as_bytes().first()? {
+            b'<' => ('>', false),
+            b'"' => ('"', true),
+            _ => return None,
+        };
+        let end = line[1..].find(close)?;
+        Some((&line[1..][..end], quoted))
     }
 
     /// Skips the string or character that starts with this quote.
@@ -621,7 +649,7 @@ pub(super) struct Scanner<'s> {
     /// The parts under `#if 0` so far.
     pub(super) disabled: Vec<Span>,
     /// Whether a directive has a keyword without a statement.
-    pub(super) has_keyword: bool,
+    has_keyword: bool,
 }
 
 impl<'s> Scanner<'s> {
@@ -629,6 +657,16 @@ impl<'s> Scanner<'s> {
         let cursor = Cursor::new(source);
         let (skipped, disabled) = (Vec::new(), Vec::new());
         Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword: false }
+    }
+
+    /// A scanner of a part of a text.
+    pub(super) fn within(text: &'s str, part: Span) -> Scanner<'s> {
+        Scanner { cursor: Cursor::within(text, part), ..Scanner::new(text) }
+    }
+
+    /// Whether macros may make statements that were not read so far.
+    pub(super) fn needs_macros(&self) -> bool {
+        self.has_keyword || self.skipped.iter().any(|it| it.reason == SkipReason::Macro)
     }
 
     /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
