@@ -61,6 +61,11 @@ pub(super) fn visit(
         diagnostics
             .extend(found.into_iter().map(|found| in_source(&asm, source, joined.as_ref(), found)));
         sort(&mut diagnostics);
+        if asm.is_expanded() {
+            // An argument may be used several times.
+            let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
+            diagnostics.dedup_by_key(|it| what(it));
+        }
         take(diagnostics);
     }
 }

@@ -83,12 +83,16 @@ impl Expansion {
         }
     }
 
-    /// The place of a part of the text in the use.
+    /// The place of a part of the text in the use: words of the use if it has some of the part,
+    /// or else names of macros.
     pub(super) fn place(&self, span: Span) -> Span {
+        let pieces = self.pieces(span);
+        let has_words = pieces.iter().any(|it| it.owner.is_none());
         let place = |it: &Stretch| {
             if it.owner.is_some() { it.place } else { it.part(span, it.place) }
         };
-        let mut places = self.pieces(span).iter().map(place);
+        let shown = pieces.iter().filter(|it| it.owner.is_none() || !has_words);
+        let mut places = shown.map(place);
         let Some(first) = places.next() else {
             return self.span;
         };

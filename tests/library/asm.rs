@@ -112,38 +112,46 @@ fn corpus() -> Vec<(String, String)> {
     files
 }
 
+/// Compares the findings of a source with those that its cases expect. Returns the number of
+/// cases, and the differences.
+pub(crate) fn compared(name: &str, source: &str, findings: &[Diagnostic]) -> (usize, String) {
+    let mut wrong = String::new();
+    let cases = cases(source);
+    let first = cases.first().map_or(source.len(), |case| case.region.start);
+    let early = findings.iter().filter(|found| (found.span.start as usize) < first);
+    assert_eq!(early.count(), 0, "{name}: a finding before the first case");
+    for case in &cases {
+        let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
+        let found: Vec<(String, Range<usize>)> = findings
+            .iter()
+            .filter(inside)
+            .map(|found| (found.code.text().to_owned(), found.span.range()))
+            .collect();
+        let expected: Vec<(String, Range<usize>)> = case
+            .expected
+            .iter()
+            .map(|expected| (expected.code.clone(), expected.place(source, &case.region)))
+            .collect();
+        if found != expected {
+            let _ = writeln!(wrong, "{name}:{}", case.line);
+            for (title, list) in [("expected", expected), ("found", found)] {
+                for (code, span) in list {
+                    let text = &source[span.clone()];
+                    let _ = writeln!(wrong, "  {title} {code} {text:?} at {span:?}");
+                }
+            }
+        }
+    }
+    (cases.len(), wrong)
+}
+
 #[test]
 fn the_corpus_has_the_findings_written_in_it() {
     let (mut count, mut wrong) = (0, String::new());
     for (name, source) in corpus() {
-        let findings = check_cuda(&source);
-        let cases = cases(&source);
-        let first = cases.first().map_or(source.len(), |case| case.region.start);
-        let early = findings.iter().filter(|found| (found.span.start as usize) < first);
-        assert_eq!(early.count(), 0, "{name}: a finding before the first case");
-        for case in &cases {
-            count += 1;
-            let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
-            let found: Vec<(String, Range<usize>)> = findings
-                .iter()
-                .filter(inside)
-                .map(|found| (found.code.text().to_owned(), found.span.range()))
-                .collect();
-            let expected: Vec<(String, Range<usize>)> = case
-                .expected
-                .iter()
-                .map(|expected| (expected.code.clone(), expected.place(&source, &case.region)))
-                .collect();
-            if found != expected {
-                let _ = writeln!(wrong, "{name}:{}", case.line);
-                for (title, list) in [("expected", expected), ("found", found)] {
-                    for (code, span) in list {
-                        let text = &source[span.clone()];
-                        let _ = writeln!(wrong, "  {title} {code} {text:?} at {span:?}");
-                    }
-                }
-            }
-        }
+        let (cases, differences) = compared(&name, &source, &check_cuda(&source));
+        count += cases;
+        wrong.push_str(&differences);
     }
     assert!(wrong.is_empty(), "{wrong}");
     assert!(count >= 220, "only {count} cases were read");
