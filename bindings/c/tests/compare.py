@@ -123,13 +123,14 @@ def llvm(out, root, program):
     x, y, z = -16715760 & 0xFFFFFFFF, 33497104, 2139062143
     cases = [
         ("vadd4.u32.u32.u32.sat d, a, b, c;", x, y, z),
-        ("vadd.s32.s32.s32 d, a.b1, b.h0;", x, y, 0),
+        ("vadd.s32.s32.s32 d, a.b1, b.h0;", x, y),
         ("vmax2.s32.s32.s32.add d, a, b, c;", x, y, z),
-        ("vsub.s32.u32.u32 d, a, 5;", y, 0, 0),
+        ("vsub.s32.u32.u32 d, a, 5;", y),
         ("vsub.s32.s32.s32.sat d.b2, a.b2, b.b2, c;", x, y, z),
     ]
-    for (instruction, a, b, c), line in zip(cases, printed, strict=True):
-        record = run(program, "eval", "--semantics", "ptxas-13", instruction, f"a={a}", f"b={b}", f"c={c}")
+    for (instruction, *words), line in zip(cases, printed, strict=True):
+        given = [f"{name}={word}" for name, word in zip("abc", words)]
+        record = run(program, "eval", "--semantics", "ptxas-13", instruction, *given)
         expected = next(line.split()[1] for line in record.splitlines() if line.startswith("  d "))
         assert int(line, 16) == int(expected, 16), (instruction, line, expected)
     print(f"{len(printed)} calls give what vptx computes, {len(left)} stay")

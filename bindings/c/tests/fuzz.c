@@ -265,7 +265,8 @@ static void use_module(vptx_string text, const vptx_options *options)
             vptx_instruction *own;
             vptx_error *failure;
             use_instruction(list[at].instruction);
-            made(vptx_instruction_parse(list[at].whole.text, &own, &failure), own, failure);
+            const vptx_status read = vptx_instruction_parse(list[at].whole.text, &own, &failure);
+            made(read, own, failure);
             vptx_instruction_free(own);
         }
     }
