@@ -68,3 +68,22 @@ fn lists_stay_where_they_are_when_a_handle_moves() {
     assert!(!moved.findings.list().is_empty());
     assert!(Str::NONE.data.is_null());
 }
+
+#[test]
+fn repeated_words_go_through_all_chunks() {
+    let Ok(add) = Instruction::parse("vadd4.u32.u32.u32.sat d.b10, a, b, c;") else { panic!() };
+    let semantics = library::Semantics::Manual;
+    let a: Vec<u32> = (0..10_000u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
+    let mut out = vec![0; a.len()];
+    let columns = [a.as_slice().into(), vec![0x0102_80ff].into(), vec![7].into()];
+    assert!(add.eval_batch(semantics, &columns, &mut out).is_ok());
+    for (word, result) in a.iter().zip(&out) {
+        // The two lower bytes are sums that saturate; the others are those of `c`.
+        let lane = |at: u32, b: u32| (word >> at & 0xff).min(0xff - b) + b;
+        assert_eq!(*result, lane(8, 0x80) << 8 | lane(0, 0xff), "{word:#x}");
+    }
+    let columns = [a.as_slice().into(), vec![0; 2].into(), vec![7].into()];
+    assert!(add.eval_batch(semantics, &columns, &mut out).is_err());
+    let columns = [a.as_slice().into(), vec![].into(), vec![7].into()];
+    assert!(add.eval_batch(semantics, &columns, &mut out).is_err());
+}
