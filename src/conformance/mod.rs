@@ -47,7 +47,7 @@ impl Vector {
 ///
 /// It has each line of the manual's syntax once before any twice, then each combination of
 /// modifiers once before any twice. Early vectors show each deviation of ptxas that a mnemonic
-/// has. In the first round of combinations, all input words are edge values.
+/// has. In the first round of combinations, inputs are edge values and their neighbours.
 #[derive(Debug)]
 pub struct Vectors {
     shapes: Vec<Shape>,
