@@ -4,6 +4,7 @@
 
 mod baseline;
 mod check;
+mod conformance;
 mod diff;
 mod eval;
 mod explain;
@@ -80,6 +81,8 @@ enum Command {
     Extract(extract::Arguments),
     /// Count video instructions, differences and costs in PTX, binaries and wheels
     Survey(survey::Arguments),
+    /// Write test vectors for other implementations of the instructions
+    Conformance(conformance::Arguments),
     /// Call NVIDIA's ptxas on modules whose video instructions are rewritten
     Ptxas(ptxas::Arguments),
     /// Explain a code, a modifier or an instruction
@@ -112,6 +115,7 @@ impl Command {
             Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
             | Command::Survey(_)
+            | Command::Conformance(_)
             | Command::Ptxas(_)
             | Command::Explain(_)
             | Command::Completions { .. }
@@ -178,6 +182,7 @@ pub fn main() -> ExitCode {
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
+        Command::Conformance(arguments) => conformance::run(&arguments, &mut out),
         Command::Ptxas(arguments) => ptxas::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         #[cfg(feature = "server")]

@@ -2,6 +2,8 @@
 
 mod asm;
 mod codes;
+#[cfg(feature = "cli")]
+mod conformance;
 #[cfg(feature = "diff")]
 mod diff;
 mod divergence;

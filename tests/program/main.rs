@@ -3,6 +3,7 @@
 
 mod check_program;
 mod cli;
+mod conformance;
 mod diff;
 mod eval;
 mod extract;
