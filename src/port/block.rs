@@ -15,6 +15,10 @@ use crate::syntax::{
 };
 use crate::video::{Instruction, Register};
 
+/// The most operands, and the most instructions, of a statement that is replaced. Compilers take
+/// 30 operands.
+const MOST: usize = 256;
+
 /// An `asm` statement in the pieces that PTX has.
 pub(super) struct Subject<'a> {
     asm: &'a Asm<'a>,
@@ -68,7 +72,8 @@ impl<'a> Subject<'a> {
     }
 
     fn is_video(&self, tokens: &[Token]) -> bool {
-        let is_operand = |word: &str| self.asm.operands.iter().any(|it| it.placeholder == word);
+        let operands = self.asm.operands.iter().take(MOST);
+        let is_operand = |word: &str| operands.clone().any(|it| it.placeholder == word);
         opcode(tokens).is_some_and(|opcode| is_wanted(self.text(opcode)))
             && is_ptx(self.asm, tokens, is_operand)
     }
@@ -154,6 +159,9 @@ impl Block {
         only_words(source, asm)?;
         if asm.operands.is_empty() {
             return Err(Refusal::new("it has no operands"));
+        }
+        if asm.operands.len() > MOST || subject.statements().nth(MOST).is_some() {
+            return Err(Refusal::new(format!("it has more than {MOST} operands or instructions")));
         }
         if let Some((name, span)) = asm.unknown_operands().next() {
             let reason = format!("the `asm` has no operand `{name}`");

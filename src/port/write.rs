@@ -12,6 +12,7 @@ use crate::syntax::lexer;
 /// An operand as C.
 struct Operand {
     expression: String,
+    /// Whether it matters when it is evaluated. The parameter of a macro may be anything.
     has_effects: bool,
 }
 
@@ -25,9 +26,12 @@ pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Head
     let expressions: Vec<Span> = asm.operands.iter().filter_map(|it| it.expression).collect();
     let operands: Vec<Operand> = expressions
         .iter()
-        .map(|span| {
+        .zip(&asm.operands)
+        .map(|(span, operand)| {
             let expression = closed(span.text(source), &inside(span));
-            Operand { has_effects: may_have_effects(&expression), expression }
+            let is_constant = matches!(operand.constraint.as_str(), "n" | "i");
+            let is_unknown = asm.is_in_directive() || may_have_effects(&expression);
+            Operand { expression, has_effects: is_unknown && !is_constant }
         })
         .collect();
     // Comments of the statement, then those of the PTX.
@@ -61,12 +65,7 @@ impl Writer<'_> {
     /// An output before `=`.
     fn place(&self, operand: usize) -> String {
         let expression = &self.operands[operand].expression;
-        // The parameter of a macro may be any expression.
-        if is_plain(expression) && !self.asm.is_in_directive() {
-            expression.clone()
-        } else {
-            format!("({expression})")
-        }
+        if is_plain(expression) { expression.clone() } else { format!("({expression})") }
     }
 
     /// An operand as a word.
@@ -112,8 +111,9 @@ impl Writer<'_> {
             let variable = block.of_operand[at];
             let name = &variables[variable];
             let is_output = self.asm.operands[at].output;
+            let has_pointer = is_output && self.is_moved(at);
             let mut place = self.place(at);
-            if is_output && operand.has_effects {
+            if has_pointer {
                 let expression = &operand.expression;
                 lines.push(format!("__typeof__({expression}) *const {name}_at = &({expression});"));
                 place = format!("*{name}_at");
@@ -123,11 +123,8 @@ impl Writer<'_> {
                 continue;
             }
             if self.is_read_first(variable) {
-                let word = if is_output && operand.has_effects {
-                    format!("(vptx_u32)*{name}_at")
-                } else {
-                    self.word(at)
-                };
+                let word =
+                    if has_pointer { format!("(vptx_u32)*{name}_at") } else { self.word(at) };
                 let is_written = block.calls.iter().any(|call| call.destination == variable);
                 let constant = if is_written { "" } else { "const " };
                 lines.push(format!("{constant}vptx_u32 {name} = {word};"));
@@ -155,6 +152,16 @@ impl Writer<'_> {
             }
         }
         self.laid_out(&lines)
+    }
+
+    /// Whether the place of an output may be another one after the other operands: `v[i]` if
+    /// they change `i`.
+    fn is_moved(&self, output: usize) -> bool {
+        let Operand { expression, has_effects } = &self.operands[output];
+        let is_name = expression.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let outputs = self.asm.operands.iter().filter(|operand| operand.output).count();
+        let may_move = outputs > 1 || self.operands.iter().any(|operand| operand.has_effects);
+        *has_effects || may_move && !is_name
     }
 
     /// Whether a variable's first value is used.
@@ -211,7 +218,5 @@ const INDENT: usize = 100;
 
 /// Assigns a word to a place of any type.
 fn assigned(place: &str, word: &str) -> String {
-    let inside = place.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let inside = inside.filter(|rest| !rest.contains(['(', ')'])).unwrap_or(place);
-    format!("{place} = (__typeof__({inside})){word}")
+    format!("{place} = (__typeof__({place})){word}")
 }

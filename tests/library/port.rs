@@ -132,6 +132,10 @@ fn effects_happen_once_and_in_order() {
     // Also of an operand that no result depends on.
     let third = r#"asm("vadd4.u32.u32.u32 %0, %1, %1, %2;" : "=r"(d) : "r"(a), "r"(f(x)))"#;
     assert!(text(third).contains("(void)(f(x));"), "{}", text(third));
+    // The place of an output is that before the other operands.
+    let moved = r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : "=&r"(i), "=r"(v[i]) : "r"(a))"#;
+    assert!(text(moved).contains("__typeof__(v[i]) *const vptx_r_1_at = &(v[i]);"));
+    assert!(text(moved).contains("\n        i = (__typeof__(i))vptx_r_0;\n"));
     // Names that the statement has are not taken.
     let taken = r#"asm("vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"(vptx_r_1++))"#;
     assert!(text(taken).contains("vptx_r_1_ = (vptx_u32)(vptx_r_1++);"), "{}", text(taken));
@@ -163,10 +167,14 @@ fn macros_stay_on_their_lines() {
     assert_eq!(
         ported.text(source),
         "#include \"video.h\"\n\n#define ADD(d, a) \\\n    \
-         (d) = (__typeof__(d))vadd_u32_u32_u32_b_1((vptx_u32)(a))\n\
-         #define TWICE(d, a) do { const vptx_u32 vptx_r_1 = (vptx_u32)(a); \
+         do { __typeof__(d) *const vptx_r_0_at = &(d); \
+         const vptx_u32 vptx_r_1 = (vptx_u32)(a); \
+         const vptx_u32 vptx_r_0 = vadd_u32_u32_u32_b_1(vptx_r_1); \
+         *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0; } while (0)\n\
+         #define TWICE(d, a) do { __typeof__(d) *const vptx_r_0_at = &(d); \
+         const vptx_u32 vptx_r_1 = (vptx_u32)(a); \
          const vptx_u32 vptx_r_0 = vadd_u32_u32_u32(vptx_r_1, vptx_r_1); \
-         (d) = (__typeof__(d))vptx_r_0; } while (0)\n"
+         *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0; } while (0)\n"
     );
     assert_eq!(header.to_string().matches("\n#define VPTX_HAS_").count(), 2);
 }
@@ -181,4 +189,33 @@ fn functions_follow_the_semantics() {
         let name = Header::new(semantics).add(&instruction);
         assert!(text.contains(&format!("{name}(")), "{text}");
     }
+}
+
+/// Texts that break off anywhere are read without harm, and what stays is what was.
+#[test]
+fn every_truncation_is_read() {
+    for (_, source) in corpus("ported").into_iter().chain(corpus("refused")) {
+        for end in (0..source.len()).filter(|&end| source.is_char_boundary(end)) {
+            let cut = &source[..end];
+            let (ported, _) = ported(cut);
+            let text = ported.text(cut);
+            assert_eq!(text == cut, ported.edits.is_empty());
+            for left in &ported.left {
+                assert!(left.span.end as usize <= end);
+            }
+        }
+    }
+}
+
+#[test]
+fn statements_may_be_long() {
+    let body = "vadd.u32.u32.u32 %0, %0, 1; ".repeat(256);
+    let source = format!("void f() {{ asm(\"{body}\" : \"+r\"(d)); }}");
+    assert_eq!(ported(&source).0.replaced, 1);
+    let longer = format!("asm(\"{body}{body}\" : \"+r\"(d))");
+    assert_eq!(reason(&longer), "it has more than 256 operands or instructions");
+    // Work is linear.
+    let inputs = vec!["\"r\"(a)"; 40_000].join(", ");
+    let huge = format!("asm(\"{}\" : \"+r\"(d) : {inputs})", "vadd %0, %0, 1; ".repeat(40_000));
+    assert_eq!(ported(&huge).0.left.len(), 1);
 }

@@ -141,14 +141,14 @@ fn fixtures_compute_what_they_say() {
     }
 }
 
-// A random statement stands in a function with five words of state: `x`, a signed `y`, and `o[0]`
-// to `o[2]`. Expressions move the index `j` and the pointer `p`, and change `s`.
+// A random statement stands in a function with eight words of state: `x`, a signed `y`, `o[0]`
+// to `o[2]`, and `q[0]` to `q[2]`. Expressions move the index `j` and the pointer `p`, and change `s`.
 
 /// The values that a function computes with.
 #[derive(Clone)]
 struct State {
     words: [u32; 3],
-    places: [u32; 5],
+    places: [u32; 8],
     s: u32,
     j: usize,
     p: usize,
@@ -156,7 +156,7 @@ struct State {
 
 impl State {
     fn new([a, b, c]: [u32; 3]) -> State {
-        State { words: [a, b, c], places: [b, c, a, a ^ b, b ^ c], s: c, j: 0, p: 0 }
+        State { words: [a, b, c], places: [b, c, a, a ^ b, b ^ c, a, b, c], s: c, j: 0, p: 0 }
     }
 
     fn result(&self) -> u32 {
@@ -168,10 +168,10 @@ impl State {
 }
 
 const BEFORE: &str = "    uint32_t w[9] = { a, b, c, a, b, c, a, b, c }, *p = w;\n    \
-    uint32_t x = b, o[3] = { a, a ^ b, b ^ c }, s = c, j = 0;\n    int32_t y = (int32_t)c;\n    \
+    uint32_t x = b, o[3] = { a, a ^ b, b ^ c }, q[3] = { a, b, c };\n    uint32_t s = c, j = 0;\n    int32_t y = (int32_t)c;\n    \
     (void)p, (void)x, (void)y;\n";
-const AFTER: &str = "    return (((((((7u * 31 + x) * 31 + (uint32_t)y) * 31 + o[0]) * 31 + o[1]) * 31 \
-    + o[2]) * 31)\n        + s + j * 3 + (uint32_t)(p - w) * 5);\n";
+const AFTER: &str = "    uint32_t hash = 7;\n    for (int i = -2; i < 6; i++)\n        hash = hash * 31 + \
+    (i == -2 ? x : i == -1 ? (uint32_t)y : i < 3 ? o[i] : q[i - 3]);\n    return (hash * 31\n        + s + j * 3 + (uint32_t)(p - w) * 5);\n";
 
 /// The expression of an input with its value in a state, which it changes.
 fn input(kind: usize, state: &mut State) -> (&'static str, u32) {
@@ -205,10 +205,13 @@ fn output(kind: usize, state: &mut State) -> (&'static str, usize) {
         0 => ("x", 0),
         1 => ("y", 1),
         2 => ("o[1]", 3),
-        _ => {
+        3 => {
             state.j += 1;
             ("o[j++]", 2 + state.j - 1)
         }
+        // Places that other operands move.
+        4 => ("q[s % 3]", 5 + state.s as usize % 3),
+        _ => ("q[x % 3]", 5 + state.places[0] as usize % 3),
     }
 }
 
@@ -238,7 +241,7 @@ struct Step {
 impl Plan {
     fn new(random: &mut Random, pool: &[(bool, String)]) -> Plan {
         let count = 1 + random.below(2);
-        let mut kinds = vec![0, 1, 2, 3];
+        let mut kinds = vec![0, 1, 2, 3, 4 + random.below(2)];
         let outputs: Vec<(usize, &'static str)> = (0..count)
             .map(|_| {
                 let kind = kinds.remove(random.below(kinds.len()));
