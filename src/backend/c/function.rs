@@ -50,6 +50,7 @@ impl Type {
 /// A function.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
+    #[cfg(feature = "cli")]
     pub(super) name: String,
     pub(super) text: String,
     /// Whether it needs integers of more than 64 bits.
@@ -93,7 +94,12 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     }
     let result = emitter.cast(program.result(), Type::U32);
     let _ = write!(text, "    return {result};\n}}\n#endif\n");
-    Function { name: name.to_string(), text, has_wide }
+    Function {
+        #[cfg(feature = "cli")]
+        name: name.to_string(),
+        text,
+        has_wide,
+    }
 }
 
 /// Which values the expressions name: a value that is compared with itself is none of them.

@@ -67,6 +67,7 @@ impl Header {
     }
 
     /// Adds the functions of another header.
+    #[cfg(feature = "cli")]
     pub(crate) fn merge(&mut self, other: Header) {
         for function in other.functions {
             if self.names.insert(function.name.clone()) {
@@ -77,6 +78,7 @@ impl Header {
 
     /// The text to add to a header that was written before, so that it has these functions, too.
     /// `None` if vptx did not write it.
+    #[cfg(feature = "cli")]
     pub(crate) fn addition_to(&self, written: &str) -> Option<String> {
         let is_defined = |name: &str| {
             let mut words = written.lines().map(|line| line.split_whitespace());
