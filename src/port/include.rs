@@ -17,7 +17,8 @@ pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
     if earlier.iter().any(|it| is_it(&it)) {
         return None;
     }
-    let guard = guard(source, &all);
+    // The call must stand inside of it.
+    let guard = guard(source, &all).filter(|_| earlier.len() < all.len());
     let mut conditions = 0_usize;
     let mut last = None;
     for directive in earlier {
