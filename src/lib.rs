@@ -104,6 +104,7 @@ pub mod isa;
 mod lint;
 mod module;
 mod names;
+pub mod port;
 pub mod print;
 pub mod source;
 // Public for tests and fuzz targets only. It may change at any time.

@@ -13,6 +13,7 @@ mod format;
 mod lower;
 mod man;
 mod normalize;
+mod port;
 mod progress;
 mod ptxas;
 mod show;
@@ -77,6 +78,8 @@ enum Command {
     Eval(eval::Arguments),
     /// Turn video instructions into ordinary PTX or programs of simple steps
     Lower(lower::Arguments),
+    /// Replace video instructions in `asm` statements by calls of C functions
+    Port(port::Arguments),
     /// List or write the PTX inside binaries, wheels and other archives
     Extract(extract::Arguments),
     /// Count video instructions, differences and costs in PTX, binaries and wheels
@@ -111,6 +114,7 @@ impl Command {
             Command::Check(arguments) => arguments.quiet = true,
             Command::Fmt(arguments) => arguments.quiet = true,
             Command::Lower(arguments) => arguments.quiet = true,
+            Command::Port(arguments) => arguments.quiet = true,
             Command::Extract(arguments) => arguments.quiet = true,
             Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
@@ -180,6 +184,7 @@ pub fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
+        Command::Port(arguments) => port::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(&arguments, &mut out),

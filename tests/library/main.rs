@@ -16,6 +16,7 @@ mod laws;
 mod manual;
 mod names;
 mod normal;
+mod port;
 mod reader;
 mod rewrite;
 mod robustness;

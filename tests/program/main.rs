@@ -16,6 +16,7 @@ mod lower;
 mod man;
 mod output;
 mod pictures;
+mod port;
 mod ptxas;
 mod readme;
 mod report_formats;
