@@ -164,33 +164,8 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
 }
 
 impl<C> EmbeddedChecker<'_, '_, C> {
-    /// Whether a statement is PTX. Other machines have instructions with such names: NEON
-    /// has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
-        let text = |token: &Token| token.span.text(&self.asm.text);
-        let tokens = statement.tokens;
-        let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
-        let Some(opcode) = words.clone().next().map(text) else {
-            // It is wanted for its types.
-            return true;
-        };
-        let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
-        let types = modifiers
-            .filter(|token| {
-                let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
-                matches!(ty, "8" | "16" | "32" | "64")
-            })
-            .count();
-        if types > 1 {
-            return true;
-        }
-        // It names operands of the `asm`, and ends as PTX does.
-        let complete = tokens.last().is_some_and(|last| last.is(b';'));
-        let is_operand = |token: &Token| {
-            self.operands.get(text(token)).is_some()
-                || self.asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
-        };
-        complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
+        is_ptx(self.asm, statement.tokens, |word| self.operands.get(word).is_some())
     }
 }
 
@@ -209,6 +184,34 @@ fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) ->
             Label { span: asm.span, text: bounded(text) }
         }
     })
+}
+
+/// Whether a statement that may be a video instruction is PTX. Other machines have instructions
+/// with such names: NEON has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
+pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
+    let text = |token: &Token| token.span.text(&asm.text);
+    let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
+    let Some(opcode) = words.clone().next().map(text) else {
+        // It is wanted for its types.
+        return true;
+    };
+    let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
+    let types = modifiers
+        .filter(|token| {
+            let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
+            matches!(ty, "8" | "16" | "32" | "64")
+        })
+        .count();
+    if types > 1 {
+        return true;
+    }
+    // It names operands of the `asm`, and ends as PTX does.
+    let complete = tokens.last().is_some_and(|last| last.is(b';'));
+    let names_operand = |token: &Token| {
+        is_operand(text(token))
+            || asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
+    };
+    complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(names_operand)
 }
 
 /// A finding in the text of an `asm`, as one in the source.

@@ -89,6 +89,7 @@ pub struct CheckOptions {
     pub rules: RuleSet,
     /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
     /// source alone are.
+    #[doc(hidden)]
     pub headers: Option<Headers>,
 }
 
@@ -107,6 +108,7 @@ impl CheckOptions {
     }
 
     /// These options with headers for sources in C.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_headers(mut self, headers: Option<Headers>) -> CheckOptions {
         self.headers = headers;

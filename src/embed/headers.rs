@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::scan::{Cursor, directives};
+use super::scan::{Cursor, directives_in};
 use crate::hash::Map;
 use crate::source::{MAX_LEN, Span};
 
@@ -104,7 +104,7 @@ impl Joined {
     /// before number `next`.
     fn found(&self, part: Span, next: usize, find: &Headers) -> Vec<(u32, Header)> {
         let from = next.checked_sub(1).map(|at| self.headers[at].0.as_path());
-        let includes = directives(&self.text, part).filter(|it| it.0 == "include");
+        let includes = directives_in(&self.text, part).filter(|it| it.0 == "include");
         let header = |cursor: Cursor<'_>| {
             let (name, quoted) = cursor.header()?;
             Some((cursor.pos as u32, (find.0)(Include { name, quoted, from })?))

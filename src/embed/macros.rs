@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use super::headers::Joined;
-use super::scan::{Cursor, QUALIFIERS, directives, is_name};
+use super::scan::{Cursor, QUALIFIERS, directives_in, is_name};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
@@ -277,7 +277,7 @@ impl<'s> Macros<'s> {
 
     /// Reads all definitions in a part.
     fn define_all(&mut self, part: Span) {
-        for (word, cursor) in directives(self.source, part) {
+        for (word, cursor) in directives_in(self.source, part) {
             if word == "define" {
                 self.define(cursor);
             }
@@ -520,7 +520,7 @@ impl<'s> Macros<'s> {
         let (cursor, outside) = (self.cursor, self.outside);
         self.outside = self.conditions.len();
         self.nesting += 1;
-        for (word, cursor) in directives(self.source, part) {
+        for (word, cursor) in directives_in(self.source, part) {
             self.cursor = cursor;
             if self.directive(word).is_none() {
                 break;

@@ -37,8 +37,7 @@ pub use headers::{Header, Headers, Include};
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
-#[cfg(feature = "cli")]
-pub(crate) use scan::{Piece, pieces};
+pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
 use template::{
     Expanded, Mapped, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand,
@@ -430,7 +429,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             return self.skip(place(statement.span), SkipReason::Computed);
         }
         let operands = statement.operands.iter().map(|operand| {
-            let ScannedOperand { name, constraint, output } = operand;
+            let ScannedOperand { name, constraint, expression, output } = operand;
             let literals = &statement.constraints[constraint.clone()];
             let span = place(literals[0].span.to(literals[literals.len() - 1].span));
             let name = match *name {
@@ -439,7 +438,8 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             };
             let constraint = decode(source, literals).text;
             let placeholder = String::new();
-            Some(AsmOperand { name, constraint, span, output: *output, placeholder })
+            let expression = layer.is_none().then_some(*expression);
+            Some(AsmOperand { name, constraint, span, expression, output: *output, placeholder })
         });
         let Some(operands) = operands.collect::<Option<Vec<_>>>() else {
             return self.skip(whole(statement.span), SkipReason::Malformed);
@@ -454,6 +454,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             quoting,
             mode: mode(statement.extended, !operands.is_empty()),
             in_directive: statement.in_directive,
+            clobbers: statement.clobbers.map(place),
             layer: layer.cloned(),
         };
         self.found.push(Asm::new(source, template, operands));
@@ -527,6 +528,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                     name: it.name,
                     constraint: it.constraint,
                     span: it.span,
+                    expression: None,
                     output: it.output,
                     placeholder: String::new(),
                 };
@@ -543,6 +545,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             quoting: Quoting::Of(self.host),
             mode,
             in_directive: false,
+            clobbers: None,
             layer: None,
         };
         self.found.push(Asm::new(source, template, operands));
@@ -574,6 +577,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 quoting: Quoting::Llvm,
                 mode: Mode::Llvm,
                 in_directive: false,
+                clobbers: None,
                 layer: Some(Arc::clone(&layer)),
             };
             self.found.push(Asm::new(text, template, operands));
@@ -615,6 +619,7 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Vec<AsmOperand
             name: None,
             constraint: constraint.to_owned(),
             span: place(span),
+            expression: None,
             output: constraint.starts_with('='),
             placeholder: String::new(),
         });
@@ -638,6 +643,7 @@ fn unknown_operands<'s>(text: &str, span: Span) -> Vec<AsmOperand<'s>> {
         name: None,
         constraint: String::new(),
         span,
+        expression: None,
         output: true,
         placeholder: String::new(),
     };
@@ -701,6 +707,8 @@ pub struct Asm<'s> {
     pub extended: bool,
     /// Outputs, then inputs, in the order in which they are numbered.
     pub operands: Vec<AsmOperand<'s>>,
+    /// The text after the third `:` in sources of C: clobbers, and labels after another `:`.
+    pub clobbers: Option<Span>,
     /// The source that the places of the text are in, if it is not the whole one.
     layer: Option<Arc<Around>>,
     map: SourceMap,
@@ -724,6 +732,8 @@ pub struct AsmOperand<'s> {
     pub constraint: String,
     /// The constraint's string literals, quotes included.
     pub span: Span,
+    /// The text between its parentheses, in sources of C.
+    pub expression: Option<Span>,
     /// Whether it is an output.
     pub output: bool,
     /// The word that stands for it in the text.
@@ -760,13 +770,14 @@ struct Template {
     quoting: Quoting,
     mode: Mode,
     in_directive: bool,
+    clobbers: Option<Span>,
     layer: Option<Arc<Around>>,
 }
 
 impl<'s> Asm<'s> {
     /// `source` is that of the literals.
     fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
-        let Template { span, literals, quoting, mode, in_directive, layer } = template;
+        let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
         let Expanded { names, mapped, placeholders, unknown, unknown_at, spelling } =
             expand(decode(source, &literals), mode, &names);
@@ -778,6 +789,7 @@ impl<'s> Asm<'s> {
             text: mapped.text,
             extended: mode != Mode::Basic,
             operands,
+            clobbers,
             layer,
             map: mapped.map,
             literals,
@@ -789,6 +801,16 @@ impl<'s> Asm<'s> {
             unknown,
             unknown_at,
         }
+    }
+
+    /// Whether it stands in a string literal.
+    pub(crate) fn is_in_string(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// Whether it belongs to a preprocessor directive, such as a `#define`.
+    pub(crate) fn is_in_directive(&self) -> bool {
+        self.in_directive
     }
 
     /// How the template refers to its operands.

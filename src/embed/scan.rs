@@ -43,6 +43,8 @@ pub(super) struct ScannedOperand {
     pub(super) name: Option<Span>,
     /// The literals of its constraint, by their numbers in the statement; at least one.
     pub(super) constraint: Range<usize>,
+    /// The text between its parentheses.
+    pub(super) expression: Span,
     pub(super) output: bool,
 }
 
@@ -54,6 +56,8 @@ pub(super) struct AsmStatement {
     pub(super) operands: Vec<ScannedOperand>,
     /// The literals of all constraints.
     pub(super) constraints: Vec<Literal>,
+    /// The text after the third `:`: clobbers and labels.
+    pub(super) clobbers: Option<Span>,
     /// Whether a `:` follows the template.
     pub(super) extended: bool,
     /// Whether it belongs to a preprocessor directive, such as a `#define`.
@@ -175,7 +179,7 @@ fn is_spliced(bytes: &[u8], newline: usize) -> bool {
 }
 
 /// The directives in a part of a text: the word, and a cursor after it and white space.
-pub(super) fn directives(text: &str, part: Span) -> impl Iterator<Item = (&str, Cursor<'_>)> {
+pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&str, Cursor<'_>)> {
     let mut cursor = Cursor::within(text, part);
     std::iter::from_fn(move || {
         const STARTS: [bool; 256] = table(b"\"'/#");
@@ -242,8 +246,57 @@ pub(super) fn raw_strings(source: &str) -> Vec<Literal> {
     found
 }
 
+/// A directive of the preprocessor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Directive<'s> {
+    /// From its `#` to the end of its line, and of the lines joined to it.
+    pub(crate) span: Span,
+    /// Its name: `include`, `if`.
+    pub(crate) name: &'s str,
+    /// How many braces are open before it.
+    pub(crate) depth: usize,
+}
+
+/// The directives of a source, in order.
+pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
+    const STARTS: [bool; 256] = table(b"\"'/#{}\n");
+    let mut cursor = Cursor::new(source);
+    let mut directives: Vec<Directive<'_>> = Vec::new();
+    let (mut depth, mut is_open) = (0_usize, false);
+    while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
+        cursor.pos = at + 1;
+        match cursor.bytes[at] {
+            b'/' => _ = cursor.comment(at),
+            b'#' if !is_open && cursor.starts_line(at) => {
+                is_open = true;
+                cursor.trivia(false);
+                let name = cursor.word();
+                let span = Span::new(at as u32, source.len() as u32);
+                directives.push(Directive { span, name, depth });
+            }
+            b'\n' if is_open && !is_spliced(cursor.bytes, at) => {
+                is_open = false;
+                if let Some(last) = directives.last_mut() {
+                    last.span.end = at as u32;
+                }
+            }
+            b'{' if !is_open => depth += 1,
+            b'}' if !is_open => depth = depth.saturating_sub(1),
+            b'#' | b'\n' | b'{' | b'}' => {}
+            quote => cursor.quoted(at, quote),
+        }
+    }
+    directives
+}
+
+/// Offset of the first byte that is neither white space nor in a comment.
+pub(crate) fn code_start(source: &str) -> usize {
+    let mut cursor = Cursor::new(source);
+    cursor.trivia(true);
+    cursor.pos
+}
+
 /// A piece of a source.
-#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'s> {
     /// Any other text; not empty.
@@ -254,7 +307,6 @@ pub(crate) enum Piece<'s> {
 }
 
 /// The pieces of a source, in order.
-#[cfg(feature = "cli")]
 pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
     const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
@@ -605,8 +657,10 @@ impl<'s> Cursor<'s> {
             if constraint.is_empty() || !self.eat(b'(') {
                 return None;
             }
+            let start = self.pos as u32;
             self.close()?;
-            statement.operands.push(ScannedOperand { name, constraint, output });
+            let expression = Span::new(start, self.pos as u32 - 1);
+            statement.operands.push(ScannedOperand { name, constraint, expression, output });
             self.trivia(true);
             if !self.eat(b',') {
                 return matches!(self.peek(), Some(b':' | b')')).then_some(());
@@ -728,6 +782,7 @@ impl<'s> Scanner<'s> {
             template: Vec::new(),
             operands: Vec::new(),
             constraints: Vec::new(),
+            clobbers: None,
             extended: false,
             in_directive: start < self.directive_end,
         };
@@ -743,8 +798,10 @@ impl<'s> Scanner<'s> {
             }
             // Clobbers and labels may be anything.
             if cursor.eat(b':') {
+                let start = cursor.pos as u32;
                 cursor.close()?;
                 cursor.pos -= 1;
+                statement.clobbers = Some(Span::new(start, cursor.pos as u32));
             }
         }
         statement.span.end = cursor.pos as u32 + 1;

@@ -2,6 +2,8 @@
 
 mod asm;
 mod codes;
+#[cfg(feature = "cli")]
+mod conformance;
 #[cfg(feature = "diff")]
 mod diff;
 mod divergence;
@@ -15,6 +17,7 @@ mod macros;
 mod manual;
 mod names;
 mod normal;
+mod port;
 mod reader;
 mod rewrite;
 mod robustness;

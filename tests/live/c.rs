@@ -56,21 +56,32 @@ impl Functions {
                  {{ (void)a, (void)b, (void)c; return {call}; }}"
             );
         }
-        text += "typedef uint32_t (*function)(uint32_t, uint32_t, uint32_t);\n\
-                 static const function all[] = {\n";
-        for number in 0..self.calls.len() {
-            let _ = writeln!(text, "f{number},");
-        }
-        text += "};\nint main(void)\n{\n    uint32_t row[4];\n    \
-                 while (fread(row, sizeof row, 1, stdin) == 1) {\n        \
-                 const uint32_t d = all[row[0]](row[1], row[2], row[3]);\n        \
-                 if (fwrite(&d, sizeof d, 1, stdout) != 1) return 1;\n    }\n    return 0;\n}\n";
-        text
+        text + &program((0..self.calls.len()).map(|number| format!("f{number}")))
     }
 }
 
+/// The rest of a program that reads numbers of functions with words, and writes results.
+pub(crate) fn program(functions: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = functions.map(|name| format!("{name},\n")).collect();
+    format!(
+        "typedef uint32_t (*function)(uint32_t, uint32_t, uint32_t);\n\
+         static const function all[] = {{\n{}{MAIN}",
+        names.concat()
+    )
+}
+
+const MAIN: &str = "};\nint main(void)\n{\n    uint32_t row[4];\n    \
+                 while (fread(row, sizeof row, 1, stdin) == 1) {\n        \
+                 const uint32_t d = all[row[0]](row[1], row[2], row[3]);\n        \
+                 if (fwrite(&d, sizeof d, 1, stdout) != 1) return 1;\n    }\n    return 0;\n}\n";
+
 /// The results of rows from a source that is compiled.
-fn results(folder: &Path, compiler: &[&str], source: &str, rows: &[[u32; 4]]) -> Vec<u32> {
+pub(crate) fn results(
+    folder: &Path,
+    compiler: &[&str],
+    source: &str,
+    rows: &[[u32; 4]],
+) -> Vec<u32> {
     let language = if compiler[0].ends_with("++") { "test.cpp" } else { "test.c" };
     fs::write(folder.join(language), source).unwrap();
     let output = Command::new(compiler[0])

@@ -2,6 +2,7 @@
 
 mod c;
 mod costs;
+mod port;
 mod proof;
 mod ptxas;
 mod rewrite;
