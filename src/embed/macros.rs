@@ -36,6 +36,35 @@ pub(super) struct Expansion {
     pieces: Vec<Stretch>,
 }
 
+/// Where a token comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The code, outside of any use.
+    Code,
+    /// The argument of a use.
+    Argument,
+    /// The definition of the macro whose name is here.
+    Definition(Span),
+}
+
+impl Origin {
+    /// The name of the macro whose definition it is in.
+    fn owner(self) -> Option<Span> {
+        match self {
+            Origin::Code | Origin::Argument => None,
+            Origin::Definition(name) => Some(name),
+        }
+    }
+
+    /// The origin of a token that is passed to a macro.
+    fn passed(self) -> Origin {
+        match self {
+            Origin::Code => Origin::Argument,
+            it => it,
+        }
+    }
+}
+
 /// A token of an expansion.
 #[derive(Debug)]
 struct Stretch {
@@ -45,12 +74,9 @@ struct Stretch {
     place: Span,
     /// The text in the source that it was made from.
     written: Span,
-    /// The name of the macro, if its definition has that text.
-    owner: Option<Span>,
+    origin: Origin,
     /// Whether it is copied from the source.
     copied: bool,
-    /// Whether it stands in the code, outside of any use.
-    own: bool,
     doubtful: bool,
 }
 
@@ -87,11 +113,11 @@ impl Expansion {
     /// or else names of macros.
     pub(super) fn place(&self, span: Span) -> Span {
         let pieces = self.pieces(span);
-        let has_words = pieces.iter().any(|it| it.owner.is_none());
+        let has_words = pieces.iter().any(|it| it.origin.owner().is_none());
         let place = |it: &Stretch| {
-            if it.owner.is_some() { it.place } else { it.part(span, it.place) }
+            if it.origin.owner().is_some() { it.place } else { it.part(span, it.place) }
         };
-        let shown = pieces.iter().filter(|it| it.owner.is_none() || !has_words);
+        let shown = pieces.iter().filter(|it| it.origin.owner().is_none() || !has_words);
         let mut places = shown.map(place);
         let Some(first) = places.next() else {
             return self.span;
@@ -101,7 +127,7 @@ impl Expansion {
 
     /// The text in a definition that a part was made from, and the name in that definition.
     pub(super) fn definition(&self, span: Span) -> Option<(Span, Span)> {
-        let (it, owner) = self.pieces(span).iter().find_map(|it| Some((it, it.owner?)))?;
+        let (it, owner) = self.pieces(span).iter().find_map(|it| Some((it, it.origin.owner()?)))?;
         let is_inside = span.is_in(&[it.at]);
         Some((if is_inside { it.part(span, it.written) } else { it.written }, owner))
     }
@@ -117,7 +143,10 @@ impl Expansion {
     /// The place of a part that stands in the code, outside of any use.
     pub(super) fn own(&self, span: Span) -> Option<Span> {
         match self.pieces(span) {
-            [it] if it.own && it.at.start <= span.start && span.end <= it.at.end => {
+            [it] if it.origin == Origin::Code
+                && it.at.start <= span.start
+                && span.end <= it.at.end =>
+            {
                 Some(it.part(span, it.place))
             }
             _ => None,
@@ -150,8 +179,7 @@ struct Token {
     /// See [`Stretch`].
     written: Span,
     place: Span,
-    owner: Option<Span>,
-    own: bool,
+    origin: Origin,
     /// Whether white space is before it.
     spaced: bool,
     /// Whether it is the name of a macro inside its own text.
@@ -325,8 +353,7 @@ impl<'s> Macros<'s> {
             if let Some(&number) = numbers.get(word) {
                 token.kind = Kind::Parameter(number);
             }
-            token.owner = Some(name_span);
-            token.own = false;
+            token.origin = Origin::Definition(name_span);
             body.push(token);
         }
         if name.is_empty() {
@@ -399,8 +426,7 @@ impl<'s> Macros<'s> {
             made: None,
             written,
             place: written,
-            owner: None,
-            own: true,
+            origin: Origin::Code,
             spaced: start > from,
             painted: false,
             doubtful: false,
@@ -542,6 +568,18 @@ impl<'s> Macros<'s> {
         self.source.as_bytes()[start] == b'#' && self.cursor.starts_line(start)
     }
 
+    /// Adds the qualifiers of a statement.
+    fn qualifiers(&mut self, tokens: &mut Vec<Token>) {
+        loop {
+            let mut cursor = self.cursor;
+            let next = self.token(&mut cursor, true);
+            let is_one = |it: &Token| QUALIFIERS.contains(&it.written.text(self.source));
+            let Some(next) = next.filter(is_one) else { return };
+            self.cursor = cursor;
+            tokens.push(next);
+        }
+    }
+
     /// Adds the tokens up to the `)` of the `(` that follows, if one does.
     fn parentheses(&mut self, tokens: &mut Vec<Token>) -> Option<()> {
         let mut depth = 0_usize;
@@ -598,14 +636,8 @@ impl<'s> Macros<'s> {
                 continue;
             }
             let mut tokens = vec![token];
-            while is_statement {
-                let mut cursor = self.cursor;
-                let Some(next) = self.token(&mut cursor, true) else { break };
-                if !QUALIFIERS.contains(&next.written.text(self.source)) {
-                    break;
-                }
-                self.cursor = cursor;
-                tokens.push(next);
+            if is_statement {
+                self.qualifiers(&mut tokens);
             }
             let whole = self.parentheses(&mut tokens);
             let has_asm = tokens.iter().any(|it| {
@@ -645,9 +677,8 @@ impl<'s> Macros<'s> {
                 at,
                 place: token.place,
                 written: token.written,
-                owner: token.owner,
+                origin: token.origin,
                 copied: token.made.is_none(),
-                own: token.own,
                 doubtful: token.doubtful,
             });
         }
@@ -706,7 +737,7 @@ impl<'s> Macros<'s> {
                 let list = self.arguments(&mut input, parameters, is_variadic)?;
                 arguments = list;
             }
-            let mut body = self.substitute(number, &token, arguments, depth)?;
+            let mut body = self.substitute(number, &token, &arguments, depth)?;
             let end = Token { kind: Kind::End(number), made: Some(Rc::from("")), ..token };
             self.active.insert(number);
             input.push(end);
@@ -732,7 +763,7 @@ impl<'s> Macros<'s> {
                 continue;
             }
             self.pay(0)?;
-            token.own = false;
+            token.origin = token.origin.passed();
             let text = self.text(&token);
             match text {
                 ")" if depth == 0 => break,
@@ -762,7 +793,7 @@ impl<'s> Macros<'s> {
         &mut self,
         number: usize,
         name: &Token,
-        arguments: Vec<Vec<Token>>,
+        arguments: &[Vec<Token>],
         depth: usize,
     ) -> Tokens {
         let source = self.source;
@@ -857,7 +888,8 @@ impl<'s> Macros<'s> {
         };
         let made = Some(Rc::from(text));
         let doubtful = left.doubtful || right.doubtful;
-        Ok(Token { kind, made, doubtful, painted: false, own: false, ..left.clone() })
+        let origin = left.origin.passed();
+        Ok(Token { kind, made, doubtful, painted: false, origin, ..left.clone() })
     }
 
     /// The string that `#` makes of an argument.
@@ -885,12 +917,12 @@ impl<'s> Macros<'s> {
             Token { kind: Kind::Quoted, made: Some(Rc::from(text)), doubtful, ..mark.clone() };
         // The words of the use, if they stand there in this order.
         if let (Some(first), Some(last)) = (argument.first(), argument.last())
-            && argument.iter().all(|it| it.owner.is_none() && it.made.is_none())
+            && argument.iter().all(|it| it.origin.owner().is_none() && it.made.is_none())
             && first.place.start < last.place.end
         {
             string.place = first.place.to(last.place);
             string.written = string.place;
-            string.owner = None;
+            string.origin = Origin::Argument;
         }
         Ok(string)
     }

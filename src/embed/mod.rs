@@ -350,7 +350,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             by_macros |= scanner.needs_macros();
         }
         if self.expands && by_macros {
-            self.macros(plain);
+            self.macros(&plain);
         }
         let is_disabled = |literal: &Literal| literal.span.is_in(&scanner.disabled);
         for literal in
@@ -363,10 +363,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
     }
 
     /// Reads the statements that macros make. `plain` has the starts of all others.
-    fn macros(&mut self, plain: Vec<u32>) {
+    fn macros(&mut self, plain: &[u32]) {
         let mut read = Set::default();
         let mut seen = Set::default();
-        let mut macros = Macros::new(self.source, self.part, self.headers, plain.clone());
+        let mut macros = Macros::new(self.source, self.part, self.headers, plain.to_vec());
         while let Some(used) = macros.next() {
             let expansion = match used {
                 Use::Expanded(expansion) => Arc::new(Around::Macros(expansion)),
@@ -774,6 +774,9 @@ struct Template {
     layer: Option<Arc<Around>>,
 }
 
+/// The text of an `asm`, whether it has operands, and their names, constraints and directions.
+type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
+
 impl<'s> Asm<'s> {
     /// `source` is that of the literals.
     fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
@@ -882,7 +885,7 @@ impl<'s> Asm<'s> {
     }
 
     /// All that findings depend on, apart from places.
-    fn meaning(&self) -> (String, bool, Vec<(Option<&'s str>, String, bool)>) {
+    fn meaning(&self) -> Meaning<'s> {
         let operand = |it: &AsmOperand<'s>| (it.name, it.constraint.clone(), it.output);
         (self.text.clone(), self.extended, self.operands.iter().map(operand).collect())
     }
