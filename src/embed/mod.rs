@@ -366,12 +366,15 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
     fn macros(&mut self, plain: &[u32]) {
         let mut read = Set::default();
         let mut seen = Set::default();
+        let counted: Set<u32> = self.skipped.iter().map(|it| it.span.start).collect();
         let mut macros = Macros::new(self.source, self.part, self.headers, plain.to_vec());
         while let Some(used) = macros.next() {
             let expansion = match used {
                 Use::Expanded(expansion) => Arc::new(Around::Macros(expansion)),
                 Use::Unknown(span) => {
-                    self.skip(span, SkipReason::Macro);
+                    if !counted.contains(&span.start) {
+                        self.skip(span, SkipReason::Macro);
+                    }
                     continue;
                 }
             };
