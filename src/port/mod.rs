@@ -31,7 +31,7 @@ mod include;
 mod write;
 
 use crate::backend::c::Header;
-use crate::diagnostic::Edit;
+use crate::diagnostic::{Edit, apply};
 use crate::embed::{self, Asm, Host};
 use crate::source::{Span, UNDECODABLE};
 
@@ -67,15 +67,7 @@ impl Ported {
     /// # Panics
     /// If `source` is another source, and too short.
     pub fn text(&self, source: &str) -> String {
-        let mut text = String::with_capacity(source.len());
-        let mut at = 0;
-        for edit in &self.edits {
-            text.push_str(&source[at..edit.span.start as usize]);
-            text.push_str(&edit.replacement);
-            at = edit.span.end as usize;
-        }
-        text.push_str(&source[at..]);
-        text
+        apply(source, &self.edits)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Headers in the folders that are named for them.
 
-use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,7 +83,7 @@ fn plain(path: &Path) -> PathBuf {
 
 /// The text of a header; `None` if it cannot be read.
 fn read(path: &Path) -> Option<Arc<str>> {
-    let (file, data): (File, _) = Access::Regular.open(path).ok()?;
+    let (file, data) = Access::Regular.open(path).ok()?;
     let bytes = read_bounded(file, data.len(), LARGEST).ok()??;
     // Comments may be in any encoding.
     Some(String::from_utf8_lossy(&bytes).into())

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::support::fixture;
+use crate::support::corpus;
 use vptx::Code;
 use vptx::analysis::{check, check_counted};
 use vptx::check::{CheckOptions, Dialect, Language};
@@ -98,20 +98,6 @@ pub(crate) fn cases(source: &str) -> Vec<Case> {
     cases
 }
 
-/// Names and texts of `fixtures/asm`.
-fn corpus() -> Vec<(String, String)> {
-    let mut files: Vec<(String, String)> = std::fs::read_dir(fixture("asm"))
-        .expect("the folder is there")
-        .map(|entry| {
-            let path = entry.expect("it can be read").path();
-            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).expect("it is text"))
-        })
-        .collect();
-    files.sort();
-    files
-}
-
 /// Compares the findings of a source with those that its cases expect. Returns the number of
 /// cases, and the differences.
 pub(crate) fn compared(name: &str, source: &str, findings: &[Diagnostic]) -> (usize, String) {
@@ -148,7 +134,7 @@ pub(crate) fn compared(name: &str, source: &str, findings: &[Diagnostic]) -> (us
 #[test]
 fn the_corpus_has_the_findings_written_in_it() {
     let (mut count, mut wrong) = (0, String::new());
-    for (name, source) in corpus() {
+    for (name, source) in corpus("asm") {
         let (cases, differences) = compared(&name, &source, &check_cuda(&source));
         count += cases;
         wrong.push_str(&differences);
@@ -1436,7 +1422,7 @@ fn any_mixture_is_read() {
 
 #[test]
 fn the_corpus_can_end_anywhere() {
-    for (_, source) in corpus() {
+    for (_, source) in corpus("asm") {
         for (end, _) in source.char_indices() {
             hold(&source[..end]);
         }

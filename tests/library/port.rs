@@ -1,24 +1,9 @@
 //! `asm` statements become calls, or stay. `tests/live/port.rs` compiles the calls.
 
-use std::fs;
-use std::path::PathBuf;
-
-use crate::support::fixture;
+use crate::support::corpus;
 use vptx::backend::c::Header;
 use vptx::port::{Ported, port};
 use vptx::{Instruction, Semantics};
-
-/// The names and texts of a folder, in order.
-fn corpus(name: &str) -> Vec<(String, String)> {
-    let entries = fs::read_dir(fixture("port").join(name)).expect("the folder is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = fs::read_to_string(&path).expect("it is text");
-        (path.file_name().expect("a name").to_string_lossy().into_owned(), text)
-    };
-    paths.into_iter().map(read).collect()
-}
 
 fn ported(source: &str) -> (Ported, Header) {
     let mut header = Header::new(Semantics::Manual);
@@ -44,7 +29,7 @@ fn reason(statement: &str) -> String {
 
 #[test]
 fn what_would_lose_its_meaning_stays() {
-    let files = corpus("refused");
+    let files = corpus("port/refused");
     assert!(files.len() > 15);
     for (name, source) in files {
         let (ported, header) = ported(&source);
@@ -70,7 +55,7 @@ fn what_would_lose_its_meaning_stays() {
 
 #[test]
 fn a_second_run_finds_nothing() {
-    let files = corpus("ported");
+    let files = corpus("port/ported");
     assert!(files.len() >= 40, "{}", files.len());
     for (name, source) in files {
         let (first, _) = ported(&source);
@@ -194,7 +179,7 @@ fn functions_follow_the_semantics() {
 /// Texts that break off anywhere are read without harm, and what stays is what was.
 #[test]
 fn every_truncation_is_read() {
-    for (_, source) in corpus("ported").into_iter().chain(corpus("refused")) {
+    for (_, source) in corpus("port/ported").into_iter().chain(corpus("port/refused")) {
         for end in (0..source.len()).filter(|&end| source.is_char_boundary(end)) {
             let cut = &source[..end];
             let (ported, _) = ported(cut);
