@@ -16,12 +16,12 @@
 //! ```
 
 mod function;
-mod name;
 
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::ir::{Input, Program};
+use crate::backend::name;
+use crate::ir::Input;
 use crate::video::{Instruction, Semantics};
 
 /// A header with a function for each different instruction.
@@ -49,12 +49,9 @@ impl Header {
     /// `b` and `c` that the result depends on, in this order ([`parameters`](Header::parameters)).
     pub fn add(&mut self, instruction: &Instruction) -> String {
         let program = instruction.lower(self.semantics);
-        let mut name = name::of(instruction);
-        if program != instruction.lower(Semantics::Manual) {
-            name = format!("{name}_{}", self.semantics.text().replace('-', ""));
-        }
+        let name = name::of(instruction, self.semantics, &program);
         if self.names.insert(name.clone()) {
-            let parameters = inputs(&program);
+            let parameters = name::inputs(&program);
             let comment = name::plain(instruction);
             let function = function::of(&name, &comment, &parameters, &program);
             self.has_wide |= function.has_wide;
@@ -65,13 +62,8 @@ impl Header {
 
     /// The source words that the function of an instruction takes.
     pub fn parameters(&self, instruction: &Instruction) -> Vec<Input> {
-        inputs(&instruction.lower(self.semantics))
+        name::inputs(&instruction.lower(self.semantics))
     }
-}
-
-/// The inputs that a program reads, in order.
-fn inputs(program: &Program) -> Vec<Input> {
-    Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
 }
 
 impl fmt::Display for Header {
