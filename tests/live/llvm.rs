@@ -1,15 +1,17 @@
 //! LLVM makes of the functions what the programs compute. `scripts/emit-llvm` runs it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::calls::{Rows, driver, run};
+use crate::calls::{Rows, driver, number, run};
+use crate::support::forms::{Random, heads, rows, texts};
 use vptx::backend::llvm::Module;
 use vptx::ir::Input;
+use vptx::isa::{Sources, Target};
 use vptx::{Instruction, Semantics};
 
 /// The functions of three semantics, with vectors and without.
@@ -120,4 +122,51 @@ fn functions_compute_what_programs_do() {
         assert_ne!(results(&folder, way, &mutated, &source, &rows.given), rows.expected);
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The forms whose functions are counted: each combination of modifiers of SIMD instructions,
+/// without selectors and with some, and one of each combination for scalar ones.
+fn counted(random: &mut Random) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (form, mnemonic) in rows() {
+        let (heads, texts) = (heads(form, mnemonic), texts(form, mnemonic));
+        for (head, own) in heads.iter().zip(texts.chunks(texts.len() / heads.len())) {
+            let tail = [".sat", ".add"].into_iter().find(|tail| head.contains(tail));
+            let family = format!("{mnemonic}{}", tail.unwrap_or_default());
+            let mut add = |text: String| all.push((text, family.clone()));
+            if form.sources == Sources::Scalar {
+                add(random.pick(own).clone());
+                continue;
+            }
+            add(format!("{head} d, a, b, c;"));
+            (0..4).for_each(|_| add(random.pick(own)));
+        }
+    }
+    all
+}
+
+/// Writes both kinds of modules into a folder, with a list of names, families, and machine
+/// instructions of the PTX rewriter.
+#[test]
+#[ignore = "writes into a folder that VPTX_LLVM_FOLDER names"]
+fn forms_to_count() {
+    let folder = env::var("VPTX_LLVM_FOLDER").expect("a folder");
+    let folder = Path::new(&folder);
+    let (mut vectors, mut scalar) =
+        (Module::new(Semantics::CURRENT), Module::scalar(Semantics::CURRENT));
+    let (mut list, mut seen) = (String::new(), HashSet::new());
+    for (text, family) in counted(&mut Random(number("VPTX_LLVM_SEED", 1))) {
+        let instruction: Instruction = text.parse().unwrap();
+        let name = vectors.add(&instruction);
+        scalar.add(&instruction);
+        let Some(cost) = instruction.cost(Target::sm(90)).filter(|_| seen.insert(name.clone()))
+        else {
+            continue;
+        };
+        let _ = writeln!(list, "{name}\t{family}\t{}", cost.rewritten);
+    }
+    assert!(seen.len() > 2000, "{}", seen.len());
+    fs::write(folder.join("vectors.ll"), vectors.to_string()).unwrap();
+    fs::write(folder.join("scalar.ll"), scalar.to_string()).unwrap();
+    fs::write(folder.join("forms.tsv"), list).unwrap();
 }

@@ -28,14 +28,11 @@ impl Type {
     pub(super) fn constant(self, values: impl IntoIterator<Item = i128>) -> String {
         let unused = 128 - u32::from(self.bits);
         let mut texts = values.into_iter().map(|value| (value << unused >> unused).to_string());
-        match self.lanes {
-            1 => texts.next().unwrap_or_default(),
-            _ => {
-                let lanes: Vec<String> =
-                    texts.map(|text| format!("i{} {text}", self.bits)).collect();
-                format!("<{}>", lanes.join(", "))
-            }
+        if self.lanes == 1 {
+            return texts.next().unwrap_or_default();
         }
+        let lanes: Vec<String> = texts.map(|text| format!("i{} {text}", self.bits)).collect();
+        format!("<{}>", lanes.join(", "))
     }
 
     /// The constant whose lanes all have this value.

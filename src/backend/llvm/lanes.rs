@@ -27,7 +27,7 @@ struct Lanes {
     bits: u8,
     used_for: Use,
     /// The lanes that are used, with their values.
-    lanes: Vec<(u8, Value)>,
+    used: Vec<(u8, Value)>,
 }
 
 fn step(program: &Program, value: Value) -> Op {
@@ -37,7 +37,7 @@ fn step(program: &Program, value: Value) -> Op {
 impl Lanes {
     fn of(program: &Program) -> Option<Lanes> {
         let found = Lanes::merged(program).or_else(|| Lanes::summed(program))?;
-        let values: Vec<Value> = found.lanes.iter().map(|(_, value)| *value).collect();
+        let values: Vec<Value> = found.used.iter().map(|(_, value)| *value).collect();
         is_same(program, &values, found.bits).then_some(found)
     }
 
@@ -56,7 +56,7 @@ impl Lanes {
             return None;
         }
         lanes.reverse();
-        Some(Lanes { bits, used_for: Use::Merge, lanes })
+        Some(Lanes { bits, used_for: Use::Merge, used: lanes })
     }
 
     /// The lanes of a sum that starts with `c`.
@@ -77,7 +77,7 @@ impl Lanes {
         values.reverse();
         let bits = lane_bits(program, *values.first()?)?;
         let lanes: Vec<(u8, Value)> = (0..32 / bits).zip(values.iter().copied()).collect();
-        (values.len() == lanes.len()).then_some(Lanes { bits, used_for: Use::Sum, lanes })
+        (values.len() == lanes.len()).then_some(Lanes { bits, used_for: Use::Sum, used: lanes })
     }
 
     fn is_worthwhile(&self, _program: &Program) -> bool {
@@ -87,12 +87,12 @@ impl Lanes {
     fn write(&self, program: &Program) -> (Body, String) {
         let count = 32 / self.bits;
         let ty = Type { lanes: count, bits: self.bits };
-        let first = self.lanes[0].1;
+        let first = self.used[0].1;
         // Lanes that are not used compute the same as some other.
-        let value = |lane| self.lanes.iter().find(|(at, _)| *at == lane).map_or(first, |it| it.1);
+        let value = |lane| self.used.iter().find(|(at, _)| *at == lane).map_or(first, |it| it.1);
         let group: Vec<Value> = (0..count).map(value).collect();
         let mut values = Values::new(program, count, self.bits);
-        let is_used = |lane| self.lanes.iter().any(|(at, _)| *at == lane);
+        let is_used = |lane| self.used.iter().any(|(at, _)| *at == lane);
         load(&mut values, &group, ty, &is_used);
         let is_full = (0..count).all(is_used);
         let merged = |others| {
