@@ -7,7 +7,6 @@
 use std::error::Error;
 
 use vptx::ir::{Input, Op, Program};
-use vptx::isa::Compare;
 use vptx::{Instruction, Semantics};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -60,15 +59,7 @@ fn expression(op: &Op) -> String {
         Op::Shl(x, y) => format!("v{} * ((wide)1 << (int)v{})", x.index(), y.index()),
         Op::Shr(x, y) => format!("v{} >> (int)v{}", x.index(), y.index()),
         Op::Compare(compare, x, y) => {
-            let sign = match compare {
-                Compare::Eq => "==",
-                Compare::Ne => "!=",
-                Compare::Lt => "<",
-                Compare::Le => "<=",
-                Compare::Gt => ">",
-                Compare::Ge => ">=",
-            };
-            format!("v{} {sign} v{}", x.index(), y.index())
+            format!("v{} {} v{}", x.index(), compare.sign(), y.index())
         }
         Op::Clamp(x, range) => {
             let (min, max) =

@@ -83,6 +83,10 @@
 pub mod analysis;
 pub mod backend;
 pub mod check;
+// Public for tests only. It may change at any time.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod conformance;
 pub mod diagnostic;
 #[cfg(feature = "diff")]
 pub mod diff;
@@ -100,6 +104,7 @@ pub mod isa;
 mod lint;
 mod module;
 mod names;
+pub mod port;
 pub mod print;
 pub mod source;
 // Public for tests and fuzz targets only. It may change at any time.

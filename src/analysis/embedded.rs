@@ -2,7 +2,7 @@
 
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand, Convention, Host};
+use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
 use crate::source::Span;
@@ -28,8 +28,10 @@ pub(super) fn visit(
         options = &stated;
     }
     let mut known = KnownFacts::default();
+    let joined = options.headers.as_ref().filter(|_| host == Host::C);
+    let joined = joined.and_then(|find| Joined::new(source, find));
     // Most sources have none.
-    for asm in embed::statements_with(source, host, b'v') {
+    for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
         let mut context = Context::default();
         for (at, operand) in asm.operands.iter().enumerate() {
             context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
@@ -47,10 +49,23 @@ pub(super) fn visit(
         };
         read_in(&asm.text, context, &mut checker);
         let mut diagnostics = checker.found;
+        if asm.is_expanded() {
+            let all = Span::new(0, asm.text.len() as u32);
+            for found in &mut diagnostics {
+                found.fixes.clear();
+                found.labels.extend(defined(&asm, source, joined.as_ref(), all));
+            }
+        }
         let Checker { diagnostics: found, memo, .. } = checker.checker;
         known = memo.into_known();
-        diagnostics.extend(found.into_iter().map(|found| in_source(&asm, source, found)));
+        diagnostics
+            .extend(found.into_iter().map(|found| in_source(&asm, source, joined.as_ref(), found)));
         sort(&mut diagnostics);
+        if asm.is_expanded() {
+            // An argument may be used several times.
+            let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
+            diagnostics.dedup_by_key(|it| what(it));
+        }
         take(diagnostics);
     }
 }
@@ -149,38 +164,63 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
 }
 
 impl<C> EmbeddedChecker<'_, '_, C> {
-    /// Whether a statement is PTX. Other machines have instructions with such names: NEON
-    /// has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
-        let text = |token: &Token| token.span.text(&self.asm.text);
-        let tokens = statement.tokens;
-        let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
-        let Some(opcode) = words.clone().next().map(text) else {
-            // It is wanted for its types.
-            return true;
-        };
-        let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
-        let types = modifiers
-            .filter(|token| {
-                let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
-                matches!(ty, "8" | "16" | "32" | "64")
-            })
-            .count();
-        if types > 1 {
-            return true;
-        }
-        // It names operands of the `asm`, and ends as PTX does.
-        let complete = tokens.last().is_some_and(|last| last.is(b';'));
-        let is_operand = |token: &Token| {
-            self.operands.get(text(token)).is_some()
-                || self.asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
-        };
-        complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(is_operand)
+        is_ptx(self.asm, statement.tokens, |word| self.operands.get(word).is_some())
     }
 }
 
+/// The label at the definition of the macro that makes a part of the text of an `asm`. A
+/// definition in a header is named at the statement.
+fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) -> Option<Label> {
+    let (span, name) = asm.definition(span)?;
+    let name_text = name.text(headers.map_or(source, Joined::text));
+    Some(match headers.and_then(|it| it.place(name.start)) {
+        None => {
+            Label { span, text: bounded(format!("made from this, in the macro `{name_text}`")) }
+        }
+        Some((path, line)) => {
+            let path = path.display();
+            let text = format!("made by the macro `{name_text}` of {path}:{line}");
+            Label { span: asm.span, text: bounded(text) }
+        }
+    })
+}
+
+/// Whether a statement that may be a video instruction is PTX. Other machines have instructions
+/// with such names: NEON has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
+pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
+    let text = |token: &Token| token.span.text(&asm.text);
+    let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
+    let Some(opcode) = words.clone().next().map(text) else {
+        // It is wanted for its types.
+        return true;
+    };
+    let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
+    let types = modifiers
+        .filter(|token| {
+            let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
+            matches!(ty, "8" | "16" | "32" | "64")
+        })
+        .count();
+    if types > 1 {
+        return true;
+    }
+    // It names operands of the `asm`, and ends as PTX does.
+    let complete = tokens.last().is_some_and(|last| last.is(b';'));
+    let names_operand = |token: &Token| {
+        is_operand(text(token))
+            || asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
+    };
+    complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(names_operand)
+}
+
 /// A finding in the text of an `asm`, as one in the source.
-fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
+fn in_source(
+    asm: &Asm<'_>,
+    source: &str,
+    headers: Option<&Joined>,
+    found: Diagnostic,
+) -> Diagnostic {
     let place = |span: Span| match (span.start as usize).checked_sub(asm.text.len()) {
         Some(operand) if !span.is_empty() => asm.operands[operand].span,
         _ => asm.source_span(span),
@@ -196,6 +236,8 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         Some(Fix { title, applicability: fix.applicability, edits: edits.collect::<Option<_>>()? })
     };
     let label = |label: Label| Label { span: place(label.span), text: spelled(&label.text) };
+    let is_text = (found.span.start as usize) < asm.text.len();
+    let definition = is_text.then(|| defined(asm, source, headers, found.span)).flatten();
     Diagnostic {
         code: found.code,
         severity: found.severity,
@@ -203,7 +245,7 @@ fn in_source(asm: &Asm<'_>, source: &str, found: Diagnostic) -> Diagnostic {
         message: spelled(&found.message),
         label: spelled(&found.label),
         help: found.help.map(|help| spelled(&help)),
-        labels: found.labels.into_iter().map(label).collect(),
+        labels: found.labels.into_iter().map(label).chain(definition).collect(),
         fixes: found.fixes.into_iter().filter_map(fix).collect(),
         statement: Some(asm.span),
     }

@@ -23,6 +23,7 @@ mod parts;
 mod suppress;
 
 pub use add::add_ignores;
+pub(crate) use embedded::is_ptx;
 #[cfg(feature = "cli")]
 pub(crate) use fix::offers;
 pub use fix::{Fixed, choose_fix, fix};

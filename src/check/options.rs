@@ -5,7 +5,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::diagnostic::RuleSet;
-use crate::embed::Host;
+use crate::embed::{Headers, Host};
 use crate::isa::{PtxVersion, Target};
 
 /// The rules that decide whether something is an error.
@@ -87,6 +87,10 @@ pub struct CheckOptions {
     pub ptx_version: Option<PtxVersion>,
     /// The rules to report.
     pub rules: RuleSet,
+    /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
+    /// source alone are.
+    #[doc(hidden)]
+    pub headers: Option<Headers>,
 }
 
 impl CheckOptions {
@@ -100,6 +104,14 @@ impl CheckOptions {
     #[must_use]
     pub fn with_language(mut self, language: Language) -> CheckOptions {
         self.language = language;
+        self
+    }
+
+    /// These options with headers for sources in C.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_headers(mut self, headers: Option<Headers>) -> CheckOptions {
+        self.headers = headers;
         self
     }
 

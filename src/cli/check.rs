@@ -23,6 +23,7 @@ use crate::diagnostic::{Applicability, InvalidRuleSelector, RuleSelector};
 use crate::isa::{PtxVersion, Target};
 use crate::report::{Format, visible_path};
 use crate::workspace::binary;
+use crate::workspace::headers::HeaderFiles;
 use crate::workspace::input::{self, Input, reason};
 use crate::workspace::kind::{Chosen, Extension, FileKind, LanguageName};
 use crate::workspace::settings::{Choices, Denied, Finder, Settings, Targets};
@@ -70,6 +71,7 @@ it (for -, the current folder). The command line overrides them:
   ignore = [\"V502\"]
   deny = [\"warnings\"]       # exit with 1 for these also
   exclude = [\"third_party/\"] # as in .gitignore; named files are read anyway
+  include = [\"include\"]      # headers whose macros are expanded, as -I
   baseline = \"vptx-baseline.json\"
 
   [[check.per-path]]
@@ -172,6 +174,10 @@ pub(super) struct Arguments {
     /// archives; those that are named are read anyway
     #[arg(long)]
     binaries: bool,
+
+    /// Expand the macros of headers in these folders, too; the option may be repeated
+    #[arg(short = 'I', long, value_name = "DIR")]
+    include: Vec<PathBuf>,
 
     #[command(flatten)]
     walk: WalkArguments,
@@ -353,6 +359,7 @@ struct Run {
     finder: Finder,
     rules: WalkRules,
     choices: Choices,
+    headers: HeaderFiles,
     baseline: Option<Baseline>,
 }
 
@@ -377,7 +384,13 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
         }
         None => None,
     };
-    Ok(Run { finder, rules, choices: arguments.choices()?, baseline })
+    Ok(Run {
+        finder,
+        rules,
+        choices: arguments.choices()?,
+        headers: HeaderFiles::default(),
+        baseline,
+    })
 }
 
 impl Run {
@@ -420,9 +433,12 @@ impl Run {
             (None, Ok(settings)) => settings.baseline.clone(),
             (None, Err(_)) => None,
         };
+        let include = arguments.include.iter().map(std::path::absolute);
+        let include = include.collect::<io::Result<Vec<_>>>()?;
         let shown = show::Command {
             choices: &self.choices,
             exclude: &self.rules.lines,
+            include: &include,
             baseline: baseline.as_deref(),
         };
         let mut texts: Vec<(String, Vec<String>)> = Vec::new();

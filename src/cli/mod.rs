@@ -4,6 +4,7 @@
 
 mod baseline;
 mod check;
+mod conformance;
 mod diff;
 mod eval;
 mod explain;
@@ -12,6 +13,7 @@ mod format;
 mod lower;
 mod man;
 mod normalize;
+mod port;
 mod progress;
 mod ptxas;
 mod show;
@@ -76,10 +78,14 @@ enum Command {
     Eval(eval::Arguments),
     /// Turn video instructions into ordinary PTX or programs of simple steps
     Lower(lower::Arguments),
+    /// Replace video instructions in `asm` statements by calls of C functions
+    Port(port::Arguments),
     /// List or write the PTX inside binaries, wheels and other archives
     Extract(extract::Arguments),
     /// Count video instructions, differences and costs in PTX, binaries and wheels
     Survey(survey::Arguments),
+    /// Write test vectors for other implementations of the instructions
+    Conformance(conformance::Arguments),
     /// Call NVIDIA's ptxas on modules whose video instructions are rewritten
     Ptxas(ptxas::Arguments),
     /// Explain a code, a modifier or an instruction
@@ -108,10 +114,12 @@ impl Command {
             Command::Check(arguments) => arguments.quiet = true,
             Command::Fmt(arguments) => arguments.quiet = true,
             Command::Lower(arguments) => arguments.quiet = true,
+            Command::Port(arguments) => arguments.quiet = true,
             Command::Extract(arguments) => arguments.quiet = true,
             Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
             | Command::Survey(_)
+            | Command::Conformance(_)
             | Command::Ptxas(_)
             | Command::Explain(_)
             | Command::Completions { .. }
@@ -176,8 +184,10 @@ pub fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
+        Command::Port(arguments) => port::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
         Command::Survey(arguments) => survey::run(&arguments, &mut out),
+        Command::Conformance(arguments) => conformance::run(&arguments, &mut out),
         Command::Ptxas(arguments) => ptxas::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         #[cfg(feature = "server")]

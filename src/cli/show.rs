@@ -1,7 +1,7 @@
 //! `vptx check --show-settings`
 
 use std::fmt::{Display, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
@@ -13,6 +13,8 @@ pub(super) struct Command<'a> {
     pub(super) choices: &'a Choices,
     /// Patterns that start from the current folder.
     pub(super) exclude: &'a [String],
+    /// The folders with headers on the command line.
+    pub(super) include: &'a [PathBuf],
     /// The baseline file, from the command line or the settings.
     pub(super) baseline: Option<&'a Path>,
 }
@@ -20,7 +22,7 @@ pub(super) struct Command<'a> {
 /// Writes settings in the form of a settings file. With a path, these are the settings
 /// for that file; otherwise those of the folder, with their choices by path.
 pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Command<'_>) -> String {
-    let Command { choices: command, exclude, baseline } = command;
+    let Command { choices: command, exclude, include, baseline } = command;
     let mut text = String::new();
     let patterns = !settings.exclude_lines.is_empty() || !settings.per_path.is_empty();
     if let Some(folder) = settings.folder.as_ref().filter(|_| patterns) {
@@ -40,6 +42,11 @@ pub(super) fn settings(settings: &Settings, path: Option<&Path>, command: &Comma
         .chain(exclude.iter().map(|line| rebased(line, settings)))
         .collect();
     list(&mut text, "exclude", &excluded);
+    let include = include.iter().chain(&settings.include);
+    let include: Vec<_> = include.map(|folder| folder.to_string_lossy()).collect();
+    if !include.is_empty() {
+        list(&mut text, "include", &include);
+    }
     if let Some(baseline) = baseline {
         entry(&mut text, "baseline", quoted(&baseline.to_string_lossy()));
     }

@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The preprocessor is not run. The text of a statement whose literals come from macros is
-//! not known: such a statement is left out, and [`skipped`] lists it.
+//! not known: such a statement is left out, and [`skipped`] lists it. A
+//! [check](crate::analysis::check) expands macros of the same source.
 //!
 //! [`statements_in`] and [`skipped_in`] do the same for other languages: Triton's
 //! `inline_asm_elementwise` in Python, `asm!` in Rust and so on, and CUDA sources inside string
@@ -23,21 +24,26 @@
 
 mod edit;
 mod escape;
+mod headers;
 mod hosts;
+mod macros;
 mod scan;
 mod template;
 
 use std::sync::Arc;
 
+pub(crate) use headers::Joined;
+pub use headers::{Header, Headers, Include};
 use hosts::{Constraints, Found, Lexer};
+use macros::{Expansion, Macros, Use};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
-#[cfg(feature = "cli")]
-pub(crate) use scan::{Piece, pieces};
+pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
 use template::{
     Expanded, Mapped, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand,
 };
 
+use crate::hash::Set;
 use crate::source::Span;
 
 /// The language around PTX.
@@ -126,6 +132,30 @@ impl Layer {
     }
 }
 
+/// The text that an `asm` statement is written in, if it is not the source.
+#[derive(Debug)]
+enum Around {
+    Literals(Layer),
+    Macros(Expansion),
+}
+
+impl Around {
+    fn text(&self) -> &str {
+        match self {
+            Around::Literals(layer) => layer.text(),
+            Around::Macros(expansion) => &expansion.text,
+        }
+    }
+
+    /// The place in the source.
+    fn place(&self, span: Span) -> Span {
+        match self {
+            Around::Literals(layer) => layer.place(span),
+            Around::Macros(expansion) => expansion.place(span),
+        }
+    }
+}
+
 /// Every `asm` statement of a source whose text is known, in order.
 ///
 /// Statements under `#if 0` are left out. So are statements whose template or operands are not
@@ -150,21 +180,37 @@ pub fn skipped(source: &str) -> Vec<Skipped> {
 /// In all of these, a statement with
 /// something like a place to fill in (`{name}`, `%(name)s`, `${name}`, `@name@`) is left out.
 pub fn statements_in(source: &str, host: Host) -> Vec<Asm<'_>> {
-    read(source, host, |_| true).0
+    read(source, None, host, false, |_| true).0
 }
 
 /// The statements that [`statements_in`] leaves out, in order.
 pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
-    let mut skipped = read(source, host, |_| true).1;
+    sorted(read(source, None, host, false, |_| true).1)
+}
+
+/// The statements that a check leaves out, in order.
+#[cfg(feature = "cli")]
+pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec<Skipped> {
+    let joined = headers.and_then(|find| Joined::new(source, find));
+    sorted(read(source, joined.as_ref(), host, true, |_| true).1)
+}
+
+fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
     skipped.sort_by_key(|it| (it.span, it.reason));
     skipped
 }
 
 /// The statements of a source in which an opcode may start with `letter`, given in lower case,
-/// or its upper case. Skips the others.
-pub(crate) fn statements_with(source: &str, host: Host, letter: u8) -> Vec<Asm<'_>> {
+/// or its upper case. Skips the others. Macros of the source and of its headers are expanded; of
+/// statements that only macros make, the first of each text counts.
+pub(crate) fn statements_with<'s>(
+    source: &'s str,
+    headers: Option<&'s Joined>,
+    host: Host,
+    letter: u8,
+) -> Vec<Asm<'s>> {
     let may_start = |text: &str| may_start(text.as_bytes(), letter);
-    read(source, host, may_start).0
+    read(source, headers, host, true, may_start).0
 }
 
 /// The comments of a source, in order, with those of CUDA sources inside it.
@@ -247,8 +293,17 @@ fn cuda_layer(source: &str, host: Host, literals: Vec<Literal>) -> Option<Layer>
 }
 
 /// The statements whose template is wanted, and the statements that are left out.
-fn read(source: &str, host: Host, wanted: impl Fn(&str) -> bool) -> (Vec<Asm<'_>>, Vec<Skipped>) {
-    let mut reading = Reading { source, host, wanted, found: Vec::new(), skipped: Vec::new() };
+fn read<'s>(
+    source: &'s str,
+    headers: Option<&'s Joined>,
+    host: Host,
+    expands: bool,
+    wanted: impl Fn(&str) -> bool,
+) -> (Vec<Asm<'s>>, Vec<Skipped>) {
+    let (found, skipped) = (Vec::new(), Vec::new());
+    let part = Span::new(0, source.len() as u32);
+    let source = headers.map_or(source, Joined::text);
+    let mut reading = Reading { source, part, headers, host, expands, wanted, found, skipped };
     if !may_have_asm(source) {
         return (reading.found, reading.skipped);
     }
@@ -261,8 +316,14 @@ fn read(source: &str, host: Host, wanted: impl Fn(&str) -> bool) -> (Vec<Asm<'_>
 }
 
 struct Reading<'s, W> {
+    /// The source, and its headers.
     source: &'s str,
+    /// The source alone.
+    part: Span,
+    headers: Option<&'s Joined>,
     host: Host,
+    /// Whether macros are expanded.
+    expands: bool,
     wanted: W,
     found: Vec<Asm<'s>>,
     skipped: Vec<Skipped>,
@@ -275,55 +336,128 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
 
     /// Reads a source in C.
     fn c(&mut self) {
-        let mut scanner = Scanner::new(self.source);
+        let mut scanner = Scanner::within(self.source, self.part);
+        let mut plain = Vec::new();
         for statement in scanner.by_ref() {
+            plain.push(statement.span.start);
             self.statement(statement, None);
         }
+        let mut by_macros = scanner.needs_macros();
         self.skipped.append(&mut scanner.skipped);
+        for header in self.headers.into_iter().flat_map(Joined::headers) {
+            let mut scanner = Scanner::within(self.source, header);
+            plain.extend(scanner.by_ref().map(|statement| statement.span.start));
+            by_macros |= scanner.needs_macros();
+        }
+        if self.expands && by_macros {
+            self.macros(&plain);
+        }
         let is_disabled = |literal: &Literal| literal.span.is_in(&scanner.disabled);
-        for literal in raw_strings(self.source).into_iter().filter(|it| !is_disabled(it)) {
+        for literal in
+            raw_strings(self.part.text(self.source)).into_iter().filter(|it| !is_disabled(it))
+        {
             if let Some(layer) = cuda_layer(self.source, Host::C, vec![literal]) {
                 self.layer(layer);
             }
         }
     }
 
-    /// Reads an `asm` statement of C, in the source or in a layer.
-    fn statement(&mut self, statement: AsmStatement, layer: Option<&Arc<Layer>>) {
+    /// Reads the statements that macros make. `plain` has the starts of all others.
+    fn macros(&mut self, plain: &[u32]) {
+        let mut read = Set::default();
+        let mut seen = Set::default();
+        let counted: Set<u32> = self.skipped.iter().map(|it| it.span.start).collect();
+        let mut macros = Macros::new(self.source, self.part, self.headers, plain.to_vec());
+        while let Some(used) = macros.next() {
+            let expansion = match used {
+                Use::Expanded(expansion) => Arc::new(Around::Macros(expansion)),
+                Use::Unknown(span) => {
+                    if !counted.contains(&span.start) {
+                        self.skip(span, SkipReason::Macro);
+                    }
+                    continue;
+                }
+            };
+            let Around::Macros(inner) = &*expansion else { continue };
+            let mut scanner = Scanner::new(&inner.text);
+            for statement in scanner.by_ref() {
+                let start = Span::new(statement.span.start, statement.span.start + 1);
+                let written = inner.written(start).map(|it| it.start);
+                if written.is_some_and(|it| plain.binary_search(&it).is_ok()) {
+                    continue;
+                }
+                let mut literals = statement.template.iter().chain(&statement.constraints);
+                if literals.any(|it| inner.is_doubtful(it.span)) {
+                    self.skip(inner.span, SkipReason::Macro);
+                    continue;
+                }
+                read.extend(written);
+                let is_shared = statement.template.iter().all(|it| inner.own(it.span).is_none());
+                let before = self.found.len();
+                self.statement(statement, Some(&expansion));
+                if let Some(asm) = self.found.get(before)
+                    && is_shared
+                    && !seen.insert(asm.meaning())
+                {
+                    self.found.truncate(before);
+                }
+            }
+            for Skipped { reason, .. } in std::mem::take(&mut scanner.skipped) {
+                self.skip(inner.span, reason);
+            }
+        }
+        let is_read = |it: &Skipped| read.contains(&it.span.start);
+        self.skipped.retain(|it| it.reason != SkipReason::Macro || !is_read(it));
+        self.skipped.sort_by_key(|it| (it.span.start, it.reason));
+        self.skipped.dedup_by_key(|it| (it.span.start, it.reason));
+    }
+
+    /// Reads an `asm` statement of C, in the source or in another text.
+    fn statement(&mut self, statement: AsmStatement, layer: Option<&Arc<Around>>) {
         let source = layer.map_or(self.source, |layer| layer.text());
         let place = |span: Span| layer.map_or(span, |layer| layer.place(span));
+        let expansion = layer.and_then(|it| match &**it {
+            Around::Macros(expansion) => Some(expansion),
+            Around::Literals(_) => None,
+        });
+        // Operands are named where they are written.
+        let written =
+            |span| expansion.and_then(|it| it.written(span)).unwrap_or_else(|| place(span));
+        let whole = |span| expansion.map_or_else(|| place(span), |it| it.span);
         if !statement.template.iter().any(|it| (self.wanted)(it.body.text(source))) {
             return;
         }
         let is_filled = |it: &Literal| is_template(it.body.text(source));
-        if layer.is_some() && statement.template.iter().any(is_filled) {
+        if layer.is_some() && expansion.is_none() && statement.template.iter().any(is_filled) {
             return self.skip(place(statement.span), SkipReason::Computed);
         }
         let operands = statement.operands.iter().map(|operand| {
-            let ScannedOperand { name, constraint, output } = operand;
+            let ScannedOperand { name, constraint, expression, output } = operand;
             let literals = &statement.constraints[constraint.clone()];
             let span = place(literals[0].span.to(literals[literals.len() - 1].span));
             let name = match *name {
-                Some(name) => Some(self.name(name.text(source), place(name))?),
+                Some(name) => Some(self.name(name.text(source), written(name))?),
                 None => None,
             };
             let constraint = decode(source, literals).text;
             let placeholder = String::new();
-            Some(AsmOperand { name, constraint, span, output: *output, placeholder })
+            let expression = layer.is_none().then_some(*expression);
+            Some(AsmOperand { name, constraint, span, expression, output: *output, placeholder })
         });
         let Some(operands) = operands.collect::<Option<Vec<_>>>() else {
-            return self.skip(place(statement.span), SkipReason::Malformed);
+            return self.skip(whole(statement.span), SkipReason::Malformed);
         };
         if operands.iter().any(|it| pastes(&it.constraint)) {
-            return self.skip(place(statement.span), SkipReason::Pasted);
+            return self.skip(whole(statement.span), SkipReason::Pasted);
         }
         let quoting = Quoting::Of(Host::C);
         let template = Template {
-            span: place(statement.span),
+            span: whole(statement.span),
             literals: statement.template,
             quoting,
             mode: mode(statement.extended, !operands.is_empty()),
             in_directive: statement.in_directive,
+            clobbers: statement.clobbers.map(place),
             layer: layer.cloned(),
         };
         self.found.push(Asm::new(source, template, operands));
@@ -337,7 +471,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
 
     /// Reads a CUDA source inside literals.
     fn layer(&mut self, layer: Layer) {
-        let layer = Arc::new(layer);
+        let layer = Arc::new(Around::Literals(layer));
         let mut scanner = Scanner::new(layer.text());
         for statement in scanner.by_ref() {
             self.statement(statement, Some(&layer));
@@ -397,6 +531,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                     name: it.name,
                     constraint: it.constraint,
                     span: it.span,
+                    expression: None,
                     output: it.output,
                     placeholder: String::new(),
                 };
@@ -413,6 +548,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             quoting: Quoting::Of(self.host),
             mode,
             in_directive: false,
+            clobbers: None,
             layer: None,
         };
         self.found.push(Asm::new(source, template, operands));
@@ -420,9 +556,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
 
     /// Reads the `asm` of LLVM IR inside literals.
     fn llvm(&mut self, literals: Vec<Literal>) {
-        let layer = Arc::new(Layer::new(Quoting::Of(self.host), self.source, literals));
+        let all = literals[0].span.to(literals[literals.len() - 1].span);
+        let layer = Layer::new(Quoting::Of(self.host), self.source, literals);
+        let layer = Arc::new(Around::Literals(layer));
         let text = layer.text();
-        let all = layer.literals[0].span.to(layer.literals[layer.literals.len() - 1].span);
         let mut at = 0;
         while let Some(n) = memchr::memmem::find(&text.as_bytes()[at..], b"asm ") {
             let start = at + n;
@@ -443,6 +580,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 quoting: Quoting::Llvm,
                 mode: Mode::Llvm,
                 in_directive: false,
+                clobbers: None,
                 layer: Some(Arc::clone(&layer)),
             };
             self.found.push(Asm::new(text, template, operands));
@@ -484,6 +622,7 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Vec<AsmOperand
             name: None,
             constraint: constraint.to_owned(),
             span: place(span),
+            expression: None,
             output: constraint.starts_with('='),
             placeholder: String::new(),
         });
@@ -507,6 +646,7 @@ fn unknown_operands<'s>(text: &str, span: Span) -> Vec<AsmOperand<'s>> {
         name: None,
         constraint: String::new(),
         span,
+        expression: None,
         output: true,
         placeholder: String::new(),
     };
@@ -570,8 +710,10 @@ pub struct Asm<'s> {
     pub extended: bool,
     /// Outputs, then inputs, in the order in which they are numbered.
     pub operands: Vec<AsmOperand<'s>>,
+    /// The text after the third `:` in sources of C: clobbers, and labels after another `:`.
+    pub clobbers: Option<Span>,
     /// The source that the places of the text are in, if it is not the whole one.
-    layer: Option<Arc<Layer>>,
+    layer: Option<Arc<Around>>,
     map: SourceMap,
     literals: Vec<Literal>,
     quoting: Quoting,
@@ -593,6 +735,8 @@ pub struct AsmOperand<'s> {
     pub constraint: String,
     /// The constraint's string literals, quotes included.
     pub span: Span,
+    /// The text between its parentheses, in sources of C.
+    pub expression: Option<Span>,
     /// Whether it is an output.
     pub output: bool,
     /// The word that stands for it in the text.
@@ -629,13 +773,17 @@ struct Template {
     quoting: Quoting,
     mode: Mode,
     in_directive: bool,
-    layer: Option<Arc<Layer>>,
+    clobbers: Option<Span>,
+    layer: Option<Arc<Around>>,
 }
+
+/// The text of an `asm`, whether it has operands, and their names, constraints and directions.
+type Meaning<'s> = (String, bool, Vec<(Option<&'s str>, String, bool)>);
 
 impl<'s> Asm<'s> {
     /// `source` is that of the literals.
     fn new(source: &str, template: Template, mut operands: Vec<AsmOperand<'s>>) -> Asm<'s> {
-        let Template { span, literals, quoting, mode, in_directive, layer } = template;
+        let Template { span, literals, quoting, mode, in_directive, clobbers, layer } = template;
         let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
         let Expanded { names, mapped, placeholders, unknown, unknown_at, spelling } =
             expand(decode(source, &literals), mode, &names);
@@ -647,6 +795,7 @@ impl<'s> Asm<'s> {
             text: mapped.text,
             extended: mode != Mode::Basic,
             operands,
+            clobbers,
             layer,
             map: mapped.map,
             literals,
@@ -658,6 +807,16 @@ impl<'s> Asm<'s> {
             unknown,
             unknown_at,
         }
+    }
+
+    /// Whether it stands in a string literal.
+    pub(crate) fn is_in_string(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// Whether it belongs to a preprocessor directive, such as a `#define`.
+    pub(crate) fn is_in_directive(&self) -> bool {
+        self.in_directive
     }
 
     /// How the template refers to its operands.
@@ -704,7 +863,34 @@ impl<'s> Asm<'s> {
             return edit::source_edit(self, source, span, replacement);
         };
         let (span, replacement) = edit::source_edit(self, layer.text(), span, replacement)?;
-        edit::literal_edit(layer, source, span, &replacement)
+        match &**layer {
+            Around::Literals(layer) => edit::literal_edit(layer, source, span, &replacement),
+            // A literal outside of macros stays one literal.
+            Around::Macros(expansion) if !replacement.contains('\n') => {
+                Some((expansion.own(span)?, replacement))
+            }
+            Around::Macros(_) => None,
+        }
+    }
+
+    /// Whether macros make some of it.
+    pub(crate) fn is_expanded(&self) -> bool {
+        matches!(self.layer.as_deref(), Some(Around::Macros(_)))
+    }
+
+    /// The text in the definition of a macro that a span of the text was made from, and the
+    /// macro's name there.
+    pub(crate) fn definition(&self, span: Span) -> Option<(Span, Span)> {
+        match self.layer.as_deref()? {
+            Around::Macros(expansion) => expansion.definition(self.layer_span(span)),
+            Around::Literals(_) => None,
+        }
+    }
+
+    /// All that findings depend on, apart from places.
+    fn meaning(&self) -> Meaning<'s> {
+        let operand = |it: &AsmOperand<'s>| (it.name, it.constraint.clone(), it.output);
+        (self.text.clone(), self.extended, self.operands.iter().map(operand).collect())
     }
 
     /// PTX as the statement writes it, for messages: a placeholder as `%[name]` or `%0`, and

@@ -43,6 +43,8 @@ pub(super) struct ScannedOperand {
     pub(super) name: Option<Span>,
     /// The literals of its constraint, by their numbers in the statement; at least one.
     pub(super) constraint: Range<usize>,
+    /// The text between its parentheses.
+    pub(super) expression: Span,
     pub(super) output: bool,
 }
 
@@ -54,6 +56,8 @@ pub(super) struct AsmStatement {
     pub(super) operands: Vec<ScannedOperand>,
     /// The literals of all constraints.
     pub(super) constraints: Vec<Literal>,
+    /// The text after the third `:`: clobbers and labels.
+    pub(super) clobbers: Option<Span>,
     /// Whether a `:` follows the template.
     pub(super) extended: bool,
     /// Whether it belongs to a preprocessor directive, such as a `#define`.
@@ -102,7 +106,7 @@ impl SkipReason {
 }
 
 /// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
-const fn is_name(byte: u8) -> bool {
+pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
@@ -124,7 +128,7 @@ const NESTED: [bool; 256] = table(b"\"'/#m()");
 /// Bytes that end a run of plain bytes in a literal.
 const QUOTED: [bool; 256] = table(b"\"'\\\n");
 
-const QUALIFIERS: [&str; 7] =
+pub(super) const QUALIFIERS: [&str; 7] =
     ["volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"];
 
 /// The places where [`Cursor::seek`] stops.
@@ -172,6 +176,16 @@ pub(super) fn splices(bytes: &[u8], mut pos: usize) -> usize {
 fn is_spliced(bytes: &[u8], newline: usize) -> bool {
     let line = &bytes[..newline];
     line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+}
+
+/// The directives in a part of a text: the word, and a cursor after it and white space.
+pub(super) fn directives_in(text: &str, part: Span) -> impl Iterator<Item = (&str, Cursor<'_>)> {
+    let mut cursor = Cursor::within(text, part);
+    std::iter::from_fn(move || {
+        const STARTS: [bool; 256] = table(b"\"'/#");
+        cursor.seek(&STARTS)?;
+        Some((cursor.directive(), cursor))
+    })
 }
 
 /// Offset of the line break that ends the line and the lines joined to it, or of the end of the
@@ -232,8 +246,57 @@ pub(super) fn raw_strings(source: &str) -> Vec<Literal> {
     found
 }
 
+/// A directive of the preprocessor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Directive<'s> {
+    /// From its `#` to the end of its line, and of the lines joined to it.
+    pub(crate) span: Span,
+    /// Its name: `include`, `if`.
+    pub(crate) name: &'s str,
+    /// How many braces are open before it.
+    pub(crate) depth: usize,
+}
+
+/// The directives of a source, in order.
+pub(crate) fn directives(source: &str) -> Vec<Directive<'_>> {
+    const STARTS: [bool; 256] = table(b"\"'/#{}\n");
+    let mut cursor = Cursor::new(source);
+    let mut directives: Vec<Directive<'_>> = Vec::new();
+    let (mut depth, mut is_open) = (0_usize, false);
+    while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
+        cursor.pos = at + 1;
+        match cursor.bytes[at] {
+            b'/' => _ = cursor.comment(at),
+            b'#' if !is_open && cursor.starts_line(at) => {
+                is_open = true;
+                cursor.trivia(false);
+                let name = cursor.word();
+                let span = Span::new(at as u32, source.len() as u32);
+                directives.push(Directive { span, name, depth });
+            }
+            b'\n' if is_open && !is_spliced(cursor.bytes, at) => {
+                is_open = false;
+                if let Some(last) = directives.last_mut() {
+                    last.span.end = at as u32;
+                }
+            }
+            b'{' if !is_open => depth += 1,
+            b'}' if !is_open => depth = depth.saturating_sub(1),
+            b'#' | b'\n' | b'{' | b'}' => {}
+            quote => cursor.quoted(at, quote),
+        }
+    }
+    directives
+}
+
+/// Offset of the first byte that is neither white space nor in a comment.
+pub(crate) fn code_start(source: &str) -> usize {
+    let mut cursor = Cursor::new(source);
+    cursor.trivia(true);
+    cursor.pos
+}
+
 /// A piece of a source.
-#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'s> {
     /// Any other text; not empty.
@@ -244,7 +307,6 @@ pub(crate) enum Piece<'s> {
 }
 
 /// The pieces of a source, in order.
-#[cfg(feature = "cli")]
 pub(crate) fn pieces(source: &str) -> impl Iterator<Item = Piece<'_>> {
     const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
@@ -290,11 +352,16 @@ impl<'s> Cursor<'s> {
         Cursor { source, bytes: source.as_bytes(), pos: 0, separated: usize::MAX }
     }
 
+    /// A cursor in a part of a text.
+    pub(super) fn within(text: &'s str, part: Span) -> Cursor<'s> {
+        Cursor { pos: part.start as usize, ..Cursor::new(&text[..part.end as usize]) }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
 
-    fn eat(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         let eaten = self.peek() == Some(byte);
         self.pos += usize::from(eaten);
         eaten
@@ -328,8 +395,33 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// Where the line ends that this place is on, with those joined to it.
+    pub(super) fn line_end(&self) -> usize {
+        line_end(self.bytes, self.pos)
+    }
+
+    /// Reads the word after the `#` of a directive, and white space.
+    pub(super) fn directive(&mut self) -> &'s str {
+        self.trivia(false);
+        let word = self.word();
+        self.trivia(false);
+        word
+    }
+
+    /// The name of the header in an `#include`, and whether it is in `"`.
+    pub(super) fn header(&self) -> Option<(&'s str, bool)> {
+        let line = self.source[self.pos..].lines().next()?;
+        let (close, quoted) = match line.as_bytes().first()? {
+            b'<' => ('>', false),
+            b'"' => ('"', true),
+            _ => return None,
+        };
+        let end = line[1..].find(close)?;
+        Some((&line[1..][..end], quoted))
+    }
+
     /// Skips the string or character that starts with this quote.
-    fn quoted(&mut self, at: usize, quote: u8) {
+    pub(super) fn quoted(&mut self, at: usize, quote: u8) {
         if quote == b'"' {
             let literal = self.string(at, at, is_raw(&self.bytes[..at]));
             self.pos = literal.map_or_else(|end| end, |literal| literal.span.end as usize);
@@ -365,7 +457,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Whether the `#` is the first on its line.
-    fn starts_line(&self, at: usize) -> bool {
+    pub(super) fn starts_line(&self, at: usize) -> bool {
         let blanks = self.bytes[..at]
             .iter()
             .rev()
@@ -386,7 +478,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Skips white space, comments and joined lines, and line breaks if `lines` is set.
-    fn trivia(&mut self, lines: bool) {
+    pub(super) fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.pos += 1,
@@ -405,7 +497,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Reads the name that starts here; empty if there is none.
-    fn word(&mut self) -> &'s str {
+    pub(super) fn word(&mut self) -> &'s str {
         let rest = &self.bytes[self.pos..];
         let len = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
         let word = &self.source[self.pos..self.pos + len];
@@ -472,7 +564,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Reads the string literal that starts here, with its prefix.
-    fn literal(&mut self) -> Option<Literal> {
+    pub(super) fn literal(&mut self) -> Option<Literal> {
         let rest = &self.bytes[self.pos..];
         let prefix = rest.iter().take(4).position(|&byte| byte == b'"')?;
         let raw = match &rest[..prefix] {
@@ -565,8 +657,10 @@ impl<'s> Cursor<'s> {
             if constraint.is_empty() || !self.eat(b'(') {
                 return None;
             }
+            let start = self.pos as u32;
             self.close()?;
-            statement.operands.push(ScannedOperand { name, constraint, output });
+            let expression = Span::new(start, self.pos as u32 - 1);
+            statement.operands.push(ScannedOperand { name, constraint, expression, output });
             self.trivia(true);
             if !self.eat(b',') {
                 return matches!(self.peek(), Some(b':' | b')')).then_some(());
@@ -608,12 +702,25 @@ pub(super) struct Scanner<'s> {
     pub(super) skipped: Vec<Skipped>,
     /// The parts under `#if 0` so far.
     pub(super) disabled: Vec<Span>,
+    /// Whether a directive has a keyword without a statement.
+    has_keyword: bool,
 }
 
 impl<'s> Scanner<'s> {
     pub(super) fn new(source: &'s str) -> Scanner<'s> {
         let cursor = Cursor::new(source);
-        Scanner { cursor, directive_end: 0, skipped: Vec::new(), disabled: Vec::new() }
+        let (skipped, disabled) = (Vec::new(), Vec::new());
+        Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword: false }
+    }
+
+    /// A scanner of a part of a text.
+    pub(super) fn within(text: &'s str, part: Span) -> Scanner<'s> {
+        Scanner { cursor: Cursor::within(text, part), ..Scanner::new(text) }
+    }
+
+    /// Whether macros may make statements that were not read so far.
+    pub(super) fn needs_macros(&self) -> bool {
+        self.has_keyword || self.skipped.iter().any(|it| it.reason == SkipReason::Macro)
     }
 
     /// Handles a directive, from after its `#`. Skips an `#if 0` up to the start of its other
@@ -654,7 +761,10 @@ impl<'s> Scanner<'s> {
     /// Reads the statement whose keyword starts here and ends at the cursor. Moves the cursor
     /// to after the statement, or to after its `(` if it cannot be read.
     fn statement(&mut self, start: usize) -> Option<AsmStatement> {
-        let open = self.cursor.opened()?;
+        let Some(open) = self.cursor.opened() else {
+            self.has_keyword |= start < self.directive_end;
+            return None;
+        };
         let mut cursor = open;
         let statement = self.inside(start, &mut cursor);
         if statement.is_none() {
@@ -672,6 +782,7 @@ impl<'s> Scanner<'s> {
             template: Vec::new(),
             operands: Vec::new(),
             constraints: Vec::new(),
+            clobbers: None,
             extended: false,
             in_directive: start < self.directive_end,
         };
@@ -687,8 +798,10 @@ impl<'s> Scanner<'s> {
             }
             // Clobbers and labels may be anything.
             if cursor.eat(b':') {
+                let start = cursor.pos as u32;
                 cursor.close()?;
                 cursor.pos -= 1;
+                statement.clobbers = Some(Span::new(start, cursor.pos as u32));
             }
         }
         statement.span.end = cursor.pos as u32 + 1;

@@ -393,7 +393,7 @@ impl Builder {
 }
 
 /// The same operation on other values.
-fn renumber(op: Op, map: impl Fn(Value) -> Value) -> Op {
+pub(crate) fn renumber(op: Op, map: impl Fn(Value) -> Value) -> Op {
     match op {
         Op::Input(_) | Op::Constant(_) => op,
         Op::Extract { value, low, width, signed } => {

@@ -219,7 +219,7 @@ subset! {
 
 impl Compare {
     /// Its sign in C.
-    pub(crate) const fn sign(self) -> &'static str {
+    pub const fn sign(self) -> &'static str {
         match self {
             Compare::Eq => "==",
             Compare::Ne => "!=",

@@ -6,6 +6,7 @@
 pub(crate) mod binary;
 pub(crate) mod files;
 mod guess;
+pub(crate) mod headers;
 pub(crate) mod input;
 pub(crate) mod kind;
 pub(crate) mod settings;

@@ -78,6 +78,7 @@ struct CheckSection {
     #[serde(deserialize_with = "words")]
     deny: Option<Vec<Denied>>,
     exclude: Vec<String>,
+    include: Vec<PathBuf>,
     baseline: Option<PathBuf>,
     per_path: Vec<PerPath>,
 }
@@ -237,6 +238,8 @@ pub(crate) struct Settings {
     pub(crate) format: FormatOptions,
     /// The baseline file.
     pub(crate) baseline: Option<PathBuf>,
+    /// The folders with headers.
+    pub(crate) include: Vec<PathBuf>,
     /// The folder of the settings file, from which patterns start.
     pub(crate) folder: Option<PathBuf>,
     check: Choices,
@@ -264,6 +267,7 @@ impl Default for Settings {
             extensions: Vec::new(),
             format: FormatOptions::default(),
             baseline: None,
+            include: Vec::new(),
             folder: None,
             check: Choices::default(),
             per_path: Vec::new(),
@@ -447,6 +451,7 @@ fn read(file: &Path, access: Access) -> SettingsResult {
         extensions: extensions.map_err(|error| wrong(format!("extension: {error}")))?,
         format: format_options(&format).map_err(wrong)?,
         baseline: check.baseline.map(|baseline| folder.join(baseline)),
+        include: check.include.iter().map(|include| folder.join(include)).collect(),
         exclude: patterns("exclude", &check.exclude)?,
         exclude_lines: check.exclude,
         check: Choices {

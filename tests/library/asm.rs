@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::support::fixture;
+use crate::support::corpus;
 use vptx::Code;
 use vptx::analysis::{check, check_counted};
 use vptx::check::{CheckOptions, Dialect, Language};
@@ -98,52 +98,46 @@ pub(crate) fn cases(source: &str) -> Vec<Case> {
     cases
 }
 
-/// Names and texts of `fixtures/asm`.
-fn corpus() -> Vec<(String, String)> {
-    let mut files: Vec<(String, String)> = std::fs::read_dir(fixture("asm"))
-        .expect("the folder is there")
-        .map(|entry| {
-            let path = entry.expect("it can be read").path();
-            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).expect("it is text"))
-        })
-        .collect();
-    files.sort();
-    files
+/// Compares the findings of a source with those that its cases expect. Returns the number of
+/// cases, and the differences.
+pub(crate) fn compared(name: &str, source: &str, findings: &[Diagnostic]) -> (usize, String) {
+    let mut wrong = String::new();
+    let cases = cases(source);
+    let first = cases.first().map_or(source.len(), |case| case.region.start);
+    let early = findings.iter().filter(|found| (found.span.start as usize) < first);
+    assert_eq!(early.count(), 0, "{name}: a finding before the first case");
+    for case in &cases {
+        let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
+        let found: Vec<(String, Range<usize>)> = findings
+            .iter()
+            .filter(inside)
+            .map(|found| (found.code.text().to_owned(), found.span.range()))
+            .collect();
+        let expected: Vec<(String, Range<usize>)> = case
+            .expected
+            .iter()
+            .map(|expected| (expected.code.clone(), expected.place(source, &case.region)))
+            .collect();
+        if found != expected {
+            let _ = writeln!(wrong, "{name}:{}", case.line);
+            for (title, list) in [("expected", expected), ("found", found)] {
+                for (code, span) in list {
+                    let text = &source[span.clone()];
+                    let _ = writeln!(wrong, "  {title} {code} {text:?} at {span:?}");
+                }
+            }
+        }
+    }
+    (cases.len(), wrong)
 }
 
 #[test]
 fn the_corpus_has_the_findings_written_in_it() {
     let (mut count, mut wrong) = (0, String::new());
-    for (name, source) in corpus() {
-        let findings = check_cuda(&source);
-        let cases = cases(&source);
-        let first = cases.first().map_or(source.len(), |case| case.region.start);
-        let early = findings.iter().filter(|found| (found.span.start as usize) < first);
-        assert_eq!(early.count(), 0, "{name}: a finding before the first case");
-        for case in &cases {
-            count += 1;
-            let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
-            let found: Vec<(String, Range<usize>)> = findings
-                .iter()
-                .filter(inside)
-                .map(|found| (found.code.text().to_owned(), found.span.range()))
-                .collect();
-            let expected: Vec<(String, Range<usize>)> = case
-                .expected
-                .iter()
-                .map(|expected| (expected.code.clone(), expected.place(&source, &case.region)))
-                .collect();
-            if found != expected {
-                let _ = writeln!(wrong, "{name}:{}", case.line);
-                for (title, list) in [("expected", expected), ("found", found)] {
-                    for (code, span) in list {
-                        let text = &source[span.clone()];
-                        let _ = writeln!(wrong, "  {title} {code} {text:?} at {span:?}");
-                    }
-                }
-            }
-        }
+    for (name, source) in corpus("asm") {
+        let (cases, differences) = compared(&name, &source, &check_cuda(&source));
+        count += cases;
+        wrong.push_str(&differences);
     }
     assert!(wrong.is_empty(), "{wrong}");
     assert!(count >= 220, "only {count} cases were read");
@@ -1428,7 +1422,7 @@ fn any_mixture_is_read() {
 
 #[test]
 fn the_corpus_can_end_anywhere() {
-    for (_, source) in corpus() {
+    for (_, source) in corpus("asm") {
         for (end, _) in source.char_indices() {
             hold(&source[..end]);
         }

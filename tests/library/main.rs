@@ -2,6 +2,8 @@
 
 mod asm;
 mod codes;
+#[cfg(feature = "cli")]
+mod conformance;
 #[cfg(feature = "diff")]
 mod diff;
 mod divergence;
@@ -11,9 +13,11 @@ mod extract;
 mod format;
 mod grammar;
 mod laws;
+mod macros;
 mod manual;
 mod names;
 mod normal;
+mod port;
 mod reader;
 mod rewrite;
 mod robustness;

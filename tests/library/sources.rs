@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::asm::{
-    AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, cases, draft, each_case,
-    kinds, percents, setting, spoil, write_literals,
+    AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, compared, draft,
+    each_case, kinds, percents, setting, spoil, write_literals,
 };
-use crate::support::fixture;
+use crate::support::corpus;
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::check::{CheckOptions, Language};
 use vptx::diagnostic::{Applicability, Diagnostic};
@@ -49,50 +49,14 @@ fn language(name: &str) -> Language {
     }
 }
 
-/// Names and texts of `fixtures/sources`.
-fn corpus() -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(fixture("sources")).expect("the folder is there");
-    let mut files: Vec<(String, String)> = entries
-        .map(|entry| {
-            let path = entry.expect("it can be read").path();
-            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).expect("it is text"))
-        })
-        .collect();
-    files.sort();
-    files
-}
-
 #[test]
 fn the_corpus_has_the_findings_written_in_it() {
     let (mut count, mut wrong) = (0, String::new());
-    for (name, source) in corpus() {
+    for (name, source) in corpus("sources") {
         let findings = found(&source, language(&name));
-        let cases = cases(&source);
-        let first = cases.first().map_or(source.len(), |case| case.region.start);
-        let early = findings.iter().filter(|found| (found.span.start as usize) < first);
-        assert_eq!(early.count(), 0, "{name}: a finding before the first case");
-        for case in &cases {
-            count += 1;
-            let inside = |found: &&Diagnostic| case.region.contains(&(found.span.start as usize));
-            let found: Vec<(String, Range<usize>)> = findings
-                .iter()
-                .filter(inside)
-                .map(|found| (found.code.text().to_owned(), found.span.range()))
-                .collect();
-            let place = |expected: &crate::asm::Expected| {
-                (expected.code.clone(), expected.place(&source, &case.region))
-            };
-            let expected: Vec<_> = case.expected.iter().map(place).collect();
-            if found != expected {
-                let _ = writeln!(wrong, "{name}:{}", case.line);
-                for (title, list) in [("expected", expected), ("found", found)] {
-                    for (code, span) in list {
-                        let _ = writeln!(wrong, "  {title} {code} {:?}", &source[span.clone()]);
-                    }
-                }
-            }
-        }
+        let (cases, differences) = compared(&name, &source, &findings);
+        count += cases;
+        wrong.push_str(&differences);
     }
     assert!(wrong.is_empty(), "{wrong}");
     assert!(count >= 40, "only {count} cases were read");
@@ -829,7 +793,7 @@ fn fixes_are_written_as_the_source_writes() {
 
 #[test]
 fn comments_suppress_all_there_is() {
-    for (name, source) in corpus() {
+    for (name, source) in corpus("sources") {
         let language = language(&name);
         let done = add_ignores(&source, &options(language));
         assert_eq!(done.left, [], "{name}\n{}", done.text);
@@ -984,7 +948,7 @@ fn any_mixture_is_read() {
 
 #[test]
 fn the_corpus_can_end_anywhere() {
-    for (name, source) in corpus() {
+    for (name, source) in corpus("sources") {
         let ends: Vec<usize> = source.char_indices().map(|(end, _)| end).collect();
         for end in ends.into_iter().step_by(7) {
             hold(&source[..end], language(&name));

@@ -46,7 +46,12 @@ impl Functions {
 }
 
 /// The results of rows from a source that is compiled.
-fn results(folder: &Path, compiler: &[&str], source: &str, rows: &[[u32; 4]]) -> Vec<u32> {
+pub(crate) fn results(
+    folder: &Path,
+    compiler: &[&str],
+    source: &str,
+    rows: &[[u32; 4]],
+) -> Vec<u32> {
     let language = if compiler[0].ends_with("++") { "test.cpp" } else { "test.c" };
     fs::write(folder.join(language), source).unwrap();
     let output = Command::new(compiler[0])

@@ -22,19 +22,25 @@ pub(crate) fn driver(calls: &[String]) -> String {
              {{ (void)a, (void)b, (void)c; return {call}; }}"
         );
     }
-    text += "typedef uint32_t (*function)(uint32_t, uint32_t, uint32_t);\n\
-             static const function all[] = {\n";
-    for number in 0..calls.len() {
-        let _ = writeln!(text, "f{number},");
-    }
-    text += "};\nint main(void)\n{\n    uint32_t row[4];\n    \
-             while (fread(row, sizeof row, 1, stdin) == 1) {\n        \
-             const uint32_t d = all[row[0]](row[1], row[2], row[3]);\n        \
-             if (fwrite(&d, sizeof d, 1, stdout) != 1) return 1;\n    }\n    return 0;\n}\n";
-    text
+    text + &program((0..calls.len()).map(|number| format!("f{number}")))
 }
 
-/// The results of a program made of a [`driver`].
+/// The rest of a program that reads numbers of functions with words, and writes results.
+pub(crate) fn program(functions: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = functions.map(|name| format!("{name},\n")).collect();
+    format!(
+        "typedef uint32_t (*function)(uint32_t, uint32_t, uint32_t);\n\
+         static const function all[] = {{\n{}{MAIN}",
+        names.concat()
+    )
+}
+
+const MAIN: &str = "};\nint main(void)\n{\n    uint32_t row[4];\n    \
+                 while (fread(row, sizeof row, 1, stdin) == 1) {\n        \
+                 const uint32_t d = all[row[0]](row[1], row[2], row[3]);\n        \
+                 if (fwrite(&d, sizeof d, 1, stdout) != 1) return 1;\n    }\n    return 0;\n}\n";
+
+/// The results of a compiled program.
 pub(crate) fn run(program: &Path, rows: &[[u32; 4]]) -> Vec<u32> {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

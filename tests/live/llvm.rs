@@ -129,8 +129,9 @@ fn functions_compute_what_programs_do() {
 fn counted(random: &mut Random) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (form, mnemonic) in rows() {
-        let (heads, texts) = (heads(form, mnemonic), texts(form, mnemonic));
-        for (head, own) in heads.iter().zip(texts.chunks(texts.len() / heads.len())) {
+        let (starts, all_texts) = (heads(form, mnemonic), texts(form, mnemonic));
+        let each = all_texts.len() / starts.len();
+        for (head, own) in starts.iter().zip(all_texts.chunks(each)) {
             let tail = [".sat", ".add"].into_iter().find(|tail| head.contains(tail));
             let family = format!("{mnemonic}{}", tail.unwrap_or_default());
             let mut add = |text: String| all.push((text, family.clone()));
@@ -139,7 +140,7 @@ fn counted(random: &mut Random) -> Vec<(String, String)> {
                 continue;
             }
             add(format!("{head} d, a, b, c;"));
-            (0..4).for_each(|_| add(random.pick(own)));
+            (0..4).for_each(|_| add(random.pick(own).clone()));
         }
     }
     all

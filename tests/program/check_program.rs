@@ -1221,7 +1221,7 @@ fn wrong_settings_are_said() {
       |
     2 | selct = ["V1"]
       | ^^^^^
-    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`, `exclude`, `baseline`, `per-path`
+    unknown field `selct`, expected one of `dialect`, `target`, `ptx-version`, `select`, `extend-select`, `ignore`, `deny`, `exclude`, `include`, `baseline`, `per-path`
     did you mean `select`?
     "#);
     insta::assert_snapshot!(said("[chek]\nselect = [\"V1\"]\n"), @r"
@@ -1717,4 +1717,54 @@ fn fixes_leave_comments() {
     folder.write("a.ptx", text);
     concise(&folder, &["--fix", "--unsafe-fixes", "--select", "V601"]);
     assert!(read(&folder, "a.ptx").contains("{\n\t// sum\n\t{"), "{}", read(&folder, "a.ptx"));
+}
+
+// Headers.
+
+/// A source with a macro of a header, and the header, with an operation that is none.
+fn with_header(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let operands = r#": "=r"(d) : "r"(a), "r"(b)"#;
+    folder.write(
+        "include/ptx/video.h",
+        format!("#include \"ops.h\"\n#define VADD(d, a, b) asm(OP \" %0, %1, %2;\" {operands})\n"),
+    );
+    folder.write("include/ptx/ops.h", "#define OP \"vadx.u32.u32.u32\"\n");
+    folder.write("src/a.cu", "#include <ptx/video.h>\nvoid f() { VADD(d, a, b); }\n");
+    folder
+}
+
+#[test]
+fn headers_are_read_in_the_folders_that_are_named() {
+    let folder = with_header("headers");
+    assert_eq!(concise(&folder, &["src"]).stdout, "");
+    let found = "src/a.cu:2:12: error[V101]: ";
+    for arguments in [["-Iinclude", "src"], ["--include=include", "src/a.cu"]] {
+        let run = concise(&folder, &arguments);
+        assert!(run.stdout.starts_with(found) && run.status == 1, "{}", run.transcript());
+    }
+    // A folder that is not there has no headers.
+    assert_eq!(concise(&folder, &["-I", "none", "src"]).stdout, "");
+    let human = vptx_in(&folder.0, &["check", "--color=never", "-Iinclude", "src"], b"");
+    assert!(human.stdout.contains("`OP` of include/ptx/ops.h:1"), "{}", human.stdout);
+    // Settings name folders from where they are.
+    folder.write("src/vptx.toml", "[check]\ninclude = [\"../include\"]\n");
+    let run = concise(&folder, &["src"]);
+    assert!(run.stdout.starts_with(found), "{}", run.transcript());
+    let shown = vptx_in(&folder.0, &["check", "--show-settings", "-I", "more", "src/a.cu"], b"");
+    assert!(shown.stdout.contains("\ninclude = [\""), "{}", shown.stdout);
+    assert!(shown.stdout.contains("/more\""), "{}", shown.stdout);
+}
+
+#[test]
+#[cfg(unix)]
+fn only_regular_files_are_headers() {
+    let folder = with_header("special-headers");
+    let made = Command::new("mkfifo").arg(folder.0.join("include/pipe.h")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let includes = "#include \"pipe.h\"\n#include \"/dev/zero\"\n#include </etc/passwd>\n\
+                    #include \"ptx\"\n#include \"\"\n#include \".\"\n#include \"..\"\n";
+    folder.write("src/a.cu", format!("{includes}#include <ptx/video.h>\nVADD(d, a, b);\n"));
+    let run = concise(&folder, &["-Iinclude", "src"]);
+    assert!(run.stdout.starts_with("src/a.cu:9:1: error[V101]: "), "{}", run.transcript());
 }

@@ -3,6 +3,7 @@
 
 mod check_program;
 mod cli;
+mod conformance;
 mod diff;
 mod eval;
 mod extract;
@@ -15,6 +16,7 @@ mod lower;
 mod man;
 mod output;
 mod pictures;
+mod port;
 mod ptxas;
 mod readme;
 mod report_formats;

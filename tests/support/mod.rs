@@ -60,6 +60,20 @@ pub(crate) fn fixture_text(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The names and texts of a folder below `fixtures/`, in order.
+pub(crate) fn corpus(folder: &str) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = std::fs::read_dir(fixture(folder))
+        .expect("the folder is there")
+        .map(|entry| {
+            let path = entry.expect("it can be read").path();
+            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(&path).expect("it is text"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
 /// Every PTX file in a folder below `fixtures/`, in order.
 pub(crate) fn ptx_files(folder: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {

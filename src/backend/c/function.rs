@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::HAS;
 use crate::ir::{Input, Op, Program, Range, Step, Value};
 use crate::isa::Compare;
 
@@ -46,9 +47,13 @@ impl Type {
     }
 }
 
-/// A function, and whether it needs integers of more than 64 bits.
+/// A function.
+#[derive(Clone, Debug)]
 pub(super) struct Function {
+    #[cfg(feature = "cli")]
+    pub(super) name: String,
     pub(super) text: String,
+    /// Whether it needs integers of more than 64 bits.
     pub(super) has_wide: bool,
 }
 
@@ -58,7 +63,7 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
         parameters.iter().map(|input| format!("vptx_u32 {}", input.text())).collect();
     let inputs = if inputs.is_empty() { "void".to_string() } else { inputs.join(", ") };
     let mut text = format!(
-        "#ifndef VPTX_HAS_{name}\n#define VPTX_HAS_{name}\n/* {comment} */\n\
+        "#ifndef {HAS}{name}\n#define {HAS}{name}\n/* {comment} */\n\
          VPTX_FUNCTION vptx_u32 {name}({inputs})\n{{\n"
     );
     let emitter = Emitter { program };
@@ -89,7 +94,12 @@ pub(super) fn of(name: &str, comment: &str, parameters: &[Input], program: &Prog
     }
     let result = emitter.cast(program.result(), Type::U32);
     let _ = write!(text, "    return {result};\n}}\n#endif\n");
-    Function { text, has_wide }
+    Function {
+        #[cfg(feature = "cli")]
+        name: name.to_string(),
+        text,
+        has_wide,
+    }
 }
 
 /// Which values the expressions name: a value that is compared with itself is none of them.

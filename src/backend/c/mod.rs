@@ -20,6 +20,7 @@ mod function;
 use std::collections::HashSet;
 use std::fmt;
 
+use self::function::Function;
 use crate::backend::name;
 use crate::ir::Input;
 use crate::video::{Instruction, Semantics};
@@ -31,14 +32,13 @@ use crate::video::{Instruction, Semantics};
 pub struct Header {
     semantics: Semantics,
     names: HashSet<String>,
-    functions: Vec<String>,
-    has_wide: bool,
+    functions: Vec<Function>,
 }
 
 impl Header {
     /// A header without functions, which will compute under this semantics.
     pub fn new(semantics: Semantics) -> Header {
-        Header { semantics, names: HashSet::new(), functions: Vec::new(), has_wide: false }
+        Header { semantics, names: HashSet::new(), functions: Vec::new() }
     }
 
     /// Adds the function of an instruction, unless it is there; returns its name.
@@ -53,9 +53,7 @@ impl Header {
         if self.names.insert(name.clone()) {
             let parameters = name::inputs(&program);
             let comment = name::plain(instruction);
-            let function = function::of(&name, &comment, &parameters, &program);
-            self.has_wide |= function.has_wide;
-            self.functions.push(function.text);
+            self.functions.push(function::of(&name, &comment, &parameters, &program));
         }
         name
     }
@@ -64,16 +62,55 @@ impl Header {
     pub fn parameters(&self, instruction: &Instruction) -> Vec<Input> {
         name::inputs(&instruction.lower(self.semantics))
     }
+
+    /// Adds the functions of another header.
+    #[cfg(feature = "cli")]
+    pub(crate) fn merge(&mut self, other: Header) {
+        for function in other.functions {
+            if self.names.insert(function.name.clone()) {
+                self.functions.push(function);
+            }
+        }
+    }
+
+    /// The text to add to a header that was written before, so that it has these functions, too.
+    /// `None` if vptx did not write it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn addition_to(&self, written: &str) -> Option<String> {
+        let is_defined = |name: &str| {
+            let mut words = written.lines().map(|line| line.split_whitespace());
+            words.any(|mut line| line.next() == Some("#define") && line.next() == Some(name))
+        };
+        if !is_defined("VPTX_FUNCTION") {
+            return None;
+        }
+        let defined: HashSet<&str> = written
+            .lines()
+            .filter_map(|line| line.strip_prefix("#define ")?.trim_end().strip_prefix(HAS))
+            .collect();
+        let missing = self.functions.iter().filter(|it| !defined.contains(it.name.as_str()));
+        let missing: Vec<&Function> = missing.collect();
+        let has_wide = missing.iter().any(|it| it.has_wide) && !is_defined("VPTX_WIDE");
+        let mut text = String::from(if has_wide { WIDE } else { "" });
+        for function in missing {
+            text.push('\n');
+            text.push_str(&function.text);
+        }
+        Some(text)
+    }
 }
+
+/// The start of the macro that tells that a function is defined.
+const HAS: &str = "VPTX_HAS_";
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(PROLOGUE)?;
-        if self.has_wide {
+        if self.functions.iter().any(|function| function.has_wide) {
             f.write_str(WIDE)?;
         }
         for function in &self.functions {
-            write!(f, "\n{function}")?;
+            write!(f, "\n{}", function.text)?;
         }
         Ok(())
     }

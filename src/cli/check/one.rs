@@ -97,14 +97,17 @@ impl Run {
         let (settings, path) = settings?;
         let name = named.map_or_else(|| input.shown(), PathBuf::as_path).to_path_buf();
         let language = kind.language(&visible_path(&name), &bytes)?;
-        let options = settings.check(path.as_deref(), &self.choices).with_language(language);
+        let include = arguments.include.iter().chain(&settings.include).cloned().collect();
+        let headers = self.headers.of(named.map(PathBuf::as_path), include);
+        let options = settings.check(path.as_deref(), &self.choices);
+        let options = options.with_language(language).with_headers(headers);
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
         let mut checked = CheckedFile::new(name, path, &options, denied);
         if let Some(host) = language.host()
             && arguments.format == Format::Human
             && (arguments.statistics || !arguments.quiet)
         {
-            checked.skipped = embed::skipped_in(&decoded(&bytes), host);
+            checked.skipped = embed::unread(&decoded(&bytes), host, options.headers.as_ref());
         }
         if let Some(most) = arguments.most() {
             make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);

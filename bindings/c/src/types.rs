@@ -1,0 +1,218 @@
+//! The types of values that C sees, and their conversions.
+#![forbid(unsafe_code)]
+
+use std::ffi::c_char;
+use std::ptr;
+
+use library::check;
+use library::diagnostic;
+
+use crate::error::Failure;
+
+/// The result of a function.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All went well.
+    Ok = 0,
+    /// A required pointer is NULL.
+    NullArgument = 1,
+    /// An argument cannot be used: an unknown number or name, a wrong length.
+    InvalidArgument = 2,
+    /// The text is not one legal video instruction. The error has findings.
+    IllegalInstruction = 3,
+    /// The target or the PTX version lacks what is needed, or none is named.
+    Unavailable = 4,
+    /// A bug of the library. It went on as if the function had not been called.
+    InternalError = 5,
+}
+
+/// A string without NUL at its end. `data` is NULL if there is none.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Str {
+    /// The first byte; UTF-8.
+    pub data: *const c_char,
+    /// The number of bytes.
+    pub size: usize,
+}
+
+impl Str {
+    pub(crate) const NONE: Str = Str { data: ptr::null(), size: 0 };
+}
+
+impl From<&str> for Str {
+    fn from(text: &str) -> Str {
+        Str { data: text.as_ptr().cast(), size: text.len() }
+    }
+}
+
+impl From<Option<&str>> for Str {
+    fn from(text: Option<&str>) -> Str {
+        text.map_or(Str::NONE, Str::from)
+    }
+}
+
+/// A range of bytes of a text, from 0; `end` is excluded.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+}
+
+impl From<library::source::Span> for Span {
+    fn from(span: library::source::Span) -> Span {
+        Span { start: span.start, end: span.end }
+    }
+}
+
+/// A line and a column, both from 1. Columns count characters.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl From<library::source::Position> for Position {
+    fn from(position: library::source::Position) -> Position {
+        Position { line: position.line, column: position.column }
+    }
+}
+
+/// The language of a text.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Language {
+    /// PTX: whole modules or bare statements.
+    Ptx = 0,
+    /// CUDA, OpenCL or C++: the PTX in its `asm` statements is meant.
+    Cuda = 1,
+    /// Python: the PTX of Triton's inline assembly, and of CUDA sources in strings.
+    Python = 2,
+    /// Mojo: the PTX of its inline assembly.
+    Mojo = 3,
+    /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
+    Rust = 4,
+    /// Julia: the PTX of `@asmcall` and `llvmcall`.
+    Julia = 5,
+}
+
+/// The rules that decide what is an error.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Dialect {
+    /// The manual.
+    Documented = 0,
+    /// The assembler: only code that ptxas rejects is an error.
+    Ptxas = 1,
+}
+
+/// What an instruction computes.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Semantics {
+    /// The manual.
+    Manual = 0,
+    /// The code of ptxas 11 and 12.
+    Ptxas12 = 1,
+    /// The code of ptxas 13.
+    Ptxas13 = 2,
+}
+
+/// How bad a finding is.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Severity {
+    /// Worth knowing; nothing to change.
+    Note = 0,
+    /// The code is doubtful.
+    Warning = 1,
+    /// The code is wrong.
+    Error = 2,
+}
+
+impl From<diagnostic::Severity> for Severity {
+    fn from(severity: diagnostic::Severity) -> Severity {
+        match severity {
+            diagnostic::Severity::Note => Severity::Note,
+            diagnostic::Severity::Warning => Severity::Warning,
+            diagnostic::Severity::Error => Severity::Error,
+        }
+    }
+}
+
+/// Whether a fix keeps the meaning of a text.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum Applicability {
+    /// It keeps the meaning that the text has for ptxas.
+    Safe = 0,
+    /// It is probably what was meant, but may change the meaning.
+    Unsafe = 1,
+    /// It is only for display.
+    DisplayOnly = 2,
+}
+
+impl From<diagnostic::Applicability> for Applicability {
+    fn from(applicability: diagnostic::Applicability) -> Applicability {
+        match applicability {
+            diagnostic::Applicability::Safe => Applicability::Safe,
+            diagnostic::Applicability::Unsafe => Applicability::Unsafe,
+            diagnostic::Applicability::DisplayOnly => Applicability::DisplayOnly,
+        }
+    }
+}
+
+/// A choice of `vptx_rewrite`; they can be added.
+#[repr(u32)]
+#[derive(Clone, Copy)]
+pub enum RewriteFlag {
+    /// Also instructions for which ptxas needs no more machine instructions.
+    All = 1,
+    /// A comment with the replaced instruction.
+    Comments = 2,
+}
+
+pub(crate) fn language(number: u32) -> Result<check::Language, Failure> {
+    Ok(match number {
+        0 => check::Language::Ptx,
+        1 => check::Language::Cuda,
+        2 => check::Language::Python,
+        3 => check::Language::Mojo,
+        4 => check::Language::Rust,
+        5 => check::Language::Julia,
+        _ => return Err(Failure::invalid(format!("{number} is not a language"))),
+    })
+}
+
+pub(crate) fn dialect(number: u32) -> Result<library::Dialect, Failure> {
+    match number {
+        0 => Ok(library::Dialect::Documented),
+        1 => Ok(library::Dialect::Ptxas),
+        _ => Err(Failure::invalid(format!("{number} is not a dialect"))),
+    }
+}
+
+pub(crate) fn semantics(number: u32) -> Result<library::Semantics, Failure> {
+    match number {
+        0 => Ok(library::Semantics::Manual),
+        1 => Ok(library::Semantics::Ptxas12),
+        2 => Ok(library::Semantics::Ptxas13),
+        _ => Err(Failure::invalid(format!("{number} is not a semantics"))),
+    }
+}
+
+/// The fixes to make.
+pub(crate) fn applicability(number: u32) -> Result<diagnostic::Applicability, Failure> {
+    match number {
+        0 => Ok(diagnostic::Applicability::Safe),
+        1 => Ok(diagnostic::Applicability::Unsafe),
+        _ => Err(Failure::invalid(format!("{number}: fixes to make are safe or unsafe"))),
+    }
+}

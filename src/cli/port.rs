@@ -1,0 +1,442 @@
+//! `vptx port`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::eval::SemanticsName;
+use super::progress::for_each;
+use super::{FAILED, FOUND, Output, by_count, errors, plain_output, trouble};
+use crate::analysis::unreadable;
+use crate::backend::c::Header;
+use crate::check::Language;
+use crate::embed::{self, Host};
+use crate::port::{LeftStatement, Ported, port};
+use crate::report::{visible, visible_path};
+use crate::source::{LineIndex, Position, decoded};
+use crate::video::Semantics;
+use crate::workspace::files::{Access, Stamp, create, diff, edited, read_text, replace};
+use crate::workspace::input::{self, Bytes, Input, reason};
+use crate::workspace::kind::{Extension, FileKind};
+use crate::workspace::settings::Finder;
+use crate::workspace::walk::{WalkArguments, subjects};
+
+/// The name of the header, unless the user gives one.
+const HEADER: &str = "vptx_video.h";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An asm statement that has only video instructions becomes a call of a C function
+for each of them. Operands are evaluated once, in order. The functions are in a
+header for C99, C++11, CUDA, HIP, SYCL and OpenCL C. The files include it after
+their last #include before the first call.
+  vptx port --to hip src/
+  vptx port --to c --header include/video.h kernels.cu
+
+A statement stays as it is, and is reported, if it has other instructions,
+guards, labels, memory clobbers, operands that are not words of 32 bits, or
+errors. Other PTX in asm is reported as well, except with --to cuda. Statements
+that macros make are not read; the summary counts them.
+
+The header keeps its functions, and gets those that it lacks; a second run
+changes nothing. Each file is replaced in one step or not at all, and only after
+the header is there.
+
+Exit status: 0 done, 1 a statement stays, or --check would change something, 2
+could not run.")]
+pub(super) struct Arguments {
+    /// C, C++ and CUDA sources, directories to search for them, or - to filter
+    /// standard input [default: the current directory]
+    #[arg(value_name = "FILES|DIRS|-")]
+    paths: Vec<PathBuf>,
+
+    /// The language that will compile the sources
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    to: Toolchain,
+
+    /// The header to write, or its directory [default: vptx_video.h in the first
+    /// directory, or beside the first file]
+    #[arg(long, value_name = "FILE|DIR")]
+    header: Option<PathBuf>,
+
+    /// The semantics to follow [default: ptxas-13, which keeps the results of the
+    /// program]
+    #[arg(long, value_enum)]
+    semantics: Option<SemanticsName>,
+
+    /// Write nothing; fail if a file would change
+    #[arg(long)]
+    check: bool,
+
+    /// Write nothing; print the changes as a unified diff
+    #[arg(long)]
+    diff: bool,
+
+    #[command(flatten)]
+    walk: WalkArguments,
+
+    /// Read files with this ending as CUDA (inc=cuda), or skip them (h=ptx)
+    #[arg(long, value_name = "ENDING=LANGUAGE", value_delimiter = ',')]
+    extension: Vec<Extension>,
+
+    /// Print no summary
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// The language that will compile ported sources. The calls and the header are the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Toolchain {
+    /// HIP; all PTX that stays is reported
+    Hip,
+    /// SYCL; all PTX that stays is reported
+    Sycl,
+    /// C or C++; all PTX that stays is reported
+    C,
+    /// CUDA, which has other PTX; only video instructions that stay are reported
+    Cuda,
+}
+
+/// A source that was read.
+struct PortedSource {
+    /// The file to replace; `None` for standard input.
+    path: Option<PathBuf>,
+    bytes: Bytes,
+    ported: Ported,
+    functions: Header,
+    /// A line for each statement that stays.
+    left: Vec<String>,
+    /// How many statements were not read, by reason.
+    unread: BTreeMap<&'static str, usize>,
+}
+
+impl PortedSource {
+    fn is_changed(&self) -> bool {
+        !self.ported.edits.is_empty()
+    }
+
+    fn new_text(&self) -> Vec<u8> {
+        edited(&self.bytes, &self.ported.edits)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let Some(semantics) = semantics(arguments) else {
+        let names = Semantics::ALL.map(Semantics::text).join(", ");
+        trouble(&format!("port takes one semantics: {names}"));
+        return Ok(FAILED);
+    };
+    let ready = arguments.walk.set_threads().and_then(|()| {
+        Ok((Finder::new(None, false)?, arguments.walk.rules()?, header_path(arguments)?))
+    });
+    let (finder, rules, header_path) = match ready {
+        Ok(ready) => ready,
+        Err(message) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
+    };
+    let mut troubles = 0usize;
+    let wants = |path: &Path| kind(path, arguments, &finder) == FileKind::Within(Language::Cuda);
+    let paths = subjects(&arguments.paths, None);
+    let mut inputs = input::expand(&paths, wants, &finder, &rules, |message| {
+        troubles += 1;
+        trouble(&message);
+    });
+    let is_dry = arguments.check || arguments.diff;
+    if !is_dry {
+        input::keep_one_name(&mut inputs);
+    }
+    let outcomes = for_each("ported", &inputs, |input| {
+        read(input, arguments, &finder, &header_path, semantics)
+    });
+    let mut sources = Vec::new();
+    for (input, outcome) in inputs.iter().zip(outcomes) {
+        match outcome {
+            Ok(source) => sources.push((input, source)),
+            Err(message) => {
+                troubles += 1;
+                trouble(&message);
+            }
+        }
+    }
+
+    let is_filter = inputs.contains(&Input::Stdin);
+    let mut errors = errors();
+    for line in sources.iter().flat_map(|(_, source)| &source.left) {
+        // Users take the output of a filter for the text, and that of `--diff` for changes.
+        if is_filter || arguments.diff {
+            writeln!(errors, "{line}")?;
+        } else {
+            writeln!(out.stream, "{line}")?;
+        }
+    }
+    let mut functions = Header::new(semantics);
+    for (_, source) in &sources {
+        functions.merge(source.functions.clone());
+    }
+    let is_changed = sources.iter().any(|(_, source)| source.is_changed());
+    let header = if is_changed { HeaderFile::read(header_path, &functions) } else { Ok(None) };
+    // Sources include the header, so it comes first.
+    let header = header.and_then(|header| match header {
+        Some(file) if !is_dry => file.write().map(|()| None),
+        header => Ok(header),
+    });
+    match header {
+        Ok(None) => {}
+        Ok(Some(file)) => file.show(arguments, out)?,
+        Err(message) => {
+            out.stream.flush()?;
+            trouble(&message);
+            return Ok(FAILED);
+        }
+    }
+    for (input, source) in &sources {
+        if let Err(message) = finish(input, source, arguments, out)? {
+            troubles += 1;
+            out.stream.flush()?;
+            trouble(&message);
+        }
+    }
+    out.stream.flush()?;
+    if !arguments.quiet && !is_filter && !sources.is_empty() {
+        writeln!(errors, "{}", summary(is_dry, &sources))?;
+    }
+    let is_left = sources.iter().any(|(_, source)| !source.left.is_empty());
+    Ok(match () {
+        () if troubles > 0 => FAILED,
+        () if is_left || arguments.check && is_changed => FOUND,
+        () => 0,
+    })
+}
+
+fn semantics(arguments: &Arguments) -> Option<Semantics> {
+    match arguments.semantics {
+        Some(SemanticsName::One(semantics)) => Some(semantics),
+        Some(SemanticsName::All) => None,
+        None => Some(Semantics::CURRENT),
+    }
+}
+
+/// The whole path of the header, whose folder must exist.
+fn header_path(arguments: &Arguments) -> Result<PathBuf, String> {
+    let path = match (&arguments.header, arguments.paths.first()) {
+        (Some(path), _) if path.is_dir() => path.join(HEADER),
+        (Some(path), _) => path.clone(),
+        (None, Some(first)) if first.is_dir() => first.join(HEADER),
+        (None, Some(first)) => first.with_file_name(HEADER),
+        (None, None) => HEADER.into(),
+    };
+    let shown = visible_path(&path);
+    let cannot = |why: &str| format!("cannot write `{shown}`: {why}");
+    let name = path.file_name().ok_or_else(|| cannot("it is no name of a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| cannot(&reason(&error)))?;
+    // Where a link points to is what is replaced.
+    let whole = folder.join(name);
+    Ok(fs::canonicalize(&whole).unwrap_or(whole))
+}
+
+/// The name of the header for an `#include` in a file of a folder; both are whole paths.
+fn include_name(header: &Path, folder: &Path) -> Result<String, String> {
+    let (mut to, mut from) = (header.components().peekable(), folder.components().peekable());
+    while let (Some(one), Some(other)) = (to.peek(), from.peek())
+        && one == other
+    {
+        to.next();
+        from.next();
+    }
+    let mut parts: Vec<&str> = from.map(|_| "..").collect();
+    for part in to {
+        let text = match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        };
+        let is_plain = |text: &&str| !text.contains(['"', '\\', '/']) && visible(text) == *text;
+        parts.push(text.filter(is_plain).ok_or_else(|| {
+            let name = visible_path(header);
+            format!("`{name}` cannot stand in an `#include`: choose another --header")
+        })?);
+    }
+    Ok(parts.join("/"))
+}
+
+fn kind(path: &Path, arguments: &Arguments, finder: &Finder) -> FileKind {
+    let settings = finder.of(path).ok();
+    let own = settings.as_ref().map_or(&[][..], |(settings, _)| &settings.extensions);
+    FileKind::of(path, [own, &arguments.extension])
+}
+
+/// Reads a source and finds its changes.
+fn read(
+    input: &Input,
+    arguments: &Arguments,
+    finder: &Finder,
+    header: &Path,
+    semantics: Semantics,
+) -> Result<PortedSource, String> {
+    if !arguments.check && !arguments.diff {
+        input.must_be_replaceable()?;
+    }
+    let name = input.name();
+    let bytes = input.bytes()?;
+    if let Some(path) = input.path() {
+        // Errors in settings are reported.
+        finder.of(path)?;
+        let kind = kind(path, arguments, finder);
+        if kind.language(&name, &bytes) != Ok(Language::Cuda) {
+            let way_out = "if it is one, name its ending with --extension";
+            return Err(format!(
+                "`{name}` is not read: its name is not that of a C, C++ or CUDA \
+                                source; {way_out}"
+            ));
+        }
+    }
+    let source = decoded(&bytes);
+    if let Some(why) = unreadable(&source) {
+        return Err(format!("`{name}` is not read: {}", why.message));
+    }
+    let place = |path: &Path| {
+        fs::canonicalize(path).map_err(|error| format!("cannot find `{name}`: {}", reason(&error)))
+    };
+    let path = input.path().map(place).transpose()?;
+    let folder = match &path {
+        Some(path) => path.parent().unwrap_or(path).to_path_buf(),
+        None => place(Path::new("."))?,
+    };
+    let mut functions = Header::new(semantics);
+    let ported = port(&source, &include_name(header, &folder)?, &mut functions);
+    let reported = |it: &&LeftStatement| it.has_video || arguments.to != Toolchain::Cuda;
+    let mut left = Vec::new();
+    if !ported.left.is_empty() {
+        let index = LineIndex::new(&source);
+        for statement in ported.left.iter().filter(reported) {
+            let Position { line, column } = index.position(&source, statement.span.start);
+            let reason = visible(&statement.reason);
+            left.push(format!("{name}:{line}:{column}: not ported: {reason}"));
+        }
+    }
+    let mut unread = BTreeMap::new();
+    for skipped in embed::skipped_in(&source, Host::C) {
+        *unread.entry(skipped.reason.text()).or_default() += 1;
+    }
+    drop(source);
+    let keeps = !ported.edits.is_empty() || path.is_none();
+    let bytes = if keeps { bytes } else { Bytes::from(Vec::new()) };
+    Ok(PortedSource { path, bytes, ported, functions, left, unread })
+}
+
+/// Writes or shows the new text of a source. The inner error says why a file was not written.
+fn finish(
+    input: &Input,
+    source: &PortedSource,
+    arguments: &Arguments,
+    out: &mut Output,
+) -> io::Result<Result<(), String>> {
+    let is_dry = arguments.check || arguments.diff;
+    match &source.path {
+        None if !is_dry => plain_output().write_all(&source.new_text())?,
+        _ if !source.is_changed() => {}
+        _ if arguments.diff => {
+            let text = diff(input.shown(), &source.bytes, &source.new_text(), out.diff_look());
+            out.write_diff(&text)?;
+        }
+        _ if arguments.check && !arguments.quiet => {
+            writeln!(out.stream, "would port {}", input.name())?;
+        }
+        Some(path) if !is_dry => {
+            let Some(stamp) = source.bytes.stamp() else { return Ok(Ok(())) };
+            let written = replace(path, &[source.new_text()], stamp);
+            let name = input.name();
+            return Ok(
+                written.map_err(|error| format!("cannot write `{name}`: {}", reason(&error)))
+            );
+        }
+        _ => {}
+    }
+    Ok(Ok(()))
+}
+
+/// A header that changes.
+struct HeaderFile {
+    path: PathBuf,
+    old: Option<(String, Stamp)>,
+    new: String,
+}
+
+impl HeaderFile {
+    /// Reads the header, if it is there. `None` if it has all functions.
+    fn read(path: PathBuf, functions: &Header) -> Result<Option<HeaderFile>, String> {
+        let old = match read_text(&path, Access::Regular) {
+            Ok(old) => old,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Some(HeaderFile { path, old: None, new: functions.to_string() }));
+            }
+            Err(error) => {
+                return Err(format!("cannot read `{}`: {}", visible_path(&path), reason(&error)));
+            }
+        };
+        let Some(addition) = functions.addition_to(&old.0) else {
+            let name = visible_path(&path);
+            return Err(format!("vptx did not write `{name}`: choose another --header"));
+        };
+        let has_crlf = old.0.contains("\r\n");
+        let addition = if has_crlf { addition.replace('\n', "\r\n") } else { addition };
+        let new = format!("{}{addition}", old.0);
+        Ok((!addition.is_empty()).then_some(HeaderFile { path, old: Some(old), new }))
+    }
+
+    fn write(&self) -> Result<(), String> {
+        let written = match &self.old {
+            Some((_, stamp)) => replace(&self.path, &[&self.new], stamp),
+            None => create(&self.path, &[&self.new]),
+        };
+        written.map_err(|error| {
+            format!("cannot write `{}`: {}", visible_path(&self.path), reason(&error))
+        })
+    }
+
+    /// Shows the change in place of making it.
+    fn show(&self, arguments: &Arguments, out: &mut Output) -> io::Result<()> {
+        let here = fs::canonicalize(".").ok();
+        let path = here.and_then(|here| self.path.strip_prefix(here).ok().map(Path::to_path_buf));
+        let path = path.as_ref().unwrap_or(&self.path);
+        if arguments.diff {
+            let old = self.old.as_ref().map_or("", |(old, _)| old);
+            let text = diff(path, old.as_bytes(), self.new.as_bytes(), out.diff_look());
+            return out.write_diff(&text);
+        }
+        if !arguments.quiet {
+            writeln!(out.stream, "would write {}", visible_path(path))?;
+        }
+        Ok(())
+    }
+}
+
+/// `3 asm statements ported in 2 files, 1 left; not read: made by macros 2`
+fn summary(is_dry: bool, sources: &[(&Input, PortedSource)]) -> String {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let replaced: usize = sources.iter().map(|(_, source)| source.ported.replaced).sum();
+    let left: usize = sources.iter().map(|(_, source)| source.left.len()).sum();
+    let changed = sources.iter().filter(|(_, source)| source.is_changed()).count();
+    let files = if changed == 0 { sources.len() } else { changed };
+    let verb = if is_dry { "to port" } else { "ported" };
+    let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
+    for (reason, count) in sources.iter().flat_map(|(_, source)| &source.unread) {
+        *unread.entry(reason).or_default() += count;
+    }
+    let left = if left > 0 { format!(", {left} left") } else { String::new() };
+    let unread = if unread.is_empty() {
+        String::new()
+    } else {
+        format!("; not read: {}", by_count(&unread))
+    };
+    let (one, other) = (plural(replaced), plural(files));
+    format!("{replaced} asm statement{one} {verb} in {files} file{other}{left}{unread}")
+}

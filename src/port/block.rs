@@ -1,0 +1,467 @@
+//! What an `asm` statement computes: variables, and instructions between them.
+
+use super::Refusal;
+use crate::analysis::is_ptx;
+use crate::backend::c::Header;
+use crate::check::{CheckOptions, check_instruction, is_wanted};
+use crate::diagnostic::{RuleSet, Severity};
+use crate::embed::Asm;
+use crate::hash::Map;
+use crate::ir::Input;
+use crate::source::Span;
+use crate::syntax::{
+    Context, OperandClass, Statement, SymbolKind, Token, TokenKind, parse_instruction,
+    statement_tokens,
+};
+use crate::video::{Instruction, Register};
+
+/// The most operands, and the most instructions, of a statement that is replaced. Compilers take
+/// 30 operands.
+const MOST: usize = 256;
+
+/// An `asm` statement in the pieces that PTX has.
+pub(super) struct Subject<'a> {
+    asm: &'a Asm<'a>,
+    tokens: Vec<Token>,
+}
+
+/// A piece of PTX.
+#[derive(Clone, Copy)]
+enum Piece<'t> {
+    Open(Token),
+    Close,
+    /// A declaration or an instruction, with its `;` unless that is missing.
+    Statement(&'t [Token]),
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(asm: &'a Asm<'a>) -> Subject<'a> {
+        Subject { asm, tokens: statement_tokens(&asm.text) }
+    }
+
+    fn text(&self, token: Token) -> &'a str {
+        token.span.text(&self.asm.text)
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let mut rest = self.tokens.as_slice();
+        std::iter::from_fn(move || {
+            while let [semicolon, after @ ..] = rest
+                && semicolon.is(b';')
+            {
+                rest = after;
+            }
+            let (first, after) = rest.split_first()?;
+            if first.is(b'{') || first.is(b'}') {
+                rest = after;
+                return Some(if first.is(b'{') { Piece::Open(*first) } else { Piece::Close });
+            }
+            let end = rest.iter().position(|token| token.is(b';')).map_or(rest.len(), |n| n + 1);
+            let (statement, after) = rest.split_at(end);
+            rest = after;
+            Some(Piece::Statement(statement))
+        })
+    }
+
+    /// The statements of the PTX, declarations among them.
+    fn statements(&self) -> impl Iterator<Item = &[Token]> {
+        self.pieces().filter_map(|piece| match piece {
+            Piece::Statement(tokens) => Some(tokens),
+            Piece::Open(_) | Piece::Close => None,
+        })
+    }
+
+    fn is_video(&self, tokens: &[Token]) -> bool {
+        let operands = self.asm.operands.iter().take(MOST);
+        let is_operand = |word: &str| operands.clone().any(|it| it.placeholder == word);
+        opcode(tokens).is_some_and(|opcode| is_wanted(self.text(opcode)))
+            && is_ptx(self.asm, tokens, is_operand)
+    }
+
+    /// Whether it has a video instruction.
+    pub(super) fn has_video(&self) -> bool {
+        self.statements().any(|tokens| self.is_video(tokens))
+    }
+
+    /// Whether it has another instruction of PTX: with a type and a `;`.
+    pub(super) fn is_ptx(&self) -> bool {
+        let is_type = |token: &Token| {
+            token.kind == TokenKind::Dot && {
+                let text = self.text(*token);
+                let (kind, width) = text.split_at(text.len().min(2));
+                matches!(kind, ".u" | ".s" | ".b" | ".f")
+                    && matches!(width, "8" | "16" | "32" | "64" | "128")
+                    || text == ".pred"
+            }
+        };
+        self.statements().any(|tokens| {
+            opcode(tokens).is_some()
+                && tokens.iter().any(is_type)
+                && tokens.last().is_some_and(|last| last.is(b';'))
+        })
+    }
+}
+
+/// The opcode of an instruction, after labels and a guard.
+fn opcode(mut tokens: &[Token]) -> Option<Token> {
+    while let [label, colon, after @ ..] = tokens
+        && label.kind == TokenKind::Ident
+        && colon.is(b':')
+    {
+        tokens = after;
+    }
+    if tokens.first().is_some_and(|first| first.is(b'@')) {
+        let name = tokens.iter().position(|token| token.kind == TokenKind::Ident)?;
+        tokens = &tokens[name + 1..];
+    }
+    tokens.first().copied().filter(|first| first.kind == TokenKind::Ident)
+}
+
+/// A variable: an operand, or a register that the PTX declares.
+#[derive(Debug)]
+pub(super) struct Variable {
+    /// The name in the PTX, without what C does not allow.
+    pub(super) name: String,
+    /// The number of the operand that gives it its first value.
+    pub(super) initial: Option<usize>,
+    /// The number of the output that takes its last value.
+    pub(super) output: Option<usize>,
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) instruction: Instruction,
+    /// The number of the variable that it writes.
+    pub(super) destination: usize,
+    /// The numbers of the variables that its function takes.
+    pub(super) arguments: Vec<usize>,
+}
+
+/// What a statement computes.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) variables: Vec<Variable>,
+    pub(super) calls: Vec<Call>,
+    /// The number of the variable of each operand.
+    pub(super) of_operand: Vec<usize>,
+}
+
+impl Block {
+    /// Reads a statement, if it has nothing that would get lost.
+    pub(super) fn read(
+        source: &str,
+        asm: &Asm<'_>,
+        subject: &Subject<'_>,
+        header: &Header,
+    ) -> Result<Block, Refusal> {
+        only_video(asm, subject)?;
+        only_words(source, asm)?;
+        if asm.operands.is_empty() {
+            return Err(Refusal::new("it has no operands"));
+        }
+        if asm.operands.len() > MOST || subject.statements().nth(MOST).is_some() {
+            return Err(Refusal::new(format!("it has more than {MOST} operands or instructions")));
+        }
+        if let Some((name, span)) = asm.unknown_operands().next() {
+            let reason = format!("the `asm` has no operand `{name}`");
+            return Err(Refusal::at(asm.source_span(span), reason));
+        }
+        let (variables, of_operand) = operands(asm)?;
+        let block = Block { variables, calls: Vec::new(), of_operand };
+        let has_value = block.variables.iter().map(|it| it.initial.is_some()).collect();
+        let mut reader = Reader { asm, header, block, locals: Map::default(), has_value };
+        reader.run(subject)?;
+        reader.outputs_have_values()?;
+        reader.block.drop_unused_calls();
+        Ok(reader.block)
+    }
+
+    /// Removes calls whose results nothing uses: compilers warn of them.
+    fn drop_unused_calls(&mut self) {
+        let mut is_used: Vec<bool> = self.variables.iter().map(|it| it.output.is_some()).collect();
+        let mut kept = Vec::with_capacity(self.calls.len());
+        for call in self.calls.drain(..).rev() {
+            if std::mem::replace(&mut is_used[call.destination], false) {
+                call.arguments.iter().for_each(|&argument| is_used[argument] = true);
+                kept.push(call);
+            }
+        }
+        kept.reverse();
+        self.calls = kept;
+    }
+}
+
+/// Refuses instructions that are no video instructions, labels, and guards.
+fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
+    let refusal =
+        |token: Token, reason: String| Err(Refusal::at(asm.source_span(token.span), reason));
+    for tokens in subject.statements() {
+        let first = tokens[0];
+        let is_video = subject.is_video(tokens);
+        if let Some(other) = opcode(tokens).filter(|_| !is_video) {
+            let name = subject.text(other);
+            return refusal(other, format!("`{name}` is not a video instruction"));
+        }
+        if let Some(cut) = tokens.iter().find(|token| is_cut(token.kind)) {
+            return refusal(*cut, "a string or comment in the PTX has no end".into());
+        }
+        if first.kind == TokenKind::Dot && subject.text(first) == ".reg" || is_video {
+            continue;
+        }
+        return refusal(first, format!("`{}` is no video instruction", subject.text(first)));
+    }
+    // A guard is written by one of the other instructions, which come first.
+    for tokens in subject.statements() {
+        let label = tokens.get(1).is_some_and(|second| second.is(b':'));
+        let what = match () {
+            () if tokens[0].is(b'@') => "its instruction is guarded by a predicate",
+            () if label => "it has a label",
+            () => continue,
+        };
+        return refusal(tokens[0], what.into());
+    }
+    Ok(())
+}
+
+fn is_cut(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::UnclosedComment | TokenKind::UnclosedString)
+}
+
+/// Refuses labels, clobbers, and operands that are no 32-bit words.
+fn only_words(source: &str, asm: &Asm<'_>) -> Result<(), Refusal> {
+    let head = asm.span.text(source).split('(').next().unwrap_or_default();
+    if head.contains("goto") {
+        return Err(Refusal::new("`asm goto` can jump"));
+    }
+    if let Some(span) = asm.clobbers {
+        let names = span.text(source).split(',').map(str::trim);
+        let mut others = names.filter(|name| !matches!(*name, "" | "\"cc\""));
+        if let Some(name) = others.next() {
+            let reason = match name {
+                "\"memory\"" => "its clobber `\"memory\"` orders accesses to memory".to_string(),
+                _ => format!("a function cannot stand for the clobber `{name}`"),
+            };
+            return Err(Refusal::at(span, reason));
+        }
+    }
+    Ok(())
+}
+
+/// The variables of operands, and the number of that of each operand.
+fn operands(asm: &Asm<'_>) -> Result<(Vec<Variable>, Vec<usize>), Refusal> {
+    let mut variables: Vec<Variable> = Vec::new();
+    let mut of_operand: Vec<usize> = Vec::new();
+    for (at, operand) in asm.operands.iter().enumerate() {
+        let constraint = operand.constraint.as_str();
+        let refusal = |reason: String| Err(Refusal::at(operand.span, reason));
+        if operand.expression.is_none() {
+            return refusal("the operand has no expression".into());
+        }
+        let class = constraint.trim_start_matches(['=', '+', '&', '%']);
+        let prefix = &constraint[..constraint.len() - class.len()];
+        let is_right = match (operand.output, class) {
+            (true, "r") => prefix.starts_with(['=', '+']),
+            (false, "r") => matches!(prefix, "" | "%"),
+            (false, "n" | "i") => prefix.is_empty(),
+            (false, _) => prefix.is_empty() && class.parse::<usize>().is_ok(),
+            (true, _) => false,
+        };
+        if !is_right {
+            return refusal(format!("`\"{constraint}\"` is not a 32-bit register or a constant"));
+        }
+        let name = operand.name.map_or_else(|| at.to_string(), plain);
+        if let Ok(tied) = class.parse::<usize>() {
+            let is_output = asm.operands.get(tied).is_some_and(|it| it.output);
+            let of_tied = of_operand.get(tied).copied().filter(|_| is_output);
+            let Some(variable) = of_tied.filter(|&it| variables[it].initial.is_none()) else {
+                return refusal(format!("`\"{constraint}\"` names no output without a value"));
+            };
+            variables[variable].initial = Some(at);
+            of_operand.push(variable);
+            continue;
+        }
+        let has_value = !operand.output || prefix.starts_with('+');
+        of_operand.push(variables.len());
+        variables.push(Variable {
+            name,
+            initial: has_value.then_some(at),
+            output: operand.output.then_some(at),
+        });
+    }
+    Ok((variables, of_operand))
+}
+
+/// The part of a name that C allows.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+}
+
+/// Reads the pieces of PTX in order.
+struct Reader<'a> {
+    asm: &'a Asm<'a>,
+    header: &'a Header,
+    block: Block,
+    /// The variables of registers, by the place of their declaration and their names.
+    locals: Map<(u32, String), usize>,
+    /// Which variables have a value so far.
+    has_value: Vec<bool>,
+}
+
+impl<'a> Reader<'a> {
+    fn run(&mut self, subject: &Subject<'a>) -> Result<(), Refusal> {
+        let asm = self.asm;
+        let mut context = Context::default();
+        for (at, operand) in asm.operands.iter().enumerate() {
+            let constraint = operand.constraint.as_str();
+            let kind = match constraint {
+                "n" | "i" => SymbolKind::Operand(OperandClass::Constant(constraint)),
+                _ => SymbolKind::Register(".b32"),
+            };
+            // The place of an operand lies after the text.
+            let beyond = Span::at((asm.text.len() + at) as u32);
+            context.declare(&operand.placeholder, kind, beyond);
+        }
+        for piece in subject.pieces() {
+            match piece {
+                Piece::Open(token) => context.open(token.span.start),
+                Piece::Close if context.close() => {}
+                Piece::Close => return Err(Refusal::new("a brace of the PTX has no partner")),
+                Piece::Statement(tokens) if tokens[0].kind == TokenKind::Dot => {
+                    self.declaration(subject, tokens, &mut context)?;
+                }
+                Piece::Statement(tokens) => self.instruction(tokens, &mut context)?,
+            }
+        }
+        if context.depth() > 0 {
+            return Err(Refusal::new("a brace of the PTX has no partner"));
+        }
+        Ok(())
+    }
+
+    /// Declares registers: `.reg .u32 a, b<4>;`
+    fn declaration(
+        &self,
+        subject: &Subject<'a>,
+        tokens: &[Token],
+        context: &mut Context<'a>,
+    ) -> Result<(), Refusal> {
+        let refusal =
+            |token: Token, reason: &str| Err(Refusal::at(self.asm.source_span(token.span), reason));
+        let [_, ty, rest @ .., last] = tokens else {
+            return refusal(tokens[0], "the declaration is not complete");
+        };
+        if !last.is(b';') {
+            return refusal(*last, "the declaration has no `;`");
+        }
+        let ty = match subject.text(*ty) {
+            known @ (".u32" | ".s32" | ".b32") => known,
+            other => return refusal(*ty, &format!("its register is `{other}`, not of 32 bits")),
+        };
+        for name in rest.split(|token| token.is(b',')) {
+            let kind = SymbolKind::Register(ty);
+            let count = |token: Token| subject.text(token).parse::<u64>().ok();
+            match name {
+                [name] if name.kind == TokenKind::Ident => {
+                    context.declare(subject.text(*name), kind, name.span);
+                }
+                [name, open, number, close]
+                    if name.kind == TokenKind::Ident && open.is(b'<') && close.is(b'>') =>
+                {
+                    let Some(count) = count(*number) else {
+                        return refusal(*number, "the range of registers has no plain count");
+                    };
+                    context.declare_range(subject.text(*name), count, kind, name.span);
+                }
+                _ => return refusal(*last, "the declaration is not plain"),
+            }
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, tokens: &[Token], context: &mut Context<'a>) -> Result<(), Refusal> {
+        let asm = self.asm;
+        let parsed = parse_instruction(&asm.text, tokens);
+        let statement = Statement { tokens, parsed };
+        let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
+        let mut found = Vec::new();
+        context.settle();
+        let read = check_instruction(&asm.text, &statement, context, &options, &mut found);
+        let error = found.into_iter().find(|it| it.severity == Severity::Error);
+        let instruction = match (read, error) {
+            (Some((instruction, _)), None) => instruction,
+            (_, Some(error)) => {
+                let message = asm.spelled(&error.message);
+                let place = asm.source_span(error.span);
+                return Err(Refusal::at(place, format!("{}: {message}", error.code)));
+            }
+            (None, None) => return Err(Refusal::new("it has no legal instruction")),
+        };
+        let whole = tokens[0].span.to(tokens[tokens.len() - 1].span);
+        let place = asm.source_span(whole);
+        let parameters = self.header.parameters(&instruction);
+        let sources = instruction.sources();
+        let mut arguments = Vec::with_capacity(parameters.len());
+        for (input, register) in Input::ALL.into_iter().zip(sources) {
+            let (true, Some(register)) = (parameters.contains(&input), register) else { continue };
+            let variable = self.variable(register, context, place)?;
+            if !self.has_value[variable] {
+                let name = asm.spelled(register.name());
+                return Err(Refusal::at(place, format!("`{name}` is read before it is written")));
+            }
+            arguments.push(variable);
+        }
+        let register = instruction.destination();
+        let destination = self.variable(register, context, place)?;
+        let Variable { initial, output, .. } = self.block.variables[destination];
+        if initial.is_some() && output.is_none() {
+            let name = asm.spelled(register.name());
+            return Err(Refusal::at(place, format!("`{name}` is written, but declared as input")));
+        }
+        self.has_value[destination] = true;
+        self.block.calls.push(Call { instruction, destination, arguments });
+        Ok(())
+    }
+
+    /// The number of the variable of a register.
+    fn variable(
+        &mut self,
+        register: &Register,
+        context: &Context<'_>,
+        place: Span,
+    ) -> Result<usize, Refusal> {
+        let name = register.name();
+        let Some(symbol) = context.resolve(name) else {
+            let reason = format!("it does not declare `{}`", self.asm.spelled(name));
+            return Err(Refusal::at(place, reason));
+        };
+        let at = symbol.span.start as usize;
+        if let Some(operand) = at.checked_sub(self.asm.text.len()) {
+            return Ok(self.block.of_operand[operand]);
+        }
+        // In a range, `%r07` is `%r7`.
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = name[base.len()..].trim_start_matches('0');
+        let is_range = symbol.span.text(&self.asm.text) != name;
+        let own = if is_range { format!("{base}{number}") } else { name.to_string() };
+        let next = self.block.variables.len();
+        let variable = *self.locals.entry((symbol.span.start, own)).or_insert(next);
+        if variable == next {
+            let variable = Variable { name: plain(name), initial: None, output: None };
+            self.block.variables.push(variable);
+            self.has_value.push(false);
+        }
+        Ok(variable)
+    }
+
+    fn outputs_have_values(&self) -> Result<(), Refusal> {
+        for (variable, has_value) in self.block.variables.iter().zip(&self.has_value) {
+            if let (Some(output), false) = (variable.output, has_value) {
+                let operand = &self.asm.operands[output];
+                let name = self.asm.spelled(&operand.placeholder);
+                return Err(Refusal::at(operand.span, format!("`{name}` is never written")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! The place of an `#include`.
+
+use crate::diagnostic::Edit;
+use crate::embed::{Directive, code_start, directives};
+use crate::source::Span;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The change that includes a header before an offset; `None` if it is included.
+pub(super) fn edit(source: &str, before: u32, header: &str) -> Option<Edit> {
+    let all = directives(source);
+    let line = format!("#include \"{header}\"");
+    let earlier = all.partition_point(|directive| directive.span.end <= before);
+    let earlier = &all[..earlier];
+    let quoted = format!("\"{header}\"");
+    let is_it = |it: &&Directive<'_>| it.name == "include" && argument(source, it) == quoted;
+    if earlier.iter().any(|it| is_it(&it)) {
+        return None;
+    }
+    // The call must stand inside of it.
+    let guard = guard(source, &all).filter(|_| earlier.len() < all.len());
+    let mut conditions = 0_usize;
+    let mut last = None;
+    for directive in earlier {
+        match directive.name {
+            "if" | "ifdef" | "ifndef" => conditions += 1,
+            "endif" => conditions = conditions.saturating_sub(1),
+            "include" if directive.depth == 0 && conditions == usize::from(guard.is_some()) => {
+                last = Some(directive);
+            }
+            _ => {}
+        }
+    }
+    // `#pragma once` and the guard stand before everything else.
+    let is_once = |it: &&Directive<'_>| it.name == "pragma" && argument(source, it) == "once";
+    let top = || guard.or_else(|| earlier.first().filter(is_once));
+    let newline = if source.contains("\r\n") { "\r\n" } else { "\n" };
+    if let Some(directive) = last.or_else(top).filter(|it| it.span.end < source.len() as u32) {
+        // The line break of the directive may be of two bytes.
+        let at = directive.span.end + 1;
+        return Some(Edit::replace(Span::at(at), format!("{line}{newline}")));
+    }
+    let at = start(source).min(before as usize) as u32;
+    Some(Edit::replace(Span::at(at), format!("{line}{newline}{newline}")))
+}
+
+/// What follows the name of a directive, up to white space.
+fn argument<'s>(source: &'s str, directive: &Directive<'_>) -> &'s str {
+    let text = directive.span.text(source);
+    let rest = text.split_once(directive.name).map_or("", |(_, rest)| rest);
+    rest.split_whitespace().next().unwrap_or_default()
+}
+
+/// The `#define` of the guard around the whole source, if it has one.
+fn guard<'d>(source: &str, all: &'d [Directive<'d>]) -> Option<&'d Directive<'d>> {
+    let [first, define, .., last] = all else { return None };
+    let name = argument(source, define);
+    let is_guard = define.name == "define"
+        && last.name == "endif"
+        && match first.name {
+            "ifndef" => argument(source, first) == name,
+            "if" => first.span.text(source).contains(name),
+            _ => false,
+        };
+    let mut depth = 0_usize;
+    let closes = all.iter().position(|directive| {
+        match directive.name {
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    (is_guard && closes == Some(all.len() - 1)).then_some(define)
+}
+
+/// Where the source starts: after comments at its top that a blank line follows.
+fn start(source: &str) -> usize {
+    let mark = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+    let code = mark + code_start(&source[mark..]);
+    let line = source[..code].rfind('\n').map_or(mark, |at| at + 1);
+    let comments = source[..line].trim_end_matches([' ', '\t', '\r', '\n']);
+    let blank = &source[comments.len()..line];
+    if blank.matches('\n').count() > 1 { line } else { mark }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The source with the `#include`; `@` stands where the first call does.
+    fn included(source: &str) -> String {
+        let before = source.find('@').unwrap_or(source.len());
+        match edit(source, before as u32, "v.h") {
+            Some(edit) => {
+                let at = edit.span.start as usize;
+                format!("{}{}{}", &source[..at], edit.replacement, &source[at..])
+            }
+            None => "none".into(),
+        }
+    }
+
+    #[test]
+    fn places() {
+        let line = "#include \"v.h\"\n";
+        for (before, after) in [
+            // After the last include before the first call.
+            ("#include <a>\n#include <b>\n", "int x;\n@\n#include <c>\n"),
+            // Not inside of conditions, braces or comments.
+            (
+                "#include <a>\n",
+                "#ifdef B\n#include <b>\n#endif\nextern \"C\" {\n#include <c>\n}\n@",
+            ),
+            ("#include <a> /* one\n#include <b>\n*/\n", "// #include <c>\n@"),
+            ("#ifndef A\n#define A\n#include <a>\n", "@\n#endif\n"),
+            ("#ifndef A\n#define A\n", "@\n#endif\n"),
+            ("#pragma once\n", "@"),
+            ("#define L \\\n  1\n#include \\\n  <a>\n", "@"),
+        ] {
+            assert_eq!(included(&format!("{before}{after}")), format!("{before}{line}{after}"));
+        }
+        // `#ifndef` that is no guard.
+        let source = "#ifndef N\n#define N 4\n#endif\n@";
+        assert_eq!(included(source), format!("{line}\n{source}"));
+        assert_eq!(included("// Licence\n\n@"), format!("// Licence\n\n{line}\n@"));
+        assert_eq!(included("// About f\n@"), format!("{line}\n// About f\n@"));
+        assert_eq!(included("#include \"v.h\" // ours\n@"), "none");
+        assert_eq!(included("#include <a>\r\n@"), "#include <a>\r\n#include \"v.h\"\r\n@");
+    }
+}

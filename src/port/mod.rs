@@ -1,0 +1,137 @@
+//! From `asm` statements in C, C++ and CUDA to calls of C functions.
+//!
+//! [`port`] replaces each `asm` statement that has only video instructions, and includes the
+//! header that [`backend::c`](crate::backend::c) makes of them. Any other statement stays as it
+//! is, with the reason why.
+//!
+//! ```
+//! use vptx::Semantics;
+//! use vptx::backend::c::Header;
+//! use vptx::port::port;
+//!
+//! let source = r#"int least(int a, int b)
+//! {
+//!     int d;
+//!     asm("vmin.s32.s32.s32 %0, %1, %2.h0;" : "=r"(d) : "r"(a), "r"(b));
+//!     return d;
+//! }
+//! "#;
+//! let mut header = Header::new(Semantics::Manual);
+//! let ported = port(source, "video.h", &mut header);
+//! let text = ported.text(source);
+//! assert!(text.starts_with("#include \"video.h\"\n"));
+//! let call = "d = (__typeof__(d))vmin_s32_s32_s32_b_h0((vptx_u32)(a), (vptx_u32)(b));";
+//! assert!(text.contains(call));
+//! assert!(header.to_string().contains("vmin_s32_s32_s32_b_h0(vptx_u32 a, vptx_u32 b)"));
+//! ```
+
+mod block;
+mod expression;
+mod include;
+mod write;
+
+use crate::backend::c::Header;
+use crate::diagnostic::{Edit, apply};
+use crate::embed::{self, Asm, Host};
+use crate::source::{Span, UNDECODABLE};
+
+use self::block::{Block, Subject};
+
+/// The changes of a source, and the statements that stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ported {
+    /// The changes, in the order of the source; none if no statement is replaced.
+    pub edits: Vec<Edit>,
+    /// The number of replaced statements.
+    pub replaced: usize,
+    /// The statements that stay, in the order of the source.
+    pub left: Vec<LeftStatement>,
+}
+
+/// An `asm` statement with PTX that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftStatement {
+    /// The part at fault, or the whole statement, in bytes of the source.
+    pub span: Span,
+    /// The reason, a clause without a full stop.
+    pub reason: String,
+    /// Whether it has a video instruction.
+    pub has_video: bool,
+}
+
+impl Ported {
+    /// The source with the changes.
+    ///
+    /// # Panics
+    /// If `source` is another source, and too short.
+    pub fn text(&self, source: &str) -> String {
+        apply(source, &self.edits)
+    }
+}
+
+/// Replaces the `asm` statements of a source in C, C++ or CUDA, and adds their functions to the
+/// header.
+///
+/// `include` is the header's name for the `#include`, which stands after the includes before the
+/// first replaced statement. Operands must be integers of 32 bits, as nvcc demands for `"r"`. The
+/// new text needs `__typeof__`. The source has at most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
+pub fn port(source: &str, include: &str, header: &mut Header) -> Ported {
+    let mut ported = Ported { edits: Vec::new(), replaced: 0, left: Vec::new() };
+    for asm in embed::statements_in(source, Host::C) {
+        let subject = Subject::new(&asm);
+        if !subject.has_video() && !subject.is_ptx() {
+            continue;
+        }
+        match replacement(source, &asm, &subject, header) {
+            Ok(text) => ported.edits.push(Edit::replace(asm.span, text)),
+            Err(Refusal { span, reason }) => ported.left.push(LeftStatement {
+                span: span.unwrap_or(asm.span),
+                reason,
+                has_video: subject.has_video(),
+            }),
+        }
+    }
+    ported.replaced = ported.edits.len();
+    if let Some(first) = ported.edits.first() {
+        ported.edits.extend(include::edit(source, first.span.start, include));
+        ported.edits.sort_by_key(|edit| edit.span);
+    }
+    ported
+}
+
+/// The reason why a statement stays.
+struct Refusal {
+    /// The part at fault, in the source.
+    span: Option<Span>,
+    reason: String,
+}
+
+impl Refusal {
+    fn new(reason: impl Into<String>) -> Refusal {
+        Refusal { span: None, reason: reason.into() }
+    }
+
+    fn at(span: Span, reason: impl Into<String>) -> Refusal {
+        Refusal { span: Some(span), reason: reason.into() }
+    }
+}
+
+/// The new text of a statement.
+fn replacement(
+    source: &str,
+    asm: &Asm<'_>,
+    subject: &Subject<'_>,
+    header: &mut Header,
+) -> Result<String, Refusal> {
+    if asm.is_in_string() {
+        return Err(Refusal::new("it stands in a string"));
+    }
+    let block = Block::read(source, asm, subject, header)?;
+    let text = asm.span.text(source);
+    if text.contains(UNDECODABLE) || asm.text.contains(UNDECODABLE) {
+        return Err(Refusal::new("it has bytes that are not UTF-8"));
+    }
+    Ok(write::text(source, asm, &block, header))
+}

@@ -1,0 +1,222 @@
+//! The new text of a statement: a single assignment, or a block.
+
+use std::fmt::Write;
+
+use super::block::{Block, Call};
+use super::expression::{as_block, closed, is_plain, may_have_effects};
+use crate::backend::c::Header;
+use crate::embed::{self, Asm, Host};
+use crate::source::Span;
+use crate::syntax::lexer;
+
+/// An operand as C.
+struct Operand {
+    expression: String,
+    /// Whether it matters when it is evaluated. The parameter of a macro may be anything.
+    has_effects: bool,
+}
+
+/// The text that takes the place of a statement. Adds its functions to the header.
+pub(super) fn text(source: &str, asm: &Asm<'_>, block: &Block, header: &mut Header) -> String {
+    let inside = |span: &Span| -> Vec<(usize, usize)> {
+        let text = span.text(source);
+        let comments = embed::comments(text, Host::C);
+        comments.iter().map(|it| (it.start as usize, it.end as usize)).collect()
+    };
+    let expressions: Vec<Span> = asm.operands.iter().filter_map(|it| it.expression).collect();
+    let operands: Vec<Operand> = expressions
+        .iter()
+        .zip(&asm.operands)
+        .map(|(span, operand)| {
+            let expression = closed(span.text(source), &inside(span));
+            let is_constant = matches!(operand.constraint.as_str(), "n" | "i");
+            let is_unknown = asm.is_in_directive() || may_have_effects(&expression);
+            Operand { expression, has_effects: is_unknown && !is_constant }
+        })
+        .collect();
+    // Comments of the statement, then those of the PTX.
+    let mut comments: Vec<String> = Vec::new();
+    for (start, end) in inside(&asm.span) {
+        let at = asm.span.start;
+        let span = Span::new(at + start as u32, at + end as u32);
+        if !span.is_in(&expressions) {
+            comments.push(as_block(span.text(source)));
+        }
+    }
+    for span in lexer::comments(&asm.text) {
+        let text = asm.spelled(span.text(&asm.text));
+        comments.push(as_block(&text.replace(|c: char| c.is_control() && c != '\n', " ")));
+    }
+    let writer = Writer { source, asm, block, operands };
+    let calls: Vec<String> = block.calls.iter().map(|it| header.add(&it.instruction)).collect();
+    let text = writer.assignment(&calls).unwrap_or_else(|| writer.statements(&calls));
+    comments.push(text);
+    comments.join(" ")
+}
+
+struct Writer<'a> {
+    source: &'a str,
+    asm: &'a Asm<'a>,
+    block: &'a Block,
+    operands: Vec<Operand>,
+}
+
+impl Writer<'_> {
+    /// An output before `=`.
+    fn place(&self, operand: usize) -> String {
+        let expression = &self.operands[operand].expression;
+        if is_plain(expression) { expression.clone() } else { format!("({expression})") }
+    }
+
+    /// An operand as a word.
+    fn word(&self, operand: usize) -> String {
+        format!("(vptx_u32)({})", self.operands[operand].expression)
+    }
+
+    /// The assignment of a call, if it evaluates each expression once, in an order that does
+    /// not matter.
+    fn assignment(&self, names: &[String]) -> Option<String> {
+        let ([call], [name]) = (self.block.calls.as_slice(), names) else { return None };
+        let mut outputs = self.asm.operands.iter().enumerate().filter(|(_, it)| it.output);
+        let (output, _) = outputs.next()?;
+        let is_single = outputs.next().is_none()
+            && self.block.variables[call.destination].output == Some(output);
+        let has_effects = self.operands.iter().any(|operand| operand.has_effects);
+        let mut seen = Vec::new();
+        for argument in &call.arguments {
+            if seen.contains(argument) {
+                return None;
+            }
+            seen.push(*argument);
+        }
+        if !is_single || has_effects {
+            return None;
+        }
+        let words = call.arguments.iter().map(|&argument| {
+            let initial = self.block.variables[argument].initial;
+            initial.map(|operand| self.word(operand))
+        });
+        let words: Vec<String> = words.collect::<Option<_>>()?;
+        Some(assigned(&self.place(output), &format!("{name}({})", words.join(", "))))
+    }
+
+    /// A block that first evaluates all operands, in order.
+    fn statements(&self, names: &[String]) -> String {
+        let variables = self.names();
+        let block = self.block;
+        let mut lines: Vec<String> = Vec::new();
+        let mut places: Vec<String> = Vec::new();
+        let mut is_declared = vec![false; block.variables.len()];
+        for (at, operand) in self.operands.iter().enumerate() {
+            let variable = block.of_operand[at];
+            let name = &variables[variable];
+            let is_output = self.asm.operands[at].output;
+            let has_pointer = is_output && self.is_moved(at);
+            let mut place = self.place(at);
+            if has_pointer {
+                let expression = &operand.expression;
+                lines.push(format!("__typeof__({expression}) *const {name}_at = &({expression});"));
+                place = format!("*{name}_at");
+            }
+            places.push(place);
+            if block.variables[variable].initial != Some(at) {
+                continue;
+            }
+            if self.is_read_first(variable) {
+                let word =
+                    if has_pointer { format!("(vptx_u32)*{name}_at") } else { self.word(at) };
+                let is_written = block.calls.iter().any(|call| call.destination == variable);
+                let constant = if is_written { "" } else { "const " };
+                lines.push(format!("{constant}vptx_u32 {name} = {word};"));
+                is_declared[variable] = true;
+            } else if operand.has_effects && !is_output {
+                lines.push(format!("(void)({});", operand.expression));
+            }
+        }
+        for (call, function) in block.calls.iter().zip(names) {
+            let Call { destination, arguments, .. } = call;
+            let words: Vec<&str> = arguments.iter().map(|&it| variables[it].as_str()).collect();
+            let writes = block.calls.iter().filter(|it| it.destination == *destination).count();
+            let declaration = match (is_declared[*destination], writes) {
+                (true, _) => "",
+                (false, 1) => "const vptx_u32 ",
+                (false, _) => "vptx_u32 ",
+            };
+            is_declared[*destination] = true;
+            let name = &variables[*destination];
+            lines.push(format!("{declaration}{name} = {function}({});", words.join(", ")));
+        }
+        for (variable, name) in block.variables.iter().zip(&variables) {
+            if let Some(output) = variable.output {
+                lines.push(format!("{};", assigned(&places[output], name)));
+            }
+        }
+        self.laid_out(&lines)
+    }
+
+    /// Whether the place of an output may be another one after the other operands: `v[i]` if
+    /// they change `i`.
+    fn is_moved(&self, output: usize) -> bool {
+        let Operand { expression, has_effects } = &self.operands[output];
+        let is_name = expression.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let outputs = self.asm.operands.iter().filter(|operand| operand.output).count();
+        let may_move = outputs > 1 || self.operands.iter().any(|operand| operand.has_effects);
+        *has_effects || may_move && !is_name
+    }
+
+    /// Whether a variable's first value is used.
+    fn is_read_first(&self, variable: usize) -> bool {
+        for call in &self.block.calls {
+            if call.arguments.contains(&variable) {
+                return true;
+            }
+            if call.destination == variable {
+                return false;
+            }
+        }
+        self.block.variables[variable].output.is_some()
+    }
+
+    /// Names of variables that neither the statement nor each other use.
+    fn names(&self) -> Vec<String> {
+        let text = self.asm.span.text(self.source);
+        let mut names: Vec<String> = Vec::new();
+        for variable in &self.block.variables {
+            let mut name = format!("vptx_r_{}", variable.name);
+            while text.contains(&name) || names.contains(&name) {
+                name.push('_');
+            }
+            names.push(name);
+        }
+        names
+    }
+
+    /// A block that is one statement, on lines of their own unless that cannot be.
+    fn laid_out(&self, lines: &[String]) -> String {
+        if self.asm.is_in_directive() {
+            return format!("do {{ {} }} while (0)", lines.join(" "));
+        }
+        let start = self.asm.span.start as usize;
+        let before = &self.source[..start];
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let newline = if before[..line].ends_with("\r\n") { "\r\n" } else { "\n" };
+        let indent: String =
+            before[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).take(INDENT).collect();
+        let deeper = if indent.ends_with('\t') { "\t" } else { "    " };
+        let mut text = String::from("do {");
+        for line in lines {
+            // Writing to a string never fails.
+            let _ = write!(text, "{newline}{indent}{deeper}{line}");
+        }
+        let _ = write!(text, "{newline}{indent}}} while (0)");
+        text
+    }
+}
+
+/// The most characters of an indentation that are repeated.
+const INDENT: usize = 100;
+
+/// Assigns a word to a place of any type.
+fn assigned(place: &str, word: &str) -> String {
+    format!("{place} = (__typeof__({place})){word}")
+}

@@ -1,0 +1,206 @@
+//! `asm` statements become calls, or stay. `tests/live/port.rs` compiles the calls.
+
+use crate::support::corpus;
+use vptx::backend::c::Header;
+use vptx::port::{Ported, port};
+use vptx::{Instruction, Semantics};
+
+fn ported(source: &str) -> (Ported, Header) {
+    let mut header = Header::new(Semantics::Manual);
+    (port(source, "video.h", &mut header), header)
+}
+
+/// The source in which one expression stands, after the port.
+fn text(statement: &str) -> String {
+    let source = format!("#include \"video.h\"\nvoid f()\n{{\n    {statement};\n}}\n");
+    let (ported, _) = ported(&source);
+    assert_eq!(ported.replaced, 1, "{statement}: {:?}", ported.left);
+    let text = ported.text(&source);
+    let inside = text.strip_prefix("#include \"video.h\"\nvoid f()\n{\n    ").expect("the start");
+    inside.strip_suffix(";\n}\n").expect("the end").to_string()
+}
+
+/// Why a statement stays.
+fn reason(statement: &str) -> String {
+    let (ported, _) = ported(statement);
+    assert_eq!((ported.replaced, ported.left.len()), (0, 1), "{statement}");
+    ported.left[0].reason.clone()
+}
+
+#[test]
+fn what_would_lose_its_meaning_stays() {
+    let files = corpus("port/refused");
+    assert!(files.len() > 15);
+    for (name, source) in files {
+        let (ported, header) = ported(&source);
+        assert_eq!((ported.edits.len(), ported.replaced), (0, 0), "{name}");
+        assert_eq!(ported.text(&source), source, "{name}");
+        assert_eq!(header.to_string(), Header::new(Semantics::Manual).to_string(), "{name}");
+        let (first, rest) = source.split_once('\n').expect("a line");
+        let Some(expected) = first.strip_prefix("// left: ") else {
+            assert!(first.starts_with("// left nothing"), "{name}");
+            assert_eq!(ported.left, [], "{name}");
+            continue;
+        };
+        let [left] = ported.left.as_slice() else { panic!("{name}: {:?}", ported.left) };
+        let (_, marked) = expected.split_once('«').expect("a mark");
+        let (marked, reason) = marked.split_once('»').expect("the end of the mark");
+        let (_, reason) = reason.split_once(": ").expect("a reason");
+        assert_eq!(left.reason, reason, "{name}");
+        let found = &rest[left.span.start as usize - first.len() - 1..];
+        assert!(found.starts_with(marked) || expected.contains("in a string"), "{name}: {found}");
+        assert_eq!(left.has_video, name != "plain_ptx.cu", "{name}");
+    }
+}
+
+#[test]
+fn a_second_run_finds_nothing() {
+    let files = corpus("port/ported");
+    assert!(files.len() >= 40, "{}", files.len());
+    for (name, source) in files {
+        let (first, _) = ported(&source);
+        assert!(first.replaced > 0, "{name}");
+        assert_eq!(first.left, [], "{name}");
+        let text = first.text(&source);
+        assert_eq!(text.matches("#include \"video.h\"").count(), 1, "{name}");
+        let (second, _) = ported(&text);
+        assert_eq!((second.edits, second.left), (vec![], vec![]), "{name}");
+        // Only the statements change, and one line comes.
+        let asm = source.matches("asm").count();
+        let kept = text.matches("asm").count();
+        assert!(kept < asm, "{name}");
+        for line in source.lines().filter(|line| line.contains("// test ")) {
+            assert!(text.contains(line), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn one_instruction_is_an_assignment() {
+    let call = |from: &str, to: &str| assert_eq!(text(from), to, "{from}");
+    call(
+        r#"asm("vmin.s32.s32.s32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b))"#,
+        "d = (__typeof__(d))vmin_s32_s32_s32((vptx_u32)(a), (vptx_u32)(b))",
+    );
+    // Named, in-out and tied operands, and constants.
+    call(
+        r#"__asm__ __volatile__("vadd.s32.s32.s32 %[d], %[a].b1, -5;" : [d] "=&r"(*p) : [a] "0"(p->x[i + 1]))"#,
+        "*p = (__typeof__(*p))vadd_s32_s32_s32_a_b1_b_m5((vptx_u32)(p->x[i + 1]))",
+    );
+    call(
+        r#"asm("vmad.s32.s32.s32 %0, %1, %2, %0;" : "+r"(v.x) : "r"(a), "n"(N))"#,
+        "v.x = (__typeof__(v.x))vmad_s32_s32_s32((vptx_u32)(a), (vptx_u32)(N), (vptx_u32)(v.x))",
+    );
+    // Comments stay, and so do expressions.
+    call(
+        "asm(\"vadd.u32.u32.u32 %0, %1, %1.h0; // twice */ %0\\n\" // sum\n : \"=r\"(d) : \"r\"(a /* b */))",
+        "/* sum */ /* twice * / %0 */ do {\n        const vptx_u32 vptx_r_1 = (vptx_u32)(a /* b */);\n        \
+         const vptx_u32 vptx_r_0 = vadd_u32_u32_u32_b_h0(vptx_r_1, vptx_r_1);\n        \
+         d = (__typeof__(d))vptx_r_0;\n    } while (0)",
+    );
+    call(
+        "asm(\"vadd.u32.u32.u32 %0, %1, 1;\" : \"=r\"(d) : \"r\"(a // first\n + b) : \"cc\")",
+        "d = (__typeof__(d))vadd_u32_u32_u32_b_1((vptx_u32)(a /* first */\n + b))",
+    );
+}
+
+#[test]
+fn effects_happen_once_and_in_order() {
+    assert_eq!(
+        text(r#"asm("vadd.u32.u32.u32 %0, %2, %1;" : "=r"(*p++) : "r"(f(x)), "r"(i++))"#),
+        "do {\n        __typeof__(*p++) *const vptx_r_0_at = &(*p++);\n        \
+         const vptx_u32 vptx_r_1 = (vptx_u32)(f(x));\n        \
+         const vptx_u32 vptx_r_2 = (vptx_u32)(i++);\n        \
+         const vptx_u32 vptx_r_0 = vadd_u32_u32_u32(vptx_r_2, vptx_r_1);\n        \
+         *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0;\n    } while (0)"
+    );
+    // Also of an operand that no result depends on.
+    let third = r#"asm("vadd4.u32.u32.u32 %0, %1, %1, %2;" : "=r"(d) : "r"(a), "r"(f(x)))"#;
+    assert!(text(third).contains("(void)(f(x));"), "{}", text(third));
+    // The place of an output is that before the other operands.
+    let moved = r#"asm("vadd.u32.u32.u32 %0, %2, 1; vadd.u32.u32.u32 %1, %2, 2;" : "=&r"(i), "=r"(v[i]) : "r"(a))"#;
+    assert!(text(moved).contains("__typeof__(v[i]) *const vptx_r_1_at = &(v[i]);"));
+    assert!(text(moved).contains("\n        i = (__typeof__(i))vptx_r_0;\n"));
+    // Names that the statement has are not taken.
+    let taken = r#"asm("vadd.u32.u32.u32 %0, %1, 1;" : "=r"(d) : "r"(vptx_r_1++))"#;
+    assert!(text(taken).contains("vptx_r_1_ = (vptx_u32)(vptx_r_1++);"), "{}", text(taken));
+}
+
+#[test]
+fn registers_of_blocks_are_locals() {
+    let nested = r#"asm("{ .reg .u32 t, %r<4>; vadd.u32.u32.u32 t, %1, 1; vadd.u32.u32.u32 %%r03, t, 1; { .reg .s32 t; vadd.u32.u32.u32 t, %%r3, 1; vadd.u32.u32.u32 %0, t, t; } }" : "=r"(d) : "r"(a))"#;
+    let text = text(nested);
+    for line in [
+        "const vptx_u32 vptx_r_t = vadd_u32_u32_u32_b_1(vptx_r_1);",
+        "const vptx_u32 vptx_r_r03 = vadd_u32_u32_u32_b_1(vptx_r_t);",
+        "const vptx_u32 vptx_r_t_ = vadd_u32_u32_u32_b_1(vptx_r_r03);",
+        "const vptx_u32 vptx_r_0 = vadd_u32_u32_u32(vptx_r_t_, vptx_r_t_);",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    // After its block a register is gone.
+    let gone = r#"asm("{ .reg .u32 t; vadd.u32.u32.u32 t, %1, 1; } vadd.u32.u32.u32 %0, t, 1;" : "=r"(d) : "r"(a))"#;
+    assert_eq!(reason(gone), "it does not declare `t`");
+}
+
+#[test]
+fn macros_stay_on_their_lines() {
+    let source = "#define ADD(d, a) \\\n    asm(\"vadd.u32.u32.u32 %0, %1, 1;\" \\\n        : \
+                  \"=r\"(d) : \"r\"(a))\n#define TWICE(d, a) asm(\"vadd.u32.u32.u32 %0, %1, %1;\" : \
+                  \"=r\"(d) : \"r\"(a))\n";
+    let (ported, header) = ported(source);
+    assert_eq!(
+        ported.text(source),
+        "#include \"video.h\"\n\n#define ADD(d, a) \\\n    \
+         do { __typeof__(d) *const vptx_r_0_at = &(d); \
+         const vptx_u32 vptx_r_1 = (vptx_u32)(a); \
+         const vptx_u32 vptx_r_0 = vadd_u32_u32_u32_b_1(vptx_r_1); \
+         *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0; } while (0)\n\
+         #define TWICE(d, a) do { __typeof__(d) *const vptx_r_0_at = &(d); \
+         const vptx_u32 vptx_r_1 = (vptx_u32)(a); \
+         const vptx_u32 vptx_r_0 = vadd_u32_u32_u32(vptx_r_1, vptx_r_1); \
+         *vptx_r_0_at = (__typeof__(*vptx_r_0_at))vptx_r_0; } while (0)\n"
+    );
+    assert_eq!(header.to_string().matches("\n#define VPTX_HAS_").count(), 2);
+}
+
+#[test]
+fn functions_follow_the_semantics() {
+    let source = r#"asm("vadd.u32.u32.u32.sat %0, %1, %1.h0;" : "=r"(d) : "r"(a))"#;
+    let instruction: Instruction = "vadd.u32.u32.u32.sat d, a, b.h0;".parse().unwrap();
+    for semantics in Semantics::ALL {
+        let mut header = Header::new(semantics);
+        let text = port(source, "v.h", &mut header).text(source);
+        let name = Header::new(semantics).add(&instruction);
+        assert!(text.contains(&format!("{name}(")), "{text}");
+    }
+}
+
+/// Texts that break off anywhere are read without harm, and what stays is what was.
+#[test]
+fn every_truncation_is_read() {
+    for (_, source) in corpus("port/ported").into_iter().chain(corpus("port/refused")) {
+        for end in (0..source.len()).filter(|&end| source.is_char_boundary(end)) {
+            let cut = &source[..end];
+            let (ported, _) = ported(cut);
+            let text = ported.text(cut);
+            assert_eq!(text == cut, ported.edits.is_empty());
+            for left in &ported.left {
+                assert!(left.span.end as usize <= end);
+            }
+        }
+    }
+}
+
+#[test]
+fn statements_may_be_long() {
+    let body = "vadd.u32.u32.u32 %0, %0, 1; ".repeat(256);
+    let source = format!("void f() {{ asm(\"{body}\" : \"+r\"(d)); }}");
+    assert_eq!(ported(&source).0.replaced, 1);
+    let longer = format!("asm(\"{body}{body}\" : \"+r\"(d))");
+    assert_eq!(reason(&longer), "it has more than 256 operands or instructions");
+    // Work is linear.
+    let inputs = vec!["\"r\"(a)"; 40_000].join(", ");
+    let huge = format!("asm(\"{}\" : \"+r\"(d) : {inputs})", "vadd %0, %0, 1; ".repeat(40_000));
+    assert_eq!(ported(&huge).0.left.len(), 1);
+}

@@ -1,0 +1,257 @@
+//! `vptx port` as a user meets it.
+
+use std::fs;
+
+use crate::support::program::{Folder, Run, vptx, vptx_in};
+
+const SOURCE: &str = "\
+#include <stdint.h>
+
+__device__ unsigned sad(unsigned a, unsigned b, unsigned sum)
+{
+    asm(\"vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;\" : \"+r\"(sum) : \"r\"(a), \"r\"(b));
+    return sum;
+}
+";
+
+const OTHER: &str = "\
+__device__ unsigned lane()
+{
+    unsigned d;
+    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(d));
+    return d;
+}
+";
+
+const GUARDED: &str = "\
+__device__ unsigned f(unsigned a)
+{
+    asm(\"{ .reg .pred p; setp.eq.u32 p, %0, 0; @p vadd.u32.u32.u32 %0, %0, 1; }\" : \"+r\"(a));
+    return a;
+}
+";
+
+fn port(folder: &Folder, arguments: &[&str], stdin: &str) -> Run {
+    vptx_in(&folder.0, &[&["port"], arguments].concat(), stdin.as_bytes())
+}
+
+fn text(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.0.join(name)).expect(name)
+}
+
+/// The names in a folder.
+fn names(folder: &Folder) -> Vec<String> {
+    let entries = fs::read_dir(&folder.0).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|it| it.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    names.sort();
+    names
+}
+
+fn new_source(include: &str) -> String {
+    let asm = SOURCE.lines().find(|line| line.contains("asm")).expect("the statement");
+    let call = "    sum = (__typeof__(sum))vabsdiff4_u32_u32_u32_add((vptx_u32)(a), (vptx_u32)(b), \
+                (vptx_u32)(sum));";
+    let include = format!("#include <stdint.h>\n#include \"{include}\"\n");
+    SOURCE.replace(asm, call).replace("#include <stdint.h>\n", &include)
+}
+
+#[test]
+fn help_and_a_diff() {
+    insta::assert_snapshot!("help", vptx(&["port", "--help"], "").transcript());
+    let folder = Folder::new("port-diff");
+    folder.write("a.cu", SOURCE);
+    folder.write("b.cu", GUARDED);
+    let run = port(&folder, &["--to", "hip", "--diff", "a.cu", "b.cu"], "");
+    insta::assert_snapshot!("diff", run.transcript());
+    assert_eq!(names(&folder), ["a.cu", "b.cu"]);
+    assert_eq!(text(&folder, "a.cu"), SOURCE);
+}
+
+#[test]
+fn sources_and_a_header() {
+    let folder = Folder::new("port-folder");
+    folder.write("src/a.cu", SOURCE);
+    folder.write("src/deep/b.cuh", SOURCE);
+    folder.write("src/none.cpp", "int x;\n");
+    folder.write("src/notes.txt", SOURCE);
+    let check = port(&folder, &["--to", "hip", "--check", "src"], "");
+    assert_eq!(check.status, 1);
+    assert_eq!(
+        check.stdout,
+        "would write src/vptx_video.h\nwould port src/a.cu\nwould port src/deep/b.cuh\n"
+    );
+    let run = port(&folder, &["--to", "hip", "src"], "");
+    assert_eq!(
+        (run.status, run.stdout.as_str(), run.stderr.as_str()),
+        (0, "", "2 asm statements ported in 2 files\n")
+    );
+    assert_eq!(text(&folder, "src/a.cu"), new_source("vptx_video.h"));
+    assert_eq!(text(&folder, "src/deep/b.cuh"), new_source("../vptx_video.h"));
+    assert_eq!(text(&folder, "src/notes.txt"), SOURCE);
+    let header = text(&folder, "src/vptx_video.h");
+    assert_eq!(header.matches("#define VPTX_HAS_").count(), 1);
+    // A second run changes nothing, the header neither.
+    let again = port(&folder, &["--to", "hip", "--check", "src"], "");
+    assert_eq!((again.status, again.stdout.as_str()), (0, ""));
+    assert_eq!(again.stderr, "0 asm statements to port in 4 files\n");
+    let again = port(&folder, &["--to", "hip", "src"], "");
+    assert_eq!(again.status, 0);
+    assert_eq!(text(&folder, "src/vptx_video.h"), header);
+    // New statements add functions, also of wide integers; the others stay.
+    let more = "vshl.u32.u32.u32.clamp.add %0, %1, %2, %0;";
+    let more = SOURCE.replace("vabsdiff4.u32.u32.u32.add %0, %1, %2, %0;", more);
+    folder.write("src/c.cu", more.replace("sad", "shifted"));
+    let edited = header.replace("/* stdint */", "") + "/* by hand */\n";
+    folder.write("src/vptx_video.h", &edited);
+    let run = port(&folder, &["--to", "c", "src"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let longer = text(&folder, "src/vptx_video.h");
+    assert!(longer.starts_with(&edited), "{longer}");
+    assert_eq!(longer.matches("#define VPTX_HAS_").count(), 2);
+    assert_eq!(longer.matches("#define VPTX_FUNCTION inline\n").count(), 1);
+}
+
+#[test]
+fn the_header_may_be_anywhere() {
+    let folder = Folder::new("port-header");
+    folder.write("src/a.cu", SOURCE);
+    folder.write("include/readme", "");
+    let run = port(&folder, &["--to", "sycl", "--header", "include", "src/a.cu"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(text(&folder, "src/a.cu"), new_source("../include/vptx_video.h"));
+    assert!(text(&folder, "include/vptx_video.h").contains("vabsdiff4_u32_u32_u32_add("));
+    folder.write("src/a.cu", SOURCE);
+    let run = port(&folder, &["--to", "c", "--header", "src/video.h", "src/a.cu"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(text(&folder, "src/a.cu"), new_source("video.h"));
+    // Nothing is written over another file, or without a header.
+    for (header, why) in [
+        ("mine.h", "vptx did not write"),
+        ("missing/video.h", "no such file"),
+        ("bad\"name.h", "cannot stand in an `#include`"),
+    ] {
+        folder.write("src/a.cu", SOURCE);
+        folder.write("mine.h", "int mine;\n");
+        let run = port(&folder, &["--to", "c", "--header", header, "src/a.cu"], "");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{header}");
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+        assert_eq!(text(&folder, "src/a.cu"), SOURCE);
+        assert_eq!(text(&folder, "mine.h"), "int mine;\n");
+    }
+}
+
+#[test]
+fn what_stays_is_told() {
+    let folder = Folder::new("port-left");
+    let macros = "#define V \"vadd.u32.u32.u32\"\nvoid f(unsigned a) { asm(V \" %0, %0, 1;\" : \
+                  \"+r\"(a)); }\n";
+    folder.write("guarded.cu", GUARDED);
+    folder.write("macros.cu", macros);
+    folder.write("other.cu", OTHER);
+    let both = ["guarded.cu", "macros.cu", "other.cu"];
+    let run = port(&folder, &[&["--to", "hip"], &both[..]].concat(), "");
+    assert_eq!(run.status, 1);
+    assert_eq!(
+        run.stdout,
+        "guarded.cu:3:26: not ported: `setp` is not a video instruction\n\
+         other.cu:4:10: not ported: `mov` is not a video instruction\n"
+    );
+    assert_eq!(
+        run.stderr,
+        "0 asm statements ported in 3 files, 2 left; not read: made by macros 1\n"
+    );
+    // CUDA has all PTX.
+    let run = port(&folder, &[&["--to", "cuda", "--quiet"], &both[..]].concat(), "");
+    assert_eq!(
+        (run.status, run.stdout.as_str(), run.stderr.as_str()),
+        (1, "guarded.cu:3:26: not ported: `setp` is not a video instruction\n", "")
+    );
+    assert_eq!(names(&folder), ["guarded.cu", "macros.cu", "other.cu"]);
+    assert_eq!(text(&folder, "guarded.cu"), GUARDED);
+}
+
+#[test]
+fn a_filter() {
+    let folder = Folder::new("port-filter");
+    let run = port(&folder, &["--to", "c", "-"], SOURCE);
+    assert_eq!((run.status, run.stdout), (0, new_source("vptx_video.h")));
+    assert_eq!(run.stderr, "");
+    assert_eq!(names(&folder), ["vptx_video.h"]);
+    let run = port(&folder, &["--to", "c", "-"], GUARDED);
+    assert_eq!((run.status, run.stdout.as_str()), (1, GUARDED));
+    assert!(run.stderr.starts_with("<stdin>:3:26: not ported: "), "{}", run.stderr);
+}
+
+#[test]
+fn other_bytes_stay() {
+    let folder = Folder::new("port-bytes");
+    let latin: Vec<u8> =
+        format!("// \u{e9}\r\n{}", SOURCE.replace('\n', "\r\n")).chars().map(|c| c as u8).collect();
+    folder.write("latin.cu", &latin);
+    let run = port(&folder, &["--to", "c", "latin.cu"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let expected = format!("// \u{e9}\r\n{}", new_source("vptx_video.h").replace('\n', "\r\n"));
+    let expected: Vec<u8> = expected.chars().map(|c| c as u8).collect();
+    assert_eq!(fs::read(folder.0.join("latin.cu")).unwrap(), expected);
+    // Inside of a statement they cannot be carried over.
+    let inside: Vec<u8> =
+        SOURCE.replace("asm(", "asm(/* \u{e9} */").chars().map(|c| c as u8).collect();
+    folder.write("inside.cu", &inside);
+    let run = port(&folder, &["--to", "c", "inside.cu"], "");
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.contains("it has bytes that are not UTF-8"), "{}", run.stdout);
+    assert_eq!(fs::read(folder.0.join("inside.cu")).unwrap(), inside);
+}
+
+#[test]
+fn troubles() {
+    let folder = Folder::new("port-troubles");
+    folder.write("a.py", "");
+    folder.write("binary.cu", b"\x7fELF\0\0");
+    folder.write("a.inc", SOURCE);
+    for (arguments, why) in [
+        (&["--to", "c", "missing.cu"][..], "cannot read `missing.cu`"),
+        (&["--to", "c", "a.py"], "`a.py` is not read: its name is not that of a C"),
+        (&["--to", "c", "binary.cu"], "`binary.cu` is not read: this is"),
+        (&["--to", "c", "--semantics", "all", "a.inc"], "takes one semantics"),
+        (&["a.inc"], "--to"),
+    ] {
+        let run = port(&folder, arguments, "");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+    assert_eq!(names(&folder), ["a.inc", "a.py", "binary.cu"]);
+    let run = port(&folder, &["--to", "c", "a.inc"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_special_files() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new("port-links");
+    folder.write("real/a.cu", SOURCE);
+    folder.write("src/own.cu", "int x;\n");
+    symlink("../real/a.cu", folder.0.join("src/link.cu")).expect("a link");
+    // A search does not follow links.
+    let run = port(&folder, &["--to", "c", "src"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(text(&folder, "real/a.cu"), SOURCE);
+    // A named link is followed, and stays.
+    let run = port(&folder, &["--to", "c", "--header", "real", "src/link.cu"], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(text(&folder, "real/a.cu"), new_source("vptx_video.h"));
+    assert!(folder.0.join("src/link.cu").is_symlink());
+    let run = port(&folder, &["--to", "c", "/dev/null"], "");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
+    // A pipe as header is refused, not read.
+    folder.write("real/a.cu", SOURCE);
+    let made = std::process::Command::new("mkfifo").arg(folder.0.join("pipe.h")).status();
+    assert!(made.expect("mkfifo").success());
+    let run = port(&folder, &["--to", "c", "--header", "pipe.h", "real/a.cu"], "");
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
+    assert_eq!(text(&folder, "real/a.cu"), SOURCE);
+}
