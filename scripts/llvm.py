@@ -6,13 +6,12 @@ usage: scripts/llvm.py verify IN.ll
        scripts/llvm.py counts FOLDER
 
 verify checks a module. object also optimises it, and compiles it for this machine.
-counts prints how many machine instructions the functions of FOLDER/vectors.ll and
-FOLDER/scalar.ll become on each target; fails where vectors take more. scripts/emit-llvm
-calls it.
+counts prints how many machine instructions the functions of the modules in FOLDER become
+on each target, and of FOLDER/any.ll; fails where those for its architecture are more.
+scripts/emit-llvm calls it.
 """
 
 import math
-import os
 import re
 import subprocess
 import sys
@@ -20,6 +19,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+import wheels
+
+sys.path.insert(0, str(wheels.unpacked("llvmlite==0.50.0")))
 import llvmlite.binding as llvm
 
 # Name: triple, processor, features.
@@ -69,14 +71,14 @@ def of_assembly(text):
     return counts
 
 
-def of_ptx(text, cuda):
+def of_ptx(text):
     """Machine instructions of each function, after ptxas."""
     with tempfile.TemporaryDirectory() as folder:
         source, cubin = Path(folder, "m.ptx"), Path(folder, "m.cubin")
         source.write_text(text.replace(".weak .func", ".visible .func"))
-        ptxas = [cuda / "bin/ptxas-13.5", "-c", "-arch=sm_90", source, "-o", cubin]
+        ptxas = [wheels.CUDA / "bin/ptxas-13.5", "-c", "-arch=sm_90", source, "-o", cubin]
         subprocess.run(ptxas, check=True)
-        command = [cuda / "bin/nvdisasm", "-c", cubin]
+        command = [wheels.CUDA / "bin/nvdisasm", "-c", cubin]
         listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     counts, name = {}, None
     for line in listing.splitlines():
@@ -88,10 +90,10 @@ def of_ptx(text, cuda):
     return counts
 
 
-def counts_on(target, text, cuda):
+def counts_on(target, text):
     module, machine = optimised(text, target)
     assembly = machine.emit_assembly(module)
-    return of_ptx(assembly, cuda) if target == "sm_90" else of_assembly(assembly)
+    return of_ptx(assembly) if target == "sm_90" else of_assembly(assembly)
 
 
 def mean(ratios):
@@ -99,36 +101,26 @@ def mean(ratios):
 
 
 def counts(folder):
-    root = Path(__file__).resolve().parent.parent
-    cuda = Path(os.environ.get("VPTX_CUDA_DIR", root / ".cuda"))
-    has_ptxas = (cuda / "bin/ptxas-13.5").is_file()
-    targets = [target for target in TARGETS if target != "sm_90" or has_ptxas]
     # Name, family, and machine instructions of the PTX rewriter beside a move.
     rows = [line.split("\t") for line in (folder / "forms.tsv").read_text().splitlines()]
-    found = {
-        (kind, target): counts_on(target, (folder / f"{kind}.ll").read_text(), cuda)
-        for kind in ["vectors", "scalar"]
-        for target in targets
-    }
+    found = {}
+    for target in TARGETS:
+        own = TARGETS[target][0].partition("-")[0]
+        for kind, name in [("vectors", own), ("scalar", "any")]:
+            found[kind, target] = counts_on(target, (folder / f"{name}.ll").read_text())
     worse, families = [], defaultdict(list)
     for name, family, rewritten in rows:
         pairs = {
             target: (found["vectors", target][name], found["scalar", target][name])
-            for target in targets
+            for target in TARGETS
         }
         families[family].append((pairs, int(rewritten)))
         worse += [(name, target, *pair) for target, pair in pairs.items() if pair[0] > pair[1]]
-    if dump := os.environ.get("VPTX_LLVM_DUMP"):
-        with open(dump, "w") as out:
-            for name, family, rewritten in rows:
-                for target in targets:
-                    pair = found["vectors", target][name], found["scalar", target][name]
-                    print(name, family, rewritten, target, *pair, sep="\t", file=out)
-    print("| family | forms |", *(f"{target} |" for target in targets), "PTX rewriter on sm_90 |")
-    print("|---|---|" + "---|" * (len(targets) + 1))
+    print("| family | forms |", *(f"{target} |" for target in TARGETS), "PTX rewriter on sm_90 |")
+    print("|---|---|" + "---|" * (len(TARGETS) + 1))
     for family, forms in sorted(families.items()):
         cells = []
-        for target in targets:
+        for target in TARGETS:
             vectors, scalar = zip(*(pairs[target] for pairs, _ in forms))
             geometric = [mean([max(count, 1) for count in side]) for side in (vectors, scalar)]
             cells.append(f"{geometric[0]:.1f} / {geometric[1]:.1f} |")

@@ -8,6 +8,7 @@ pub(super) mod ptx;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -15,10 +16,11 @@ use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::{FAILED, FOUND, Output, trouble, unknown_target};
 use crate::analysis::parse_with;
+use crate::backend::llvm::Architecture;
 use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
 use crate::ir::Program;
-use crate::isa::{Mnemonic, Target};
+use crate::isa::{InvalidTarget, Mnemonic, Target};
 use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
@@ -46,10 +48,11 @@ instruction, the PTX is printed even if it does not save machine instructions.
 
 --emit c prints a header with a function for each different instruction, which
 computes the new d from those of a, b and c that it depends on. --emit llvm
-prints such functions as a module for LLVM 14 and newer. Several files that are
-printed give one header or module:
+prints such functions as a module for LLVM 14 and newer, with vectors where they make
+fewer machine instructions on the --target. Several files that are printed give
+one header or module:
   vptx lower --emit c kernel.ptx > video.h
-  vptx lower --emit llvm a.ptx b.ptx > video.ll
+  vptx lower --emit llvm --target x86_64 a.ptx b.ptx > video.ll
 
 Of libraries, wheels and other archives, every PTX text is written into a
 directory, under the names that `vptx extract` gives:
@@ -82,9 +85,10 @@ pub(super) struct Arguments {
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
-    /// The target to write PTX for, such as sm_90 [default: the module's own]
+    /// The target to write for: such as sm_90 for PTX [default: the module's own];
+    /// amdgcn, nvptx64, x86_64 or aarch64 for LLVM [default: any]
     #[arg(long, value_name = "TARGET")]
-    target: Option<Target>,
+    target: Option<AnyTarget>,
 
     /// Also rewrite instructions that do not become cheaper
     #[arg(long)]
@@ -120,6 +124,40 @@ enum Emit {
     Llvm,
 }
 
+/// A target for one of the forms.
+#[derive(Clone, Copy, Debug)]
+enum AnyTarget {
+    Ptx(Target),
+    Llvm(Architecture),
+}
+
+impl FromStr for AnyTarget {
+    type Err = InvalidTarget;
+
+    fn from_str(text: &str) -> Result<AnyTarget, InvalidTarget> {
+        match Architecture::ALL.into_iter().find(|it| it.text() == text) {
+            Some(architecture) => Ok(AnyTarget::Llvm(architecture)),
+            None => text.parse().map(AnyTarget::Ptx),
+        }
+    }
+}
+
+impl Arguments {
+    fn ptx_target(&self) -> Option<Target> {
+        match self.target {
+            Some(AnyTarget::Ptx(target)) => Some(target),
+            Some(AnyTarget::Llvm(_)) | None => None,
+        }
+    }
+
+    fn architecture(&self) -> Option<Architecture> {
+        match self.target {
+            Some(AnyTarget::Llvm(architecture)) => Some(architecture),
+            Some(AnyTarget::Ptx(_)) | None => None,
+        }
+    }
+}
+
 /// The functions of different instructions in another language.
 enum Functions {
     C(c::Header),
@@ -132,7 +170,9 @@ impl Functions {
         let semantics = semantics(arguments);
         match arguments.emit {
             Emit::C => Some(Functions::C(c::Header::new(semantics))),
-            Emit::Llvm => Some(Functions::Llvm(llvm::Module::new(semantics))),
+            Emit::Llvm => {
+                Some(Functions::Llvm(llvm::Module::new(semantics, llvm::Architecture::Any)))
+            }
             Emit::Ir | Emit::Ptx => None,
         }
     }
@@ -174,7 +214,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         trouble(&message);
         return Ok(FAILED);
     }
-    if let Some(message) = arguments.target.and_then(unknown_target) {
+    if let Some(message) = arguments.ptx_target().and_then(unknown_target) {
         trouble(&message);
     }
     if let Some(text) = as_instruction(&arguments.subjects) {
@@ -220,11 +260,14 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
 /// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
-    let Arguments { emit, target, all, comments, in_place, .. } = arguments;
-    let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
+    let Arguments { emit, all, comments, in_place, .. } = arguments;
+    let belongs_to_ptx = arguments.ptx_target().is_some() || *all || *comments || *in_place;
     match emit {
         Emit::Ir | Emit::C | Emit::Llvm if belongs_to_ptx => {
-            Some("--target, --all, --comments and --in-place need --emit ptx".into())
+            Some("--all, --comments, --in-place and targets of PTX need --emit ptx".into())
+        }
+        Emit::Ir | Emit::C | Emit::Ptx if arguments.architecture().is_some() => {
+            Some("targets of LLVM need --emit llvm".into())
         }
         Emit::Ptx | Emit::C | Emit::Llvm if arguments.semantics == Some(SemanticsName::All) => {
             let what = match emit {
@@ -289,7 +332,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
 /// The destination of the texts of a binary, or a message that says what is needed.
 fn destination_of_texts(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
     let name = input.name();
-    if arguments.emit == Emit::Ir || arguments.in_place {
+    if arguments.emit != Emit::Ptx || arguments.in_place {
         return Err(format!(
             "`{name}` is a binary: write its PTX with `vptx extract -o DIR` first"
         ));

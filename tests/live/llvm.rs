@@ -9,12 +9,12 @@ use std::process::Command;
 
 use crate::calls::{Rows, driver, number, run};
 use crate::support::forms::{Random, heads, rows, texts};
-use vptx::backend::llvm::Module;
+use vptx::backend::llvm::{Architecture, Module};
 use vptx::ir::Input;
 use vptx::isa::{Sources, Target};
 use vptx::{Instruction, Semantics};
 
-/// The functions of three semantics, with vectors and without.
+/// The functions of three semantics.
 struct Functions {
     modules: Vec<Module>,
     numbers: HashMap<String, usize>,
@@ -23,9 +23,9 @@ struct Functions {
 }
 
 impl Functions {
-    fn new(module: fn(Semantics) -> Module) -> Functions {
+    fn new(architecture: Architecture) -> Functions {
         Functions {
-            modules: Semantics::ALL.map(module).into(),
+            modules: Semantics::ALL.map(|it| Module::new(it, architecture)).into(),
             numbers: HashMap::new(),
             calls: Vec::new(),
             prototypes: "#include <stdint.h>\n".into(),
@@ -103,8 +103,12 @@ fn functions_compute_what_programs_do() {
     let ways = env::var("VPTX_LLVM_WAYS").unwrap_or(usual.into());
     let folder = env::temp_dir().join(format!("vptx-llvm-{}", std::process::id()));
     fs::create_dir(&folder).unwrap();
-    for (kind, module) in [("vectors", Module::new as fn(_) -> _), ("scalar", Module::scalar)] {
-        let mut functions = Functions::new(module);
+    let names = env::var("VPTX_LLVM_ARCHITECTURES");
+    let is_left_out = |it: &Architecture| {
+        names.as_ref().is_ok_and(|names| !names.split(',').any(|name| name == it.text()))
+    };
+    for architecture in Architecture::ALL.into_iter().filter(|it| !is_left_out(it)) {
+        let mut functions = Functions::new(architecture);
         let rows = Rows::new("VPTX_LLVM", |instruction, semantics| {
             functions.number(instruction, semantics)
         });
@@ -112,7 +116,7 @@ fn functions_compute_what_programs_do() {
         let source = functions.prototypes.clone() + &driver(&functions.calls);
         for way in ways.split(';') {
             let found = results(&folder, way, &texts, &source, &rows.given);
-            println!("{kind}: {way}: {}", rows.compare(&found, &functions.calls));
+            println!("{}: {way}: {}", architecture.text(), rows.compare(&found, &functions.calls));
         }
         // A wrong function is noticed.
         let way = ways.split(';').next().unwrap();
@@ -124,50 +128,52 @@ fn functions_compute_what_programs_do() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The forms whose functions are counted: each combination of modifiers of SIMD instructions,
-/// without selectors and with some, and one of each combination for scalar ones.
+/// The forms whose functions are counted, with their families: each combination of modifiers, for
+/// SIMD ones without selectors, with selectors, and with some mask and selectors.
 fn counted(random: &mut Random) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (form, mnemonic) in rows() {
-        let (starts, all_texts) = (heads(form, mnemonic), texts(form, mnemonic));
-        let each = all_texts.len() / starts.len();
-        for (head, own) in starts.iter().zip(all_texts.chunks(each)) {
-            let tail = [".sat", ".add"].into_iter().find(|tail| head.contains(tail));
+        let (starts, own) = (heads(form, mnemonic), texts(form, mnemonic));
+        let each = own.len() / starts.len();
+        for (start, own) in starts.iter().zip(own.chunks(each)) {
+            let tail = [".sat", ".add"].into_iter().find(|tail| start.contains(tail));
             let family = format!("{mnemonic}{}", tail.unwrap_or_default());
             let mut add = |text: String| all.push((text, family.clone()));
-            if form.sources == Sources::Scalar {
-                add(random.pick(own).clone());
-                continue;
+            add(random.pick(own).clone());
+            if form.sources != Sources::Scalar {
+                add(format!("{start} d, a, b, c;"));
+                for _ in 0..3 {
+                    let (_, sources) = random.pick(own).split_once(", ").unwrap();
+                    add(format!("{start} d, {sources}"));
+                }
             }
-            add(format!("{head} d, a, b, c;"));
-            (0..4).for_each(|_| add(random.pick(own).clone()));
         }
     }
     all
 }
 
-/// Writes both kinds of modules into a folder, with a list of names, families, and machine
-/// instructions of the PTX rewriter.
+/// Writes a module for each architecture into a folder, with a list of names, families, and
+/// machine instructions of the PTX rewriter.
 #[test]
 #[ignore = "writes into a folder that VPTX_LLVM_FOLDER names"]
 fn forms_to_count() {
     let folder = env::var("VPTX_LLVM_FOLDER").expect("a folder");
     let folder = Path::new(&folder);
-    let (mut vectors, mut scalar) =
-        (Module::new(Semantics::CURRENT), Module::scalar(Semantics::CURRENT));
+    let mut modules = Architecture::ALL.map(|it| Module::new(Semantics::CURRENT, it));
     let (mut list, mut seen) = (String::new(), HashSet::new());
     for (text, family) in counted(&mut Random(number("VPTX_LLVM_SEED", 1))) {
         let instruction: Instruction = text.parse().unwrap();
-        let name = vectors.add(&instruction);
-        scalar.add(&instruction);
-        let Some(cost) = instruction.cost(Target::sm(90)).filter(|_| seen.insert(name.clone()))
+        let names = modules.each_mut().map(|module| module.add(&instruction));
+        let Some(cost) = instruction.cost(Target::sm(90)).filter(|_| seen.insert(names[0].clone()))
         else {
             continue;
         };
-        let _ = writeln!(list, "{name}\t{family}\t{}", cost.rewritten);
+        let _ = writeln!(list, "{}\t{family}\t{}", names[0], cost.rewritten);
     }
     assert!(seen.len() > 2000, "{}", seen.len());
-    fs::write(folder.join("vectors.ll"), vectors.to_string()).unwrap();
-    fs::write(folder.join("scalar.ll"), scalar.to_string()).unwrap();
+    for (architecture, module) in Architecture::ALL.into_iter().zip(modules) {
+        let name = format!("{}.ll", architecture.text());
+        fs::write(folder.join(name), module.to_string()).unwrap();
+    }
     fs::write(folder.join("forms.tsv"), list).unwrap();
 }

@@ -55,6 +55,8 @@ impl fmt::Display for Type {
 pub(super) struct Body {
     pub(super) text: String,
     pub(super) declarations: BTreeSet<String>,
+    /// Whether integers are made longer.
+    pub(super) is_widened: bool,
     count: usize,
 }
 
@@ -103,13 +105,8 @@ impl Body {
             _ if signed => "sext",
             _ => "zext",
         };
+        // Conditions have one bit.
+        self.is_widened |= bits > from.bits && from.bits > 1;
         self.push(format_args!("{opcode} {from} {x} to {to}"))
-    }
-
-    /// Lanes of two vectors, those of the second with the higher numbers.
-    pub(super) fn shuffle(&mut self, ty: Type, x: &str, y: &str, from: &[u8]) -> String {
-        let lanes = Type { lanes: ty.lanes, bits: 32 };
-        let from = lanes.constant(from.iter().map(|&lane| lane.into()));
-        self.push(format_args!("shufflevector {ty} {x}, {ty} {y}, {lanes} {from}"))
     }
 }

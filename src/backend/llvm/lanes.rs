@@ -1,33 +1,35 @@
 //! Lanes of a word as a vector.
 
+use super::Architecture;
 use super::body::{Body, I32, Type};
 use super::values::Values;
 use crate::ir::{Input, Op, Program, Value};
 
 /// The body of a function that computes on vectors, and its result. `None` if the program does
-/// not have the same steps for each lane, or if vectors would not make it shorter.
-pub(super) fn body(program: &Program) -> Option<(Body, String)> {
+/// not have the same steps for each lane of a word, or if vectors would not make it shorter.
+pub(super) fn body(program: &Program, architecture: Architecture) -> Option<(Body, String)> {
     let lanes = Lanes::of(program)?;
-    lanes.is_worthwhile(program).then(|| lanes.write(program))
+    let (body, result) = lanes.write(program);
+    lanes.is_worthwhile(program, &body, architecture).then_some((body, result))
 }
 
 /// The use of the lanes that are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// Written over those of a word.
+    /// Together they are the result.
     Merge,
     /// Added to a word.
     Sum,
 }
 
-/// Lanes that are computed by the same steps.
+/// All lanes of a word, which are computed by the same steps.
 #[derive(Debug)]
 struct Lanes {
     /// Of a lane.
     bits: u8,
     used_for: Use,
-    /// The lanes that are used, with their values.
-    used: Vec<(u8, Value)>,
+    /// From the lowest lane.
+    values: Vec<Value>,
 }
 
 fn step(program: &Program, value: Value) -> Op {
@@ -37,26 +39,27 @@ fn step(program: &Program, value: Value) -> Op {
 impl Lanes {
     fn of(program: &Program) -> Option<Lanes> {
         let found = Lanes::merged(program).or_else(|| Lanes::summed(program))?;
-        let values: Vec<Value> = found.used.iter().map(|(_, value)| *value).collect();
-        is_same(program, &values, found.bits).then_some(found)
+        let is_all = found.values.len() == usize::from(32 / found.bits);
+        // Few instructions are needed for a word and itself.
+        let is_all = is_all && [Input::A, Input::B].iter().all(|input| program.reads(*input));
+        (is_all && is_same(program, &found.values, found.bits)).then_some(found)
     }
 
     /// The lanes of a chain of insertions.
     fn merged(program: &Program) -> Option<Lanes> {
-        let (mut base, mut bits, mut lanes) = (program.result(), None, Vec::new());
+        let (mut base, mut bits, mut values) = (program.result(), None, Vec::new());
         while let Op::Insert { base: next, value, low, width } = step(program, base) {
-            if *bits.get_or_insert(width) != width || low % width != 0 {
+            let width_before = *bits.get_or_insert(width);
+            let above = values.len() as u8 * width;
+            if width_before != width || above + low + width != 32 {
                 return None;
             }
-            lanes.push((low / width, value));
+            values.push(value);
             base = next;
         }
+        values.reverse();
         let bits = bits.filter(|bits| [8, 16].contains(bits))?;
-        if lanes.len() < usize::from(32 / bits) && step(program, base) != Op::Input(Input::C) {
-            return None;
-        }
-        lanes.reverse();
-        Some(Lanes { bits, used_for: Use::Merge, used: lanes })
+        Some(Lanes { bits, used_for: Use::Merge, values })
     }
 
     /// The lanes of a sum that starts with `c`.
@@ -76,46 +79,48 @@ impl Lanes {
         }
         values.reverse();
         let bits = lane_bits(program, *values.first()?)?;
-        let lanes: Vec<(u8, Value)> = (0..32 / bits).zip(values.iter().copied()).collect();
-        (values.len() == lanes.len()).then_some(Lanes { bits, used_for: Use::Sum, used: lanes })
+        Some(Lanes { bits, used_for: Use::Sum, values })
     }
 
-    fn is_worthwhile(&self, _program: &Program) -> bool {
-        true
+    /// Whether no processor of the architecture takes more instructions than for one lane after
+    /// the other, and some take fewer. `scripts/emit-llvm --counts` counts them.
+    fn is_worthwhile(&self, program: &Program, body: &Body, architecture: Architecture) -> bool {
+        let is_bytes = self.bits == 8;
+        let op = match step(program, self.values[0]) {
+            Op::Clamp(value, _) => step(program, value),
+            op => op,
+        };
+        let is_ordered = matches!(op, Op::Min(..) | Op::Max(..));
+        match (architecture, self.used_for) {
+            (Architecture::Any, _) => false,
+            (Architecture::X86_64, Use::Merge) => true,
+            (Architecture::X86_64, Use::Sum) => {
+                is_bytes || !matches!(op, Op::Add(..) | Op::Sub(..) | Op::Compare(..))
+            }
+            (Architecture::Aarch64, Use::Merge) => is_bytes,
+            (Architecture::Aarch64, Use::Sum) if is_bytes => !matches!(op, Op::Compare(..)),
+            (Architecture::Aarch64, Use::Sum) => is_ordered || matches!(op, Op::AbsDiff(..)),
+            // These have vectors of halves only.
+            (Architecture::Amdgcn | Architecture::Nvptx64, _) if is_bytes => false,
+            (Architecture::Amdgcn, Use::Merge) => !body.is_widened,
+            (Architecture::Amdgcn, Use::Sum) => matches!(op, Op::Sub(..) | Op::AbsDiff(..)),
+            (Architecture::Nvptx64, Use::Merge) => is_ordered || matches!(op, Op::Add(..)),
+            (Architecture::Nvptx64, Use::Sum) => is_ordered,
+        }
     }
 
     fn write(&self, program: &Program) -> (Body, String) {
-        let count = 32 / self.bits;
-        let ty = Type { lanes: count, bits: self.bits };
-        let first = self.used[0].1;
-        // Lanes that are not used compute the same as some other.
-        let value = |lane| self.used.iter().find(|(at, _)| *at == lane).map_or(first, |it| it.1);
-        let group: Vec<Value> = (0..count).map(value).collect();
-        let mut values = Values::new(program, count, self.bits);
-        let is_used = |lane| self.used.iter().any(|(at, _)| *at == lane);
-        load(&mut values, &group, ty, &is_used);
-        let is_full = (0..count).all(is_used);
-        let merged = |others| {
-            let from: Vec<u8> =
-                (0..count).map(|at| if is_used(at) { at } else { others + at }).collect();
-            from
-        };
+        let ty = Type { lanes: 32 / self.bits, bits: self.bits };
+        let mut values = Values::new(program, ty.lanes, self.bits);
+        load(&mut values, &self.values, ty);
         let result = match self.used_for {
             Use::Merge => {
-                let mut lanes = values.at(&group, self.bits);
-                if !is_full {
-                    let base = values.body.push(format_args!("bitcast i32 %c to {ty}"));
-                    lanes = values.body.shuffle(ty, &lanes, &base, &merged(count));
-                }
+                let lanes = values.at(&self.values, self.bits);
                 values.body.push(format_args!("bitcast {ty} {lanes} to i32"))
             }
             Use::Sum => {
-                let wide = Type { bits: 32, ..ty };
-                let mut lanes = values.at(&group, 32);
-                if !is_full {
-                    lanes = values.body.shuffle(wide, &lanes, &wide.splat(0), &merged(count));
-                }
-                let sum = values.body.sum(wide, &lanes);
+                let lanes = values.at(&self.values, 32);
+                let sum = values.body.sum(Type { bits: 32, ..ty }, &lanes);
                 values.body.binary("add", I32, "%c", &sum)
             }
         };
@@ -135,21 +140,19 @@ fn lane_bits(program: &Program, value: Value) -> Option<u8> {
     }
 }
 
-/// Whether values are computed by the same steps from lanes of source words and constants.
+/// Whether values are computed by the same steps from constants and lanes of source words, each
+/// from the lane in its own place.
 fn is_same(program: &Program, values: &[Value], bits: u8) -> bool {
     let op = step(program, values[0]);
     let all = |is: &dyn Fn(Op) -> bool| values.iter().all(|value| is(step(program, *value)));
     match op {
         Op::Constant(_) => all(&|other| matches!(other, Op::Constant(_))),
-        Op::Extract { width, signed, .. } => {
+        Op::Extract { value: word, width, signed, .. } => {
+            let places = (0..).step_by(bits.into());
+            let own = places.map(|low| Op::Extract { value: word, low, width, signed });
             width == bits
-                && all(&|other| match other {
-                    Op::Extract { value, low, width: of, signed: is } => {
-                        let is_input = matches!(step(program, value), Op::Input(_));
-                        is_input && low % bits == 0 && (of, is) == (width, signed)
-                    }
-                    _ => false,
-                })
+                && matches!(step(program, word), Op::Input(_))
+                && values.iter().map(|value| step(program, *value)).eq(own.take(values.len()))
         }
         Op::Input(_) | Op::Insert { .. } => false,
         Op::Add(..)
@@ -184,47 +187,22 @@ fn is_alike(one: Op, other: Op) -> bool {
     }
 }
 
-/// Writes the lanes of source words that a group is computed from.
-fn load(values: &mut Values<'_>, group: &[Value], ty: Type, is_used: &dyn Fn(u8) -> bool) {
+/// Writes the source words that a group is computed from as vectors.
+fn load(values: &mut Values<'_>, group: &[Value], ty: Type) {
     if values.has(group) {
         return;
     }
-    if let Op::Extract { signed, .. } = values.step(group[0]).op {
-        let text = shuffled(values, group, ty, is_used);
-        values.define(group, text, signed);
+    if let Op::Extract { value, signed, .. } = values.step(group[0]).op {
+        if let Op::Input(input) = values.step(value).op {
+            let text = values.word(input, ty);
+            values.define(group, text, signed);
+        }
         return;
     }
     let (first, second) = values.operands(group);
     for operands in [first, second] {
         if !operands.is_empty() {
-            load(values, &operands, ty, is_used);
+            load(values, &operands, ty);
         }
     }
-}
-
-/// The lanes of source words that a group takes.
-fn shuffled(
-    values: &mut Values<'_>,
-    group: &[Value],
-    ty: Type,
-    is_used: &dyn Fn(u8) -> bool,
-) -> String {
-    let (mut words, mut from): (Vec<Input>, Vec<u8>) = (Vec::new(), Vec::new());
-    for (at, value) in (0..ty.lanes).zip(group) {
-        let Op::Extract { value, low, .. } = values.step(*value).op else { continue };
-        let Op::Input(input) = values.step(value).op else { continue };
-        let word = words.iter().position(|word| *word == input).unwrap_or(words.len());
-        if word == words.len() {
-            words.push(input);
-        }
-        // Any lane will do where none is used: one that stays in its place needs no move.
-        let lane = if is_used(at) { low / ty.bits } else { at };
-        from.push(word as u8 * ty.lanes + lane);
-    }
-    let mut texts: Vec<String> = words.iter().map(|input| values.word(*input, ty)).collect();
-    if from.iter().copied().eq(0..ty.lanes) {
-        return texts.swap_remove(0);
-    }
-    let second = texts.last().cloned().unwrap_or_default();
-    values.body.shuffle(ty, &texts[0], &second, &from)
 }

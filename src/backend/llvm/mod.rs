@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use vptx::Semantics;
-//! use vptx::backend::llvm::Module;
+//! use vptx::backend::llvm::{Architecture, Module};
 //!
-//! let mut module = Module::new(Semantics::Manual);
+//! let mut module = Module::new(Semantics::Manual, Architecture::X86_64);
 //! let name = module.add(&"vmin4.s32.s32.s32 d, x, y, z;".parse()?);
 //! assert_eq!(name, "vmin4_s32_s32_s32");
 //! let text = module.to_string();
@@ -27,14 +27,55 @@ use crate::backend::name;
 use crate::ir::Input;
 use crate::video::{Instruction, Semantics};
 
+/// The processors that a module is for, by the first part of LLVM's target triples.
+///
+/// Lanes become vectors where LLVM makes fewer machine instructions of them than of one lane
+/// after the other. All of these processors are little-endian.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Architecture {
+    /// All processors that LLVM knows: no vectors.
+    #[default]
+    Any,
+    /// GPUs of AMD.
+    Amdgcn,
+    /// GPUs of NVIDIA.
+    Nvptx64,
+    /// x86 with 64 bits.
+    X86_64,
+    /// Arm with 64 bits.
+    Aarch64,
+}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Architecture; 5] = [
+        Architecture::Any,
+        Architecture::Amdgcn,
+        Architecture::Nvptx64,
+        Architecture::X86_64,
+        Architecture::Aarch64,
+    ];
+
+    /// Its name: `any`, or as in target triples.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Architecture::Any => "any",
+            Architecture::Amdgcn => "amdgcn",
+            Architecture::Nvptx64 => "nvptx64",
+            Architecture::X86_64 => "x86_64",
+            Architecture::Aarch64 => "aarch64",
+        }
+    }
+}
+
 /// A textual module with a function for each different instruction.
 ///
-/// The functions are `weak_odr`: modules with the same functions can be linked. A module with
-/// vectors is for little-endian targets, and says so in its data layout.
+/// The functions are `weak_odr`: modules with the same functions can be linked.
 #[derive(Clone, Debug)]
 pub struct Module {
     semantics: Semantics,
-    has_vectors: bool,
+    architecture: Architecture,
     names: HashSet<String>,
     functions: Vec<String>,
     /// The declarations of the intrinsics that the functions call.
@@ -42,22 +83,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module without functions, which will compute under this semantics. Functions of SIMD
-    /// instructions use vectors where these never become more machine instructions.
-    pub fn new(semantics: Semantics) -> Module {
-        Module {
-            semantics,
-            has_vectors: true,
-            names: HashSet::new(),
-            functions: Vec::new(),
-            declarations: BTreeSet::new(),
-        }
-    }
-
-    /// A module whose functions use no vectors but compute lane by lane, for targets of any
-    /// byte order.
-    pub fn scalar(semantics: Semantics) -> Module {
-        Module { has_vectors: false, ..Module::new(semantics) }
+    /// A module without functions, which will compute under this semantics.
+    pub fn new(semantics: Semantics, architecture: Architecture) -> Module {
+        let (names, functions, declarations) = (HashSet::new(), Vec::new(), BTreeSet::new());
+        Module { semantics, architecture, names, functions, declarations }
     }
 
     /// Adds the function of an instruction, unless it is there; returns its name.
@@ -67,8 +96,8 @@ impl Module {
         let program = instruction.lower(self.semantics);
         let name = name::of(instruction, self.semantics, &program);
         if self.names.insert(name.clone()) {
-            let lanes = if self.has_vectors { lanes::body(&program) } else { None };
-            let (body, result) = lanes.unwrap_or_else(|| values::body(&program));
+            let (body, result) =
+                lanes::body(&program, self.architecture).unwrap_or_else(|| values::body(&program));
             let parameters: Vec<String> =
                 name::inputs(&program).iter().map(|it| format!("i32 %{}", it.text())).collect();
             self.functions.push(format!(
@@ -91,10 +120,6 @@ impl Module {
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("; Video instructions of PTX as functions, written by vptx.\n")?;
-        if self.has_vectors {
-            // Without it, lane 0 would be the highest.
-            f.write_str("target datalayout = \"e\"\n")?;
-        }
         for function in &self.functions {
             write!(f, "\n{function}")?;
         }

@@ -29,14 +29,16 @@ pub(super) struct Values<'p> {
     /// The least number of bits of a value.
     least: u8,
     known: HashMap<Vec<Value>, Term>,
+    /// The same in other numbers of bits.
+    converted: HashMap<(Vec<Value>, u8), String>,
     /// Source words as vectors.
     words: Vec<(Input, String)>,
 }
 
 impl<'p> Values<'p> {
     pub(super) fn new(program: &'p Program, lanes: u8, least: u8) -> Values<'p> {
-        let (body, known, words) = (Body::default(), HashMap::new(), Vec::new());
-        Values { body, program, lanes, least, known, words }
+        let (known, converted, words) = (HashMap::new(), HashMap::new(), Vec::new());
+        Values { body: Body::default(), program, lanes, least, known, converted, words }
     }
 
     /// Says that a group is there as a value of `least` bits.
@@ -85,17 +87,22 @@ impl<'p> Values<'p> {
         if let Some(constants) = self.constants(group) {
             return self.ty(bits).constant(constants);
         }
-        // Low bits of sums are sums of low bits.
-        if bits < self.bits(self.range(group))
-            && !self.known.contains_key(group)
-            && let Some((opcode, x, y)) = self.modular(group)
-        {
-            let (x, y) = (self.at(&x, bits), self.at(&y, bits));
-            return self.body.binary(opcode, self.ty(bits), &x, &y);
+        let key = (group.to_vec(), bits);
+        if let Some(text) = self.converted.get(&key) {
+            return text.clone();
         }
-        let term = self.term(group);
-        let from = self.ty(term.bits);
-        self.body.convert(&term.text, from, bits, term.signed)
+        let is_cut = bits < self.bits(self.range(group)) && !self.has(group);
+        // Low bits of sums are sums of low bits.
+        let text = if let Some((opcode, x, y)) = self.modular(group).filter(|_| is_cut) {
+            let (x, y) = (self.at(&x, bits), self.at(&y, bits));
+            self.body.binary(opcode, self.ty(bits), &x, &y)
+        } else {
+            let term = self.term(group);
+            let from = self.ty(term.bits);
+            self.body.convert(&term.text, from, bits, term.signed)
+        };
+        self.converted.insert(key, text.clone());
+        text
     }
 
     fn constants(&self, group: &[Value]) -> Option<Vec<i128>> {
@@ -156,8 +163,9 @@ impl<'p> Values<'p> {
         match self.step(group[0]).op {
             Op::Input(input) => format!("%{}", input.text()),
             Op::Extract { low, width, signed, .. } => {
-                let taken = Range::bits((low + width).min(127), false);
-                let from = self.bits(self.range(&x)).max(self.bits(taken));
+                // Sums are not computed in more bits than are taken of them.
+                let taken = self.bits(Range::bits((low + width).min(127), false));
+                let from = if low == 0 { taken } else { taken.max(self.bits(self.range(&x))) };
                 let mut text = self.at(&x, from);
                 if low > 0 {
                     let by = self.ty(from).splat(low.into());
