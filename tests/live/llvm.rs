@@ -8,7 +8,10 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::calls::{Rows, driver, number, run};
+use crate::proof::{random_operands, table, z3};
 use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::llvm;
+use crate::support::smt::{Answer, Solver, llvm_query};
 use vptx::backend::llvm::{Architecture, Module};
 use vptx::ir::Input;
 use vptx::isa::{Sources, Target};
@@ -176,4 +179,57 @@ fn forms_to_count() {
         fs::write(folder.join(name), module.to_string()).unwrap();
     }
     fs::write(folder.join("forms.tsv"), list).unwrap();
+}
+
+/// The limit for one query, in seconds.
+const PATIENCE: u64 = 120;
+
+/// z3 looks for inputs for which the text of a function, read as LLVM's language reference says,
+/// gives something else than the program.
+#[test]
+#[ignore = "needs z3: scripts/emit-llvm --proofs"]
+fn functions_are_programs() {
+    let mut random = Random(number("VPTX_LLVM_SEED", 1));
+    let mut solver = Solver::new(&z3());
+    let table = table();
+    let count = number("VPTX_LLVM_PROOFS", 300);
+    let (mut proven, mut wrong) = (0, 0);
+    let mut unknown = Vec::new();
+    let mut seen = HashSet::new();
+    while proven + (unknown.len() as u64) < count {
+        let (form, _, starts) = random.pick(&table);
+        // Vectors are for whole words.
+        let operands = match form.sources {
+            Sources::Lanes(_) if random.one_in(2) => "d, a, b, c;".to_string(),
+            _ => random_operands(form, &mut random),
+        };
+        let text = format!("{} {operands}", random.pick(starts));
+        let instruction: Instruction = text.parse().unwrap();
+        let semantics = *random.pick(&Semantics::ALL);
+        let architecture = *random.pick(&Architecture::ALL);
+        let mut module = Module::new(semantics, architecture);
+        let name = module.add(&instruction);
+        let program = instruction.lower(semantics);
+        let module = module.to_string();
+        if !seen.insert(module.clone()) {
+            continue;
+        }
+        let mut ask =
+            |module: &str| solver.ask(&llvm_query(&program, &llvm::read(module)[&name]), PATIENCE);
+        match ask(&module) {
+            Answer::Proven => proven += 1,
+            Answer::Unknown => unknown.push(text),
+            Answer::Differs(words) => {
+                panic!("{text} {semantics} {}: {words:x?}\n{module}", architecture.text())
+            }
+        }
+        // A wrong function is noticed.
+        let mutated = module.replace("= sub ", "= add ");
+        if mutated != module && matches!(ask(&mutated), Answer::Differs(_)) {
+            wrong += 1;
+        }
+    }
+    println!("{proven} functions proven, {} unknown; {wrong} wrong ones refuted", unknown.len());
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    assert!(wrong > count / 20);
 }
