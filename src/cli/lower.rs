@@ -171,7 +171,8 @@ impl Functions {
         match arguments.emit {
             Emit::C => Some(Functions::C(c::Header::new(semantics))),
             Emit::Llvm => {
-                Some(Functions::Llvm(llvm::Module::new(semantics, llvm::Architecture::Any)))
+                let architecture = arguments.architecture().unwrap_or_default();
+                Some(Functions::Llvm(llvm::Module::new(semantics, architecture)))
             }
             Emit::Ir | Emit::Ptx => None,
         }
