@@ -3,16 +3,21 @@
 use std::collections::HashMap;
 
 use crate::support::EDGES;
-use crate::support::forms::{Random, rows, texts};
+use crate::support::forms::{Random, heads, rows, texts};
 use crate::support::llvm;
 use vptx::backend::llvm::{Architecture, Module};
 use vptx::ir::Program;
+use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
-/// One of twenty texts of each row, others for each architecture.
+/// One of twenty texts of each row, others for each architecture; and all combinations of
+/// modifiers without selectors, which vectors are for.
 fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
     let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
-    all.skip(first).step_by(20).map(|text| text.parse().unwrap())
+    let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
+    let plain = simd.flat_map(|(form, mnemonic)| heads(form, mnemonic));
+    let plain = plain.map(|head| format!("{head} d, a, b, c;"));
+    all.skip(first).step_by(20).chain(plain).map(|text| text.parse().unwrap())
 }
 
 #[test]
@@ -35,9 +40,8 @@ fn functions_compute_what_programs_do() {
             for (name, function) in functions {
                 let program = &programs[&name];
                 for _ in 0..8 {
-                    let mut word = || match random.one_in(3) {
-                        true => random.next() as u32,
-                        false => *random.pick(&EDGES),
+                    let mut word = || {
+                        if random.one_in(3) { random.next() as u32 } else { *random.pick(&EDGES) }
                     };
                     let words @ [a, b, c] = [(); 3].map(|()| word());
                     let found = function.eval(words);

@@ -71,8 +71,10 @@ pub(crate) fn results(
 fn functions_compute_what_programs_do() {
     let compilers = env::var("VPTX_C_COMPILERS").unwrap_or("gcc -std=c99 -O1".into());
     let mut functions = Functions::new();
-    let rows =
-        Rows::new("VPTX_C", |instruction, semantics| functions.number(instruction, semantics));
+    let rows = Rows::new("VPTX_C", |instruction, semantics| {
+        Some(functions.number(instruction, semantics))
+    });
+    assert!(rows.recorded() > 100);
     let folder = env::temp_dir().join(format!("vptx-c-{}", std::process::id()));
     fs::create_dir(&folder).unwrap();
     let source = functions.source();

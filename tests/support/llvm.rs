@@ -205,14 +205,14 @@ impl<'t> Reader<'t> {
 
     fn ty(&mut self) -> Type {
         let lanes = if self.has("<") {
-            let lanes = self.number() as usize;
+            let lanes = usize::try_from(self.number()).expect("a count");
             self.eat(" x ");
             lanes
         } else {
             1
         };
         self.eat("i");
-        let bits = self.number() as u32;
+        let bits = u32::try_from(self.number()).expect("a width");
         if lanes > 1 {
             self.eat(">");
         }
@@ -365,12 +365,10 @@ impl Function {
             let operands: Vec<_> = line.operands.iter().map(|it| get(&values, it, bits)).collect();
             let terms: Vec<String> = match line.opcode.as_str() {
                 "bitcast" => {
-                    let whole = match line.from.lanes {
-                        1 => operands[0][0].clone(),
-                        _ => {
-                            let lanes: Vec<_> = operands[0].iter().rev().cloned().collect();
-                            format!("(concat {})", lanes.join(" "))
-                        }
+                    let lanes: Vec<_> = operands[0].iter().rev().cloned().collect();
+                    let whole = match &lanes[..] {
+                        [only] => only.clone(),
+                        lanes => format!("(concat {})", lanes.join(" ")),
                     };
                     let part = |at: u32| {
                         let low = at * line.to.bits;
