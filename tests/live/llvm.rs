@@ -154,15 +154,17 @@ fn counted(random: &mut Random) -> Vec<(String, String)> {
         for (start, own) in starts.iter().zip(own.chunks(each)) {
             let tail = [".sat", ".add"].into_iter().find(|tail| start.contains(tail));
             let family = format!("{mnemonic}{}", tail.unwrap_or_default());
-            let mut add = |text: String| all.push((text, family.clone()));
-            add(random.pick(own).clone());
-            if form.sources != Sources::Scalar {
-                add(format!("{start} d, a, b, c;"));
-                for _ in 0..3 {
-                    let (_, sources) = random.pick(own).split_once(", ").unwrap();
-                    add(format!("{start} d, {sources}"));
-                }
+            let mut add = |kind: &str, text: String| all.push((text, format!("{family}{kind}")));
+            if form.sources == Sources::Scalar {
+                add("", random.pick(own).clone());
+                continue;
             }
+            add("", format!("{start} d, a, b, c;"));
+            for _ in 0..3 {
+                let (_, sources) = random.pick(own).split_once(", ").unwrap();
+                add(" selected", format!("{start} d, {sources}"));
+            }
+            add(" selected", random.pick(own).clone());
         }
     }
     all
