@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Newer LLVM, from the Python package llvmlite.
 
-usage: scripts/llvm.py verify IN.ll
-       scripts/llvm.py object IN.ll OUT.o
+usage: scripts/llvm.py object IN.ll OUT.o
        scripts/llvm.py counts FOLDER
 
-verify checks a module. object also optimises it, and compiles it for this machine.
+object verifies a module, optimises it, and compiles it for this machine.
 counts prints how many machine instructions the functions of the modules in FOLDER become
 on each target, and of FOLDER/any.ll; fails where those for its architecture are more.
 scripts/emit-llvm calls it.
@@ -101,7 +100,7 @@ def mean(ratios):
 
 
 def counts(folder):
-    # Name, family, and machine instructions of the PTX rewriter beside a move.
+    # Name, family, and machine instructions after the PTX rewriter.
     rows = [line.split("\t") for line in (folder / "forms.tsv").read_text().splitlines()]
     found = {}
     for target in TARGETS:
@@ -136,8 +135,6 @@ def main():
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     match sys.argv[1:]:
-        case ["verify", source]:
-            llvm.parse_assembly(Path(source).read_text()).verify()
         case ["object", source, output]:
             module, machine = optimised(Path(source).read_text(), None)
             Path(output).write_bytes(machine.emit_object(module))
