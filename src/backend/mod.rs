@@ -12,4 +12,6 @@
 //! ```
 
 pub mod c;
+pub mod llvm;
+mod name;
 pub mod ptx;

@@ -8,6 +8,7 @@ pub(super) mod ptx;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -15,10 +16,11 @@ use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::{FAILED, FOUND, Output, trouble, unknown_target};
 use crate::analysis::parse_with;
-use crate::backend::c::Header;
+use crate::backend::llvm::Architecture;
+use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
 use crate::ir::Program;
-use crate::isa::{Mnemonic, Target};
+use crate::isa::{InvalidTarget, Mnemonic, Target};
 use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
@@ -45,16 +47,21 @@ instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
 --emit c prints a header with a function for each different instruction, which
-computes the new d from those of a, b and c that it depends on:
+computes the new d from those of a, b and c that it depends on. --emit llvm
+prints such functions as a module for LLVM 14 and newer, with vectors where they make
+fewer machine instructions on the --target. Several files that are printed give
+one header or module:
   vptx lower --emit c kernel.ptx > video.h
+  vptx lower --emit llvm --target x86_64 a.ptx b.ptx > video.ll
 
 Of libraries, wheels and other archives, every PTX text is written into a
 directory, under the names that `vptx extract` gives:
   vptx lower --emit ptx -o fast/ libx.so torch.whl
 
 Several files are written into a directory under their own names (with the
-ending .ir for --emit ir, .h for --emit c), or each file is replaced. A file is replaced in one
-step or not at all. --in-place does not change a file that has errors.
+ending .ir for --emit ir, .h for --emit c, .ll for --emit llvm), or each file is
+replaced. A file is replaced in one step or not at all. --in-place does not
+change a file that has errors.
   vptx lower --emit ptx -o fast/ a.ptx b.ptx
 
 Exit status: 0 all lowered, 1 an instruction is wrong or has no ordinary PTX on
@@ -73,14 +80,15 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx and c,
+    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx, c and llvm,
     /// which keeps the results of the program]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
-    /// The target to write PTX for, such as sm_90 [default: the module's own]
+    /// The target to write for: such as sm_90 for PTX [default: the module's own];
+    /// amdgcn, nvptx64, x86_64 or aarch64 for LLVM [default: any]
     #[arg(long, value_name = "TARGET")]
-    target: Option<Target>,
+    target: Option<AnyTarget>,
 
     /// Also rewrite instructions that do not become cheaper
     #[arg(long)]
@@ -112,6 +120,77 @@ enum Emit {
     /// A header for C99, C++11, CUDA, HIP and OpenCL C, with a function for each
     /// different instruction
     C,
+    /// A module for LLVM 14 and newer, with a function for each different instruction
+    Llvm,
+}
+
+/// A target for one of the forms.
+#[derive(Clone, Copy, Debug)]
+enum AnyTarget {
+    Ptx(Target),
+    Llvm(Architecture),
+}
+
+impl FromStr for AnyTarget {
+    type Err = InvalidTarget;
+
+    fn from_str(text: &str) -> Result<AnyTarget, InvalidTarget> {
+        match Architecture::ALL.into_iter().find(|it| it.text() == text) {
+            Some(architecture) => Ok(AnyTarget::Llvm(architecture)),
+            None => text.parse().map(AnyTarget::Ptx),
+        }
+    }
+}
+
+impl Arguments {
+    fn ptx_target(&self) -> Option<Target> {
+        match self.target {
+            Some(AnyTarget::Ptx(target)) => Some(target),
+            Some(AnyTarget::Llvm(_)) | None => None,
+        }
+    }
+
+    fn architecture(&self) -> Option<Architecture> {
+        match self.target {
+            Some(AnyTarget::Llvm(architecture)) => Some(architecture),
+            Some(AnyTarget::Ptx(_)) | None => None,
+        }
+    }
+}
+
+/// The functions of different instructions in another language.
+enum Functions {
+    C(c::Header),
+    Llvm(llvm::Module),
+}
+
+impl Functions {
+    /// `None` if the form has no functions.
+    fn new(arguments: &Arguments) -> Option<Functions> {
+        let semantics = semantics(arguments);
+        match arguments.emit {
+            Emit::C => Some(Functions::C(c::Header::new(semantics))),
+            Emit::Llvm => {
+                let architecture = arguments.architecture().unwrap_or_default();
+                Some(Functions::Llvm(llvm::Module::new(semantics, architecture)))
+            }
+            Emit::Ir | Emit::Ptx => None,
+        }
+    }
+
+    fn add(&mut self, instruction: &Instruction) {
+        match self {
+            Functions::C(header) => header.add(instruction),
+            Functions::Llvm(module) => module.add(instruction),
+        };
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Functions::C(header) => header.to_string(),
+            Functions::Llvm(module) => module.to_string(),
+        }
+    }
 }
 
 /// The destination of the text made from an input.
@@ -125,12 +204,18 @@ enum Destination {
     Texts,
 }
 
+impl Destination {
+    fn is_stdout(&self) -> bool {
+        matches!(self, Destination::Stdout)
+    }
+}
+
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if let Some(message) = misused(arguments) {
         trouble(&message);
         return Ok(FAILED);
     }
-    if let Some(message) = arguments.target.and_then(unknown_target) {
+    if let Some(message) = arguments.ptx_target().and_then(unknown_target) {
         trouble(&message);
     }
     if let Some(text) = as_instruction(&arguments.subjects) {
@@ -147,11 +232,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     let mut status = 0;
+    // Functions of all files that are printed.
+    let mut printed = Functions::new(arguments);
     let mut files = TextFiles::new(arguments.output.as_deref().unwrap_or(Path::new(".")));
     for (at, (input, destination)) in planned.iter().enumerate() {
         let done = match (arguments.emit, destination) {
             (_, Destination::Texts) => binaries::file(input, &mut files, arguments, out),
-            (Emit::Ir | Emit::C, _) => listed(input, destination, at > 0, arguments, out),
+            (Emit::Ir | Emit::C | Emit::Llvm, _) => {
+                listed(input, destination, at > 0, &mut printed, arguments, out)
+            }
             (Emit::Ptx, _) => ptx::file(input, destination, arguments, out),
         };
         status = status.max(match done {
@@ -164,23 +253,33 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             }
         });
     }
+    if let Some(functions) = printed.filter(|_| planned.iter().any(|(_, it)| it.is_stdout())) {
+        out.stream.write_all(functions.text().as_bytes())?;
+    }
     Ok(status)
 }
 
 /// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
-    let Arguments { emit, target, all, comments, in_place, .. } = arguments;
-    let belongs_to_ptx = target.is_some() || *all || *comments || *in_place;
+    let Arguments { emit, all, comments, in_place, .. } = arguments;
+    let belongs_to_ptx = arguments.ptx_target().is_some() || *all || *comments || *in_place;
     match emit {
-        Emit::Ir | Emit::C if belongs_to_ptx => {
-            Some("--target, --all, --comments and --in-place need --emit ptx".into())
+        Emit::Ir | Emit::C | Emit::Llvm if belongs_to_ptx => {
+            Some("--all, --comments, --in-place and targets of PTX need --emit ptx".into())
         }
-        Emit::Ptx | Emit::C if arguments.semantics == Some(SemanticsName::All) => {
-            let what = if *emit == Emit::C { "c" } else { "ptx" };
+        Emit::Ir | Emit::C | Emit::Ptx if arguments.architecture().is_some() => {
+            Some("targets of LLVM need --emit llvm".into())
+        }
+        Emit::Ptx | Emit::C | Emit::Llvm if arguments.semantics == Some(SemanticsName::All) => {
+            let what = match emit {
+                Emit::C => "c",
+                Emit::Llvm => "llvm",
+                Emit::Ir | Emit::Ptx => "ptx",
+            };
             let names = Semantics::ALL.map(Semantics::text).join(", ");
             Some(format!("--emit {what} takes one semantics: {names}"))
         }
-        Emit::Ir | Emit::Ptx | Emit::C => None,
+        Emit::Ir | Emit::Ptx | Emit::C | Emit::Llvm => None,
     }
 }
 
@@ -234,7 +333,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
 /// The destination of the texts of a binary, or a message that says what is needed.
 fn destination_of_texts(input: &Input, arguments: &Arguments) -> Result<Destination, String> {
     let name = input.name();
-    if arguments.emit == Emit::Ir || arguments.in_place {
+    if arguments.emit != Emit::Ptx || arguments.in_place {
         return Err(format!(
             "`{name}` is a binary: write its PTX with `vptx extract -o DIR` first"
         ));
@@ -283,6 +382,7 @@ fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, Stri
     match arguments.emit {
         Emit::Ir => _ = name.set_extension("ir"),
         Emit::C => _ = name.set_extension("h"),
+        Emit::Llvm => _ = name.set_extension("ll"),
         Emit::Ptx => {}
     }
     if is_same_file(path, &name) {
@@ -353,16 +453,19 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
         trouble("an instruction is not a file to replace: use -o");
         return Ok(FAILED);
     }
-    let text = match arguments.emit {
-        Emit::Ir => {
-            let text = programs(instruction, arguments.semantics.unwrap_or_default());
-            format!("// {instruction}\n{text}").into_bytes()
+    let text = match (Functions::new(arguments), arguments.emit) {
+        (Some(mut functions), _) => {
+            functions.add(instruction);
+            functions.text().into_bytes()
         }
-        Emit::C => header([instruction], semantics(arguments)).into_bytes(),
-        Emit::Ptx => match ptx::single(instruction, arguments)? {
+        (None, Emit::Ptx) => match ptx::single(instruction, arguments)? {
             Ok(text) => text,
             Err(status) => return Ok(status),
         },
+        (None, _) => {
+            let text = programs(instruction, arguments.semantics.unwrap_or_default());
+            format!("// {instruction}\n{text}").into_bytes()
+        }
     };
     match &arguments.output {
         None => out.stream.write_all(&text)?,
@@ -385,48 +488,38 @@ fn semantics(arguments: &Arguments) -> Semantics {
     }
 }
 
-/// The C header for some instructions.
-fn header<'i>(
-    instructions: impl IntoIterator<Item = &'i Instruction>,
-    semantics: Semantics,
-) -> String {
-    let mut header = Header::new(semantics);
-    for instruction in instructions {
-        header.add(instruction);
-    }
-    header.to_string()
-}
-
-/// The programs of a file, or their C functions.
+/// The programs of a file, or functions. Functions to print are added to those of other files.
 fn listed(
     input: &Input,
     destination: &Destination,
     follows: bool,
+    printed: &mut Option<Functions>,
     arguments: &Arguments,
     out: &mut Output,
 ) -> Result<u8, Trouble> {
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
     let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
-    let text = match arguments.emit {
-        Emit::C => {
-            let instructions = module.instructions().map(|(_, instruction)| instruction);
-            header(instructions, semantics(arguments)).into_bytes()
-        }
-        Emit::Ir | Emit::Ptx => {
-            listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?
-        }
-    };
     let found = !diagnostics.is_empty();
     if found {
         eval::report(out, input.shown(), &source, &diagnostics)?;
     }
-    match destination {
-        Destination::File(path) => put(path, &[text])?,
-        Destination::Stdout | Destination::InPlace(_) | Destination::Texts => {
+    let mut own = if destination.is_stdout() { None } else { Functions::new(arguments) };
+    let text = match own.as_mut().or(printed.as_mut()) {
+        Some(functions) => {
+            module.instructions().for_each(|(_, instruction)| functions.add(instruction));
+            own.map(|own| own.text().into_bytes())
+        }
+        None => Some(listing(&input.name(), &module, arguments.semantics.unwrap_or_default())?),
+    };
+    match (text, destination) {
+        (Some(text), Destination::File(path)) => put(path, &[text])?,
+        (Some(text), _) => {
             out.stream.write_all(if follows { b"\n" } else { b"" })?;
             out.stream.write_all(&text)?;
         }
+        // Printed with those of other files.
+        (None, _) => {}
     }
     Ok(if found { FOUND } else { 0 })
 }

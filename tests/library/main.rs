@@ -8,6 +8,7 @@ mod conformance;
 mod diff;
 mod divergence;
 mod emit_c;
+mod emit_llvm;
 #[cfg(feature = "extract")]
 mod extract;
 mod format;

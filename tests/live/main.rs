@@ -1,7 +1,9 @@
 //! Tests that need ptxas, z3 or C compilers, and the parts of them that do not.
 
 mod c;
+mod calls;
 mod costs;
+mod llvm;
 mod port;
 mod proof;
 mod ptxas;

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::c::{program, results};
+use crate::c::results;
+use crate::calls::program;
 use crate::support::forms::{Random, rows, texts};
 use crate::support::{EDGES, fixture};
 use vptx::backend::c::Header;

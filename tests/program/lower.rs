@@ -345,3 +345,51 @@ fn c_functions() {
     folder.write("wrong.ptx", "vmin.s32.s32 d, a, b;\n");
     assert_eq!(emit(&["wrong.ptx"]).status, 1);
 }
+
+#[test]
+fn llvm_functions() {
+    let folder = Folder::new("lower-llvm");
+    folder.write("a.ptx", "vmin4.s32.s32.s32 x, y, z, w;\nvmin4.s32.s32.s32 d, a, b, c;\nret;\n");
+    folder.write("b.ptx", "vmin4.s32.s32.s32 d, a, b, c;\n@p vadd.u32.u32.u32 x, y, -5;\n");
+    let emit =
+        |more: &[&str]| vptx_in(&folder.0, &[&["lower", "--emit", "llvm"], more].concat(), b"");
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    // One module of all files, with each function once.
+    let printed = emit(&["a.ptx", "b.ptx"]);
+    assert_eq!((printed.status, printed.stderr.as_str()), (0, ""));
+    for head in ["@vmin4_s32_s32_s32(i32 %a, i32 %b) #0 {", "@vadd_u32_u32_u32_b_m5(i32 %a) #0 {"] {
+        let head = format!("define weak_odr i32 {head}");
+        assert_eq!(printed.stdout.matches(&head).count(), 1, "{}", printed.stdout);
+    }
+    assert_eq!(printed.stdout.matches("attributes #0").count(), 1);
+    assert!(!printed.stdout.contains("<4 x i8>"));
+    // Vectors are for a target.
+    let vectors = emit(&["--target", "x86_64", "vmin4.s32.s32.s32 d, a, b, c;"]);
+    assert!(vectors.stdout.contains("<4 x i8> @llvm.smin.v4i8("), "{}", vectors.stdout);
+    assert_eq!(emit(&["-o", "new", "a.ptx", "b.ptx"]).status, 0);
+    let one = emit(&["vmin4.s32.s32.s32 d, a, b, c;"]);
+    assert_eq!(read("new/a.ll"), one.stdout);
+    assert!(read("new/b.ll").contains("@vadd_u32_u32_u32_b_m5("));
+    // Each semantics has its names.
+    let manual = emit(&["--semantics", "manual", "vadd.u32.u32.s32.sat d, a, b;"]);
+    assert!(manual.stdout.contains("@vadd_u32_u32_s32_sat(i32"), "{}", manual.stdout);
+    for (arguments, message) in [
+        (&["--semantics", "all", "a.ptx"][..], "--emit llvm takes one semantics"),
+        (&["--target", "sm_90", "a.ptx"], "targets of PTX need --emit ptx"),
+        (&["--emit", "c", "--target", "x86_64", "a.ptx"], "cannot be used multiple times"),
+    ] {
+        let run = emit(arguments);
+        assert_eq!(run.status, 2);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+    let ptx = vptx_in(&folder.0, &["lower", "--emit", "ptx", "--target", "x86_64", "a.ptx"], b"");
+    assert_eq!((ptx.status, ptx.stdout.as_str()), (2, ""));
+    assert!(ptx.stderr.contains("targets of LLVM need --emit llvm"), "{}", ptx.stderr);
+    folder.write("wrong.ptx", "vmin.s32.s32 d, a, b;\n");
+    assert_eq!(emit(&["wrong.ptx"]).status, 1);
+    // The header or module of a binary is not made.
+    folder.write("lib.so", "\u{7f}ELF");
+    let binary = emit(&["-o", "new", "lib.so"]);
+    assert_eq!(binary.status, 2);
+    assert!(binary.stderr.contains("`lib.so` is a binary"), "{}", binary.stderr);
+}

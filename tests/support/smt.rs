@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use super::llvm::Function;
 use vptx::Instruction;
 use vptx::backend::ptx::{Arg, Class, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
@@ -47,6 +48,15 @@ pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) 
     text
 }
 
+/// The claim that a function of LLVM gives something else for some inputs, or poison.
+pub(crate) fn llvm_query(program: &Program, function: &Function) -> String {
+    let mut text = inputs([0, 1, 2]);
+    let left = define_program(program, function.has_wide_product(), &mut text);
+    let (right, poison) = function.define(&mut text);
+    let _ = writeln!(text, "(assert (or (distinct {left} {right}) {poison}))");
+    text
+}
+
 /// Commands that print both results for some words.
 pub(crate) fn evaluation(program: &Program, sequence: &Sequence, words: [u32; 3]) -> String {
     let mut text = String::new();
@@ -60,10 +70,24 @@ pub(crate) fn evaluation(program: &Program, sequence: &Sequence, words: [u32; 3]
 
 /// Defines every step and line, and returns the terms of the results.
 fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String, String) {
-    // Solvers do not see that products of different widths are equal, nor how parts of
-    // a product are related. Such products are left to `mul`.
     let wide = |line: &Line| matches!(line.opcode, Opcode::MulWide | Opcode::Product(_));
     let wide = sequence.lines().iter().any(wide);
+    let result = define_program(program, wide, text);
+    for (at, line) in sequence.lines().iter().enumerate() {
+        let sort = match line.opcode.class() {
+            Class::Word => "(_ BitVec 32)",
+            Class::Wide => "(_ BitVec 64)",
+            Class::Predicate => "Bool",
+        };
+        let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
+    }
+    (result, format!("s{}", sequence.lines().len() - 1))
+}
+
+/// Defines every step, and returns the term of the result. Solvers do not see that products of
+/// different widths are equal, nor how parts of a product are related. Where the other side has
+/// products of 64 bits (`wide`), they are left to `mul`.
+fn define_program(program: &Program, wide: bool, text: &mut String) -> String {
     let mut steps = Steps { program, wide, bits: Vec::new() };
     for (at, step) in program.steps().iter().enumerate() {
         let (term, width) = steps.term(step);
@@ -78,16 +102,7 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
         }
         steps.bits.push(Bits { name, width, signed: step.range.min < 0 });
     }
-    for (at, line) in sequence.lines().iter().enumerate() {
-        let sort = match line.opcode.class() {
-            Class::Word => "(_ BitVec 32)",
-            Class::Wide => "(_ BitVec 64)",
-            Class::Predicate => "Bool",
-        };
-        let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
-    }
-    let result = steps.bits.last().expect("a program has steps").at(32);
-    (result, format!("s{}", sequence.lines().len() - 1))
+    steps.bits.last().expect("a program has steps").at(32)
 }
 
 /// A value of a program as a bit-vector, at least as wide as its range needs.
@@ -109,7 +124,7 @@ impl Bits {
     }
 }
 
-fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {
+pub(crate) fn resized(term: &str, from: u32, signed: bool, to: u32) -> String {
     let extend = if signed { "sign_extend" } else { "zero_extend" };
     match () {
         () if from == to => term.to_owned(),
@@ -127,7 +142,7 @@ fn needed(range: Range) -> u32 {
     }
 }
 
-fn constant(value: i128, width: u32) -> String {
+pub(crate) fn constant(value: i128, width: u32) -> String {
     format!("(_ bv{} {width})", value.cast_unsigned() & ((1 << width) - 1))
 }
 
@@ -135,7 +150,7 @@ fn signed(ty: Type) -> bool {
     ty == Type::S32
 }
 
-fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String {
+pub(crate) fn holds(compare: Compare, signed: bool, x: &str, y: &str) -> String {
     let sign = if signed { 's' } else { 'u' };
     match compare {
         Compare::Eq => format!("(= {x} {y})"),

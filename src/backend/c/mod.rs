@@ -16,13 +16,13 @@
 //! ```
 
 mod function;
-mod name;
 
 use std::collections::HashSet;
 use std::fmt;
 
 use self::function::Function;
-use crate::ir::{Input, Program};
+use crate::backend::name;
+use crate::ir::Input;
 use crate::video::{Instruction, Semantics};
 
 /// A header with a function for each different instruction.
@@ -49,12 +49,9 @@ impl Header {
     /// `b` and `c` that the result depends on, in this order ([`parameters`](Header::parameters)).
     pub fn add(&mut self, instruction: &Instruction) -> String {
         let program = instruction.lower(self.semantics);
-        let mut name = name::of(instruction);
-        if program != instruction.lower(Semantics::Manual) {
-            name = format!("{name}_{}", self.semantics.text().replace('-', ""));
-        }
+        let name = name::of(instruction, self.semantics, &program);
         if self.names.insert(name.clone()) {
-            let parameters = inputs(&program);
+            let parameters = name::inputs(&program);
             let comment = name::plain(instruction);
             self.functions.push(function::of(&name, &comment, &parameters, &program));
         }
@@ -63,7 +60,7 @@ impl Header {
 
     /// The source words that the function of an instruction takes.
     pub fn parameters(&self, instruction: &Instruction) -> Vec<Input> {
-        inputs(&instruction.lower(self.semantics))
+        name::inputs(&instruction.lower(self.semantics))
     }
 
     /// Adds the functions of another header.
@@ -105,11 +102,6 @@ impl Header {
 
 /// The start of the macro that tells that a function is defined.
 const HAS: &str = "VPTX_HAS_";
-
-/// The inputs that a program reads, in order.
-fn inputs(program: &Program) -> Vec<Input> {
-    Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
-}
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

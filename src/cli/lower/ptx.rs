@@ -29,7 +29,7 @@ pub(super) fn single(
     instruction: &Instruction,
     arguments: &Arguments,
 ) -> io::Result<Result<Vec<u8>, u8>> {
-    let Some(target) = arguments.target else {
+    let Some(target) = arguments.ptx_target() else {
         trouble("an instruction needs a target: name one, such as --target sm_90");
         return Ok(Err(FAILED));
     };
@@ -121,7 +121,7 @@ pub(super) fn lower(
     arguments: &Arguments,
 ) -> Result<(Lowered, Vec<Diagnostic>), String> {
     let options = RewriteOptions::default()
-        .with_target(arguments.target)
+        .with_target(arguments.ptx_target())
         .with_semantics(semantics(arguments))
         .with_all(arguments.all)
         .with_comments(arguments.comments);

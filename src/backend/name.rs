@@ -1,14 +1,30 @@
-//! Names of functions.
+//! Names and parameters of functions.
 
-use crate::video::Instruction;
+use crate::ir::{Input, Program};
+use crate::video::{Instruction, Semantics};
 
 /// The text of an instruction without its guard predicate, with registers `d`, `a`, `b`, `c`.
 pub(super) fn plain(instruction: &Instruction) -> String {
     Instruction { guard: None, operation: instruction.anonymous() }.to_string()
 }
 
-/// The name for an instruction: its opcode, and for each operand what is more than a register.
-pub(super) fn of(instruction: &Instruction) -> String {
+/// The name for an instruction under a semantics, with its program. It ends with the semantics
+/// if the manual has another program.
+pub(super) fn of(instruction: &Instruction, semantics: Semantics, program: &Program) -> String {
+    let name = of_manual(instruction);
+    if *program == instruction.lower(Semantics::Manual) {
+        return name;
+    }
+    format!("{name}_{}", semantics.text().replace('-', ""))
+}
+
+/// The inputs that a program reads, in order.
+pub(super) fn inputs(program: &Program) -> Vec<Input> {
+    Input::ALL.into_iter().filter(|input| program.reads(*input)).collect()
+}
+
+/// The opcode, and for each operand what is more than a register.
+fn of_manual(instruction: &Instruction) -> String {
     let text = plain(instruction);
     let (opcode, operands) = text.split_once(' ').unwrap_or((&text, ""));
     let mut name = opcode.replace('.', "_");
@@ -47,7 +63,7 @@ mod tests {
         ] {
             let instruction: Instruction =
                 text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!(of(&instruction), expected, "{text}");
+            assert_eq!(of_manual(&instruction), expected, "{text}");
         }
     }
 }

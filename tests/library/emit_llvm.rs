@@ -1,0 +1,89 @@
+//! Laws of LLVM functions. `tests/live/llvm.rs` compiles them.
+
+use std::collections::HashMap;
+
+use crate::support::EDGES;
+use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::llvm;
+use vptx::backend::llvm::{Architecture, Module};
+use vptx::ir::Program;
+use vptx::isa::Sources;
+use vptx::{Instruction, Semantics};
+
+/// One of twenty texts of each row, others for each architecture; and all combinations of
+/// modifiers without selectors, which vectors are for.
+fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
+    let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
+    let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
+    let plain = simd.flat_map(|(form, mnemonic)| heads(form, mnemonic));
+    let plain = plain.map(|head| format!("{head} d, a, b, c;"));
+    all.skip(first).step_by(20).chain(plain).map(|text| text.parse().unwrap())
+}
+
+#[test]
+fn functions_compute_what_programs_do() {
+    let mut random = Random(1);
+    let mut count = 0;
+    for (first, architecture) in Architecture::ALL.into_iter().enumerate() {
+        for semantics in Semantics::ALL {
+            let mut module = Module::new(semantics, architecture);
+            let mut programs: HashMap<String, Program> = HashMap::new();
+            for instruction in instructions(first) {
+                let name = module.add(&instruction);
+                let program = instruction.lower(semantics);
+                // A function of its own.
+                let known = programs.entry(name).or_insert_with(|| program.clone());
+                assert!(*known == program, "{instruction} {semantics}");
+            }
+            let functions = llvm::read(&module.to_string());
+            assert_eq!(functions.len(), programs.len());
+            for (name, function) in functions {
+                let program = &programs[&name];
+                for _ in 0..8 {
+                    let mut word = || {
+                        if random.one_in(3) { random.next() as u32 } else { *random.pick(&EDGES) }
+                    };
+                    let words @ [a, b, c] = [(); 3].map(|()| word());
+                    let found = function.eval(words);
+                    assert_eq!(found, program.eval(a, b, c), "{name} {words:x?}");
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10_000, "{count}");
+}
+
+#[test]
+fn parameters_are_what_functions_take() {
+    let mut module = Module::new(Semantics::Manual, Architecture::Any);
+    let instructions: Vec<Instruction> =
+        ["vadd.u32.u32.u32 d, x, x;", "vmad.u32.u32.u32 d, 3, 5, c;"]
+            .map(|text| text.parse().unwrap())
+            .into();
+    let names: Vec<String> = instructions.iter().map(|it| module.add(it)).collect();
+    let functions = llvm::read(&module.to_string());
+    for (name, instruction) in names.iter().zip(&instructions) {
+        assert_eq!(functions[name].parameters(), module.parameters(instruction), "{name}");
+    }
+}
+
+#[test]
+fn functions_look_like_this() {
+    let mut texts = Vec::new();
+    for architecture in [Architecture::Any, Architecture::X86_64] {
+        let mut module = Module::new(Semantics::Ptxas13, architecture);
+        for text in [
+            "vadd.s32.u32.s32.sat d, a.b1, b;",
+            "@p vadd.s32.u32.s32.sat x, y.b1, z;",
+            "vadd2.s32.s32.s32.sat d, a, b, c;",
+            "vadd2.s32.s32.s32.sat d.h1, a.h32, b, c;",
+            "vabsdiff4.u32.u32.u32.add d, a, b, c;",
+            "vmad.u32.u32.u32.shr7 d, a, b.h0, -c;",
+        ] {
+            module.add(&text.parse().unwrap());
+        }
+        texts.push(module.to_string());
+    }
+    insta::assert_snapshot!(texts.join("\n; ---\n\n"));
+}

@@ -1,0 +1,156 @@
+//! Calls of compiled functions with the results that programs give, and recorded ones.
+
+use std::env;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::forms::{Random, heads, rows, texts};
+use crate::support::{EDGES, fixture_text};
+use vptx::isa::Sources;
+use vptx::{Instruction, Semantics};
+
+/// C source that reads numbers of functions with words, and writes results. The functions are
+/// declared before it.
+pub(crate) fn driver(calls: &[String]) -> String {
+    let mut text = "\n#include <stdio.h>\n".to_string();
+    for (number, call) in calls.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "static uint32_t f{number}(uint32_t a, uint32_t b, uint32_t c)\n\
+             {{ (void)a, (void)b, (void)c; return {call}; }}"
+        );
+    }
+    text + &program((0..calls.len()).map(|number| format!("f{number}")))
+}
+
+/// The rest of a program that reads numbers of functions with words, and writes results.
+pub(crate) fn program(functions: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = functions.map(|name| format!("{name},\n")).collect();
+    format!(
+        "typedef uint32_t (*function)(uint32_t, uint32_t, uint32_t);\n\
+         static const function all[] = {{\n{}{MAIN}",
+        names.concat()
+    )
+}
+
+const MAIN: &str = "};\nint main(void)\n{\n    uint32_t row[4];\n    \
+                 while (fread(row, sizeof row, 1, stdin) == 1) {\n        \
+                 const uint32_t d = all[row[0]](row[1], row[2], row[3]);\n        \
+                 if (fwrite(&d, sizeof d, 1, stdout) != 1) return 1;\n    }\n    return 0;\n}\n";
+
+/// The results of a compiled program.
+pub(crate) fn run(program: &Path, rows: &[[u32; 4]]) -> Vec<u32> {
+    let mut child =
+        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let given: Vec<u8> = rows.as_flattened().iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&given));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success(), "{}", program.display());
+    let words = output.stdout.chunks_exact(4);
+    words.map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+}
+
+/// An instruction of each row with each combination of modifiers (SIMD ones without selectors),
+/// and a sample of SIMD ones.
+pub(crate) fn instructions(lanes: usize, random: &mut Random) -> Vec<Instruction> {
+    let mut all = Vec::new();
+    let mut simd = Vec::new();
+    for (form, mnemonic) in rows() {
+        let texts = texts(form, mnemonic);
+        if form.sources == Sources::Scalar {
+            let step = texts.len() / heads(form, mnemonic).len();
+            let some = texts.chunks(step.max(1)).map(|chunk| random.pick(chunk).clone());
+            all.extend(some);
+        } else {
+            all.extend(heads(form, mnemonic).iter().map(|head| format!("{head} d, a, b, c;")));
+            simd.extend(texts);
+        }
+    }
+    all.extend((0..lanes).map(|_| random.pick(&simd).clone()));
+    all.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// A number from a variable, or the usual one.
+pub(crate) fn number(name: &str, usual: u64) -> u64 {
+    env::var(name).map_or(usual, |text| text.parse().expect("a number"))
+}
+
+/// Calls of functions: the number of each with three words, and the result.
+pub(crate) struct Rows {
+    pub(crate) given: Vec<[u32; 4]>,
+    pub(crate) expected: Vec<u32>,
+    recorded_from: usize,
+}
+
+impl Rows {
+    /// Calls on edge and random words, and recorded ones. Variables with a prefix say how many
+    /// SIMD instructions are taken (`_LANES`), each how many recorded results (`_STEP`), and the
+    /// seed (`_SEED`). `function` has the number for an instruction under a semantics; `None` leaves
+    /// it out.
+    pub(crate) fn new(
+        prefix: &str,
+        mut function: impl FnMut(&Instruction, usize) -> Option<usize>,
+    ) -> Rows {
+        let variable = |name: &str, usual| number(&format!("{prefix}_{name}"), usual);
+        let mut random = Random(variable("SEED", 1));
+        let (mut given, mut expected) = (Vec::new(), Vec::new());
+        for instruction in instructions(variable("LANES", 300) as usize, &mut random) {
+            for (at, semantics) in Semantics::ALL.into_iter().enumerate() {
+                let Some(own) = function(&instruction, at) else { continue };
+                let program = instruction.lower(semantics);
+                for round in 0..24 {
+                    let mut word = |odds| {
+                        if random.one_in(odds) {
+                            random.next() as u32
+                        } else {
+                            *random.pick(&EDGES)
+                        }
+                    };
+                    let [a, b, c] = [(); 3].map(|()| word(1 + round % 3));
+                    given.push([own as u32, a, b, c]);
+                    expected.push(program.eval(a, b, c));
+                }
+            }
+        }
+        let recorded_from = given.len();
+        let recorded = fixture_text("oracle/vectors.tsv");
+        let recorded = recorded.lines().filter(|it| !it.starts_with('#'));
+        for line in recorded.step_by(variable("STEP", 20) as usize) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let words = fields[1..].iter().map(|it| u32::from_str_radix(&it[2..], 16).unwrap());
+            let words: Vec<u32> = words.collect();
+            let instruction: Instruction = fields[0].parse().unwrap();
+            for semantics in 0..Semantics::ALL.len() {
+                let Some(own) = function(&instruction, semantics) else { continue };
+                given.push([own as u32, words[0], words[1], words[2]]);
+                expected.push(words[3 + semantics]);
+            }
+        }
+        assert!(recorded_from > 1000, "{recorded_from}");
+        Rows { given, expected, recorded_from }
+    }
+
+    /// The number of recorded results.
+    pub(crate) fn recorded(&self) -> usize {
+        self.given.len() - self.recorded_from
+    }
+
+    /// Counts of functions and results. Panics if a result is wrong.
+    pub(crate) fn compare(&self, found: &[u32], calls: &[String]) -> String {
+        assert_eq!(found.len(), self.expected.len());
+        if let Some(at) = (0..found.len()).find(|&at| found[at] != self.expected[at]) {
+            let (row, right) = (self.given[at], self.expected[at]);
+            panic!("{} {row:x?}: {:x}, not {right:x}", calls[row[0] as usize], found[at]);
+        }
+        format!(
+            "{} functions, {} results, of which {} are recorded",
+            calls.len(),
+            found.len(),
+            self.recorded()
+        )
+    }
+}
