@@ -20,7 +20,7 @@ use crate::backend::llvm::Architecture;
 use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
 use crate::ir::Program;
-use crate::isa::{InvalidTarget, Mnemonic, Target};
+use crate::isa::{Mnemonic, Target};
 use crate::module::Module;
 use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
@@ -132,12 +132,16 @@ enum AnyTarget {
 }
 
 impl FromStr for AnyTarget {
-    type Err = InvalidTarget;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<AnyTarget, InvalidTarget> {
-        match Architecture::ALL.into_iter().find(|it| it.text() == text) {
-            Some(architecture) => Ok(AnyTarget::Llvm(architecture)),
-            None => text.parse().map(AnyTarget::Ptx),
+    fn from_str(text: &str) -> Result<AnyTarget, String> {
+        let architecture = Architecture::ALL.into_iter().find(|it| it.text() == text);
+        match (architecture, text.parse()) {
+            (Some(architecture), _) => Ok(AnyTarget::Llvm(architecture)),
+            (None, Ok(target)) => Ok(AnyTarget::Ptx(target)),
+            (None, Err(_)) => {
+                Err(format!("`{text}` is no target; one looks like `sm_90` or `x86_64`"))
+            }
         }
     }
 }

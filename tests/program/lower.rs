@@ -376,6 +376,7 @@ fn llvm_functions() {
     for (arguments, message) in [
         (&["--semantics", "all", "a.ptx"][..], "--emit llvm takes one semantics"),
         (&["--target", "sm_90", "a.ptx"], "targets of PTX need --emit ptx"),
+        (&["--target", "riscv64", "a.ptx"], "one looks like `sm_90` or `x86_64`"),
         (&["--emit", "c", "--target", "x86_64", "a.ptx"], "cannot be used multiple times"),
     ] {
         let run = emit(arguments);
