@@ -1422,8 +1422,9 @@ fn any_mixture_is_read() {
 
 #[test]
 fn the_corpus_can_end_anywhere() {
-    for (_, source) in corpus("asm") {
-        for (end, _) in source.char_indices() {
+    for (start, (_, source)) in corpus("asm").into_iter().enumerate() {
+        // Every third place: the sources are much alike.
+        for (end, _) in source.char_indices().skip(start % 3).step_by(3) {
             hold(&source[..end]);
         }
     }

@@ -26,15 +26,18 @@ $L__BB0_1:
 } // f
 ";
 
+/// Texts from 4 MiB on are read in parts.
+const LARGE: usize = 9 << 19;
+
 /// A text that is large enough, with something in its middle.
 fn text(middle: &[u8]) -> Vec<u8> {
-    let half = FUNCTION.repeat((3 << 20) / FUNCTION.len());
+    let half = FUNCTION.repeat(LARGE / 2 / FUNCTION.len());
     [HEAD.as_bytes(), half.as_bytes(), middle, half.as_bytes()].concat()
 }
 
 /// Large, of one function after a beginning.
 fn many(beginning: &str, function: &str) -> Vec<u8> {
-    [HEAD, beginning, &function.repeat((5 << 20) / function.len())].concat().into_bytes()
+    [HEAD, beginning, &function.repeat(LARGE / function.len())].concat().into_bytes()
 }
 
 fn texts() -> Vec<(&'static str, Vec<u8>)> {
@@ -74,8 +77,8 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
         ("latin", text(b"// caf\xe9\n")),
         ("binary", text(b"\0")),
         ("twice", text(HEAD.as_bytes())),
-        ("long function", text(function(&"ret;\n".repeat(1 << 20)).as_bytes())),
-        ("one function", function(&"ret;\n".repeat(1 << 20)).into_bytes()),
+        ("long function", text(function(&"ret;\n".repeat(LARGE / 5)).as_bytes())),
+        ("one function", function(&"ret;\n".repeat(LARGE / 5)).into_bytes()),
     ]
 }
 
