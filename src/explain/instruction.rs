@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::Single;
-use super::words::{lane_name, modifier_text};
+use super::words::lane_name;
 use crate::isa::{
-    Compare, Mnemonic, Modifier, Role, Scale, SecondaryOp, ShiftMode, Sources, Target, Type,
+    Compare, Mnemonic, Modifier, Role, SecondaryOp, ShiftMode, Sources, Target, Type,
 };
 use crate::video;
 use crate::video::{
@@ -88,7 +88,7 @@ pub(crate) fn role_text(instruction: &Instruction, role: Role, modifier: Modifie
         (Role::Secondary, Modifier::Add) => "adds the third source".into(),
         (Role::Secondary, Modifier::Min) => "takes the smaller of result and third source".into(),
         (Role::Secondary, _) => "takes the larger of result and third source".into(),
-        _ => modifier_text(modifier).replace('\n', " "),
+        _ => modifier.effect().replace('\n', " "),
     }
 }
 
@@ -148,8 +148,7 @@ pub(crate) fn formula(instruction: &Instruction) -> Vec<String> {
             };
             let scaled = match it.scale {
                 None => sum,
-                Some(Scale::Shr7) => format!("({sum}) >> 7"),
-                Some(Scale::Shr15) => format!("({sum}) >> 15"),
+                Some(scale) => format!("({sum}) >> {}", scale.bits()),
             };
             let negated = !matches!(it.mode, MadMode::Plain | MadMode::PlusOne);
             let signed = negated || it.atype == Type::S32 || it.btype == Type::S32;

@@ -13,7 +13,7 @@ pub(crate) fn page(word: &str) -> String {
     let mut sections: Vec<String> = Vec::new();
     if let Some(modifier) = Modifier::from_text(&word) {
         let takes = |form: &Form| form.slots.iter().any(|slot| slot.choices.contains(&modifier));
-        let text = format!("{}\n\n{}", modifier_text(modifier), places(takes));
+        let text = format!("{}\n\n{}", modifier.effect(), places(takes));
         sections.push(format!("# {word}: {}\n\n{text}", kind(modifier)));
     }
     if let Some(part) = Part::from_text(&word) {
@@ -27,52 +27,6 @@ pub(crate) fn page(word: &str) -> String {
 
 fn kind(modifier: Modifier) -> &'static str {
     if modifier.role().is_type() { "type" } else { modifier.role().name() }
-}
-
-/// The effect of a modifier.
-pub(crate) fn modifier_text(modifier: Modifier) -> &'static str {
-    match modifier {
-        Modifier::U32 => {
-            "On a source: the byte, half-word or word that is selected is unsigned, and is
-extended with zeros. On the destination: the result is clamped and compared as
-an unsigned number."
-        }
-        Modifier::S32 => {
-            "On a source: the byte, half-word or word that is selected is signed, and is
-extended with its sign. On the destination: the result is clamped and compared
-as a signed number."
-        }
-        Modifier::Po => "Adds 1 to the sum. It excludes a minus on any operand.",
-        Modifier::Sat => {
-            "Clamps the exact result to the range of the destination: signed or unsigned as
-the destination type says (in `vmad` as the sources say), and as wide as the
-word, the selected part or the lane that is written."
-        }
-        Modifier::Clamp => "Amounts above 32 count as 32, which shifts all bits out.",
-        Modifier::Wrap => "Only the low 5 bits of the amount are used: 33 shifts by 1.",
-        Modifier::Eq => "Gives 1 where the sources are equal, else 0. Values are compared exactly.",
-        Modifier::Ne => "Gives 1 where the sources differ, else 0. Values are compared exactly.",
-        Modifier::Lt => "Gives 1 where `a` is less than `b`, else 0. Values are compared exactly.",
-        Modifier::Le => {
-            "Gives 1 where `a` is less than `b` or equal, else 0. Values are compared
-exactly."
-        }
-        Modifier::Gt => {
-            "Gives 1 where `a` is greater than `b`, else 0. Values are compared exactly."
-        }
-        Modifier::Ge => {
-            "Gives 1 where `a` is greater than `b` or equal, else 0. Values are compared
-exactly."
-        }
-        Modifier::Shr7 => "Shifts the exact sum right by 7 bits, before `.sat` clamps it.",
-        Modifier::Shr15 => "Shifts the exact sum right by 15 bits, before `.sat` clamps it.",
-        Modifier::Add => {
-            "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the
-exact lanes that the mask names, and no lanes are written."
-        }
-        Modifier::Min => "Takes the smaller one of the result and `c`.",
-        Modifier::Max => "Takes the larger one of the result and `c`.",
-    }
 }
 
 /// The instructions whose forms satisfy a condition, by families.

@@ -1,4 +1,7 @@
-use super::{LaneWidth, Mask, Mnemonic, Modifier, Part, PtxVersion, Role, Selector, Target};
+use super::{
+    Compare, LaneWidth, Mask, Mnemonic, Modifier, Part, PtxVersion, Role, Scale, SecondaryOp,
+    Selector, ShiftMode, Target, Type,
+};
 
 /// One line of the manual's syntax: a row of the table of forms.
 ///
@@ -113,11 +116,11 @@ impl Slot {
     }
 
     /// Destination type.
-    pub const DTYPE: Slot = Slot::new(Role::Dtype, TYPES, false);
+    pub const DTYPE: Slot = Slot::new(Role::Dtype, Type::MODIFIERS, false);
     /// Type of `a`.
-    pub const ATYPE: Slot = Slot::new(Role::Atype, TYPES, false);
+    pub const ATYPE: Slot = Slot::new(Role::Atype, Type::MODIFIERS, false);
     /// Type of `b`.
-    pub const BTYPE: Slot = Slot::new(Role::Btype, TYPES, false);
+    pub const BTYPE: Slot = Slot::new(Role::Btype, Type::MODIFIERS, false);
     /// Type of a shift amount.
     pub const AMOUNT_TYPE: Slot = Slot::new(Role::Btype, &[Modifier::U32], false);
     /// `.sat`
@@ -125,23 +128,16 @@ impl Slot {
     /// `.po`
     pub const PLUS_ONE: Slot = Slot::new(Role::PlusOne, &[Modifier::Po], false);
     /// `.clamp`, `.wrap`
-    pub const MODE: Slot = Slot::new(Role::Mode, &[Modifier::Clamp, Modifier::Wrap], false);
+    pub const MODE: Slot = Slot::new(Role::Mode, ShiftMode::MODIFIERS, false);
     /// `.eq` … `.ge`
-    pub const COMPARE: Slot = Slot::new(
-        Role::Compare,
-        &[Modifier::Eq, Modifier::Ne, Modifier::Lt, Modifier::Le, Modifier::Gt, Modifier::Ge],
-        false,
-    );
-    /// `.shr7`, `.shr15`
-    pub const SCALE: Slot = Slot::new(Role::Scale, &[Modifier::Shr7, Modifier::Shr15], true);
+    pub const COMPARE: Slot = Slot::new(Role::Compare, Compare::MODIFIERS, false);
+    /// Right shift of a sum.
+    pub const SCALE: Slot = Slot::new(Role::Scale, Scale::MODIFIERS, true);
     /// Scalar secondary operation.
-    pub const SECONDARY: Slot =
-        Slot::new(Role::Secondary, &[Modifier::Add, Modifier::Min, Modifier::Max], false);
+    pub const SECONDARY: Slot = Slot::new(Role::Secondary, SecondaryOp::MODIFIERS, false);
     /// SIMD accumulation.
     pub const ACCUMULATE: Slot = Slot::new(Role::Secondary, &[Modifier::Add], false);
 }
-
-const TYPES: &[Modifier] = &[Modifier::U32, Modifier::S32];
 
 impl Form {
     /// The slot of a role, if the form has one.

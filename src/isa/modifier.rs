@@ -4,12 +4,12 @@ use std::str::FromStr;
 use super::InvalidName;
 
 macro_rules! modifiers {
-    ($($variant:ident $text:literal $role:ident,)*) => {
+    ($($variant:ident $text:literal $role:ident $effect:literal,)*) => {
         /// A modifier that some video instruction takes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Modifier {
-            $(#[doc = concat!("`", $text, "`")] $variant,)*
+            $(#[doc = concat!("`", $text, "`. ", $effect)] $variant,)*
         }
 
         impl Modifier {
@@ -31,6 +31,11 @@ macro_rules! modifiers {
             pub const fn role(self) -> Role {
                 match self { $(Modifier::$variant => Role::$role,)* }
             }
+
+            /// The effect, in lines of up to 80 characters.
+            pub(crate) const fn effect(self) -> &'static str {
+                match self { $(Modifier::$variant => $effect,)* }
+            }
         }
     };
 }
@@ -47,23 +52,49 @@ impl FromStr for Modifier {
 }
 
 modifiers! {
-    U32 ".u32" Dtype,
-    S32 ".s32" Dtype,
-    Po ".po" PlusOne,
-    Sat ".sat" Saturate,
-    Clamp ".clamp" Mode,
-    Wrap ".wrap" Mode,
-    Eq ".eq" Compare,
-    Ne ".ne" Compare,
-    Lt ".lt" Compare,
-    Le ".le" Compare,
-    Gt ".gt" Compare,
-    Ge ".ge" Compare,
-    Shr7 ".shr7" Scale,
-    Shr15 ".shr15" Scale,
-    Add ".add" Secondary,
-    Min ".min" Secondary,
-    Max ".max" Secondary,
+    U32 ".u32" Dtype
+        "On a source: the byte, half-word or word that is selected is unsigned, and is
+extended with zeros. On the destination: the result is clamped and compared as
+an unsigned number.",
+    S32 ".s32" Dtype
+        "On a source: the byte, half-word or word that is selected is signed, and is
+extended with its sign. On the destination: the result is clamped and compared
+as a signed number.",
+    Po ".po" PlusOne
+        "Adds 1 to the sum. It excludes a minus on any operand.",
+    Sat ".sat" Saturate
+        "Clamps the exact result to the range of the destination: signed or unsigned as
+the destination type says (in `vmad` as the sources say), and as wide as the
+word, the selected part or the lane that is written.",
+    Clamp ".clamp" Mode
+        "Amounts above 32 count as 32, which shifts all bits out.",
+    Wrap ".wrap" Mode
+        "Only the low 5 bits of the amount are used: 33 shifts by 1.",
+    Eq ".eq" Compare
+        "Gives 1 where the sources are equal, else 0. Values are compared exactly.",
+    Ne ".ne" Compare
+        "Gives 1 where the sources differ, else 0. Values are compared exactly.",
+    Lt ".lt" Compare
+        "Gives 1 where `a` is less than `b`, else 0. Values are compared exactly.",
+    Le ".le" Compare
+        "Gives 1 where `a` is less than `b` or equal, else 0. Values are compared
+exactly.",
+    Gt ".gt" Compare
+        "Gives 1 where `a` is greater than `b`, else 0. Values are compared exactly.",
+    Ge ".ge" Compare
+        "Gives 1 where `a` is greater than `b` or equal, else 0. Values are compared
+exactly.",
+    Shr7 ".shr7" Scale
+        "Shifts the exact sum right by 7 bits, before `.sat` clamps it.",
+    Shr15 ".shr15" Scale
+        "Shifts the exact sum right by 15 bits, before `.sat` clamps it.",
+    Add ".add" Secondary
+        "Scalar: adds `c` to the result. SIMD: the result is `c` plus the sum of the
+exact lanes that the mask names, and no lanes are written.",
+    Min ".min" Secondary
+        "Takes the smaller one of the result and `c`.",
+    Max ".max" Secondary
+        "Takes the larger one of the result and `c`.",
 }
 
 impl fmt::Display for Modifier {
@@ -144,6 +175,9 @@ macro_rules! subset {
         }
 
         impl $name {
+            /// The modifiers of all values.
+            pub(super) const MODIFIERS: &'static [Modifier] = &[$(Modifier::$variant,)*];
+
             /// All values, in the manual's order.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
@@ -238,5 +272,15 @@ subset! {
         Shr7,
         /// By 15 bits.
         Shr15,
+    }
+}
+
+impl Scale {
+    /// The number of bits to shift by.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Scale::Shr7 => 7,
+            Scale::Shr15 => 15,
+        }
     }
 }

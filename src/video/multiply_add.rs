@@ -244,7 +244,7 @@ impl Body for MultiplyAdd {
                 // Unsigned sums shift as 64 bits. That matters only if a deviation makes the
                 // sum negative.
                 let sum = if signed { sum } else { builder.extract(sum, 0, 64, false) };
-                let bits = builder.constant(if scale == Scale::Shr7 { 7 } else { 15 });
+                let bits = builder.constant(scale.bits().into());
                 builder.binary(Op::Shr, sum, bits)
             }
         };
