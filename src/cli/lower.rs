@@ -135,14 +135,9 @@ impl FromStr for AnyTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<AnyTarget, String> {
-        let architecture = Architecture::ALL.into_iter().find(|it| it.text() == text);
-        match (architecture, text.parse()) {
-            (Some(architecture), _) => Ok(AnyTarget::Llvm(architecture)),
-            (None, Ok(target)) => Ok(AnyTarget::Ptx(target)),
-            (None, Err(_)) => {
-                Err(format!("`{text}` is no target; one looks like `sm_90` or `x86_64`"))
-            }
-        }
+        let llvm = text.parse().map(AnyTarget::Llvm).ok();
+        llvm.or_else(|| text.parse().map(AnyTarget::Ptx).ok())
+            .ok_or_else(|| format!("`{text}` is no target; one looks like `sm_90` or `x86_64`"))
     }
 }
 

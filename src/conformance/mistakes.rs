@@ -1,12 +1,22 @@
 //! Mistakes that an implementation of an instruction is likely to make.
 
+use std::mem::{Discriminant, discriminant};
+
 use super::shapes::Shape;
 use crate::ir::{Op, Program, ProgramBuilder, Range, Stage, Step, Value, renumber};
 use crate::isa::{Compare, Mnemonic};
 use crate::video::{Instruction, Semantics};
 
-/// The kind of a mistake. Lanes make the same kinds.
-pub(super) type Kind = (Stage, &'static str, usize);
+/// The kind of a mistake, with its number among those of its place. Lanes make the same kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// About a step with such an operation.
+    Step(Stage, Discriminant<Op>, usize),
+    /// The meaning under another semantics.
+    Semantics(usize),
+    /// A carry from lane to lane.
+    Carry(usize),
+}
 
 /// A program that differs from the right one by a mistake.
 pub(super) struct Wrong {
@@ -20,17 +30,17 @@ pub(super) fn of(shape: &Shape, instruction: &Instruction, right: &Program) -> V
     let in_step = right.iter().flat_map(|(value, step)| {
         let mistakes = in_step(step, value == right.result()).into_iter().enumerate();
         mistakes.filter_map(move |(at, mistake)| {
-            let kind = (step.stage, name(&step.op), at);
+            let kind = Kind::Step(step.stage, discriminant(&step.op), at);
             Some(Wrong { kind, program: with(right, value, mistake)? })
         })
     });
     let others = Semantics::ALL.into_iter().enumerate().map(|(at, semantics)| Wrong {
-        kind: (Stage::Write, "semantics", at),
+        kind: Kind::Semantics(at),
         program: instruction.lower(semantics),
     });
     let carries = wider(shape.mnemonic).enumerate().filter_map(|(at, mnemonic)| {
         let program = shape.of_mnemonic(mnemonic)?.lower(Semantics::Manual);
-        Some(Wrong { kind: (Stage::Write, "carry", at), program })
+        Some(Wrong { kind: Kind::Carry(at), program })
     });
     in_step.chain(others).chain(carries).filter(|wrong| wrong.program != *right).collect()
 }
@@ -56,25 +66,6 @@ enum Mistake {
     Forgotten(Value),
     /// Only the low 32 bits of its result are kept.
     Narrow { signed: bool },
-}
-
-fn name(op: &Op) -> &'static str {
-    match op {
-        Op::Input(_) => "input",
-        Op::Constant(_) => "constant",
-        Op::Extract { .. } => "extract",
-        Op::Add(..) => "add",
-        Op::Sub(..) => "sub",
-        Op::Mul(..) => "mul",
-        Op::AbsDiff(..) => "absdiff",
-        Op::Min(..) => "min",
-        Op::Max(..) => "max",
-        Op::Shl(..) => "shl",
-        Op::Shr(..) => "shr",
-        Op::Compare(..) => "compare",
-        Op::Clamp(..) => "clamp",
-        Op::Insert { .. } => "insert",
-    }
 }
 
 /// The mistakes that can be made about a step.

@@ -13,7 +13,7 @@ pub struct InvalidName {
 
 impl InvalidName {
     /// `kind` is a noun with its article.
-    pub(super) fn new(text: &str, kind: &'static str) -> InvalidName {
+    pub(crate) fn new(text: &str, kind: &'static str) -> InvalidName {
         InvalidName { text: text.into(), kind }
     }
 }

@@ -22,9 +22,11 @@ mod values;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
+use std::str::FromStr;
 
 use crate::backend::name;
 use crate::ir::Input;
+use crate::isa::InvalidName;
 use crate::video::{Instruction, Semantics};
 
 /// The processors that a module is for, by the first part of LLVM's target triples.
@@ -66,6 +68,17 @@ impl Architecture {
             Architecture::X86_64 => "x86_64",
             Architecture::Aarch64 => "aarch64",
         }
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = InvalidName;
+
+    /// # Errors
+    /// If the text is not the [name](Architecture::text) of an architecture.
+    fn from_str(text: &str) -> Result<Architecture, InvalidName> {
+        let found = Architecture::ALL.into_iter().find(|it| it.text() == text);
+        found.ok_or_else(|| InvalidName::new(text, "an architecture of LLVM"))
     }
 }
 
