@@ -67,16 +67,19 @@ const SUBTRACT: u8 = 1;
 const DOT: u8 = 2;
 const PACK: u8 = 4;
 const WIDE: u8 = 8;
-/// The bit of a strategy that computes all lanes at once. It has two further bits of
-/// its own.
-const PARALLEL: u8 = 16;
+/// The strategies below this one that compute one value after the other.
+const WORDS: u8 = 16;
+/// The bit of a strategy that computes all lanes at once. It has further bits of its own.
+const PARALLEL: u8 = 64;
 const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
+/// The strategies that compute all lanes at once are fewer than this.
+const MEANS: u8 = 4;
 
 impl Strategy {
     /// Every strategy.
     pub fn all() -> impl Iterator<Item = Strategy> {
-        (0..PARALLEL + 4).map(Strategy)
+        (0..WORDS).chain(PARALLEL..PARALLEL + MEANS).map(Strategy)
     }
 
     /// The number in the table of costs.
