@@ -12,7 +12,7 @@ use std::{env, fs, iter, thread};
 
 use crate::support::forms::{PARTS, Random, heads, rows};
 use vptx::backend::ptx::{
-    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, candidates, class,
+    FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
 };
 use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
@@ -89,8 +89,8 @@ fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
 }
 
 /// Counts for many bodies. Each body is measured once, on two threads.
-fn measure_all(bodies: &[String], target: u16) -> HashMap<String, u32> {
-    let mut distinct: Vec<&str> = bodies.iter().map(String::as_str).collect();
+fn measure_all(bodies: &[impl AsRef<str>], target: u16) -> HashMap<String, u32> {
+    let mut distinct: Vec<&str> = bodies.iter().map(AsRef::as_ref).collect();
     distinct.sort_unstable();
     distinct.dedup();
     let chunks: Vec<&[&str]> = distinct.chunks(BATCH).collect();
@@ -127,10 +127,13 @@ fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
     registers.declarations().join("\n") + "\n" + &text
 }
 
-/// The instructions to measure, by class.
-fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
+/// Instructions by class.
+type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
+
+/// The instructions to measure.
+fn samples() -> Classes {
     let mut random = Random(2026);
-    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut classes = Classes::new();
     let mut add = |text: String, most: usize| {
         let instruction: Instruction = text.parse().expect(&text);
         let class = classes.entry(class(&instruction)).or_default();
@@ -150,6 +153,11 @@ fn samples() -> BTreeMap<(String, usize), Vec<Instruction>> {
     classes
 }
 
+/// The whole word, and all parts of it.
+fn parts() -> impl Iterator<Item = &'static str> {
+    iter::once("").chain(PARTS)
+}
+
 fn scalars(
     form: &Form,
     mnemonic: Mnemonic,
@@ -159,7 +167,6 @@ fn scalars(
 ) {
     let c = if form.third { ", c" } else { "" };
     let ds: &[&str] = if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
-    let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
     let minus: &[[&str; 3]] = match (form.negation, mnemonic.family()) {
         (Negation::ProductOrThird, Family::MultiplyAdd) => {
             &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]]
@@ -167,13 +174,13 @@ fn scalars(
         _ => &[["", "", ""]],
     };
     for d in ds {
-        for (a, b) in widths.iter().flat_map(|a| widths.iter().map(move |b| (a, b))) {
-            for _ in 0..(a.len() * b.len()).min(3) {
-                let (a, b) = (random.pick(a), random.pick(b));
-                for [na, nb, nc] in minus {
-                    let c = c.replace('c', &format!("{nc}c"));
-                    add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 3);
-                }
+        let mut places: Vec<(&str, &str)> =
+            parts().flat_map(|a| parts().map(move |b| (a, b))).collect();
+        places.sort_by_cached_key(|_| random.below(1000));
+        for (a, b) in places {
+            for [na, nb, nc] in minus {
+                let c = c.replace('c', &format!("{nc}c"));
+                add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 1);
             }
         }
     }
@@ -200,31 +207,75 @@ fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(Stri
         };
         for _ in 0..5 {
             let (a, b) = (pick(), pick());
-            add(format!("{head} d{d}, a{a}, b{b}, c;"), 8);
-            add(format!("{head} d{d}, a, b{b}, c;"), 8);
-            add(format!("{head} d{d}, a{a}, b, c;"), 8);
+            add(format!("{head} d{d}, a{a}, b{b}, c;"), 4);
+            add(format!("{head} d{d}, a, b{b}, c;"), 4);
+            add(format!("{head} d{d}, a{a}, b, c;"), 4);
         }
-        // The selectors that leave the least work.
+        // Selectors that make lanes alike.
         let same = |digit: usize| {
             format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
         };
         for (a, b) in [(0, lanes), (0, 0), (1, lanes), (lanes, 1)] {
-            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 14);
+            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 6);
         }
         let own: String = (0..lanes).rev().map(|at| char::from(b'0' + at as u8)).collect();
-        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 14);
+        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 4);
+        for different in 0..lanes {
+            for _ in 0..8 {
+                let pairs: Vec<(usize, usize)> = (0..=different)
+                    .map(|_| (random.below(choices), random.below(choices)))
+                    .collect();
+                let chosen: Vec<(usize, usize)> =
+                    (0..lanes).map(|_| *random.pick(&pairs)).collect();
+                let digits = |of: fn(&(usize, usize)) -> usize| -> String {
+                    chosen.iter().map(|pair| char::from(b'0' + of(pair) as u8)).collect()
+                };
+                let (a, b) = (digits(|pair| pair.0), digits(|pair| pair.1));
+                // ptxas takes this selector for a type.
+                if a != "1024" && b != "1024" {
+                    add(format!("{head} d{d}, a.{letter}{a}, b.{letter}{b}, c;"), 3);
+                }
+            }
+        }
     }
 }
 
-/// The sequences for an instruction that may be the cheapest.
-fn worth_trying(instruction: &Instruction, target: u16) -> Vec<(Strategy, Sequence)> {
+/// A strategy, and its sequences for the instructions of a class.
+struct Tried {
+    strategy: Strategy,
+    texts: Vec<String>,
+}
+
+impl Tried {
+    /// The most machine instructions that a sequence has.
+    fn worst(&self, counts: &HashMap<String, u32>) -> u32 {
+        self.texts.iter().map(|text| counts[text]).max().expect("some")
+    }
+}
+
+/// The strategies that may be the best for a class.
+fn worth_trying(instructions: &[Instruction], target: u16) -> Vec<Tried> {
     let gate = Gate { target: Target::sm(target), version: None };
-    let mut all = candidates(instruction, Semantics::Ptxas13, gate);
-    let least = all.iter().map(|(_, sequence)| sequence.lines().len()).min().unwrap_or(0);
-    all.retain(|(strategy, sequence)| {
-        strategy.number() == 0 || sequence.lines().len() <= least + 6
-    });
-    all
+    let all: Vec<(Strategy, Vec<Sequence>)> = Strategy::all()
+        .filter_map(|strategy| {
+            let sequence = |it| strategy.sequence(it, Semantics::Ptxas13, gate);
+            Some((strategy, instructions.iter().map(sequence).collect::<Option<_>>()?))
+        })
+        .collect();
+    let lines = |sequences: &[Sequence]| sequences.iter().map(|it| it.lines().len()).sum::<usize>();
+    let least = all.iter().map(|(_, sequences)| lines(sequences)).min().unwrap_or(0);
+    let mut tried: Vec<Tried> = Vec::new();
+    for (strategy, sequences) in all {
+        if lines(&sequences) > least + 6 * instructions.len() {
+            continue;
+        }
+        let pairs = instructions.iter().zip(&sequences);
+        let texts = pairs.map(|(instruction, it)| sequence_text(instruction, it)).collect();
+        if tried.iter().all(|other| other.texts != texts) {
+            tried.push(Tried { strategy, texts });
+        }
+    }
+    tried
 }
 
 type Cells = BTreeMap<(String, usize), Vec<Cell>>;
@@ -236,26 +287,12 @@ struct Cell {
     strategy: u8,
 }
 
-fn cell(instructions: &[Instruction], target: u16, counts: &HashMap<String, u32>) -> Cell {
-    let ptxas = instructions.iter().map(|it| counts[&it.to_string()]).min().expect("some");
-    // The worst case of all.
-    let mut worst: BTreeMap<Strategy, (usize, u32)> = BTreeMap::new();
-    for instruction in instructions {
-        for strategy in Strategy::all() {
-            let gate = Gate { target: Target::sm(target), version: None };
-            if let Some(sequence) = strategy.sequence(instruction, Semantics::Ptxas13, gate)
-                && let Some(count) = counts.get(&sequence_text(instruction, &sequence))
-            {
-                let entry = worst.entry(strategy).or_default();
-                entry.0 += 1;
-                entry.1 = entry.1.max(*count);
-            }
-        }
-    }
-    let all = worst.iter().filter(|(_, (seen, _))| *seen == instructions.len());
-    let (strategy, (_, best)) =
-        all.min_by_key(|(_, (_, count))| *count).expect("a strategy for all");
-    Cell { ptxas, best: *best, strategy: strategy.number() }
+/// The class without the place of each part. ptxas emits equally many instructions for
+/// all forms of it.
+fn wider((head, cell): &(String, usize), instruction: &Instruction) -> (String, usize) {
+    let width = |place: usize| [0, 1, 1, 1, 2, 2][place];
+    let scalar = instruction.form().sources == Sources::Scalar;
+    (head.clone(), if scalar { 3 * width(cell / 6) + width(cell % 6) } else { *cell })
 }
 
 /// The values that `d` may hold before an instruction that a guard can skip.
@@ -271,9 +308,9 @@ const SMALL: u32 = 5;
 
 /// Instructions with a guard, from each class that saves a little without a guard on
 /// some target.
-fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>> {
+fn guarded_samples(cells: &Cells) -> Classes {
     let is_small = |it: &Cell| it.best < it.ptxas && it.ptxas - it.best <= SMALL;
-    let mut classes: BTreeMap<(String, usize), Vec<Instruction>> = BTreeMap::new();
+    let mut classes = Classes::new();
     let mut add = |text: String| {
         let instruction: Instruction = format!("@p {text}").parse().expect(&text);
         let class = class(&instruction);
@@ -282,7 +319,6 @@ fn guarded_samples(cells: &Cells) -> BTreeMap<(String, usize), Vec<Instruction>>
         }
     };
     // ptxas treats some parts of a word unlike other parts of the same width.
-    let parts = || iter::once(&"").chain(&PARTS);
     for (form, mnemonic) in rows().filter(|(form, _)| form.sources == Sources::Scalar) {
         let c = if form.third { ", c" } else { "" };
         let ds: &[&str] =
@@ -364,8 +400,8 @@ fn guarded_cells(cells: &Cells) -> Cells {
     marked
 }
 
-/// The cells of the current table, without those for guards.
-fn known_cells() -> Cells {
+/// The cells of the current table for some classes.
+fn known_cells(classes: Classes) -> Cells {
     let cell = |instruction: &Instruction, target| {
         let cost = instruction.cost(Target::sm(target)).expect("it was measured");
         Cell { ptxas: cost.ptxas, best: cost.rewritten, strategy: cost.strategy.number() }
@@ -373,7 +409,7 @@ fn known_cells() -> Cells {
     let column = |instructions: Vec<Instruction>| {
         TARGETS.into_iter().map(|target| cell(&instructions[0], target)).collect()
     };
-    samples().into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
+    classes.into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
 }
 
 fn write_table(mut cells: Cells) {
@@ -387,21 +423,39 @@ fn write_table(mut cells: Cells) {
 #[test]
 #[ignore = "needs ptxas and ten minutes; scripts/measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells());
+    write_table(known_cells(samples()));
 }
 
 #[test]
 #[ignore = "needs ptxas and half an hour; scripts/measure-costs runs it"]
 fn measure_costs() {
-    let classes = samples();
-    let mut cells = Cells::new();
-    for target in TARGETS {
-        let mut bodies = Vec::new();
-        for instruction in classes.values().flatten() {
-            bodies.push(instruction.to_string());
-            let tried = worth_trying(instruction, target);
-            bodies.extend(tried.iter().map(|(_, sequence)| sequence_text(instruction, sequence)));
+    let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
+    let (new, old): (Classes, Classes) =
+        samples().into_iter().partition(|((head, _), _)| head.starts_with(&only));
+    let classes: Vec<(&(String, usize), &Vec<Instruction>)> = new.iter().collect();
+    let mut originals: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
+    for (class, instructions) in &classes {
+        for instruction in *instructions {
+            let some = originals.entry(wider(class, instruction)).or_default();
+            if some.len() < 3 || instruction.form().sources != Sources::Scalar {
+                some.push(instruction.to_string());
+            }
         }
+    }
+    let mut cells = known_cells(old);
+    let mut tried: Vec<Vec<Tried>> = Vec::new();
+    for target in TARGETS {
+        // These two compile nearly as the target before them: its good strategies will do.
+        if !matches!(target, 80 | 100) {
+            let found = Mutex::new(BTreeMap::new());
+            on_two_threads(classes.len(), |at| {
+                let tried = worth_trying(classes[at].1, target);
+                found.lock().expect("no panic").insert(at, tried);
+            });
+            tried = found.into_inner().expect("no panic").into_values().collect();
+        }
+        let sequences = tried.iter().flatten().flat_map(|it| &it.texts);
+        let bodies: Vec<&String> = originals.values().flatten().chain(sequences).collect();
         let counts = measure_all(&bodies, target);
         println!(
             "sm_{target}: {} classes, {} bodies, {} kernels",
@@ -409,8 +463,14 @@ fn measure_costs() {
             bodies.len(),
             counts.len()
         );
-        for (class, instructions) in &classes {
-            cells.entry(class.clone()).or_default().push(cell(instructions, target, &counts));
+        for ((class, instructions), tried) in classes.iter().zip(&mut tried) {
+            let own = originals[&wider(class, &instructions[0])].iter();
+            let own = own.map(|text| counts[text]).min().expect("some");
+            let best = tried.iter().min_by_key(|it| it.worst(&counts)).expect("a strategy");
+            let (best, strategy) = (best.worst(&counts), best.strategy.number());
+            tried.retain(|it| it.worst(&counts) <= best + 1);
+            let cell = Cell { ptxas: own, best, strategy };
+            cells.entry((*class).clone()).or_default().push(cell);
         }
     }
     write_table(cells);
@@ -474,7 +534,7 @@ fn number(count: usize) -> f64 {
 /// Whether an instruction neither takes a lane twice nor compares it with itself.
 fn usual(instruction: &Instruction) -> bool {
     let simd = instruction.form().sources != Sources::Scalar;
-    !simd || class(instruction).1 % 3 != 2
+    !simd || class(instruction).1 % KINDS < 2
 }
 
 #[test]
@@ -700,6 +760,7 @@ fn never_worse() {
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new((0u64, 0u64, 0u64));
+    let ratios = Mutex::new(BTreeMap::<u16, Vec<f64>>::new());
     on_two_threads(chunks.len() * TARGETS.len(), |at| {
         let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
@@ -714,6 +775,9 @@ fn never_worse() {
                 worse.lock().expect("no panic").push(message);
             }
         }
+        let pairs = before.iter().zip(&after).filter(|(before, _)| **before > 0);
+        let ratio = |(before, after): (&u32, &u32)| f64::from(*before) / f64::from(*after.max(&1));
+        ratios.lock().expect("no panic").entry(target).or_default().extend(pairs.map(ratio));
         let mut sums = sums.lock().expect("no panic");
         sums.0 += before.iter().copied().map(u64::from).sum::<u64>();
         sums.1 += after.iter().copied().map(u64::from).sum::<u64>();
@@ -730,6 +794,9 @@ fn never_worse() {
         TARGETS.len(),
         worse.len()
     );
+    for (target, ratios) in ratios.into_inner().expect("no panic") {
+        println!("sm_{target}: the geometric mean of the ratios is {:.3}", geometric(&ratios));
+    }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
 

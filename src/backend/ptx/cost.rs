@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::sequence::{Opcode, Sequence};
 use super::{Gate, Strategy, candidates};
-use crate::isa::{Lanes, Mnemonic, Target, Type};
+use crate::isa::{Lanes, Mnemonic, Part, Target, Type};
 use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
 
 /// The targets that costs are measured for.
@@ -116,9 +116,9 @@ fn find<'t>(lines: &'t str, head: &str) -> Option<&'t str> {
     None
 }
 
-/// The line and the column of an instruction in the table. Only the width of a selected
-/// part matters. The lanes of SIMD selectors matter only if two lanes have the same
-/// operands, or if one lane has the same operand twice.
+/// The line and the column of an instruction in the table. Selections of one width
+/// differ if they are the lowest part of a word, the highest, or another one. The lanes
+/// of SIMD selectors matter as far as lanes have the same operands.
 pub fn class(instruction: &Instruction) -> (String, usize) {
     let mut head = instruction.mnemonic().text().to_owned();
     for slot in instruction.form().slots {
@@ -126,12 +126,15 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
             head.push_str(modifier.text());
         }
     }
-    let width = |source: &Source| match source {
-        Source::Register { part: Some(part), .. } if part.width() == 8 => 1,
-        Source::Register { part: Some(_), .. } => 2,
+    let place = |source: &Source| match source {
+        Source::Register { part: Some(Part::B0), .. } => 1,
+        Source::Register { part: Some(Part::B1 | Part::B2), .. } => 2,
+        Source::Register { part: Some(Part::B3), .. } => 3,
+        Source::Register { part: Some(Part::H0), .. } => 4,
+        Source::Register { part: Some(Part::H1), .. } => 5,
         Source::Register { part: None, .. } | Source::Immediate(_) => 0,
     };
-    let scalar = |a: &Source, b: &Source| 3 * width(a) + width(b);
+    let scalar = |a: &Source, b: &Source| 6 * place(a) + place(b);
     let tail = |tail: &Tail| match tail {
         Tail::Merge { part, .. } if part.width() == 8 => ":b",
         Tail::Merge { .. } => ":h",
@@ -166,19 +169,36 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
     (head, cell)
 }
 
-/// The column, by the number of lanes in the mask and the kind of the selectors.
+/// The kinds of selectors that SIMD instructions with equally many lanes may have.
+#[doc(hidden)]
+pub const KINDS: usize = 7;
+
+/// The column, by the number of lanes in the mask and the kind of the selectors: none
+/// written, all lanes different, or some alike. If some are alike, the kind is the number
+/// of lanes that differ from each other and combine two different operands.
 fn simd(operands: &SimdOperands) -> usize {
-    let lanes: Vec<(u8, u8)> = operands.lanes.written().map(|(_, a, b)| (a, b)).collect();
-    let twice = lanes.iter().enumerate().any(|(at, pair)| {
-        pair.0 == pair.1 || lanes[..at].contains(pair) || operands.a == operands.b
-    });
-    let kind = if twice {
-        2
-    } else {
-        let default = Lanes::all(operands.lanes.width());
-        usize::from(operands.lanes.a() != default.a() || operands.lanes.b() != default.b())
+    let width = operands.lanes.width();
+    let (lanes, one) = (width.lanes() as u8, operands.a == operands.b);
+    let mut count = 0;
+    let mut different: Vec<(u8, u8)> = Vec::new();
+    for (_, a, b) in operands.lanes.written() {
+        count += 1;
+        // Of one register, the order does not count either: ptxas may know that.
+        let pair = if one { ordered(a % lanes, b % lanes) } else { (a, b) };
+        if pair.0 != pair.1 && !different.contains(&pair) {
+            different.push(pair);
+        }
+    }
+    let default = Lanes::all(width);
+    let kind = match different.len() {
+        different if different < count || one => 2 + different,
+        _ => usize::from(operands.lanes.a() != default.a() || operands.lanes.b() != default.b()),
     };
-    3 * (lanes.len() - 1) + kind
+    KINDS * (count - 1) + kind
+}
+
+fn ordered(x: u8, y: u8) -> (u8, u8) {
+    (x.min(y), x.max(y))
 }
 
 /// An estimate must be below ptxas' own cost by more than this.

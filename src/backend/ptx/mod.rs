@@ -41,7 +41,7 @@ pub use cost::Cost;
 #[cfg(feature = "cli")]
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
-pub use cost::{TARGETS, class};
+pub use cost::{KINDS, TARGETS, class};
 pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 #[cfg(feature = "cli")]
