@@ -180,7 +180,7 @@ fn scalars(
         for (a, b) in places {
             for [na, nb, nc] in minus {
                 let c = c.replace('c', &format!("{nc}c"));
-                add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 1);
+                add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 2);
             }
         }
     }
