@@ -44,52 +44,69 @@ static Words arguments(const std::string &constraints, const std::string &given)
     Words words, all = split(given);
     auto next = all.begin();
     for (const std::string &it : split(constraints)) {
-        if (words.empty() && (it == "=r" || it == "=&r")) {
+        if (it == "=r" || it == "=&r") {
             words.emplace_back();
-        } else if (it == "r" || it == "n" || it == "i" || it == "0") {
-            require(next != all.end() && next->rfind("i32 ", 0) == 0, "an argument is no word");
+        } else if (it.rfind("~{", 0) != 0) {
+            const bool is_word = next != all.end() && next->rfind("i32 ", 0) == 0;
+            require(is_word && std::regex_match(it, std::regex("[rni0]")), "constraint " + it);
             words.push_back(*next++);
-            words[0] = it == "0" ? words.back() : words[0]; // what is tied to `$0`, it reads, too
-        } else {
-            require(it.rfind("~{", 0) == 0, "constraint " + it);
+            words[0] = it == "0" ? words.back() : words[0]; // what is tied to `$0` is read as `$0`
         }
     }
     return words;
 }
 
-static int run(std::istream &in, std::ostream &out, std::ostream &header)
+// The call that replaces an `asm` of one instruction, which is added to those used.
+static std::string call(const std::string &text, const Words &words,
+                        std::vector<vptx::Instruction> &used)
 {
-    // The result, the text, the constraints, the arguments, and attributes with metadata.
-    const std::regex pattern("(\\s*(?:%[^ ]+ = )?(?:tail |notail )?call i32 )asm (?:sideeffect |alignstack )*"
-                             "\"([^\"]*)\", \"([^\"]*)\"\\(([^()]*)\\)(.*)");
-    const std::regex of_asm("^ #[0-9]+|, !srcloc ![0-9]+"); // wrong for another function
+    vptx::Instruction instruction(text); // throws if there is anything else
+    const vptx::Module module((*instruction).text());
+    const vptx_statement &statement = module.statements()[0];
+    require(statement.guard.text.data == nullptr, "a guard");
+    require(vptx::view(statement.operands[0].value.text) == "$0", "another destination than $0");
+    const vptx::Functions functions({instruction}, SEMANTICS);
+    const vptx_function &function = functions.list()[0];
+    std::string list;
+    for (const vptx_operand &operand : vptx::arguments(statement, function)) {
+        const std::string name(vptx::view(operand.value.text));
+        const std::string word = name[0] == '$' ? words.at(std::stoul(name.substr(1))) : "";
+        require(!word.empty(), "operand " + name);
+        list += (list.empty() ? "" : ", ") + word;
+    }
+    used.push_back(std::move(instruction));
+    return "i32 @" + std::string(vptx::view(function.name)) + "(" + list + ")";
+}
+
+int main(int argc, char **argv)
+try {
+    std::ifstream in(argc == 4 ? argv[1] : "");
+    require(in.good(), "usage: llvm_asm IN.ll OUT.ll OUT.h");
+    std::ofstream out(argv[2]), header(argv[3]);
     std::vector<vptx::Instruction> used;
     std::set<std::string> declarations;
+    // The start, the text, the constraints, the arguments, and attributes with metadata.
+    const std::regex pattern("(\\s*(?:%[^ ]+ = )?(?:tail |notail )?call )i32 asm (?:sideeffect |"
+                             "alignstack )*\"([^\"]*)\", \"([^\"]*)\"\\(([^()]*)\\)(.*)");
+    const std::regex of_asm("^ #[0-9]+|, !srcloc ![0-9]+"), argument("i32 [^@,)]+");
     std::smatch match;
     for (std::string line; std::getline(in, line); out << line << '\n') {
-        if (!std::regex_match(line, match, pattern)) {
-            continue;
-        }
         try {
-            const Words words = arguments(match[3], match[4]);
-            vptx::Instruction instruction(decoded(match[2])); // throws if there is more than one
-            const vptx::Module module((*instruction).text());
-            const auto operands = vptx::operands(module.statements()[0]);
-            require(module.statements()[0].guard.text.data == nullptr, "a guard");
-            require(vptx::view(operands[0].value.text) == "$0", "another destination than $0");
-            const vptx::Functions functions({instruction}, SEMANTICS);
-            const vptx_function &function = functions.list()[0];
-            const bool takes[] = {false, function.takes_a, function.takes_b, function.takes_c};
-            std::string list, types, comma;
-            for (std::size_t at = 0; at < operands.size(); at++) {
-                const std::string name(vptx::view(operands[at].value.text));
-                if (takes[at]) {
-                    const std::string word = name[0] == '$' ? words.at(std::stoul(name.substr(1))) : "";
-                    require(!word.empty(), "operand " + name);
-                    list += comma + word;
-                    types += comma + "i32";
-                    comma = ", ";
-                }
+            if (std::regex_match(line, match, pattern)) {
+                const auto by = call(decoded(match[2]), arguments(match[3], match[4]), used);
+                declarations.insert("declare " + std::regex_replace(by, argument, "i32") + "\n");
+                line = match[1].str() + by + std::regex_replace(match[5].str(), of_asm, "");
             }
-            const std::string name = "i32 @" + std::string(vptx::view(function.name));
-...
+        } catch (const std::exception &error) {
+            std::cerr << argv[1] << ": left: " << match[2] << ": " << error.what() << '\n';
+        }
+    }
+    for (const std::string &declaration : declarations) {
+        out << declaration;
+    }
+    header << vptx::Functions({used.begin(), used.end()}, SEMANTICS).header();
+    require(!in.bad() && out.flush() && header.flush(), "a file cannot be read or written");
+} catch (const std::exception &error) {
+    std::cerr << error.what() << '\n';
+    return 2;
+}
