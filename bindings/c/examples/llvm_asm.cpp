@@ -48,7 +48,7 @@ static Words arguments(const std::string &constraints, const std::string &given)
             words.emplace_back();
         } else if (it.rfind("~{", 0) != 0) {
             const bool is_word = next != all.end() && next->rfind("i32 ", 0) == 0;
-            require(is_word && std::regex_match(it, std::regex("[rni0]")), "constraint " + it);
+            require(is_word && std::regex_match(it, std::regex("[rni0]")), "no word for " + it);
             words.push_back(*next++);
             words[0] = it == "0" ? words.back() : words[0]; // what is tied to `$0` is read as `$0`
         }
