@@ -51,6 +51,20 @@ inline List<vptx_operand> operands(const vptx_statement &it) noexcept
     return {it.operands, it.operand_count};
 }
 
+// The operands of a statement that a C function of its instruction takes, in the order of its
+// parameters.
+inline std::vector<vptx_operand> arguments(const vptx_statement &it, const vptx_function &function)
+{
+    const bool takes[] = {false, function.takes_a, function.takes_b, function.takes_c};
+    std::vector<vptx_operand> taken;
+    for (std::size_t at = 0; at < it.operand_count; at++) {
+        if (takes[at]) {
+            taken.push_back(it.operands[at]);
+        }
+    }
+    return taken;
+}
+
 namespace detail {
 
 inline List<vptx_finding> findings(const vptx_findings *handle) noexcept
@@ -192,6 +206,7 @@ public:
     {
     }
     InstructionView operator*() const noexcept { return InstructionView(handle_.get()); }
+    operator InstructionView() const noexcept { return **this; }
 
 private:
     detail::Handle<vptx_instruction, vptx_instruction_free> handle_;

@@ -1,4 +1,6 @@
-//! What C cannot show: panics, and that handles may be shared. The rest is tested in C.
+//! What C cannot show: panics, that handles may be shared, and the calls of C under Miri.
+
+mod calls;
 
 use std::mem::MaybeUninit;
 

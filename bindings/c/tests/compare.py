@@ -6,6 +6,7 @@ usage: compare.py outputs|llvm|bench OUT ROOT
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,14 @@ def llvm(out, root, program):
     text = calls.read_text()
     left = [line for line in text.splitlines() if " asm " in line]
     assert len(left) == 3, left
+    given = re.findall(r"= (?:tail )?call i32 @v\w+\((.*)\)$", text, re.MULTILINE)
+    x, y, z = "i32 %x", "i32 %y", "i32 %z"
+    # All lanes of the first are new: it does not read `c`.
+    expected = [[x, y], [x, y], [x, y, z], [y], [x, y, z]]
+    assert given == [", ".join(words) for words in expected], given
+    if not (shutil.which("clang") and shutil.which("lli")):
+        print("not checked: what the calls compute, as there is no clang or lli")
+        return
     run("clang", "-x", "c", "-O1", "-S", "-emit-llvm", "-Dstatic=", "-Dinline=", header,
         "-o", folder / "functions.ll")
     run("llvm-link", "-S", calls, folder / "functions.ll", "-o", folder / "linked.ll")
