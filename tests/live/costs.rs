@@ -12,7 +12,7 @@ use std::{env, fs, iter, thread};
 
 use crate::support::forms::{PARTS, Random, heads, rows};
 use vptx::backend::ptx::{
-    FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
+    Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
 };
 use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
@@ -46,8 +46,57 @@ fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String 
     module
 }
 
-/// The machine instructions of each kernel of a module, minus those of the first one.
-fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<u32> {
+/// The code of a kernel: its machine instructions, and the same weighted by throughput.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Count {
+    instructions: u32,
+    weight: u32,
+}
+
+impl Count {
+    fn beyond(self, other: Count) -> Count {
+        Count {
+            instructions: self.instructions.saturating_sub(other.instructions),
+            weight: self.weight.saturating_sub(other.weight),
+        }
+    }
+
+    fn most(self, other: Count) -> Count {
+        Count {
+            instructions: self.instructions.max(other.instructions),
+            weight: self.weight.max(other.weight),
+        }
+    }
+
+    fn least(self, other: Count) -> Count {
+        Count {
+            instructions: self.instructions.min(other.instructions),
+            weight: self.weight.min(other.weight),
+        }
+    }
+}
+
+/// The weight of a machine instruction by the low bits of its code. NVIDIA's Best Practices
+/// Guide ("Throughput of Native Arithmetic Instructions") gives 64 results a clock for sums,
+/// logic, shifts, minima, products and absolute differences, and 16 for counts of bits and
+/// conversions. It does not list products of 64 bits, which are taken for half as fast.
+fn weight(code: u16) -> u32 {
+    const FLO: u16 = 0x100;
+    const BREV: u16 = 0x101;
+    const POPC: u16 = 0x109;
+    const I2I: u16 = 0x038;
+    const I2IP: u16 = 0x039;
+    const IMAD_WIDE: u16 = 0x025;
+    const IMAD_HI: u16 = 0x027;
+    match code & 0x1ff {
+        FLO | BREV | POPC | I2I | I2IP => 4,
+        IMAD_WIDE | IMAD_HI => 2,
+        _ => 1,
+    }
+}
+
+/// The code of each kernel of a module, minus that of the first one.
+fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<Count> {
     let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let (source, object) = (folder.join("m.ptx"), folder.join("m.cubin"));
@@ -61,11 +110,11 @@ fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<u32> {
     assert!(run.status.success(), "{} is refused: {said}", source.display());
     let counts = instructions(&fs::read(&object).expect("an object"), kernels + 1);
     fs::remove_dir_all(&folder).expect("the folder goes");
-    counts[1..].iter().map(|count| count.saturating_sub(counts[0])).collect()
+    counts[1..].iter().map(|count| count.beyond(counts[0])).collect()
 }
 
 /// Instructions other than NOP in the sections `.text.kN` of an ELF file.
-fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
+fn instructions(elf: &[u8], count: usize) -> Vec<Count> {
     let u16_at = |at: usize| u16::from_le_bytes(elf[at..at + 2].try_into().expect("two bytes"));
     let u32_at = |at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().expect("four bytes"));
     let u64_at =
@@ -73,7 +122,7 @@ fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
     let (table, size) = (u64_at(0x28), usize::from(u16_at(0x3a)));
     let (sections, names) = (usize::from(u16_at(0x3c)), usize::from(u16_at(0x3e)));
     let strings = u64_at(table + names * size + 0x18);
-    let mut counts = vec![0; count];
+    let mut counts = vec![Count::default(); count];
     for section in (0..sections).map(|at| table + at * size) {
         let name = strings + u32_at(section) as usize;
         let end = elf[name..].iter().position(|&byte| byte == 0).expect("an end");
@@ -82,14 +131,17 @@ fn instructions(elf: &[u8], count: usize) -> Vec<u32> {
             let (start, length) = (u64_at(section + 0x18), u64_at(section + 0x20));
             let codes = (start..start + length).step_by(16).map(|at| u16_at(at) & 0xfff);
             let number: usize = number.parse().expect("a number");
-            counts[number] = codes.filter(|&code| code != 0x918).count() as u32;
+            for code in codes.filter(|&code| code != 0x918) {
+                counts[number].instructions += 1;
+                counts[number].weight += weight(code);
+            }
         }
     }
     counts
 }
 
 /// Counts for many bodies. Each body is measured once, on two threads.
-fn measure_all(bodies: &[impl AsRef<str>], target: u16) -> HashMap<String, u32> {
+fn measure_all(bodies: &[impl AsRef<str>], target: u16) -> HashMap<String, Count> {
     let mut distinct: Vec<&str> = bodies.iter().map(AsRef::as_ref).collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -247,9 +299,9 @@ struct Tried {
 }
 
 impl Tried {
-    /// The most machine instructions that a sequence has.
-    fn worst(&self, counts: &HashMap<String, u32>) -> u32 {
-        self.texts.iter().map(|text| counts[text]).max().expect("some")
+    /// The most code that a sequence has.
+    fn worst(&self, counts: &HashMap<String, Count>) -> Count {
+        self.texts.iter().map(|text| counts[text]).fold(Count::default(), Count::most)
     }
 }
 
@@ -282,9 +334,16 @@ type Cells = BTreeMap<(String, usize), Vec<Cell>>;
 
 #[derive(Clone, Copy)]
 struct Cell {
-    ptxas: u32,
-    best: u32,
+    ptxas: Count,
+    best: Count,
     strategy: u8,
+}
+
+impl Cell {
+    /// Whether instructions of the class are rewritten.
+    fn saves(&self) -> bool {
+        self.best.instructions < self.ptxas.instructions && self.best.weight <= self.ptxas.weight
+    }
 }
 
 /// The class without the place of each part. ptxas emits equally many instructions for
@@ -309,7 +368,7 @@ const SMALL: u32 = 5;
 /// Instructions with a guard, from each class that saves a little without a guard on
 /// some target.
 fn guarded_samples(cells: &Cells) -> Classes {
-    let is_small = |it: &Cell| it.best < it.ptxas && it.ptxas - it.best <= SMALL;
+    let is_small = |it: &Cell| it.saves() && it.ptxas.instructions - it.best.instructions <= SMALL;
     let mut classes = Classes::new();
     let mut add = |text: String| {
         let instruction: Instruction = format!("@p {text}").parse().expect(&text);
@@ -356,7 +415,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
             BEFORE.map(|before| guarded(before, "@p add.s32 d, a, b;")).into();
         for (class, instructions) in &samples {
             let cell = cells[class][column];
-            if cell.best < cell.ptxas {
+            if cell.saves() {
                 for instruction in instructions {
                     let other = rewritten(instruction, &cell).expect("it was measured");
                     for text in [&instruction.to_string(), &other] {
@@ -369,12 +428,12 @@ fn guarded_cells(cells: &Cells) -> Cells {
         println!("sm_{target}: {} kernels with a guard", counts.len());
         for (class, instructions) in &samples {
             let cell = cells[class][column];
-            if cell.best >= cell.ptxas {
+            if !cell.saves() {
                 continue;
             }
             let count = |before: &str, text: &str| {
-                let around = counts[&guarded(before, "@p add.s32 d, a, b;")] - 1;
-                counts[&guarded(before, text)].saturating_sub(around)
+                let around = counts[&guarded(before, "@p add.s32 d, a, b;")].instructions - 1;
+                counts[&guarded(before, text)].instructions.saturating_sub(around)
             };
             let pairs: Vec<(u32, u32)> = instructions
                 .iter()
@@ -393,7 +452,8 @@ fn guarded_cells(cells: &Cells) -> Cells {
                     marked.entry(key).or_insert_with(|| measured.clone());
                 }
                 let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
-                own[column] = Cell { ptxas: least, best: worst, ..cell };
+                own[column].ptxas.instructions = least;
+                own[column].best.instructions = worst;
             }
         }
     }
@@ -404,7 +464,12 @@ fn guarded_cells(cells: &Cells) -> Cells {
 fn known_cells(classes: Classes) -> Cells {
     let cell = |instruction: &Instruction, target| {
         let cost = instruction.cost(Target::sm(target)).expect("it was measured");
-        Cell { ptxas: cost.ptxas, best: cost.rewritten, strategy: cost.strategy.number() }
+        let count = |instructions, weight| Count { instructions, weight };
+        Cell {
+            ptxas: count(cost.ptxas, cost.ptxas_weight),
+            best: count(cost.rewritten, cost.rewritten_weight),
+            strategy: cost.strategy.number(),
+        }
     };
     let column = |instructions: Vec<Instruction>| {
         TARGETS.into_iter().map(|target| cell(&instructions[0], target)).collect()
@@ -465,10 +530,12 @@ fn measure_costs() {
         );
         for ((class, instructions), tried) in classes.iter().zip(&mut tried) {
             let own = originals[&wider(class, &instructions[0])].iter();
-            let own = own.map(|text| counts[text]).min().expect("some");
-            let best = tried.iter().min_by_key(|it| it.worst(&counts)).expect("a strategy");
+            let own = own.map(|text| counts[text]).reduce(Count::least).expect("some");
+            // Code that is slower by weight than that of ptxas is taken only if all is.
+            let order = |worst: Count| (worst.weight > own.weight, worst);
+            let best = tried.iter().min_by_key(|it| order(it.worst(&counts))).expect("a strategy");
             let (best, strategy) = (best.worst(&counts), best.strategy.number());
-            tried.retain(|it| it.worst(&counts) <= best + 1);
+            tried.retain(|it| it.worst(&counts).instructions <= best.instructions + 1);
             let cell = Cell { ptxas: own, best, strategy };
             cells.entry((*class).clone()).or_default().push(cell);
         }
@@ -488,19 +555,25 @@ fn summary() -> String {
     text = format!("{text}\n{rule}\n");
     let classes = samples();
     let mut all = vec![Vec::new(); TARGETS.len()];
+    let mut weighted = vec![Vec::new(); TARGETS.len()];
     let mut means = vec![Vec::new(); TARGETS.len()];
     for &mnemonic in Mnemonic::ALL {
         write!(text, "| `{mnemonic}` |").expect("a string");
         for (column, target) in TARGETS.into_iter().enumerate() {
             let own = classes.values().map(|instructions| &instructions[0]);
             let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
-            let costs: Vec<(f64, f64)> = own
+            let costs: Vec<Cost> = own
                 .filter(|instruction| usual(instruction))
-                .map(|instruction| {
-                    let cost = instruction.cost(Target::sm(target)).expect("it was measured");
-                    (cost.ptxas.into(), cost.ptxas.min(cost.rewritten).max(1).into())
-                })
+                .map(|instruction| instruction.cost(Target::sm(target)).expect("it was measured"))
                 .collect();
+            let pair = |cost: &Cost, before: u32, after: u32| {
+                let after = if cost.is_lower() { after } else { before };
+                (f64::from(before), f64::from(after.max(1)))
+            };
+            let weights = costs.iter().map(|it| pair(it, it.ptxas_weight, it.rewritten_weight));
+            weighted[column].extend(weights.map(|(before, after)| before / after));
+            let costs: Vec<(f64, f64)> =
+                costs.iter().map(|it| pair(it, it.ptxas, it.rewritten)).collect();
             let count = number(costs.len());
             let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
             let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
@@ -512,7 +585,11 @@ fn summary() -> String {
         }
         text.push('\n');
     }
-    for (name, ratios) in [("mean of these", &means), ("mean of all classes", &all)] {
+    for (name, ratios) in [
+        ("mean of these", &means),
+        ("mean of all classes", &all),
+        ("the same, weighted", &weighted),
+    ] {
         write!(text, "| {name} |").expect("a string");
         for ratios in ratios {
             write!(text, " {:.2} |", geometric(ratios)).expect("a string");
@@ -760,7 +837,7 @@ fn never_worse() {
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new((0u64, 0u64, 0u64));
-    let ratios = Mutex::new(BTreeMap::<u16, Vec<f64>>::new());
+    let ratios = Mutex::new(BTreeMap::<u16, Vec<(f64, f64)>>::new());
     on_two_threads(chunks.len() * TARGETS.len(), |at| {
         let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
@@ -770,17 +847,22 @@ fn never_worse() {
         let after = measure(&rewritten.text(), chunk.len(), target, &format!("after-{at}"));
         let before = measure(&before, chunk.len(), target, &format!("before-{at}"));
         for ((text, before), after) in chunk.iter().zip(&before).zip(&after) {
-            if after > before {
-                let message = format!("sm_{target}: {text} {before} became {after}");
+            if after.most(*before) != *before {
+                let message = format!("sm_{target}: {text} {before:?} became {after:?}");
                 worse.lock().expect("no panic").push(message);
             }
         }
-        let pairs = before.iter().zip(&after).filter(|(before, _)| **before > 0);
-        let ratio = |(before, after): (&u32, &u32)| f64::from(*before) / f64::from(*after.max(&1));
-        ratios.lock().expect("no panic").entry(target).or_default().extend(pairs.map(ratio));
+        let pairs = before.iter().zip(&after).map(|(before, after)| {
+            let ratio =
+                |before: u32, after: u32| f64::from(before.max(1)) / f64::from(after.max(1));
+            (ratio(before.instructions, after.instructions), ratio(before.weight, after.weight))
+        });
+        ratios.lock().expect("no panic").entry(target).or_default().extend(pairs);
         let mut sums = sums.lock().expect("no panic");
-        sums.0 += before.iter().copied().map(u64::from).sum::<u64>();
-        sums.1 += after.iter().copied().map(u64::from).sum::<u64>();
+        let sum =
+            |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
+        sums.0 += sum(&before);
+        sums.1 += sum(&after);
         let changed = rewritten.changes.iter();
         let changed = changed.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
         sums.2 += changed.count() as u64;
@@ -795,7 +877,9 @@ fn never_worse() {
         worse.len()
     );
     for (target, ratios) in ratios.into_inner().expect("no panic") {
-        println!("sm_{target}: the geometric mean of the ratios is {:.3}", geometric(&ratios));
+        let (plain, weighted): (Vec<f64>, Vec<f64>) = ratios.into_iter().unzip();
+        let (plain, weighted) = (geometric(&plain), geometric(&weighted));
+        println!("sm_{target}: geometric mean of the ratios {plain:.3}, weighted {weighted:.3}");
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
@@ -804,8 +888,13 @@ fn never_worse() {
 fn table(cells: &Cells) -> String {
     let mut rows: BTreeMap<String, usize> = BTreeMap::new();
     let row = |cells: &[Cell]| {
-        let texts =
-            cells.iter().map(|it| format!("{:2}>{:2}@{:2}", it.ptxas, it.best, it.strategy));
+        let texts = cells.iter().map(|Cell { ptxas, best, strategy }| {
+            let weights = [ptxas.weight.min(99), best.weight.min(99)];
+            format!(
+                "{:2}>{:2}@{strategy:2} {:2}>{:2}",
+                ptxas.instructions, best.instructions, weights[0], weights[1]
+            )
+        });
         texts.collect::<Vec<_>>().join(" ")
     };
     for cells in cells.values() {

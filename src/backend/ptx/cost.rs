@@ -4,7 +4,8 @@
 //! `scripts/measure-costs` writes `costs.txt`. The first part has a line for each
 //! mnemonic with its modifiers, sorted. The line has a row number of the second part
 //! for each class of operands. A row has, for each target, the cost of ptxas' own
-//! expansion, the cost of the best sequence and the strategy of that sequence. A line
+//! expansion, the cost of the best sequence, the strategy of that sequence, and both costs
+//! weighted by throughput. A line
 //! whose modifiers end in `@` has the costs with a guard, where they differ.
 
 use std::sync::LazyLock;
@@ -24,23 +25,30 @@ pub struct Cost {
     pub ptxas: u32,
     /// Machine instructions that it emits for the best ordinary PTX.
     pub rewritten: u32,
+    /// The machine instructions for the video instruction, each weighted by the clocks that it
+    /// takes beside a sum: 4 for a count of bits or a conversion, 2 for a product of 64 bits.
+    /// 99 stands for more, too.
+    pub ptxas_weight: u32,
+    /// Those for the best ordinary PTX, weighted likewise.
+    pub rewritten_weight: u32,
     /// The strategy that gives the best ordinary PTX.
     #[doc(hidden)]
     pub strategy: Strategy,
 }
 
 impl Cost {
-    /// Whether rewriting makes the code smaller.
+    /// Whether rewriting makes the code smaller, and not slower by weight.
     pub fn is_lower(&self) -> bool {
-        self.rewritten < self.ptxas
+        self.rewritten < self.ptxas && self.rewritten_weight <= self.ptxas_weight
     }
 }
 
 /// Both parts of the table. The blank line between them is searched for only once.
 static TABLE: LazyLock<(&str, &str)> =
     LazyLock::new(|| include_str!("costs.txt").split_once("\n\n").unwrap_or_default());
-/// Characters of a row: five cells of `nn>nn@ss`, separated by a space.
-const ROW: usize = 9 * TARGETS.len();
+/// Characters of a cell, `nn>nn@ss ww>ww`, and of the space after it.
+const CELL: usize = 15;
+const ROW: usize = CELL * TARGETS.len();
 /// Characters of a row number.
 const CODE: usize = 3;
 
@@ -67,11 +75,13 @@ impl Instruction {
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
         let row = usize::from_str_radix(code, 36).ok()?;
-        let text = rows.get(row * ROW..)?.get(column * 9..)?.get(..8)?;
+        let text = rows.get(row * ROW..)?.get(column * CELL..)?.get(..CELL - 1)?;
         let number = |at: usize| text.get(at..at + 2)?.trim().parse::<u32>().ok();
         Some(Cost {
             ptxas: number(0)?,
             rewritten: number(3)?,
+            ptxas_weight: number(9)?,
+            rewritten_weight: number(12)?,
             strategy: Strategy::from_number(number(6)? as u8)?,
         })
     }
