@@ -23,27 +23,29 @@ use crate::finding::{Span, escaped, findings, ptx_error};
 pub(crate) struct Cost {
     ptxas: u32,
     rewritten: u32,
+    ptxas_weight: u32,
+    rewritten_weight: u32,
 }
 
 #[pymethods]
 impl Cost {
     #[new]
-    fn new(ptxas: u32, rewritten: u32) -> Cost {
-        Cost { ptxas, rewritten }
+    fn new(ptxas: u32, rewritten: u32, ptxas_weight: u32, rewritten_weight: u32) -> Cost {
+        Cost { ptxas, rewritten, ptxas_weight, rewritten_weight }
     }
 
     fn __repr__(&self) -> String {
         format!("Cost(ptxas={}, rewritten={})", self.ptxas, self.rewritten)
     }
 
-    fn __getnewargs__(&self) -> (u32, u32) {
-        (self.ptxas, self.rewritten)
+    fn __getnewargs__(&self) -> (u32, u32, u32, u32) {
+        (self.ptxas, self.rewritten, self.ptxas_weight, self.rewritten_weight)
     }
 }
 
 impl From<vptx::backend::ptx::Cost> for Cost {
     fn from(cost: vptx::backend::ptx::Cost) -> Cost {
-        Cost { ptxas: cost.ptxas, rewritten: cost.rewritten }
+        Cost::new(cost.ptxas, cost.rewritten, cost.ptxas_weight, cost.rewritten_weight)
     }
 }
 
