@@ -762,7 +762,8 @@ impl Samples {
 fn reads_words(opcode: Opcode) -> bool {
     let is_extension = matches!(opcode, Opcode::Extend(_) | Opcode::Product(_));
     let reads_wide = matches!(opcode, Opcode::Low | Opcode::High | Opcode::SetWide(..));
-    is_extension || opcode.class() != ResultClass::Wide && !reads_wide
+    let reads_halves = matches!(opcode, Opcode::NegateHalf | Opcode::JoinHalves);
+    is_extension || opcode.class() != ResultClass::Wide && !reads_wide && !reads_halves
 }
 
 /// Whether the first two arguments may change places.
