@@ -782,8 +782,8 @@ fn is_commutative(opcode: Opcode) -> bool {
             | Opcode::Add2
             | Opcode::Min2(_)
             | Opcode::Max2(_)
-            | Opcode::AbsDiff4
-            | Opcode::SumAbsDiff4
+            | Opcode::AbsDiff4(_)
+            | Opcode::SumAbsDiff4(_)
             | Opcode::AddWide
             | Opcode::MulWide
             | Opcode::Product(_)

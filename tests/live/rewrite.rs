@@ -572,8 +572,6 @@ fn opcodes() -> Vec<Opcode> {
         O::NegateHalf,
         O::JoinHalves,
         O::Add2,
-        O::AbsDiff4,
-        O::SumAbsDiff4,
         O::Count,
         O::Low,
         O::High,
@@ -587,6 +585,7 @@ fn opcodes() -> Vec<Opcode> {
     for ty in TYPES {
         all.extend([O::Shr(ty), O::Min(ty), O::Max(ty), O::Sad(ty), O::Pack2(ty), O::Pack4(ty)]);
         all.extend([O::Min2(ty), O::Max2(ty), O::Extend(ty), O::Product(ty)]);
+        all.extend([O::AbsDiff4(ty), O::SumAbsDiff4(ty)]);
         all.extend([O::ShrWide(ty), O::MinWide(ty), O::MaxWide(ty)]);
         all.extend(TYPES.map(|other| O::Dot4(ty, other)));
         all.extend(TYPES.map(|other| O::Dot2(ty, other)));
@@ -639,7 +638,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     match opcode {
         Opcode::Lop3(table) => names.push(format!("0x{table:02x}")),
         // The argument is not read, but it must be a register.
-        Opcode::AbsDiff4 => names.push("r".into()),
+        Opcode::AbsDiff4(_) => names.push("r".into()),
         _ => {}
     }
     let expected = opcode.eval(args);
@@ -723,8 +722,8 @@ fn stays(opcode: Opcode) -> bool {
             | O::Add2
             | O::Min2(_)
             | O::Max2(_)
-            | O::AbsDiff4
-            | O::SumAbsDiff4
+            | O::AbsDiff4(_)
+            | O::SumAbsDiff4(_)
     )
 }
 

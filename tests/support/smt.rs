@@ -505,9 +505,12 @@ fn line_term(line: &Line) -> String {
         Opcode::Add2 => lanes(2, |at| format!("(bvadd {} {})", part(x, at, 16), part(y, at, 16))),
         Opcode::Min2(ty) => lanes(2, |at| lesser(signed(ty), &part(x, at, 16), &part(y, at, 16))),
         Opcode::Max2(ty) => lanes(2, |at| greater(signed(ty), &part(x, at, 16), &part(y, at, 16))),
-        Opcode::AbsDiff4 => lanes(4, |at| distance(false, &part(x, at, 8), &part(y, at, 8))),
-        Opcode::SumAbsDiff4 => plus(z, 4, |at| {
-            format!("((_ zero_extend 24) {})", distance(false, &part(x, at, 8), &part(y, at, 8)))
+        Opcode::AbsDiff4(ty) => {
+            lanes(4, |at| distance(signed(ty), &part(x, at, 8), &part(y, at, 8)))
+        }
+        Opcode::SumAbsDiff4(ty) => plus(z, 4, |at| {
+            let distance = distance(signed(ty), &part(x, at, 8), &part(y, at, 8));
+            format!("((_ zero_extend 24) {distance})")
         }),
         Opcode::Count => {
             plus("#x00000000", 32, |at| format!("((_ zero_extend 31) {})", part(x, at, 1)))

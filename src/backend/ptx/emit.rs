@@ -364,7 +364,7 @@ impl Template {
         self.text.push_str(after);
         // `vabsdiff4` is a video instruction itself. Its third source does not matter,
         // but must be a register.
-        let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
+        let third = matches!(line.opcode, Opcode::AbsDiff4(_)).then(|| line.args()[0]);
         for (place, arg) in line.args().iter().chain(&third).enumerate() {
             self.text.push_str(if is_joined && place == 0 { ", {" } else { ", " });
             match *arg {

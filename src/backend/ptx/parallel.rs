@@ -18,7 +18,7 @@ use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, Sim
 pub(super) struct Means {
     /// Sums, minima and maxima of halves (`sm_90`).
     pub(super) halves: bool,
-    /// `vabsdiff4` on unsigned bytes, a machine instruction before `sm_120`.
+    /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
     pub(super) absdiff: bool,
 }
 
@@ -664,26 +664,30 @@ impl Parallel {
         self.dot(flags, Type::U32, word(self.weights(1)), Type::U32, c)
     }
 
-    /// `c` plus the minima or maxima of unsigned bytes, if the machine has their absolute
-    /// differences: half of the operands' sum less these, or with them.
+    /// `c` plus the minima or maxima of bytes, if the machine has their absolute differences:
+    /// half of the operands' sum less these, or with them.
     fn extremes(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
-        let unsigned = self.simd.atype == Type::U32 && self.simd.btype == Type::U32;
-        if !self.means.absdiff || self.simd.bits != 8 || !unsigned || self.masked() != u32::MAX {
+        let ty = self.simd.atype;
+        if !self.has_differences() || ty != self.simd.btype || self.masked() != u32::MAX {
             return None;
         }
-        let weights = word(self.weights(1));
-        let zero = word(0);
+        let (weights, zero) = (word(self.weights(1)), word(0));
+        let sum = self.dot(x, ty, weights, Type::U32, zero);
+        let sum = self.dot(y, ty, weights, Type::U32, sum);
+        let differences = Opcode::SumAbsDiff4(ty);
         let double = if op == SimdOp::Max {
-            let sum = self.dot(x, Type::U32, weights, Type::U32, zero);
-            let sum = self.dot(y, Type::U32, weights, Type::U32, sum);
-            self.builder.push(Opcode::SumAbsDiff4, &[x, y, sum])
+            self.builder.push(differences, &[x, y, sum])
         } else {
-            let sum = self.dot(x, Type::U32, weights, Type::U32, zero);
-            let sum = self.dot(y, Type::U32, weights, Type::U32, sum);
-            let differences = self.builder.push(Opcode::SumAbsDiff4, &[x, y, zero]);
+            let differences = self.builder.push(differences, &[x, y, zero]);
             self.builder.sub(sum, differences)
         };
-        Some(self.half(self.inputs[2], double))
+        let half = self.builder.push(Opcode::Shr(ty), &[double, word(1)]);
+        Some(self.builder.add(half, self.inputs[2]))
+    }
+
+    /// Whether there is an instruction for absolute differences.
+    fn has_differences(&self) -> bool {
+        self.means.absdiff && self.simd.bits == 8
     }
 
     fn extreme(&mut self, op: SimdOp, x: Arg, y: Arg) -> Results {
@@ -740,10 +744,11 @@ impl Parallel {
             let least = self.builder.push(Opcode::Min2(self.simd.atype), &[x, y]);
             return Results::exact(self.builder.sub2(most, least), ty);
         }
-        let (x, y) = self.unsigned(x, y);
-        if self.means.absdiff && self.simd.bits == 8 {
-            return Results::exact(self.builder.push(Opcode::AbsDiff4, &[x, y]), ty);
+        if self.has_differences() {
+            let differences = Opcode::AbsDiff4(self.simd.atype);
+            return Results::exact(self.builder.push(differences, &[x, y]), ty);
         }
+        let (x, y) = self.unsigned(x, y);
         // As in `unsigned_saturated`; the complement of a negative difference less 1 is its
         // amount.
         let less = self.less(x, y, ty);
@@ -755,16 +760,13 @@ impl Parallel {
 
     /// `c` plus absolute differences, with the machine's own instruction.
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
-        if !self.means.absdiff || self.simd.bits != 8 {
+        // `sm_120` has no such instruction, and takes longer for it than for differences and
+        // their sum. It has sums of halves.
+        if !self.has_differences() || self.means.halves || self.masked() != u32::MAX {
             return None;
         }
-        let (mut x, mut y) = self.unsigned(x, y);
-        let mask = self.masked();
-        if mask != u32::MAX {
-            x = self.builder.and(x, word(mask));
-            y = self.builder.and(y, word(mask));
-        }
-        Some(self.builder.push(Opcode::SumAbsDiff4, &[x, y, self.inputs[2]]))
+        let differences = Opcode::SumAbsDiff4(self.simd.atype);
+        Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
     }
 
     fn average(&mut self, x: Arg, y: Arg) -> Results {

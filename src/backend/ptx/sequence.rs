@@ -126,12 +126,11 @@ opcodes! {
     Min2(Type) Word 2
     /// The larger of each pair of halves.
     Max2(Type) Word 2
-    /// Absolute differences of unsigned bytes (a video instruction that targets
-    /// before `sm_120` have).
-    AbsDiff4 Word 2
-    /// The third plus the sum of the absolute differences of unsigned bytes
-    /// (likewise).
-    SumAbsDiff4 Word 3
+    /// Absolute differences of bytes (a video instruction that targets before `sm_120`
+    /// have).
+    AbsDiff4(Type) Word 2
+    /// The third plus the sum of the absolute differences of bytes (likewise).
+    SumAbsDiff4(Type) Word 3
     /// The number of set bits.
     Count Word 1
     /// The lower word of 64 bits.
@@ -184,7 +183,7 @@ impl Opcode {
             }
             Opcode::Pack2(_) | Opcode::Pack4(_) => (72, PtxVersion::new(6, 5)),
             Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => (90, PtxVersion::new(8, 0)),
-            Opcode::AbsDiff4 | Opcode::SumAbsDiff4 => (30, PtxVersion::new(3, 0)),
+            Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_) => (30, PtxVersion::new(3, 0)),
             _ => (20, PtxVersion::new(2, 0)),
         }
     }
@@ -250,8 +249,12 @@ impl Opcode {
             Opcode::Add2 => halves(a, b, Type::U32, i32::wrapping_add),
             Opcode::Min2(ty) => halves(a, b, ty, Ord::min),
             Opcode::Max2(ty) => halves(a, b, ty, Ord::max),
-            Opcode::AbsDiff4 => (0..4).fold(0, |word, at| word | absdiff(a, b, at) << (8 * at)),
-            Opcode::SumAbsDiff4 => (0..4).fold(c, |sum, at| sum.wrapping_add(absdiff(a, b, at))),
+            Opcode::AbsDiff4(ty) => {
+                (0..4).fold(0, |word, at| word | absdiff(a, b, at, ty) << (8 * at))
+            }
+            Opcode::SumAbsDiff4(ty) => {
+                (0..4).fold(c, |sum, at| sum.wrapping_add(absdiff(a, b, at, ty)))
+            }
             Opcode::Count => a.count_ones(),
             Opcode::Extend(Type::U32) => return a.into(),
             Opcode::Extend(Type::S32) => return i64::from(sa).cast_unsigned(),
@@ -319,8 +322,8 @@ fn halves(x: u32, y: u32, ty: Type, op: fn(i32, i32) -> i32) -> u32 {
     half(1) << 16 | half(0)
 }
 
-fn absdiff(x: u32, y: u32, at: u32) -> u32 {
-    lane(x, at, 8, Type::U32).abs_diff(lane(y, at, 8, Type::U32))
+fn absdiff(x: u32, y: u32, at: u32, ty: Type) -> u32 {
+    lane(x, at, 8, ty).abs_diff(lane(y, at, 8, ty))
 }
 
 fn product(x: u32, y: u32, ty: Type) -> u64 {
@@ -406,7 +409,8 @@ impl Sequence {
 
     /// Whether no line is a video instruction itself.
     pub fn is_ordinary(&self) -> bool {
-        let video = |line: &Line| matches!(line.opcode, Opcode::AbsDiff4 | Opcode::SumAbsDiff4);
+        let video =
+            |line: &Line| matches!(line.opcode, Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_));
         !self.lines.iter().any(video)
     }
 
@@ -460,8 +464,10 @@ impl Builder {
         if let Some(value) = simplified(opcode, all) {
             return value;
         }
-        if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) | Opcode::SumAbsDiff4)
-        {
+        if matches!(
+            opcode,
+            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) | Opcode::SumAbsDiff4(_)
+        ) {
             // These instructions take registers only.
             for arg in &mut all[..opcode.arity()] {
                 if let Arg::Constant(_) = arg {
@@ -718,8 +724,8 @@ impl fmt::Display for Opcode {
             Opcode::Add2 => f.write_str("add.s16x2"),
             Opcode::Min2(ty) => write!(f, "min.{}16x2", sign(*ty)),
             Opcode::Max2(ty) => write!(f, "max.{}16x2", sign(*ty)),
-            Opcode::AbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32"),
-            Opcode::SumAbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32.add"),
+            Opcode::AbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32", sign(*ty)),
+            Opcode::SumAbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32.add", sign(*ty)),
             Opcode::Count => f.write_str("popc.b32"),
             Opcode::Low => f.write_str("cvt.u32.u64"),
             Opcode::High => f.write_str("mov.b64"),
