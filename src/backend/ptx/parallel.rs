@@ -248,7 +248,18 @@ impl Parallel {
                         }
                         self.absdiff(x, y)
                     }
+                    SimdOp::AbsDiff if self.simd.bits == 8 => match finish {
+                        Finish::Wrap => self.mixed_absdiff(x, y),
+                        Finish::Accumulate => return Some(self.mixed_differences(x, y)),
+                        Finish::Saturate(_) => return None,
+                    },
                     SimdOp::Avrg if same => self.average(x, y),
+                    SimdOp::Avrg
+                        if self.simd.bits == 16
+                            && matches!(finish, Finish::Wrap | Finish::Saturate(Type::U32)) =>
+                    {
+                        Results::exact(self.mixed_averages(x, y, finish), Type::U32)
+                    }
                     SimdOp::Avrg => self.mixed_average(x, y),
                     _ => return None,
                 };
@@ -618,15 +629,19 @@ impl Parallel {
     /// `c` plus the number of lanes in the mask where a test holds.
     fn number(&mut self, test: Test) -> Arg {
         let bits = self.word(test);
-        // A byte of the sign for each lane in the mask; others are those of a zero.
+        let signs = self.signs(bits);
+        self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &[signs, signs, self.inputs[2]])
+    }
+
+    /// A byte of the top bit for each lane in the mask. The other bytes are 0.
+    fn signs(&mut self, x: Arg) -> Arg {
         let bytes = self.simd.bits / 8;
         let selector = (0..4).fold(0, |all, at| {
             let counts = at < self.lanes() && self.simd.mask >> at & 1 == 1;
             let byte = if counts { 8 + (at + 1) * bytes - 1 } else { 4 };
             all | byte << (4 * at)
         });
-        let signs = self.builder.permute(bits, word(0), selector);
-        self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &[signs, signs, self.inputs[2]])
+        self.builder.permute(x, word(0), selector)
     }
 
     /// A comparison of halves as 1 or 0 each. The flag says that it is the opposite of
@@ -769,6 +784,41 @@ impl Parallel {
         Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
     }
 
+    /// The operands, the unsigned one first.
+    fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
+        if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
+    }
+
+    /// Absolute differences of an unsigned and a signed lane, without their ninth bit.
+    fn mixed_absdiff(&mut self, x: Arg, y: Arg) -> Results {
+        let (x, y) = self.in_order(x, y);
+        // As in `unsigned_saturated`, both being read as unsigned lanes.
+        let less = self.less(x, y, Type::U32);
+        let less = self.spread(less);
+        let negative = self.spread(y);
+        let difference = self.builder.sub(x, y);
+        let difference = self.builder.add(difference, less);
+        // Only the differences of positive lanes can be negative. The others are 1 too small.
+        let amount =
+            self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
+        let ones = word(self.each(1));
+        let rest = self.builder.lop3(less, negative, ones, |less, neg, one| less & neg & one);
+        Results::exact(self.builder.add(amount, rest), Type::U32)
+    }
+
+    /// `c` plus absolute differences of unsigned and signed bytes: the operands with
+    /// opposite signs, which the comparison chooses.
+    fn mixed_differences(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let less = self.is_less(x, y, Type::U32, Type::S32);
+        let less = self.word(less);
+        let less = self.signs(less);
+        let plus = self.builder.or(less, word(self.weights(1)));
+        let minus = self.builder.xor(plus, word(self.weights(0xfe)));
+        let sum = self.dot(x, Type::U32, plus, Type::S32, self.inputs[2]);
+        self.dot(y, Type::S32, minus, Type::S32, sum)
+    }
+
     fn average(&mut self, x: Arg, y: Arg) -> Results {
         let (ones, top) = (word(self.each(1)), word(self.top()));
         let one = word(1);
@@ -792,11 +842,40 @@ impl Parallel {
         Results::exact(self.builder.xor(rounded, top), Type::S32)
     }
 
+    /// Averages of an unsigned and a signed half, each from a sum in a word.
+    fn mixed_averages(&mut self, x: Arg, y: Arg, finish: Finish) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let sixteen = word(16);
+        let lower = {
+            let x = self.builder.and(x, word(0xffff));
+            let y = self.builder.permute(y, word(0), 0x9910);
+            self.builder.add(x, y)
+        };
+        let upper = {
+            let x = self.builder.push(Opcode::Shr(Type::U32), &[x, sixteen]);
+            let y = self.builder.push(Opcode::Shr(Type::S32), &[y, sixteen]);
+            self.builder.add(x, y)
+        };
+        let [lower, upper] = [lower, upper].map(|sum| {
+            // Half is added to sums that are not negative. The average comes to stand in the
+            // upper half.
+            let sum = if finish == Finish::Wrap {
+                let sign = self.builder.push(Opcode::Shr(Type::S32), &[sum, word(31)]);
+                self.builder.add(sum, sign)
+            } else {
+                self.builder.push(Opcode::Max(Type::S32), &[sum, word(0)])
+            };
+            let average = self.builder.push(Opcode::Shl, &[sum, word(15)]);
+            self.builder.add(average, word(0x8000))
+        });
+        self.builder.permute(lower, upper, 0x7632)
+    }
+
     /// Averages of an unsigned and a signed lane. A quarter of the lane's range is yet
     /// to be subtracted.
     fn mixed_average(&mut self, x: Arg, y: Arg) -> Results {
         let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
-        let (x, y) = if self.simd.atype == Type::S32 { (y, x) } else { (x, y) };
+        let (x, y) = self.in_order(x, y);
         // As in `average`, with the signed one moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
         let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
