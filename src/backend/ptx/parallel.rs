@@ -72,17 +72,15 @@ impl Test {
     }
 }
 
-/// The lanes of a result. If the lanes are exact, also the type to read them as.
+/// The exact lanes of a result, and the type to read them as.
 struct Results {
     arg: Arg,
     ty: Type,
-    /// The amount that is still to be subtracted from each.
-    excess: u32,
 }
 
 impl Results {
-    fn exact(arg: Arg, ty: Type) -> Results {
-        Results { arg, ty, excess: 0 }
+    fn new(arg: Arg, ty: Type) -> Results {
+        Results { arg, ty }
     }
 }
 
@@ -225,55 +223,51 @@ impl Parallel {
                     self.ones(holds)
                 }
             }
-            (LaneOperation::Arithmetic(op @ (SimdOp::Add | SimdOp::Sub)), finish) => match finish {
-                Finish::Wrap => self.wrapped(op, x, y),
-                Finish::Saturate(dtype) => self.saturated(op, x, y, dtype),
-                Finish::Accumulate => return Some(self.sums(op, x, y)),
+            (LaneOperation::Arithmetic(op), Finish::Accumulate) => return self.sum_of(op, x, y),
+            (LaneOperation::Arithmetic(op), Finish::Wrap) => match op {
+                SimdOp::Add | SimdOp::Sub => self.wrapped(op, x, y),
+                SimdOp::AbsDiff if !same && self.simd.bits == 8 => self.mixed_absdiff(x, y),
+                SimdOp::Avrg if !same => self.mixed_average(x, y, None),
+                _ => self.exact(op, x, y)?.arg,
             },
-            (LaneOperation::Arithmetic(op), finish) => {
-                let lanes = match op {
-                    SimdOp::Min | SimdOp::Max => {
-                        if finish == Finish::Accumulate
-                            && let Some(sum) = self.extremes(op, x, y)
-                        {
-                            return Some(sum);
-                        }
-                        self.extreme(op, x, y)
-                    }
-                    SimdOp::AbsDiff if same => {
-                        if finish == Finish::Accumulate
-                            && let Some(sum) = self.differences(x, y)
-                        {
-                            return Some(sum);
-                        }
-                        self.absdiff(x, y)
-                    }
-                    SimdOp::AbsDiff if self.simd.bits == 8 => match finish {
-                        Finish::Wrap => self.mixed_absdiff(x, y),
-                        Finish::Accumulate => return Some(self.mixed_differences(x, y)),
-                        Finish::Saturate(_) => return None,
-                    },
-                    SimdOp::Avrg if same => self.average(x, y),
-                    SimdOp::Avrg
-                        if self.simd.bits == 16
-                            && matches!(finish, Finish::Wrap | Finish::Saturate(Type::U32)) =>
-                    {
-                        Results::exact(self.mixed_averages(x, y, finish), Type::U32)
-                    }
-                    SimdOp::Avrg => self.mixed_average(x, y),
-                    _ => return None,
-                };
-                match finish {
-                    Finish::Wrap | Finish::Saturate(_) if lanes.excess > 0 => {
-                        self.lessened(&lanes, finish)
-                    }
-                    Finish::Wrap => lanes.arg,
-                    Finish::Saturate(dtype) => self.narrowed(&lanes, dtype),
-                    Finish::Accumulate => return Some(self.total(&lanes)),
+            (LaneOperation::Arithmetic(op), Finish::Saturate(dtype)) => match op {
+                SimdOp::Add | SimdOp::Sub => self.saturated(op, x, y, dtype),
+                SimdOp::Avrg if !same => self.mixed_average(x, y, Some(dtype)),
+                _ => {
+                    let lanes = self.exact(op, x, y)?;
+                    self.narrowed(&lanes, dtype)
                 }
-            }
+            },
         };
         Some(self.merged(arg))
+    }
+
+    /// Results that fit a lane.
+    fn exact(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Results> {
+        let same = self.simd.atype == self.simd.btype;
+        match op {
+            SimdOp::Min | SimdOp::Max => Some(self.extreme(op, x, y)),
+            SimdOp::AbsDiff if same => Some(self.absdiff(x, y)),
+            SimdOp::Avrg if same => Some(self.average(x, y)),
+            _ => None,
+        }
+    }
+
+    /// `c` plus the results of the lanes in the mask.
+    fn sum_of(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
+        let same = self.simd.atype == self.simd.btype;
+        let sum = match op {
+            SimdOp::Add | SimdOp::Sub => Some(self.sums(op, x, y)),
+            SimdOp::Min | SimdOp::Max if same => self.extremes(op, x, y),
+            SimdOp::AbsDiff if same => self.differences(x, y),
+            SimdOp::AbsDiff if self.simd.bits == 8 => Some(self.mixed_differences(x, y)),
+            SimdOp::Avrg if !same => Some(self.mixed_averages(x, y)),
+            _ => None,
+        };
+        sum.or_else(|| {
+            let lanes = self.exact(op, x, y)?;
+            Some(self.total(&lanes))
+        })
     }
 
     /// Takes the results outside the mask from `c`.
@@ -293,10 +287,7 @@ impl Parallel {
     /// `c` plus the lanes in the mask.
     fn total(&mut self, lanes: &Results) -> Arg {
         let weights = word(self.weights(1));
-        let excess = lanes.excess * self.simd.mask.count_ones();
-        let c = self.inputs[2];
-        let c = if excess > 0 { self.builder.add(c, word(excess.wrapping_neg())) } else { c };
-        self.dot(lanes.arg, lanes.ty, weights, Type::U32, c)
+        self.dot(lanes.arg, lanes.ty, weights, Type::U32, self.inputs[2])
     }
 
     /// A word with the weight in the byte of each lane of the mask.
@@ -683,7 +674,7 @@ impl Parallel {
     /// half of the operands' sum less these, or with them.
     fn extremes(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
         let ty = self.simd.atype;
-        if !self.has_differences() || ty != self.simd.btype || self.masked() != u32::MAX {
+        if !self.has_differences() || self.masked() != u32::MAX {
             return None;
         }
         let (weights, zero) = (word(self.weights(1)), word(0));
@@ -722,7 +713,7 @@ impl Parallel {
                 *other = self.clamped(*other, ty);
             }
             let pick = if least { Opcode::Min2(ty) } else { Opcode::Max2(ty) };
-            return Results::exact(self.builder.push(pick, &[x, y]), ty);
+            return Results::new(self.builder.push(pick, &[x, y]), ty);
         }
         let less = self.is_less(x, y, atype, btype);
         let less = self.word(less);
@@ -732,7 +723,7 @@ impl Parallel {
         } else {
             self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x))
         };
-        Results::exact(arg, ty)
+        Results::new(arg, ty)
     }
 
     /// Halves of one type clamped to the other type.
@@ -757,11 +748,11 @@ impl Parallel {
         if self.means.halves && self.simd.bits == 16 {
             let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
             let least = self.builder.push(Opcode::Min2(self.simd.atype), &[x, y]);
-            return Results::exact(self.builder.sub2(most, least), ty);
+            return Results::new(self.builder.sub2(most, least), ty);
         }
         if self.has_differences() {
             let differences = Opcode::AbsDiff4(self.simd.atype);
-            return Results::exact(self.builder.push(differences, &[x, y]), ty);
+            return Results::new(self.builder.push(differences, &[x, y]), ty);
         }
         let (x, y) = self.unsigned(x, y);
         // As in `unsigned_saturated`; the complement of a negative difference less 1 is its
@@ -770,7 +761,7 @@ impl Parallel {
         let less = self.spread(less);
         let difference = self.builder.sub(x, y);
         let difference = self.builder.add(difference, less);
-        Results::exact(self.builder.xor(difference, less), ty)
+        Results::new(self.builder.xor(difference, less), ty)
     }
 
     /// `c` plus absolute differences, with the machine's own instruction.
@@ -790,7 +781,7 @@ impl Parallel {
     }
 
     /// Absolute differences of an unsigned and a signed lane, without their ninth bit.
-    fn mixed_absdiff(&mut self, x: Arg, y: Arg) -> Results {
+    fn mixed_absdiff(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
         // As in `unsigned_saturated`, both being read as unsigned lanes.
         let less = self.less(x, y, Type::U32);
@@ -803,7 +794,7 @@ impl Parallel {
             self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
         let ones = word(self.each(1));
         let rest = self.builder.lop3(less, negative, ones, |less, neg, one| less & neg & one);
-        Results::exact(self.builder.add(amount, rest), Type::U32)
+        self.builder.add(amount, rest)
     }
 
     /// `c` plus absolute differences of unsigned and signed bytes: the operands with
@@ -827,7 +818,7 @@ impl Parallel {
             let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
             let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
             let either = self.builder.or(x, y);
-            return Results::exact(self.builder.sub(either, half), Type::U32);
+            return Results::new(self.builder.sub(either, half), Type::U32);
         }
         // Rounded down as unsigned lanes, x + y = 2 (x & y) + (x ^ y); then rounded up
         // where the sum is odd and not negative.
@@ -839,79 +830,53 @@ impl Parallel {
         let positive = self.builder.push(Opcode::Shr(Type::U32), &[down, word(self.simd.bits - 1)]);
         let up = self.builder.lop3(positive, differ, ones, |x, y, z| x & y & z);
         let rounded = self.builder.add(down, up);
-        Results::exact(self.builder.xor(rounded, top), Type::S32)
+        Results::new(self.builder.xor(rounded, top), Type::S32)
     }
 
-    /// Averages of an unsigned and a signed half, each from a sum in a word.
-    fn mixed_averages(&mut self, x: Arg, y: Arg, finish: Finish) -> Arg {
+    /// Averages of an unsigned and a signed lane, wrapped or clamped to a type.
+    fn mixed_average(&mut self, x: Arg, y: Arg, saturate: Option<Type>) -> Arg {
         let (x, y) = self.in_order(x, y);
-        let sixteen = word(16);
-        let lower = {
-            let x = self.builder.and(x, word(0xffff));
-            let y = self.builder.permute(y, word(0), 0x9910);
-            self.builder.add(x, y)
-        };
-        let upper = {
-            let x = self.builder.push(Opcode::Shr(Type::U32), &[x, sixteen]);
-            let y = self.builder.push(Opcode::Shr(Type::S32), &[y, sixteen]);
-            self.builder.add(x, y)
-        };
-        let [lower, upper] = [lower, upper].map(|sum| {
-            // Half is added to sums that are not negative. The average comes to stand in the
-            // upper half.
-            let sum = if finish == Finish::Wrap {
-                let sign = self.builder.push(Opcode::Shr(Type::S32), &[sum, word(31)]);
-                self.builder.add(sum, sign)
-            } else {
-                self.builder.push(Opcode::Max(Type::S32), &[sum, word(0)])
-            };
-            let average = self.builder.push(Opcode::Shl, &[sum, word(15)]);
-            self.builder.add(average, word(0x8000))
-        });
-        self.builder.permute(lower, upper, 0x7632)
-    }
-
-    /// Averages of an unsigned and a signed lane. A quarter of the lane's range is yet
-    /// to be subtracted.
-    fn mixed_average(&mut self, x: Arg, y: Arg) -> Results {
-        let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
-        let (x, y) = self.in_order(x, y);
-        // As in `average`, with the signed one moved up by half the range.
-        let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
-        let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
-        let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
-        let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
-        let down = self.builder.add(both, half);
-        let bits = self.simd.bits;
-        let top_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 1)]);
-        let next_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 2)]);
-        // Not negative means not below a quarter.
-        let up = self.builder.lop3(top_bit, next_bit, differ, |t, n, d| (t | n) & d);
-        let up = self.builder.and(up, ones);
-        Results { arg: self.builder.add(down, up), ty: Type::U32, excess: 1 << (bits - 2) }
-    }
-
-    /// Results with their excess subtracted, as they are or clamped.
-    fn lessened(&mut self, lanes: &Results, finish: Finish) -> Arg {
         let (top, rest) = (word(self.top()), word(!self.top()));
-        let excess = word(self.each(lanes.excess));
-        let guarded = self.builder.or(lanes.arg, top);
-        // The top bit stays where the lower bits sufficed for the subtraction.
-        let inner = self.builder.sub(guarded, excess);
-        let result = self.builder.lop3(inner, lanes.arg, top, |t, x, h| t ^ (!x & h));
-        match finish {
-            Finish::Saturate(Type::U32) => {
-                let below = self.builder.lop3(lanes.arg, inner, top, |x, t, _| !x & !t);
-                let below = self.spread(below);
-                self.builder.lop3(result, below, top, |x, m, _| x & !m)
+        let (half, up) = self.mixed_halves(x, y);
+        // A negative lane takes as much as its top bit, twice.
+        let down = self.builder.lop3(half, y, top, |half, y, h| half ^ (y & h));
+        let average = self.builder.add(down, up);
+        match saturate {
+            None => average,
+            Some(Type::U32) => {
+                let negative = self.builder.lop3(half, y, y, |half, y, _| !half & y);
+                let negative = self.spread(negative);
+                self.builder.lop3(average, negative, top, |x, m, _| x & !m)
             }
-            Finish::Saturate(Type::S32) => {
-                let over = self.builder.and(lanes.arg, inner);
+            Some(Type::S32) => {
+                let over = self.builder.lop3(average, half, y, |x, half, y| x & (half | !y));
                 let over = self.spread(over);
-                self.builder.lop3(result, over, rest, |x, m, n| (x & !m) | (m & n))
+                self.builder.lop3(average, over, rest, |x, m, n| (x & !m) | (m & n))
             }
-            Finish::Wrap | Finish::Accumulate => result,
         }
+    }
+
+    /// `c` plus averages of unsigned and signed lanes.
+    fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let (half, up) = self.mixed_halves(x, y);
+        let lanes = self.builder.add(half, up);
+        let weights = word(self.weights(1));
+        let sum = self.dot(lanes, Type::U32, weights, Type::U32, self.inputs[2]);
+        let negative = self.builder.and(y, word(self.top()));
+        self.dot(negative, Type::S32, weights, Type::U32, sum)
+    }
+
+    /// Half of the sum of unsigned and signed lanes, all read as unsigned ones, and 1 in the
+    /// lanes that are to be rounded up: sums that are odd and not negative.
+    fn mixed_halves(&mut self, x: Arg, y: Arg) -> (Arg, Arg) {
+        let by = word(self.simd.bits - 1);
+        let half = self.carry(x, y);
+        let odd = self.builder.lop3(x, y, word(self.each(1)), |x, y, one| (x ^ y) & one);
+        let odd = self.builder.push(Opcode::Shl, &[odd, by]);
+        // A sum with a negative lane is not negative if it has a carry.
+        let up = self.builder.lop3(half, y, odd, |half, y, odd| (half | !y) & odd);
+        (half, self.builder.push(Opcode::Shr(Type::U32), &[up, by]))
     }
 
     /// Exact lanes clamped to the other type.
