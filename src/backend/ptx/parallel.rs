@@ -258,9 +258,7 @@ impl Parallel {
         let same = self.simd.atype == self.simd.btype;
         let sum = match op {
             SimdOp::Add | SimdOp::Sub => Some(self.sums(op, x, y)),
-            SimdOp::Min | SimdOp::Max if same => self.extremes(op, x, y),
             SimdOp::AbsDiff if same => self.differences(x, y),
-            SimdOp::AbsDiff if self.simd.bits == 8 => Some(self.mixed_differences(x, y)),
             SimdOp::Avrg if !same => Some(self.mixed_averages(x, y)),
             _ => None,
         };
@@ -670,27 +668,6 @@ impl Parallel {
         self.dot(flags, Type::U32, word(self.weights(1)), Type::U32, c)
     }
 
-    /// `c` plus the minima or maxima of bytes, if the machine has their absolute differences:
-    /// half of the operands' sum less these, or with them.
-    fn extremes(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
-        let ty = self.simd.atype;
-        if !self.has_differences() || self.masked() != u32::MAX {
-            return None;
-        }
-        let (weights, zero) = (word(self.weights(1)), word(0));
-        let sum = self.dot(x, ty, weights, Type::U32, zero);
-        let sum = self.dot(y, ty, weights, Type::U32, sum);
-        let differences = Opcode::SumAbsDiff4(ty);
-        let double = if op == SimdOp::Max {
-            self.builder.push(differences, &[x, y, sum])
-        } else {
-            let differences = self.builder.push(differences, &[x, y, zero]);
-            self.builder.sub(sum, differences)
-        };
-        let half = self.builder.push(Opcode::Shr(ty), &[double, word(1)]);
-        Some(self.builder.add(half, self.inputs[2]))
-    }
-
     /// Whether there is an instruction for absolute differences.
     fn has_differences(&self) -> bool {
         self.means.absdiff && self.simd.bits == 8
@@ -759,6 +736,12 @@ impl Parallel {
         // amount.
         let less = self.less(x, y, ty);
         let less = self.spread(less);
+        if self.simd.finish == Finish::Accumulate {
+            // Solvers see through sums of four lanes only if lanes do not meet before.
+            let most = self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x));
+            let least = self.builder.lop3(less, x, y, |m, x, y| (m & x) | (!m & y));
+            return Results::new(self.builder.sub(most, least), ty);
+        }
         let difference = self.builder.sub(x, y);
         let difference = self.builder.add(difference, less);
         Results::new(self.builder.xor(difference, less), ty)
@@ -795,19 +778,6 @@ impl Parallel {
         let ones = word(self.each(1));
         let rest = self.builder.lop3(less, negative, ones, |less, neg, one| less & neg & one);
         self.builder.add(amount, rest)
-    }
-
-    /// `c` plus absolute differences of unsigned and signed bytes: the operands with
-    /// opposite signs, which the comparison chooses.
-    fn mixed_differences(&mut self, x: Arg, y: Arg) -> Arg {
-        let (x, y) = self.in_order(x, y);
-        let less = self.is_less(x, y, Type::U32, Type::S32);
-        let less = self.word(less);
-        let less = self.signs(less);
-        let plus = self.builder.or(less, word(self.weights(1)));
-        let minus = self.builder.xor(plus, word(self.weights(0xfe)));
-        let sum = self.dot(x, Type::U32, plus, Type::S32, self.inputs[2]);
-        self.dot(y, Type::S32, minus, Type::S32, sum)
     }
 
     fn average(&mut self, x: Arg, y: Arg) -> Results {
@@ -856,15 +826,26 @@ impl Parallel {
         }
     }
 
-    /// `c` plus averages of unsigned and signed lanes.
+    /// `c` plus averages of unsigned and signed lanes. Each is exact in its lane with a quarter
+    /// of the lane's range added, as solvers do not see through sums in which lanes meet.
     fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
         let (x, y) = self.in_order(x, y);
-        let (half, up) = self.mixed_halves(x, y);
-        let lanes = self.builder.add(half, up);
-        let weights = word(self.weights(1));
-        let sum = self.dot(lanes, Type::U32, weights, Type::U32, self.inputs[2]);
-        let negative = self.builder.and(y, word(self.top()));
-        self.dot(negative, Type::S32, weights, Type::U32, sum)
+        let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
+        // As in `average`, with the signed one moved up by half the range.
+        let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
+        let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
+        let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
+        let down = self.half(both, half);
+        let bits = self.simd.bits;
+        let top_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 1)]);
+        let next_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 2)]);
+        // Not negative means not below a quarter.
+        let up = self.builder.lop3(top_bit, next_bit, differ, |t, n, d| (t | n) & d);
+        let up = self.builder.and(up, ones);
+        let lanes = self.builder.add(down, up);
+        let excess = self.simd.mask.count_ones() << (bits - 2);
+        let c = self.builder.add(self.inputs[2], word(excess.wrapping_neg()));
+        self.dot(lanes, Type::U32, word(self.weights(1)), Type::U32, c)
     }
 
     /// Half of the sum of unsigned and signed lanes, all read as unsigned ones, and 1 in the

@@ -464,10 +464,7 @@ impl Builder {
         if let Some(value) = simplified(opcode, all) {
             return value;
         }
-        if matches!(
-            opcode,
-            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) | Opcode::SumAbsDiff4(_)
-        ) {
+        if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_)) {
             // These instructions take registers only.
             for arg in &mut all[..opcode.arity()] {
                 if let Arg::Constant(_) = arg {
@@ -690,7 +687,6 @@ impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |compare: &Compare| compare.modifier().text();
         match self {
-            Opcode::Move => f.write_str("mov.b32"),
             Opcode::Add => f.write_str("add.s32"),
             Opcode::Sub => f.write_str("sub.s32"),
             Opcode::Mul => f.write_str("mul.lo.s32"),
@@ -718,7 +714,9 @@ impl fmt::Display for Opcode {
             Opcode::Dot2High(a, b) => write!(f, "dp2a.hi.{}32.{}32", sign(*a), sign(*b)),
             Opcode::Pack2(ty) => write!(f, "cvt.pack.sat.{}16.s32", sign(*ty)),
             Opcode::Pack4(ty) => write!(f, "cvt.pack.sat.{}8.s32.b32", sign(*ty)),
-            Opcode::LowHalf | Opcode::HighHalf | Opcode::JoinHalves => f.write_str("mov.b32"),
+            Opcode::Move | Opcode::LowHalf | Opcode::HighHalf | Opcode::JoinHalves => {
+                f.write_str("mov.b32")
+            }
             Opcode::NegateHalf => f.write_str("neg.s16"),
             // ptxas takes negations of halves into this sum, but not into `add.u16x2`.
             Opcode::Add2 => f.write_str("add.s16x2"),
