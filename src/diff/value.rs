@@ -278,7 +278,7 @@ enum Place {
 /// The bits of a register that instructions of [`Opcode`] can have.
 fn bits_of(outline: &Outline<'_>, name: NameId) -> Option<u8> {
     match outline.name(name).class {
-        Class::Register(bits @ (1 | 32 | 64)) => Some(bits),
+        Class::Register(bits @ (1 | 16 | 32 | 64)) => Some(bits),
         _ => None,
     }
 }
@@ -318,6 +318,10 @@ enum Plain {
     Copy,
     /// `mov.b64 {low, high}, x`
     Split,
+    /// `mov.b32 {low, high}, x`
+    SplitWord,
+    /// `mov.b32 x, {low, high}`
+    Join,
 }
 
 impl<'o> Reading<'o> {
@@ -353,6 +357,9 @@ impl<'o> Reading<'o> {
         let opcode = match (word, &operands[..]) {
             ("neg.s32", _) => Plain::Negate,
             ("mov.b64", [Operand::Halves(..), _]) => Plain::Split,
+            ("mov.b32", [Operand::Halves(..), _]) => Plain::SplitWord,
+            ("mov.b32", [_, Operand::Halves(..)]) => Plain::Join,
+            ("neg.s16", _) => Plain::Opcode(Opcode::NegateHalf),
             ("mov.b64" | "mov.u64" | "mov.s64" | "mov.pred", _) => Plain::Copy,
             _ => Plain::Opcode(Opcode::from_text(word)?),
         };
@@ -361,7 +368,7 @@ impl<'o> Reading<'o> {
             Plain::Opcode(opcode) => opcode.arity(),
             _ => 1,
         };
-        let is_split = matches!(opcode, Plain::Split);
+        let is_split = matches!(opcode, Plain::Split | Plain::SplitWord | Plain::Join);
         let has_halves = operands.iter().any(|it| matches!(it, Operand::Halves(..)));
         let fits = operands.len() == arity + 1 && has_halves == is_split;
         fits.then_some(Reading::Plain { guard, opcode, operands })
@@ -382,7 +389,9 @@ impl<'o> Reading<'o> {
                 return Some(*term);
             }
             written.read.insert(own);
-            Some(graph.node(Node::Value(own, bits_of(outline, name)?)))
+            // Halves are understood only between parts of words and words.
+            let bits = bits_of(outline, name).filter(|bits| *bits != 16)?;
+            Some(graph.node(Node::Value(own, bits)))
         };
         let (guard, results) = match self {
             Reading::Video(instruction, statement) => {
@@ -404,19 +413,28 @@ impl<'o> Reading<'o> {
                 let (first, sources) = operands.split_first()?;
                 let mut args = Vec::new();
                 for source in sources {
-                    args.push(match *source {
+                    let term = match *source {
                         Operand::Name(name) => read(graph, written, name)?,
                         Operand::Not(name) => {
                             let term = read(graph, written, name)?;
                             graph.not(term)
                         }
                         Operand::Constant(value) => graph.node(Node::Constant(value)),
+                        Operand::Halves(Some(low), Some(high)) => {
+                            args.push(read(graph, written, low)?);
+                            read(graph, written, high)?
+                        }
                         Operand::Halves(..) => return None,
-                    });
+                    };
+                    args.push(term);
                 }
                 let results = match (opcode, first) {
-                    (Plain::Split, Operand::Halves(low, high)) => {
-                        let halves = [(low, Opcode::Low), (high, Opcode::High)];
+                    (Plain::Split | Plain::SplitWord, Operand::Halves(low, high)) => {
+                        let halves = if matches!(opcode, Plain::Split) {
+                            [(low, Opcode::Low), (high, Opcode::High)]
+                        } else {
+                            [(low, Opcode::LowHalf), (high, Opcode::HighHalf)]
+                        };
                         let named =
                             halves.into_iter().filter_map(|(name, half)| Some(((*name)?, half)));
                         named.map(|(name, half)| (name, graph.op(half, &args))).collect()
@@ -433,6 +451,9 @@ impl<'o> Reading<'o> {
                     (Plain::Negate, Operand::Name(name)) => {
                         let zero = graph.node(Node::Constant(0));
                         vec![(*name, graph.op(Opcode::Sub, &[zero, args[0]]))]
+                    }
+                    (Plain::Join, Operand::Name(name)) => {
+                        vec![(*name, graph.op(Opcode::JoinHalves, &args))]
                     }
                     (Plain::Copy, Operand::Name(name)) => vec![(*name, args[0])],
                     _ => return None,
@@ -762,7 +783,8 @@ impl Samples {
 fn reads_words(opcode: Opcode) -> bool {
     let is_extension = matches!(opcode, Opcode::Extend(_) | Opcode::Product(_));
     let reads_wide = matches!(opcode, Opcode::Low | Opcode::High | Opcode::SetWide(..));
-    is_extension || opcode.class() != ResultClass::Wide && !reads_wide
+    let reads_halves = matches!(opcode, Opcode::NegateHalf | Opcode::JoinHalves);
+    is_extension || opcode.class() != ResultClass::Wide && !reads_wide && !reads_halves
 }
 
 /// Whether the first two arguments may change places.
@@ -781,8 +803,8 @@ fn is_commutative(opcode: Opcode) -> bool {
             | Opcode::Add2
             | Opcode::Min2(_)
             | Opcode::Max2(_)
-            | Opcode::AbsDiff4
-            | Opcode::SumAbsDiff4
+            | Opcode::AbsDiff4(_)
+            | Opcode::SumAbsDiff4(_)
             | Opcode::AddWide
             | Opcode::MulWide
             | Opcode::Product(_)

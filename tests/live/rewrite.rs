@@ -419,7 +419,7 @@ fn breach(instruction: &Instruction, block: &str) -> Option<String> {
             _ => (None, *statement),
         };
         let operands = rest.split_once(' ').map_or("", |(_, operands)| operands);
-        let operands = operands.trim_start_matches("{_, ");
+        let operands = operands.trim_start_matches(['{', '_', ',', ' ']);
         let destination = operands.split([',', '}']).next().unwrap_or_default();
         let fine = if last {
             destination == d && own_guard == guard
@@ -567,9 +567,11 @@ fn opcodes() -> Vec<Opcode> {
         O::FunnelRightWrap,
         O::Permute,
         O::Select,
+        O::LowHalf,
+        O::HighHalf,
+        O::NegateHalf,
+        O::JoinHalves,
         O::Add2,
-        O::AbsDiff4,
-        O::SumAbsDiff4,
         O::Count,
         O::Low,
         O::High,
@@ -583,9 +585,11 @@ fn opcodes() -> Vec<Opcode> {
     for ty in TYPES {
         all.extend([O::Shr(ty), O::Min(ty), O::Max(ty), O::Sad(ty), O::Pack2(ty), O::Pack4(ty)]);
         all.extend([O::Min2(ty), O::Max2(ty), O::Extend(ty), O::Product(ty)]);
+        all.extend([O::AbsDiff4(ty), O::SumAbsDiff4(ty)]);
         all.extend([O::ShrWide(ty), O::MinWide(ty), O::MaxWide(ty)]);
         all.extend(TYPES.map(|other| O::Dot4(ty, other)));
         all.extend(TYPES.map(|other| O::Dot2(ty, other)));
+        all.extend(TYPES.map(|other| O::Dot2High(ty, other)));
         for &compare in Compare::ALL {
             all.extend([O::Set(compare, ty), O::SetAnd(compare, ty), O::SetOr(compare, ty)]);
             all.push(O::SetWide(compare, ty));
@@ -596,10 +600,11 @@ fn opcodes() -> Vec<Opcode> {
 
 /// The classes of an opcode's arguments.
 fn argument_classes(opcode: Opcode) -> Vec<Class> {
-    use Class::{Predicate, Wide, Word};
+    use Class::{Half, Predicate, Wide, Word};
     use Opcode as O;
     match opcode {
         O::Low | O::High => vec![Wide],
+        O::NegateHalf | O::JoinHalves => vec![Half; opcode.arity()],
         O::AddWide | O::SubWide | O::MulWide | O::MinWide(_) | O::MaxWide(_) | O::SetWide(..) => {
             vec![Wide; 2]
         }
@@ -615,7 +620,7 @@ fn argument_classes(opcode: Opcode) -> Vec<Class> {
 fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     let mut text = format!(
         ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 r, t;\n\
-         .reg .b64 wr;\n.reg .pred m;\nld.param.u64 %q, [p];\n"
+         .reg .b64 wr;\n.reg .b16 hr;\n.reg .pred m;\nld.param.u64 %q, [p];\n"
     );
     let mut names = Vec::new();
     for (at, (class, value)) in argument_classes(opcode).into_iter().zip(args).enumerate() {
@@ -623,6 +628,7 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
         let _ = match class {
             Class::Word => write!(text, ".reg .b32 {name};\nmov.b32 {name}, 0x{value:x};\n"),
             Class::Wide => write!(text, ".reg .b64 {name};\nmov.b64 {name}, 0x{value:x};\n"),
+            Class::Half => write!(text, ".reg .b16 {name};\nmov.b16 {name}, 0x{value:x};\n"),
             Class::Predicate => {
                 write!(text, ".reg .pred {name};\nmov.b32 t, {value};\nsetp.ne.u32 {name}, t, 0;\n")
             }
@@ -632,21 +638,30 @@ fn folding_kernel(number: usize, opcode: Opcode, args: [u64; 3]) -> String {
     match opcode {
         Opcode::Lop3(table) => names.push(format!("0x{table:02x}")),
         // The argument is not read, but it must be a register.
-        Opcode::AbsDiff4 => names.push("r".into()),
+        Opcode::AbsDiff4(_) => names.push("r".into()),
         _ => {}
     }
     let expected = opcode.eval(args);
     let (result, check) = match opcode.class() {
         Class::Word => ("r", format!("setp.eq.u32 m, r, 0x{expected:x};\n")),
         Class::Wide => ("wr", format!("setp.eq.u64 m, wr, 0x{expected:x};\n")),
+        Class::Half => ("hr", format!("setp.eq.u16 m, hr, 0x{expected:x};\n")),
         Class::Predicate => ("m", String::new()),
     };
-    let result = if opcode == Opcode::High { "{_, r}" } else { result };
+    let result = match opcode {
+        Opcode::High => "{_, r}",
+        Opcode::LowHalf => "{hr, _}",
+        Opcode::HighHalf => "{_, hr}",
+        _ => result,
+    };
     let holds = opcode.class() != Class::Predicate || expected == 1;
     // If the result is stored, ptxas does not crash on a test of a `lop3`.
     let stored = if opcode.class() == Class::Word { "r" } else { "7" };
     let not = if holds { "!" } else { "" };
-    let arguments = names.join(", ");
+    let mut arguments = names.join(", ");
+    if opcode == Opcode::JoinHalves {
+        arguments = format!("{{{arguments}}}");
+    }
     let _ = write!(
         text,
         "{opcode} {result}, {arguments};\n{check}@{not}m st.volatile.global.u32 [%q], {stored};\n\
@@ -701,13 +716,14 @@ fn stays(opcode: Opcode) -> bool {
             | O::Permute
             | O::Dot4(..)
             | O::Dot2(..)
+            | O::Dot2High(..)
             | O::Pack2(_)
             | O::Pack4(_)
             | O::Add2
             | O::Min2(_)
             | O::Max2(_)
-            | O::AbsDiff4
-            | O::SumAbsDiff4
+            | O::AbsDiff4(_)
+            | O::SumAbsDiff4(_)
     )
 }
 
@@ -730,6 +746,7 @@ fn ptxas_folds_opcodes_alike() {
                 *arg = match class {
                     Class::Word => word(),
                     Class::Wide => word() << 32 | word(),
+                    Class::Half => word() & 0xffff,
                     Class::Predicate => word() & 1,
                 };
             }

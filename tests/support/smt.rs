@@ -77,6 +77,7 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
         let sort = match line.opcode.class() {
             Class::Word => "(_ BitVec 32)",
             Class::Wide => "(_ BitVec 64)",
+            Class::Half => "(_ BitVec 16)",
             Class::Predicate => "Bool",
         };
         let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
@@ -347,6 +348,7 @@ fn class_of(opcode: Opcode, place: usize) -> Class {
             _,
         )
         | (Opcode::ShlWide | Opcode::ShrWide(_), 0) => Class::Wide,
+        (Opcode::NegateHalf | Opcode::JoinHalves, _) => Class::Half,
         _ => Class::Word,
     }
 }
@@ -357,6 +359,7 @@ fn arg_term(arg: Arg, class: Class) -> String {
         (Arg::Line(at), _) => format!("s{at}"),
         (Arg::Constant(value), Class::Word) => format!("#x{:08x}", value & 0xffff_ffff),
         (Arg::Constant(value), Class::Wide) => format!("#x{value:016x}"),
+        (Arg::Constant(value), Class::Half) => format!("#x{:04x}", value & 0xffff),
         (Arg::Constant(value), Class::Predicate) => (value != 0).to_string(),
     }
 }
@@ -485,6 +488,9 @@ fn line_term(line: &Line) -> String {
         Opcode::Dot2(left, right) => {
             plus(z, 2, |at| format!("(bvmul {} {})", lane(x, at, 16, left), lane(y, at, 8, right)))
         }
+        Opcode::Dot2High(left, right) => plus(z, 2, |at| {
+            format!("(bvmul {} {})", lane(x, at, 16, left), lane(y, 2 + at, 8, right))
+        }),
         Opcode::Pack2(ty) => {
             format!("(concat {} {})", saturated(x, 32, 16, ty), saturated(y, 32, 16, ty))
         }
@@ -492,12 +498,19 @@ fn line_term(line: &Line) -> String {
             let (upper, lower) = (saturated(x, 32, 8, ty), saturated(y, 32, 8, ty));
             format!("(concat ((_ extract 15 0) {z}) {upper} {lower})")
         }
+        Opcode::LowHalf => part(x, 0, 16),
+        Opcode::HighHalf => part(x, 1, 16),
+        Opcode::NegateHalf => format!("(bvneg {x})"),
+        Opcode::JoinHalves => format!("(concat {y} {x})"),
         Opcode::Add2 => lanes(2, |at| format!("(bvadd {} {})", part(x, at, 16), part(y, at, 16))),
         Opcode::Min2(ty) => lanes(2, |at| lesser(signed(ty), &part(x, at, 16), &part(y, at, 16))),
         Opcode::Max2(ty) => lanes(2, |at| greater(signed(ty), &part(x, at, 16), &part(y, at, 16))),
-        Opcode::AbsDiff4 => lanes(4, |at| distance(false, &part(x, at, 8), &part(y, at, 8))),
-        Opcode::SumAbsDiff4 => plus(z, 4, |at| {
-            format!("((_ zero_extend 24) {})", distance(false, &part(x, at, 8), &part(y, at, 8)))
+        Opcode::AbsDiff4(ty) => {
+            lanes(4, |at| distance(signed(ty), &part(x, at, 8), &part(y, at, 8)))
+        }
+        Opcode::SumAbsDiff4(ty) => plus(z, 4, |at| {
+            let distance = distance(signed(ty), &part(x, at, 8), &part(y, at, 8));
+            format!("((_ zero_extend 24) {distance})")
         }),
         Opcode::Count => {
             plus("#x00000000", 32, |at| format!("((_ zero_extend 31) {})", part(x, at, 1)))

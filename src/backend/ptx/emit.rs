@@ -16,8 +16,8 @@ use crate::video::{Instruction, Register, Semantics};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshRegisters {
     prefix: String,
-    /// The number of registers taken of each class: words, 64 bits, predicates.
-    taken: [u32; 3],
+    /// The number of registers taken of each class, in the order of [`CLASSES`].
+    taken: [u32; CLASSES.len()],
 }
 
 /// The prefix of new names, unless the text has names with it.
@@ -42,7 +42,7 @@ fn taken_numbers(source: &str) -> HashSet<u64> {
 }
 
 /// Letters and types of the classes.
-const CLASSES: [(&str, char); 3] = [(".b32", 'r'), (".b64", 'd'), (".pred", 'p')];
+const CLASSES: [(&str, char); 4] = [(".b32", 'r'), (".b64", 'd'), (".b16", 'h'), (".pred", 'p')];
 
 impl FreshRegisters {
     /// Registers whose names start with a prefix, such as `%t_`. Returns `None` if
@@ -53,7 +53,7 @@ impl FreshRegisters {
     }
 
     fn starting(prefix: String) -> FreshRegisters {
-        FreshRegisters { prefix, taken: [0; 3] }
+        FreshRegisters { prefix, taken: [0; CLASSES.len()] }
     }
 
     /// Registers whose names occur nowhere in a text.
@@ -105,7 +105,7 @@ impl FreshRegisters {
 
     /// Forgets the registers taken, for another scope.
     pub(super) fn reset(&mut self) {
-        self.taken = [0; 3];
+        self.taken = [0; CLASSES.len()];
     }
 }
 
@@ -114,7 +114,8 @@ fn class_index(class: Class) -> usize {
     match class {
         Class::Word => 0,
         Class::Wide => 1,
-        Class::Predicate => 2,
+        Class::Half => 2,
+        Class::Predicate => 3,
     }
 }
 
@@ -348,21 +349,24 @@ impl Template {
         }
         // Writing to a string does not fail.
         let _ = write!(self.text, "{} ", line.opcode);
-        if line.opcode == Opcode::High {
-            self.text.push_str("{_, ");
-        }
+        // Vectors around the destination and the sources.
+        let (before, after) = match line.opcode {
+            Opcode::High | Opcode::HighHalf => ("{_, ", "}"),
+            Opcode::LowHalf => ("{", ", _}"),
+            _ => ("", ""),
+        };
+        let is_joined = line.opcode == Opcode::JoinHalves;
+        self.text.push_str(before);
         match number {
             Some(number) => registers.push_name(line.opcode.class(), *number, &mut self.text),
             None => self.push_hole(Hole::Destination),
         }
-        if line.opcode == Opcode::High {
-            self.text.push('}');
-        }
+        self.text.push_str(after);
         // `vabsdiff4` is a video instruction itself. Its third source does not matter,
         // but must be a register.
-        let third = (line.opcode == Opcode::AbsDiff4).then(|| line.args()[0]);
+        let third = matches!(line.opcode, Opcode::AbsDiff4(_)).then(|| line.args()[0]);
         for (place, arg) in line.args().iter().chain(&third).enumerate() {
-            self.text.push_str(", ");
+            self.text.push_str(if is_joined && place == 0 { ", {" } else { ", " });
             match *arg {
                 Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
                 Arg::Line(other) => {
@@ -380,6 +384,9 @@ impl Template {
                     let _ = write!(self.text, "0x{value:x}");
                 }
             }
+        }
+        if is_joined {
+            self.text.push('}');
         }
         if let Opcode::Lop3(table) = line.opcode {
             let _ = write!(self.text, ", 0x{table:02x}");

@@ -3,6 +3,10 @@
 //! Operands are first gathered into words. From then on lanes stay in their places.
 //! Truth tables over the top bits of both operands, and of a sum that cannot leave its
 //! lane, decide everything that depends on the sign of lanes.
+//!
+//! Half of a lane's sum never leaves the lane, and its top bit is the carry: the sum is
+//! twice the bits in both operands, and the bits in one of them. `y - x` borrows where the sum
+//! of `y` and the complement of `x` has no carry, so comparisons are carries, too.
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::Input;
@@ -14,7 +18,7 @@ use crate::video::{Operation, SimdArithmetic, SimdOp, SimdOperands, SimdSet, Sim
 pub(super) struct Means {
     /// Sums, minima and maxima of halves (`sm_90`).
     pub(super) halves: bool,
-    /// `vabsdiff4` on unsigned bytes, a machine instruction before `sm_120`.
+    /// `vabsdiff4` with unsigned results, a machine instruction before `sm_120`.
     pub(super) absdiff: bool,
 }
 
@@ -45,17 +49,38 @@ struct Simd {
     b_lanes: Vec<u8>,
 }
 
-/// The lanes of a result. If the lanes are exact, also the type to read them as.
+/// A word whose top bits say where something holds: a bitwise function of three words.
+#[derive(Clone, Copy)]
+struct Test {
+    args: [Arg; 3],
+    table: u8,
+}
+
+impl Test {
+    fn new(args: [Arg; 3], f: fn(u8, u8, u8) -> u8) -> Test {
+        Test { args, table: f(0xf0, 0xcc, 0xaa) }
+    }
+
+    fn not(self) -> Test {
+        Test { table: !self.table, ..self }
+    }
+
+    /// The test without the third word, if it does not depend on it.
+    fn of_two(self) -> Option<[Arg; 2]> {
+        let [x, y, _] = self.args;
+        (self.table >> 1 & 0x55 == self.table & 0x55).then_some([x, y])
+    }
+}
+
+/// The exact lanes of a result, and the type to read them as.
 struct Results {
     arg: Arg,
     ty: Type,
-    /// The amount that is still to be subtracted from each.
-    excess: u32,
 }
 
 impl Results {
-    fn exact(arg: Arg, ty: Type) -> Results {
-        Results { arg, ty, excess: 0 }
+    fn new(arg: Arg, ty: Type) -> Results {
+        Results { arg, ty }
     }
 }
 
@@ -96,6 +121,15 @@ fn simd(kind: LaneOperation, finish: Finish, operands: &SimdOperands) -> Simd {
         a_lanes: operands.lanes.a().lanes().to_vec(),
         b_lanes: operands.lanes.b().lanes().to_vec(),
     }
+}
+
+/// Truth tables over the top bits of both operands and of their inner sum.
+struct Clamping {
+    /// Where the result is above the type.
+    over: u8,
+    under: u8,
+    /// Where its top bit is set before clamping.
+    odd: u8,
 }
 
 struct Parallel {
@@ -173,67 +207,65 @@ impl Parallel {
         let y = self.gather(&b_lanes, Input::B);
         let same = self.simd.atype == self.simd.btype;
         let arg = match (self.simd.kind, self.simd.finish) {
-            (LaneOperation::Set(compare), finish)
-                if self.means.halves && self.simd.bits == 16 && same =>
-            {
-                let (differ, flip) = self.differ(compare, x, y);
-                if finish == Finish::Accumulate {
-                    let counted = self.builder.and(differ, word(self.each(1) & self.masked()));
-                    let count = self.builder.push(Opcode::Count, &[counted]);
-                    let c = self.inputs[2];
-                    if !flip {
-                        return Some(self.builder.add(c, count));
-                    }
-                    let all = self.builder.add(c, word(self.simd.mask.count_ones()));
-                    return Some(self.builder.sub(all, count));
-                }
-                let ones = word(self.each(1));
-                if flip { self.builder.xor(differ, ones) } else { differ }
-            }
             (LaneOperation::Set(compare), finish) => {
-                let holds = self.compare(compare, x, y);
-                if finish == Finish::Accumulate {
-                    let counted = word(self.top() & self.masked());
-                    let bits = self.builder.and(holds, counted);
-                    let count = self.builder.push(Opcode::Count, &[bits]);
-                    return Some(self.builder.add(count, self.inputs[2]));
+                if self.means.halves && self.simd.bits == 16 && same {
+                    let (flags, is_opposite) = self.flags(compare, x, y);
+                    if finish == Finish::Accumulate {
+                        return Some(self.count(flags, is_opposite));
+                    }
+                    let ones = word(self.each(1));
+                    if is_opposite { self.builder.xor(flags, ones) } else { flags }
+                } else {
+                    let holds = self.compare(compare, x, y);
+                    if finish == Finish::Accumulate {
+                        return Some(self.number(holds));
+                    }
+                    self.ones(holds)
                 }
-                let last =
-                    self.builder.push(Opcode::Shr(Type::U32), &[holds, word(self.simd.bits - 1)]);
-                let ones = word(self.each(1));
-                self.builder.and(last, ones)
             }
-            (LaneOperation::Arithmetic(op @ (SimdOp::Add | SimdOp::Sub)), finish) => match finish {
-                Finish::Wrap => self.wrapped(op, x, y),
-                Finish::Saturate(dtype) => self.saturated(op, x, y, dtype),
-                Finish::Accumulate => return Some(self.sums(op, x, y)),
+            (LaneOperation::Arithmetic(op), Finish::Accumulate) => return self.sum_of(op, x, y),
+            (LaneOperation::Arithmetic(op), Finish::Wrap) => match op {
+                SimdOp::Add | SimdOp::Sub => self.wrapped(op, x, y),
+                SimdOp::AbsDiff if !same && self.simd.bits == 8 => self.mixed_absdiff(x, y),
+                SimdOp::Avrg if !same => self.mixed_average(x, y, None),
+                _ => self.exact(op, x, y)?.arg,
             },
-            (LaneOperation::Arithmetic(op), finish) => {
-                let lanes = match op {
-                    SimdOp::Min | SimdOp::Max => self.extreme(op, x, y),
-                    SimdOp::AbsDiff if same => {
-                        if finish == Finish::Accumulate
-                            && let Some(sum) = self.differences(x, y)
-                        {
-                            return Some(sum);
-                        }
-                        self.absdiff(x, y)
-                    }
-                    SimdOp::Avrg if same => self.average(x, y),
-                    SimdOp::Avrg => self.mixed_average(x, y),
-                    _ => return None,
-                };
-                match finish {
-                    Finish::Wrap | Finish::Saturate(_) if lanes.excess > 0 => {
-                        self.lessened(&lanes, finish)
-                    }
-                    Finish::Wrap => lanes.arg,
-                    Finish::Saturate(dtype) => self.narrowed(&lanes, dtype),
-                    Finish::Accumulate => return Some(self.total(&lanes)),
+            (LaneOperation::Arithmetic(op), Finish::Saturate(dtype)) => match op {
+                SimdOp::Add | SimdOp::Sub => self.saturated(op, x, y, dtype),
+                SimdOp::Avrg if !same => self.mixed_average(x, y, Some(dtype)),
+                _ => {
+                    let lanes = self.exact(op, x, y)?;
+                    self.narrowed(&lanes, dtype)
                 }
-            }
+            },
         };
         Some(self.merged(arg))
+    }
+
+    /// Results that fit a lane.
+    fn exact(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Results> {
+        let same = self.simd.atype == self.simd.btype;
+        match op {
+            SimdOp::Min | SimdOp::Max => Some(self.extreme(op, x, y)),
+            SimdOp::AbsDiff if same => Some(self.absdiff(x, y)),
+            SimdOp::Avrg if same => Some(self.average(x, y)),
+            _ => None,
+        }
+    }
+
+    /// `c` plus the results of the lanes in the mask.
+    fn sum_of(&mut self, op: SimdOp, x: Arg, y: Arg) -> Option<Arg> {
+        let same = self.simd.atype == self.simd.btype;
+        let sum = match op {
+            SimdOp::Add | SimdOp::Sub => Some(self.sums(op, x, y)),
+            SimdOp::AbsDiff if same => self.differences(x, y),
+            SimdOp::Avrg if !same => Some(self.mixed_averages(x, y)),
+            _ => None,
+        };
+        sum.or_else(|| {
+            let lanes = self.exact(op, x, y)?;
+            Some(self.total(&lanes))
+        })
     }
 
     /// Takes the results outside the mask from `c`.
@@ -252,16 +284,8 @@ impl Parallel {
 
     /// `c` plus the lanes in the mask.
     fn total(&mut self, lanes: &Results) -> Arg {
-        let dot = if self.simd.bits == 8 {
-            Opcode::Dot4(lanes.ty, Type::U32)
-        } else {
-            Opcode::Dot2(lanes.ty, Type::U32)
-        };
-        let weights = self.weights(1);
-        let excess = lanes.excess * self.simd.mask.count_ones();
-        let c = self.inputs[2];
-        let c = if excess > 0 { self.builder.add(c, word(excess.wrapping_neg())) } else { c };
-        self.builder.push(dot, &[lanes.arg, word(weights), c])
+        let weights = word(self.weights(1));
+        self.dot(lanes.arg, lanes.ty, weights, Type::U32, self.inputs[2])
     }
 
     /// A word with the weight in the byte of each lane of the mask.
@@ -272,19 +296,24 @@ impl Parallel {
 
     /// `c` plus sums or differences of lanes. Each operand is added by itself.
     fn sums(&mut self, op: SimdOp, x: Arg, y: Arg) -> Arg {
-        let mut sum = self.inputs[2];
-        let minus = if op == SimdOp::Sub { 0xff } else { 1 };
-        for (arg, ty, weight) in [(x, self.simd.atype, 1), (y, self.simd.btype, minus)] {
-            let weights = if weight == 1 { Type::U32 } else { Type::S32 };
-            let dot = if self.simd.bits == 8 {
-                Opcode::Dot4(ty, weights)
-            } else {
-                Opcode::Dot2(ty, weights)
-            };
-            let weights = word(self.weights(weight));
-            sum = self.builder.push(dot, &[arg, weights, sum]);
+        let (atype, btype, c) = (self.simd.atype, self.simd.btype, self.inputs[2]);
+        let plus = self.weights(1);
+        let minus = self.weights(0xff);
+        if self.simd.bits == 16 && op == SimdOp::Sub {
+            // The weights of both operands are halves of one constant.
+            let weights = word(minus << 16 | plus);
+            let sum = self.builder.push(Opcode::Dot2(atype, Type::S32), &[x, weights, c]);
+            return self.builder.push(Opcode::Dot2High(btype, Type::S32), &[y, weights, sum]);
         }
-        sum
+        let (weights, ty) = if op == SimdOp::Sub { (minus, Type::S32) } else { (plus, Type::U32) };
+        let sum = self.dot(x, atype, word(plus), Type::U32, c);
+        self.dot(y, btype, word(weights), ty, sum)
+    }
+
+    /// `sum` plus the products of lanes and bytes.
+    fn dot(&mut self, lanes: Arg, ty: Type, weights: Arg, weight: Type, sum: Arg) -> Arg {
+        let dot = if self.simd.bits == 8 { Opcode::Dot4 } else { Opcode::Dot2 };
+        self.builder.push(dot(ty, weight), &[lanes, weights, sum])
     }
 
     /// The sum (or difference) of each lane without its top bits, which cannot
@@ -304,49 +333,91 @@ impl Parallel {
     fn wrapped(&mut self, op: SimdOp, x: Arg, y: Arg) -> Arg {
         let subtract = op == SimdOp::Sub;
         if self.means.halves && self.simd.bits == 16 {
-            if !subtract {
-                return self.builder.push(Opcode::Add2, &[x, y]);
-            }
-            // x - y is the complement of (the complement of x) + y.
-            let x = self.builder.push(Opcode::Not, &[x]);
-            let sum = self.builder.push(Opcode::Add2, &[x, y]);
-            return self.builder.push(Opcode::Not, &[sum]);
+            return self.halves(subtract, x, y);
         }
-        if self.means.halves && !subtract {
-            // Upper bytes with zeros below them, and lower bytes as they are.
-            let upper = self.builder.and(x, word(0xff00_ff00));
-            let upper = self.builder.push(Opcode::Add2, &[upper, y]);
-            let lower = self.builder.push(Opcode::Add2, &[x, y]);
+        // Nothing comes from below into the upper part where one operand has zeros there.
+        if self.simd.bits == 16 {
+            let upper = self.builder.and(y, word(0xffff_0000));
+            let upper = self.words(subtract, x, upper);
+            let lower = self.words(subtract, x, y);
+            return self.builder.permute(lower, upper, 0x7610);
+        }
+        if self.means.halves {
+            let upper = self.builder.and(y, word(0xff00_ff00));
+            let upper = self.halves(subtract, x, upper);
+            let lower = self.halves(subtract, x, y);
             return self.builder.permute(lower, upper, 0x7250);
         }
         let inner = self.inner(subtract, x, y);
-        let top = word(self.top());
-        let flip = if subtract {
-            self.builder.lop3(x, y, top, |x, y, h| !(x ^ y) & h)
-        } else {
-            self.builder.lop3(x, y, top, |x, y, h| (x ^ y) & h)
-        };
+        let flip = self.flip(subtract, x, y);
         self.builder.xor(inner, flip)
     }
 
-    /// Sums and differences clamped to a type. Let `t` be the top bit of the inner sum.
-    /// Then a lane is `k` times 2^(bits-1) plus its other bits, where `k` follows from
-    /// `t` and the operands' top bits.
+    /// Sums or differences of halves.
+    fn halves(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
+        if subtract { self.builder.sub2(x, y) } else { self.builder.push(Opcode::Add2, &[x, y]) }
+    }
+
+    /// The sum or difference of words.
+    fn words(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
+        if subtract { self.builder.sub(x, y) } else { self.builder.add(x, y) }
+    }
+
+    /// The top bits in which the inner sum (or difference) is not that of the lanes.
+    fn flip(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
+        let top = word(self.top());
+        if subtract {
+            self.builder.lop3(x, y, top, |x, y, h| !(x ^ y) & h)
+        } else {
+            self.builder.lop3(x, y, top, |x, y, h| (x ^ y) & h)
+        }
+    }
+
+    /// Sums and differences clamped to a type.
     fn saturated(&mut self, op: SimdOp, x: Arg, y: Arg, dtype: Type) -> Arg {
         let subtract = op == SimdOp::Sub;
-        let weight = |ty: Type| if ty == Type::S32 { -1 } else { 1 };
-        let (a, b) = (weight(self.simd.atype), weight(self.simd.btype));
-        let k = |x: i32, y: i32, t: i32| {
-            if subtract { t - 1 + a * x - b * y } else { t + a * x + b * y }
-        };
-        let (least, most) = if dtype == Type::S32 { (-1, 0) } else { (0, 1) };
-        let over = table(|x, y, t| k(x, y, t) > most);
-        let under = table(|x, y, t| k(x, y, t) < least);
-        let odd = table(|x, y, t| k(x, y, t).rem_euclid(2) == 1);
+        if [self.simd.atype, self.simd.btype, dtype] == [Type::U32; 3] {
+            return self.unsigned_saturated(subtract, x, y);
+        }
+        if self.means.halves && self.simd.bits == 16 {
+            return self.saturated_halves(subtract, x, y, dtype);
+        }
+        let Clamping { over, under, odd } = self.clamping(subtract, dtype);
         let (top, rest) = (word(self.top()), word(!self.top()));
         let t = self.inner(subtract, x, y);
+        if over != 0 && under != 0 {
+            // Top bits come from tables alone.
+            let highest = if dtype == Type::U32 { over } else { under };
+            let tops = self.lut(odd & !over & !under | highest, x, y, t);
+            let lanes = if let Some(first) = [(x, 0xf0), (y, 0xcc)]
+                .into_iter()
+                .find(|(_, set)| over & set == 0 && under & !set == 0)
+            {
+                // Lanes whose operand is negative become the least value.
+                let clamped = self.lut(over | under, x, y, t);
+                let clamped = self.spread(clamped);
+                let negative = self.spread(first.0);
+                self.builder.lop3(clamped, negative, t, |m, s, t| (m & !s) | (!m & t))
+            } else {
+                let over = self.lut(over, x, y, t);
+                let over = self.spread(over);
+                let under = self.lut(under, x, y, t);
+                let under = self.spread(under);
+                self.builder.lop3(t, over, under, |t, over, under| (t | over) & !under)
+            };
+            return self.builder.lop3(lanes, tops, rest, |low, top, n| (low & n) | (top & !n));
+        }
         // `odd` is not needed where a lane that fits never has its top bit set.
         let plain = odd & !over & !under == 0;
+        if dtype == Type::U32 && !plain {
+            let outside = self.lut(over | under, x, y, t);
+            let outside = self.spread(outside);
+            let flip = self.flip(subtract, x, y);
+            return match over {
+                0 => self.builder.lop3(t, flip, outside, |t, flip, m| (t ^ flip) & !m),
+                _ => self.builder.lop3(t, flip, outside, |t, flip, m| (t ^ flip) | m),
+            };
+        }
         let mut lanes = if plain {
             t
         } else {
@@ -357,8 +428,7 @@ impl Parallel {
             let over = self.lut(over, x, y, t);
             let over = self.spread(over);
             lanes = match dtype {
-                Type::U32 if plain => self.builder.lop3(lanes, over, rest, |x, m, n| (x & n) | m),
-                Type::U32 => self.builder.or(lanes, over),
+                Type::U32 => self.builder.lop3(lanes, over, rest, |x, m, n| (x & n) | m),
                 Type::S32 if plain => self.builder.lop3(lanes, over, rest, |x, m, n| (x | m) & n),
                 Type::S32 => self.builder.lop3(lanes, over, rest, |x, m, n| (x & !m) | (m & n)),
             };
@@ -376,66 +446,231 @@ impl Parallel {
         lanes
     }
 
-    /// A word whose top bits say where `x < y` holds.
-    fn less(&mut self, x: Arg, y: Arg, xtype: Type, ytype: Type) -> Arg {
-        // The top bit is set where the other bits of x are not less.
-        let inner = self.inner(true, x, y);
+    /// Where sums or differences leave a type. Let `t` be the top bit of the inner sum.
+    /// Then a lane is `k` times 2^(bits-1) plus its other bits, where `k` follows from
+    /// `t` and the operands' top bits.
+    fn clamping(&self, subtract: bool, dtype: Type) -> Clamping {
         let weight = |ty: Type| if ty == Type::S32 { -1 } else { 1 };
-        let (a, b) = (weight(xtype), weight(ytype));
-        let holds = table(|x, y, t| t - 1 + a * x - b * y < 0);
-        self.lut(holds, x, y, inner)
+        let (a, b) = (weight(self.simd.atype), weight(self.simd.btype));
+        let k = |x: i32, y: i32, t: i32| {
+            if subtract { t - 1 + a * x - b * y } else { t + a * x + b * y }
+        };
+        let (least, most) = if dtype == Type::S32 { (-1, 0) } else { (0, 1) };
+        Clamping {
+            over: table(|x, y, t| k(x, y, t) > most),
+            under: table(|x, y, t| k(x, y, t) < least),
+            odd: table(|x, y, t| k(x, y, t).rem_euclid(2) == 1),
+        }
     }
 
-    fn compare(&mut self, compare: Compare, x: Arg, y: Arg) -> Arg {
+    /// Unsigned lanes as unsigned ones.
+    fn unsigned_saturated(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
+        if self.means.halves && self.simd.bits == 16 {
+            if subtract {
+                let most = self.builder.push(Opcode::Max2(Type::U32), &[x, y]);
+                return self.builder.sub2(most, y);
+            }
+            let room = self.builder.push(Opcode::Not, &[y]);
+            let x = self.builder.push(Opcode::Min2(Type::U32), &[x, room]);
+            return self.builder.push(Opcode::Add2, &[x, y]);
+        }
+        // A lane that leaves its range brings 1 into the next lane. All its bits, taken off,
+        // make up for that and leave 1 too much in the lane, whose bits are all overwritten.
+        let outside = if subtract { self.less(x, y, Type::U32) } else { self.carry(x, y) };
+        let outside = self.spread(outside);
+        let lanes = self.words(subtract, x, y);
+        if subtract {
+            let lanes = self.builder.add(lanes, outside);
+            self.builder.lop3(lanes, outside, outside, |x, m, _| x & !m)
+        } else {
+            let lanes = self.builder.sub(lanes, outside);
+            self.builder.or(lanes, outside)
+        }
+    }
+
+    /// Clamped halves, from sums that are not.
+    fn saturated_halves(&mut self, subtract: bool, x: Arg, y: Arg, dtype: Type) -> Arg {
+        let Clamping { over, under, odd } = self.clamping(subtract, dtype);
+        let sum = self.halves(subtract, x, y);
+        // The tables with the top bit of the whole sum.
+        let whole = |of: u8| {
+            table(|x, y, s| {
+                let row = |t: i32| x << 2 | y << 1 | t;
+                (0..2).any(|t| odd >> row(t) & 1 == s as u8 && of >> row(t) & 1 == 1)
+            })
+        };
+        let (over, under) = (whole(over), whole(under));
+        let (top, rest) = (word(self.top()), word(!self.top()));
+        if over == 0 || under == 0 {
+            let outside = self.lut(over | under, x, y, sum);
+            let outside = self.spread(outside);
+            return match (dtype, over) {
+                (Type::U32, 0) => self.builder.lop3(sum, outside, top, |x, m, _| x & !m),
+                (Type::U32, _) => self.builder.or(sum, outside),
+                (Type::S32, 0) => {
+                    self.builder.lop3(sum, outside, top, |x, m, h| (x & !m) | (m & h))
+                }
+                (Type::S32, _) => {
+                    self.builder.lop3(sum, outside, rest, |x, m, n| (x & !m) | (m & n))
+                }
+            };
+        }
+        if dtype == Type::S32 {
+            // A sum outside has the wrong sign.
+            let outside = self.lut(over | under, x, y, sum);
+            let outside = self.spread(outside);
+            let sign = self.spread(sum);
+            let bound = self.builder.lop3(outside, sign, top, |m, s, h| m & (s ^ h));
+            return self.builder.lop3(bound, sum, outside, |bound, x, m| bound | (x & !m));
+        }
+        let over = self.lut(over, x, y, sum);
+        let over = self.spread(over);
+        let under = self.lut(under, x, y, sum);
+        let under = self.spread(under);
+        self.builder.lop3(sum, over, under, |x, over, under| (x | over) & !under)
+    }
+
+    /// Half of the sum of `y` and the complement of `x`. The top bit is set where `x < y`
+    /// holds, both being read as a type.
+    fn less(&mut self, x: Arg, y: Arg, ty: Type) -> Arg {
+        let (ones, top) = (word(self.each(1)), word(self.top()));
+        let both = match ty {
+            Type::U32 => self.builder.lop3(x, y, y, |x, y, _| !x & y),
+            // The top bits of signed lanes count the other way round.
+            Type::S32 => self.builder.lop3(x, y, top, |x, y, h| (x ^ !h) & (y ^ h)),
+        };
+        let one = self.builder.lop3(x, y, ones, |x, y, ones| !(x ^ y) & !ones);
+        self.half(both, one)
+    }
+
+    /// Half of the sum of `x` and `y`. The top bit is the carry.
+    fn carry(&mut self, x: Arg, y: Arg) -> Arg {
+        let both = self.builder.and(x, y);
+        let one = self.builder.lop3(x, y, word(self.each(1)), |x, y, ones| (x ^ y) & !ones);
+        self.half(both, one)
+    }
+
+    /// Half of a sum, by the bits in both operands, and by those in one of them except for
+    /// the lowest bit.
+    fn half(&mut self, both: Arg, one: Arg) -> Arg {
+        // ptxas makes one instruction of this.
+        let half = self.builder.push(Opcode::Shr(Type::U32), &[one, word(1)]);
+        self.builder.add(both, half)
+    }
+
+    /// Where `x < y` holds.
+    fn is_less(&mut self, x: Arg, y: Arg, xtype: Type, ytype: Type) -> Test {
+        let same = xtype == ytype;
+        let less = self.less(x, y, if same { xtype } else { Type::U32 });
+        match xtype {
+            _ if same => Test::new([less, x, y], |less, _, _| less),
+            // No unsigned lane is below a negative one, and every negative lane is below it.
+            Type::U32 => Test::new([less, y, x], |less, y, _| less & !y),
+            Type::S32 => Test::new([less, x, y], |less, x, _| less | x),
+        }
+    }
+
+    /// Where a comparison holds.
+    fn compare(&mut self, compare: Compare, x: Arg, y: Arg) -> Test {
         let (atype, btype) = (self.simd.atype, self.simd.btype);
         match compare {
-            Compare::Lt => self.less(x, y, atype, btype),
-            Compare::Gt => self.less(y, x, btype, atype),
-            // The complement of the other's table costs nothing more.
-            Compare::Ge => {
-                let less = self.less(x, y, atype, btype);
-                self.builder.push(Opcode::Not, &[less])
-            }
-            Compare::Le => {
-                let less = self.less(y, x, btype, atype);
-                self.builder.push(Opcode::Not, &[less])
-            }
+            Compare::Lt => self.is_less(x, y, atype, btype),
+            Compare::Gt => self.is_less(y, x, btype, atype),
+            Compare::Ge => self.is_less(x, y, atype, btype).not(),
+            Compare::Le => self.is_less(y, x, btype, atype).not(),
             Compare::Eq | Compare::Ne => {
                 let rest = word(!self.top());
-                let bits = self.builder.xor(x, y);
-                let low = self.builder.and(bits, rest);
+                let low = self.builder.lop3(x, y, rest, |x, y, n| (x ^ y) & n);
                 let carried = self.builder.add(low, rest);
-                let mixed = atype != btype;
-                let differ: fn(u8, u8, u8) -> u8 = match (compare, mixed) {
-                    (Compare::Eq, false) => |t, z, _| !(t | z),
-                    (Compare::Eq, true) => |t, z, x| !(t | z | x),
-                    (_, false) => |t, z, _| t | z,
-                    (_, true) => |t, z, x| t | z | x,
+                let args = [carried, x, y];
+                let differ = if atype == btype {
+                    Test::new(args, |t, x, y| t | (x ^ y))
+                } else {
+                    // Lanes with a top bit differ anyway.
+                    Test::new(args, |t, x, y| t | x | y)
                 };
-                self.builder.lop3(carried, bits, x, differ)
+                if compare == Compare::Ne { differ } else { differ.not() }
             }
         }
     }
 
+    /// The word of a test.
+    fn word(&mut self, test: Test) -> Arg {
+        match (test.table, test.args) {
+            (0xf0, [x, _, _]) => x,
+            (table, [x, y, z]) => self.lut(table, x, y, z),
+        }
+    }
+
+    /// 1 in the lanes where a test holds.
+    fn ones(&mut self, test: Test) -> Arg {
+        let by = word(self.simd.bits - 1);
+        if let Some([x, y]) = test.of_two() {
+            let top = word(self.top());
+            let bits = self.lut(test.table & 0xaa, x, y, top);
+            return self.builder.push(Opcode::Shr(Type::U32), &[bits, by]);
+        }
+        let bits = self.word(test);
+        let bits = self.builder.push(Opcode::Shr(Type::U32), &[bits, by]);
+        self.builder.and(bits, word(self.each(1)))
+    }
+
+    /// `c` plus the number of lanes in the mask where a test holds.
+    fn number(&mut self, test: Test) -> Arg {
+        let bits = self.word(test);
+        let signs = self.signs(bits);
+        self.builder.push(Opcode::Dot4(Type::S32, Type::S32), &[signs, signs, self.inputs[2]])
+    }
+
+    /// A byte of the top bit for each lane in the mask. The other bytes are 0.
+    fn signs(&mut self, x: Arg) -> Arg {
+        let bytes = self.simd.bits / 8;
+        let selector = (0..4).fold(0, |all, at| {
+            let counts = at < self.lanes() && self.simd.mask >> at & 1 == 1;
+            let byte = if counts { 8 + (at + 1) * bytes - 1 } else { 4 };
+            all | byte << (4 * at)
+        });
+        self.builder.permute(x, word(0), selector)
+    }
+
     /// A comparison of halves as 1 or 0 each. The flag says that it is the opposite of
     /// the requested one.
-    fn differ(&mut self, compare: Compare, x: Arg, y: Arg) -> (Arg, bool) {
-        let most = Opcode::Max2(self.simd.atype);
-        // The maximum differs from one operand where the other operand is larger.
-        let (bits, flip) = match compare {
-            Compare::Eq => (self.builder.xor(x, y), true),
-            Compare::Ne => (self.builder.xor(x, y), false),
-            Compare::Lt | Compare::Ge => {
-                let most = self.builder.push(most, &[x, y]);
-                (self.builder.xor(most, x), compare == Compare::Ge)
-            }
-            Compare::Gt | Compare::Le => {
-                let most = self.builder.push(most, &[x, y]);
-                (self.builder.xor(most, y), compare == Compare::Le)
+    fn flags(&mut self, compare: Compare, x: Arg, y: Arg) -> (Arg, bool) {
+        let (is_opposite, x, y) = match compare {
+            Compare::Lt => (false, x, y),
+            Compare::Gt => (false, y, x),
+            Compare::Ge => (true, x, y),
+            Compare::Le => (true, y, x),
+            Compare::Eq | Compare::Ne => {
+                let differences = self.builder.sub2(x, y);
+                return (self.least_one(differences), compare == Compare::Eq);
             }
         };
+        // The maximum is above the first operand where that is less.
+        let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
+        let above = self.builder.sub2(most, x);
+        (self.least_one(above), is_opposite)
+    }
+
+    /// 1 in each half that is not 0.
+    fn least_one(&mut self, halves: Arg) -> Arg {
         let ones = word(self.each(1));
-        (self.builder.push(Opcode::Min2(Type::U32), &[bits, ones]), flip)
+        self.builder.push(Opcode::Min2(Type::U32), &[halves, ones])
+    }
+
+    /// `c` plus the number of flags in the mask that are 1, or 0.
+    fn count(&mut self, flags: Arg, zeros: bool) -> Arg {
+        let c = self.inputs[2];
+        if zeros {
+            let all = self.builder.add(c, word(self.simd.mask.count_ones()));
+            return self.dot(flags, Type::U32, word(self.weights(0xff)), Type::S32, all);
+        }
+        self.dot(flags, Type::U32, word(self.weights(1)), Type::U32, c)
+    }
+
+    /// Whether there is an instruction for absolute differences.
+    fn has_differences(&self) -> bool {
+        self.means.absdiff && self.simd.bits == 8
     }
 
     fn extreme(&mut self, op: SimdOp, x: Arg, y: Arg) -> Results {
@@ -447,27 +682,33 @@ impl Parallel {
             () if least => Type::S32,
             () => Type::U32,
         };
-        if self.means.halves && atype == btype {
-            let pick = if least { Opcode::Min2(ty) } else { Opcode::Max2(ty) };
-            if self.simd.bits == 16 {
-                return Results::exact(self.builder.push(pick, &[x, y]), ty);
+        if self.means.halves && self.simd.bits == 16 {
+            let (mut x, mut y) = (x, y);
+            if atype != btype {
+                // The operand of the other type, clamped to the result's.
+                let other = if atype == ty { &mut y } else { &mut x };
+                *other = self.clamped(*other, ty);
             }
-            // The upper byte of a half decides first; lower bytes are moved up and compared in
-            // their turn.
-            let upper = self.builder.push(pick, &[x, y]);
-            let x = self.builder.push(Opcode::Shl, &[x, word(8)]);
-            let y = self.builder.push(Opcode::Shl, &[y, word(8)]);
-            let lower = self.builder.push(pick, &[x, y]);
-            return Results::exact(self.builder.permute(lower, upper, 0x7351), ty);
+            let pick = if least { Opcode::Min2(ty) } else { Opcode::Max2(ty) };
+            return Results::new(self.builder.push(pick, &[x, y]), ty);
         }
-        let less = self.less(x, y, atype, btype);
+        let less = self.is_less(x, y, atype, btype);
+        let less = self.word(less);
         let less = self.spread(less);
         let arg = if least {
             self.builder.lop3(less, x, y, |m, x, y| (m & x) | (!m & y))
         } else {
             self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x))
         };
-        Results::exact(arg, ty)
+        Results::new(arg, ty)
+    }
+
+    /// Halves of one type clamped to the other type.
+    fn clamped(&mut self, halves: Arg, to: Type) -> Arg {
+        match to {
+            Type::S32 => self.builder.push(Opcode::Min2(Type::U32), &[halves, word(!self.top())]),
+            Type::U32 => self.builder.push(Opcode::Max2(Type::S32), &[halves, word(0)]),
+        }
     }
 
     /// Both operands as unsigned lanes in the same order.
@@ -480,36 +721,63 @@ impl Parallel {
     }
 
     fn absdiff(&mut self, x: Arg, y: Arg) -> Results {
-        let (x, y) = self.unsigned(x, y);
         let ty = Type::U32;
-        if self.means.absdiff && self.simd.bits == 8 {
-            return Results::exact(self.builder.push(Opcode::AbsDiff4, &[x, y]), ty);
+        if self.means.halves && self.simd.bits == 16 {
+            let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
+            let least = self.builder.push(Opcode::Min2(self.simd.atype), &[x, y]);
+            return Results::new(self.builder.sub2(most, least), ty);
         }
-        let (most, least) = if self.means.halves && self.simd.bits == 16 {
-            let most = self.builder.push(Opcode::Max2(ty), &[x, y]);
-            (most, self.builder.push(Opcode::Min2(ty), &[x, y]))
-        } else {
-            let less = self.less(x, y, ty, ty);
-            let less = self.spread(less);
+        if self.has_differences() {
+            let differences = Opcode::AbsDiff4(self.simd.atype);
+            return Results::new(self.builder.push(differences, &[x, y]), ty);
+        }
+        let (x, y) = self.unsigned(x, y);
+        // As in `unsigned_saturated`; the complement of a negative difference less 1 is its
+        // amount.
+        let less = self.less(x, y, ty);
+        let less = self.spread(less);
+        if self.simd.finish == Finish::Accumulate {
+            // Solvers see through sums of four lanes only if lanes do not meet before.
             let most = self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x));
-            (most, self.builder.lop3(less, x, y, |m, x, y| (m & x) | (!m & y)))
-        };
-        // No lane borrows from the next one.
-        Results::exact(self.builder.sub(most, least), ty)
+            let least = self.builder.lop3(less, x, y, |m, x, y| (m & x) | (!m & y));
+            return Results::new(self.builder.sub(most, least), ty);
+        }
+        let difference = self.builder.sub(x, y);
+        let difference = self.builder.add(difference, less);
+        Results::new(self.builder.xor(difference, less), ty)
     }
 
     /// `c` plus absolute differences, with the machine's own instruction.
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
-        if !self.means.absdiff || self.simd.bits != 8 {
+        // `sm_120` has no such instruction, and takes longer for it than for differences and
+        // their sum. It has sums of halves.
+        if !self.has_differences() || self.means.halves || self.masked() != u32::MAX {
             return None;
         }
-        let (mut x, mut y) = self.unsigned(x, y);
-        let mask = self.masked();
-        if mask != u32::MAX {
-            x = self.builder.and(x, word(mask));
-            y = self.builder.and(y, word(mask));
-        }
-        Some(self.builder.push(Opcode::SumAbsDiff4, &[x, y, self.inputs[2]]))
+        let differences = Opcode::SumAbsDiff4(self.simd.atype);
+        Some(self.builder.push(differences, &[x, y, self.inputs[2]]))
+    }
+
+    /// The operands, the unsigned one first.
+    fn in_order(&self, x: Arg, y: Arg) -> (Arg, Arg) {
+        if self.simd.atype == Type::S32 { (y, x) } else { (x, y) }
+    }
+
+    /// Absolute differences of an unsigned and a signed lane, without their ninth bit.
+    fn mixed_absdiff(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        // As in `unsigned_saturated`, both being read as unsigned lanes.
+        let less = self.less(x, y, Type::U32);
+        let less = self.spread(less);
+        let negative = self.spread(y);
+        let difference = self.builder.sub(x, y);
+        let difference = self.builder.add(difference, less);
+        // Only the differences of positive lanes can be negative. The others are 1 too small.
+        let amount =
+            self.builder.lop3(difference, less, negative, |d, less, neg| d ^ (less & !neg));
+        let ones = word(self.each(1));
+        let rest = self.builder.lop3(less, negative, ones, |less, neg, one| less & neg & one);
+        self.builder.add(amount, rest)
     }
 
     fn average(&mut self, x: Arg, y: Arg) -> Results {
@@ -520,7 +788,7 @@ impl Parallel {
             let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
             let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
             let either = self.builder.or(x, y);
-            return Results::exact(self.builder.sub(either, half), Type::U32);
+            return Results::new(self.builder.sub(either, half), Type::U32);
         }
         // Rounded down as unsigned lanes, x + y = 2 (x & y) + (x ^ y); then rounded up
         // where the sum is odd and not negative.
@@ -532,50 +800,64 @@ impl Parallel {
         let positive = self.builder.push(Opcode::Shr(Type::U32), &[down, word(self.simd.bits - 1)]);
         let up = self.builder.lop3(positive, differ, ones, |x, y, z| x & y & z);
         let rounded = self.builder.add(down, up);
-        Results::exact(self.builder.xor(rounded, top), Type::S32)
+        Results::new(self.builder.xor(rounded, top), Type::S32)
     }
 
-    /// Averages of an unsigned and a signed lane. A quarter of the lane's range is yet
-    /// to be subtracted.
-    fn mixed_average(&mut self, x: Arg, y: Arg) -> Results {
+    /// Averages of an unsigned and a signed lane, wrapped or clamped to a type.
+    fn mixed_average(&mut self, x: Arg, y: Arg, saturate: Option<Type>) -> Arg {
+        let (x, y) = self.in_order(x, y);
+        let (top, rest) = (word(self.top()), word(!self.top()));
+        let (half, up) = self.mixed_halves(x, y);
+        // A negative lane takes as much as its top bit, twice.
+        let down = self.builder.lop3(half, y, top, |half, y, h| half ^ (y & h));
+        let average = self.builder.add(down, up);
+        match saturate {
+            None => average,
+            Some(Type::U32) => {
+                let negative = self.builder.lop3(half, y, y, |half, y, _| !half & y);
+                let negative = self.spread(negative);
+                self.builder.lop3(average, negative, top, |x, m, _| x & !m)
+            }
+            Some(Type::S32) => {
+                let over = self.builder.lop3(average, half, y, |x, half, y| x & (half | !y));
+                let over = self.spread(over);
+                self.builder.lop3(average, over, rest, |x, m, n| (x & !m) | (m & n))
+            }
+        }
+    }
+
+    /// `c` plus averages of unsigned and signed lanes. Each is exact in its lane with a quarter
+    /// of the lane's range added, as solvers do not see through sums in which lanes meet.
+    fn mixed_averages(&mut self, x: Arg, y: Arg) -> Arg {
+        let (x, y) = self.in_order(x, y);
         let (ones, top, one) = (word(self.each(1)), word(self.top()), word(1));
-        let (x, y) = if self.simd.atype == Type::S32 { (y, x) } else { (x, y) };
         // As in `average`, with the signed one moved up by half the range.
         let differ = self.builder.lop3(x, y, top, |x, y, h| x ^ y ^ h);
         let half = self.builder.lop3(differ, ones, one, |d, one, _| d & !one);
-        let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
         let both = self.builder.lop3(x, y, top, |x, y, h| x & (y ^ h));
-        let down = self.builder.add(both, half);
+        let down = self.half(both, half);
         let bits = self.simd.bits;
         let top_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 1)]);
         let next_bit = self.builder.push(Opcode::Shr(Type::U32), &[down, word(bits - 2)]);
         // Not negative means not below a quarter.
         let up = self.builder.lop3(top_bit, next_bit, differ, |t, n, d| (t | n) & d);
         let up = self.builder.and(up, ones);
-        Results { arg: self.builder.add(down, up), ty: Type::U32, excess: 1 << (bits - 2) }
+        let lanes = self.builder.add(down, up);
+        let excess = self.simd.mask.count_ones() << (bits - 2);
+        let c = self.builder.add(self.inputs[2], word(excess.wrapping_neg()));
+        self.dot(lanes, Type::U32, word(self.weights(1)), Type::U32, c)
     }
 
-    /// Results with their excess subtracted, as they are or clamped.
-    fn lessened(&mut self, lanes: &Results, finish: Finish) -> Arg {
-        let (top, rest) = (word(self.top()), word(!self.top()));
-        let excess = word(self.each(lanes.excess));
-        let guarded = self.builder.or(lanes.arg, top);
-        // The top bit stays where the lower bits sufficed for the subtraction.
-        let inner = self.builder.sub(guarded, excess);
-        let result = self.builder.lop3(inner, lanes.arg, top, |t, x, h| t ^ (!x & h));
-        match finish {
-            Finish::Saturate(Type::U32) => {
-                let below = self.builder.lop3(lanes.arg, inner, top, |x, t, _| !x & !t);
-                let below = self.spread(below);
-                self.builder.lop3(result, below, top, |x, m, _| x & !m)
-            }
-            Finish::Saturate(Type::S32) => {
-                let over = self.builder.and(lanes.arg, inner);
-                let over = self.spread(over);
-                self.builder.lop3(result, over, rest, |x, m, n| (x & !m) | (m & n))
-            }
-            Finish::Wrap | Finish::Accumulate => result,
-        }
+    /// Half of the sum of unsigned and signed lanes, all read as unsigned ones, and 1 in the
+    /// lanes that are to be rounded up: sums that are odd and not negative.
+    fn mixed_halves(&mut self, x: Arg, y: Arg) -> (Arg, Arg) {
+        let by = word(self.simd.bits - 1);
+        let half = self.carry(x, y);
+        let odd = self.builder.lop3(x, y, word(self.each(1)), |x, y, one| (x ^ y) & one);
+        let odd = self.builder.push(Opcode::Shl, &[odd, by]);
+        // A sum with a negative lane is not negative if it has a carry.
+        let up = self.builder.lop3(half, y, odd, |half, y, odd| (half | !y) & odd);
+        (half, self.builder.push(Opcode::Shr(Type::U32), &[up, by]))
     }
 
     /// Exact lanes clamped to the other type.
@@ -585,10 +867,7 @@ impl Parallel {
         }
         let rest = word(!self.top());
         if self.means.halves && self.simd.bits == 16 {
-            return match dtype {
-                Type::S32 => self.builder.push(Opcode::Min2(Type::U32), &[lanes.arg, rest]),
-                Type::U32 => self.builder.push(Opcode::Max2(Type::S32), &[lanes.arg, word(0)]),
-            };
+            return self.clamped(lanes.arg, dtype);
         }
         let set = self.spread(lanes.arg);
         match dtype {

@@ -37,6 +37,7 @@ impl Opcode {
             ("selp", ["b32" | "u32" | "s32"]) => Opcode::Select,
             ("dp4a", [x, y]) => Opcode::Dot4(word(x)?, word(y)?),
             ("dp2a", ["lo", x, y]) => Opcode::Dot2(word(x)?, word(y)?),
+            ("dp2a", ["hi", x, y]) => Opcode::Dot2High(word(x)?, word(y)?),
             ("cvt", ["pack", "sat", "u16", "s32"]) => Opcode::Pack2(Type::U32),
             ("cvt", ["pack", "sat", "s16", "s32"]) => Opcode::Pack2(Type::S32),
             ("cvt", ["pack", "sat", "u8", "s32", "b32"]) => Opcode::Pack4(Type::U32),
@@ -160,6 +161,7 @@ mod tests {
             ]);
             all.extend(types.map(|other| Opcode::Dot4(ty, other)));
             all.extend(types.map(|other| Opcode::Dot2(ty, other)));
+            all.extend(types.map(|other| Opcode::Dot2High(ty, other)));
             for compare in Modifier::ALL.iter().filter_map(|it| Compare::from_modifier(*it)) {
                 all.extend([
                     Opcode::Set(compare, ty),

@@ -12,6 +12,8 @@ pub enum Class {
     Word,
     /// `.b64`
     Wide,
+    /// `.b16`
+    Half,
     /// `.pred`
     Predicate,
 }
@@ -103,23 +105,32 @@ opcodes! {
     /// Sum of the products of both halves of the first with the lower two bytes
     /// of the second, plus the third.
     Dot2(Type, Type) Word 3
+    /// The same with the upper two bytes of the second.
+    Dot2High(Type, Type) Word 3
     /// Two signed words clamped to halves of a type: the second in the lower.
     Pack2(Type) Word 2
     /// Two signed words clamped to bytes of a type, the second in the lowest, below
     /// the lower half of the third.
     Pack4(Type) Word 3
+    /// The lower half of a word.
+    LowHalf Half 1
+    /// The upper half of a word.
+    HighHalf Half 1
+    /// The negative of a half, modulo 2^16.
+    NegateHalf Half 1
+    /// A word of two halves: the first in the lower.
+    JoinHalves Word 2
     /// Sums of halves.
     Add2 Word 2
     /// The smaller of each pair of halves.
     Min2(Type) Word 2
     /// The larger of each pair of halves.
     Max2(Type) Word 2
-    /// Absolute differences of unsigned bytes (a video instruction that targets
-    /// before `sm_120` have).
-    AbsDiff4 Word 2
-    /// The third plus the sum of the absolute differences of unsigned bytes
-    /// (likewise).
-    SumAbsDiff4 Word 3
+    /// Absolute differences of bytes (a video instruction that targets before `sm_120`
+    /// have).
+    AbsDiff4(Type) Word 2
+    /// The third plus the sum of the absolute differences of bytes (likewise).
+    SumAbsDiff4(Type) Word 3
     /// The number of set bits.
     Count Word 1
     /// The lower word of 64 bits.
@@ -167,10 +178,12 @@ impl Opcode {
             Opcode::FunnelLeft | Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap => {
                 (32, PtxVersion::new(3, 1))
             }
-            Opcode::Dot4(..) | Opcode::Dot2(..) => (61, PtxVersion::new(5, 0)),
+            Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) => {
+                (61, PtxVersion::new(5, 0))
+            }
             Opcode::Pack2(_) | Opcode::Pack4(_) => (72, PtxVersion::new(6, 5)),
             Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => (90, PtxVersion::new(8, 0)),
-            Opcode::AbsDiff4 | Opcode::SumAbsDiff4 => (30, PtxVersion::new(3, 0)),
+            Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_) => (30, PtxVersion::new(3, 0)),
             _ => (20, PtxVersion::new(2, 0)),
         }
     }
@@ -225,17 +238,23 @@ impl Opcode {
                 let product = lane(a, at, 8, left).wrapping_mul(lane(b, at, 8, right));
                 sum.wrapping_add(product.cast_unsigned())
             }),
-            Opcode::Dot2(left, right) => (0..2).fold(c, |sum, at| {
-                let product = lane(a, at, 16, left).wrapping_mul(lane(b, at, 8, right));
-                sum.wrapping_add(product.cast_unsigned())
-            }),
+            Opcode::Dot2(left, right) => dot2(a, b, c, left, right),
+            Opcode::Dot2High(left, right) => dot2(a, b >> 16, c, left, right),
             Opcode::Pack2(ty) => packed(sa, 16, ty) << 16 | packed(sb, 16, ty),
             Opcode::Pack4(ty) => c << 16 | packed(sa, 8, ty) << 8 | packed(sb, 8, ty),
+            Opcode::LowHalf => a & 0xffff,
+            Opcode::HighHalf => a >> 16,
+            Opcode::NegateHalf => a.wrapping_neg() & 0xffff,
+            Opcode::JoinHalves => b << 16 | a & 0xffff,
             Opcode::Add2 => halves(a, b, Type::U32, i32::wrapping_add),
             Opcode::Min2(ty) => halves(a, b, ty, Ord::min),
             Opcode::Max2(ty) => halves(a, b, ty, Ord::max),
-            Opcode::AbsDiff4 => (0..4).fold(0, |word, at| word | absdiff(a, b, at) << (8 * at)),
-            Opcode::SumAbsDiff4 => (0..4).fold(c, |sum, at| sum.wrapping_add(absdiff(a, b, at))),
+            Opcode::AbsDiff4(ty) => {
+                (0..4).fold(0, |word, at| word | absdiff(a, b, at, ty) << (8 * at))
+            }
+            Opcode::SumAbsDiff4(ty) => {
+                (0..4).fold(c, |sum, at| sum.wrapping_add(absdiff(a, b, at, ty)))
+            }
             Opcode::Count => a.count_ones(),
             Opcode::Extend(Type::U32) => return a.into(),
             Opcode::Extend(Type::S32) => return i64::from(sa).cast_unsigned(),
@@ -282,6 +301,14 @@ fn lane(word: u32, at: u32, bits: u32, ty: Type) -> i32 {
     }
 }
 
+/// `sum` plus the products of both halves with the lower two bytes.
+fn dot2(halves: u32, bytes: u32, sum: u32, left: Type, right: Type) -> u32 {
+    (0..2).fold(sum, |sum, at| {
+        let product = lane(halves, at, 16, left).wrapping_mul(lane(bytes, at, 8, right));
+        sum.wrapping_add(product.cast_unsigned())
+    })
+}
+
 fn packed(word: i32, bits: u32, ty: Type) -> u32 {
     let (min, max) = match ty {
         Type::S32 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
@@ -295,8 +322,8 @@ fn halves(x: u32, y: u32, ty: Type, op: fn(i32, i32) -> i32) -> u32 {
     half(1) << 16 | half(0)
 }
 
-fn absdiff(x: u32, y: u32, at: u32) -> u32 {
-    lane(x, at, 8, Type::U32).abs_diff(lane(y, at, 8, Type::U32))
+fn absdiff(x: u32, y: u32, at: u32, ty: Type) -> u32 {
+    lane(x, at, 8, ty).abs_diff(lane(y, at, 8, ty))
 }
 
 fn product(x: u32, y: u32, ty: Type) -> u64 {
@@ -382,7 +409,8 @@ impl Sequence {
 
     /// Whether no line is a video instruction itself.
     pub fn is_ordinary(&self) -> bool {
-        let video = |line: &Line| matches!(line.opcode, Opcode::AbsDiff4 | Opcode::SumAbsDiff4);
+        let video =
+            |line: &Line| matches!(line.opcode, Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_));
         !self.lines.iter().any(video)
     }
 
@@ -566,6 +594,17 @@ impl Builder {
         self.push(Opcode::Sub, &[x, y])
     }
 
+    /// Differences of halves.
+    pub(crate) fn sub2(&mut self, x: Arg, y: Arg) -> Arg {
+        // ptxas makes one instruction of this.
+        let halves = [Opcode::LowHalf, Opcode::HighHalf].map(|half| {
+            let half = self.push(half, &[y]);
+            self.push(Opcode::NegateHalf, &[half])
+        });
+        let negative = self.push(Opcode::JoinHalves, &halves);
+        self.push(Opcode::Add2, &[x, negative])
+    }
+
     pub(crate) fn and(&mut self, x: Arg, y: Arg) -> Arg {
         self.push(Opcode::And, &[x, y])
     }
@@ -648,7 +687,6 @@ impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |compare: &Compare| compare.modifier().text();
         match self {
-            Opcode::Move => f.write_str("mov.b32"),
             Opcode::Add => f.write_str("add.s32"),
             Opcode::Sub => f.write_str("sub.s32"),
             Opcode::Mul => f.write_str("mul.lo.s32"),
@@ -673,13 +711,19 @@ impl fmt::Display for Opcode {
             Opcode::Select => f.write_str("selp.b32"),
             Opcode::Dot4(a, b) => write!(f, "dp4a.{}32.{}32", sign(*a), sign(*b)),
             Opcode::Dot2(a, b) => write!(f, "dp2a.lo.{}32.{}32", sign(*a), sign(*b)),
+            Opcode::Dot2High(a, b) => write!(f, "dp2a.hi.{}32.{}32", sign(*a), sign(*b)),
             Opcode::Pack2(ty) => write!(f, "cvt.pack.sat.{}16.s32", sign(*ty)),
             Opcode::Pack4(ty) => write!(f, "cvt.pack.sat.{}8.s32.b32", sign(*ty)),
-            Opcode::Add2 => f.write_str("add.u16x2"),
+            Opcode::Move | Opcode::LowHalf | Opcode::HighHalf | Opcode::JoinHalves => {
+                f.write_str("mov.b32")
+            }
+            Opcode::NegateHalf => f.write_str("neg.s16"),
+            // ptxas takes negations of halves into this sum, but not into `add.u16x2`.
+            Opcode::Add2 => f.write_str("add.s16x2"),
             Opcode::Min2(ty) => write!(f, "min.{}16x2", sign(*ty)),
             Opcode::Max2(ty) => write!(f, "max.{}16x2", sign(*ty)),
-            Opcode::AbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32"),
-            Opcode::SumAbsDiff4 => f.write_str("vabsdiff4.u32.u32.u32.add"),
+            Opcode::AbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32", sign(*ty)),
+            Opcode::SumAbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32.add", sign(*ty)),
             Opcode::Count => f.write_str("popc.b32"),
             Opcode::Low => f.write_str("cvt.u32.u64"),
             Opcode::High => f.write_str("mov.b64"),
