@@ -5,6 +5,7 @@
 //! (`exact`, if its range allows that), or in 64 bits (`wide`).
 
 mod clamp;
+mod compare;
 mod dot;
 mod extrema;
 mod insert;
@@ -13,7 +14,6 @@ mod wide;
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::{Op, Program, Range, Value};
 use crate::isa::{Compare, Type};
-use wide::both64;
 
 /// Choices that no range decides: the cheaper one depends on the target.
 // The choices are independent of each other.
@@ -141,10 +141,7 @@ impl Compiler<'_> {
                 }
             }
             Op::Shr(x, amount) => self.shift_right(x, amount),
-            Op::Compare(compare, x, y) => {
-                let predicate = self.predicate(compare, x, y)?;
-                Some(self.push(Opcode::Select, &[word(1), word(0), predicate]))
-            }
+            Op::Compare(compare, x, y) => self.flag(compare, x, y),
             Op::Clamp(value, range) => self.clamp(value, range),
             Op::Insert { .. } => self.insert(value),
         }
@@ -207,6 +204,9 @@ impl Compiler<'_> {
                         Op::AbsDiff(left, right) if !self.tactics.subtract => {
                             let more = self.low(other)?;
                             return self.absdiff(left, right, more);
+                        }
+                        Op::Compare(compare, left, right) => {
+                            return self.plus_flag(compare, left, right, other);
                         }
                         _ => {}
                     }
@@ -331,33 +331,5 @@ impl Compiler<'_> {
         }
         let high = self.push(Opcode::High, &[wide]);
         self.push(Opcode::FunnelRightWrap, &[low, high, word(bits)])
-    }
-
-    fn predicate(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
-        let (Some(left), Some(right)) = (self.exact(x), self.exact(y)) else {
-            let (left, right) = (self.wide(x)?, self.wide(y)?);
-            let ty = both64(self.range(x), self.range(y))?;
-            return Some(self.push(Opcode::SetWide(compare, ty), &[left, right]));
-        };
-        if let Some(ty) = common(left.range, right.range) {
-            return Some(self.push(Opcode::Set(compare, ty), &[left.arg, right.arg]));
-        }
-        // A negative word is less than any unsigned one.
-        let signed = if left.negative() { left.arg } else { right.arg };
-        let args = [left.arg, right.arg];
-        let less = match compare {
-            Compare::Lt | Compare::Le => left.negative(),
-            Compare::Gt | Compare::Ge => right.negative(),
-            Compare::Eq => false,
-            Compare::Ne => true,
-        };
-        let zero = word(0);
-        Some(if less {
-            let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[signed, zero]);
-            self.push(Opcode::SetOr(compare, Type::U32), &[args[0], args[1], negative])
-        } else {
-            let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed, zero]);
-            self.push(Opcode::SetAnd(compare, Type::U32), &[args[0], args[1], positive])
-        })
     }
 }

@@ -61,6 +61,15 @@ impl Compiler<'_> {
 
     pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
         for (one, other) in [(x, y), (y, x)] {
+            // As in `plus_flag`.
+            if let Op::Compare(compare, left, right) = self.op(one)
+                && U32.contains_range(self.range(other))
+            {
+                let predicate = self.predicate(compare, left, right)?;
+                let without = self.low(other)?;
+                let with = self.push(Opcode::Max(Type::U32), &[without, word(1)]);
+                return Some(self.push(Opcode::Select, &[with, without, predicate]));
+            }
             // A negative number that counts as unsigned is larger than all others.
             if let Some(inner) = self.taken_as_unsigned(one)
                 && let (Some(left), Some(right)) = (self.exact(inner), self.exact(other))

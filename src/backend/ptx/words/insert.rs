@@ -26,15 +26,22 @@ impl Compiler<'_> {
             return None;
         };
         let base = self.low(base)?;
-        let (word_of, first) = self.bytes(value, width)?;
         // The bytes of `base` have the numbers 0 to 3, the bytes of the value 4 to 7.
-        let at = u32::from(low / 8);
-        let mut selector = 0x3210;
-        for byte in 0..u32::from(width / 8) {
-            let place = 4 * (at + byte);
-            selector = selector & !(15 << place) | (4 + first + byte) << place;
-        }
-        Some(self.builder.permute(base, word_of, selector))
+        let flag = match self.op(value) {
+            Op::Compare(compare, x, y) => self.flag_in_top_byte(compare, x, y),
+            _ => None,
+        };
+        let (word_of, nibbles) = match flag {
+            // The sign of the flag's byte is 0.
+            Some(flag) => (flag, 0xf7),
+            None => {
+                let (word_of, first) = self.bytes(value, width)?;
+                (word_of, 0x54 + 0x11 * first)
+            }
+        };
+        let place = u32::from(low / 2);
+        let mask = ((1 << (width / 2)) - 1) << place;
+        Some(self.builder.permute(base, word_of, 0x3210 & !mask | nibbles << place & mask))
     }
 
     /// A word that contains the low bits of the value, and the number of the byte where
