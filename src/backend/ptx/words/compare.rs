@@ -3,7 +3,7 @@
 use super::super::sequence::{Arg, Opcode, word};
 use super::dot::SourcePart;
 use super::wide::both64;
-use super::{Compiler, common};
+use super::{Compiler, Exact, common};
 use crate::ir::Value;
 use crate::isa::{Compare, Type};
 
@@ -72,8 +72,13 @@ impl Compiler<'_> {
             let ty = both64(self.range(x), self.range(y))?;
             return Some(self.push(Opcode::SetWide(compare, ty), &[left, right]));
         };
+        Some(self.compare_words(compare, left, right))
+    }
+
+    /// Whether a comparison of two words holds.
+    pub(super) fn compare_words(&mut self, compare: Compare, left: Exact, right: Exact) -> Arg {
         if let Some(ty) = common(left.range, right.range) {
-            return Some(self.push(Opcode::Set(compare, ty), &[left.arg, right.arg]));
+            return self.push(Opcode::Set(compare, ty), &[left.arg, right.arg]);
         }
         // A negative word is less than any unsigned one.
         let signed = if left.negative() { left.arg } else { right.arg };
@@ -85,13 +90,13 @@ impl Compiler<'_> {
             Compare::Ne => true,
         };
         let zero = word(0);
-        Some(if less {
+        if less {
             let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[signed, zero]);
             self.push(Opcode::SetOr(compare, Type::U32), &[args[0], args[1], negative])
         } else {
             let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed, zero]);
             self.push(Opcode::SetAnd(compare, Type::U32), &[args[0], args[1], positive])
-        })
+        }
     }
 
     /// Whether two parts of one type are equal. One is moved to where the other one stands; neither

@@ -49,11 +49,9 @@ impl Compiler<'_> {
         {
             return Some(least.arg);
         }
-        if !self.tactics.wide {
-            for (one, other) in [(x, y), (y, x)] {
-                if let Some(arg) = self.shifted_or(true, one, other) {
-                    return Some(arg);
-                }
+        for (one, other) in [(x, y), (y, x)] {
+            if let Some(arg) = self.shifted_or(true, one, other) {
+                return Some(arg);
             }
         }
         self.either_wide(Opcode::MinWide, x, y)
@@ -86,11 +84,9 @@ impl Compiler<'_> {
         {
             return Some(most.arg);
         }
-        if !self.tactics.wide {
-            for (one, other) in [(x, y), (y, x)] {
-                if let Some(arg) = self.shifted_or(false, one, other) {
-                    return Some(arg);
-                }
+        for (one, other) in [(x, y), (y, x)] {
+            if let Some(arg) = self.shifted_or(false, one, other) {
+                return Some(arg);
             }
         }
         self.either_wide(Opcode::MaxWide, x, y)
@@ -155,24 +151,50 @@ impl Compiler<'_> {
         Some(self.builder.or(low, out))
     }
 
-    /// The smaller or larger of a left shift and a word, both read as unsigned. The
-    /// upper word of the shift decides.
-    pub(super) fn shifted_or(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
-        let y = self.exact(y).filter(|y| U32.contains_range(y.range))?;
-        let inner = match self.taken_as_unsigned(x) {
-            Some(inner) => inner,
-            None if self.range(x).min < 0 => return None,
-            None => x,
+    /// The smaller or larger of a left shift and a word. The shifted value is the larger one where
+    /// it was larger than the word shifted right: neither needs 64 bits.
+    fn shifted_or(&mut self, least: bool, shifted: Value, other: Value) -> Option<Arg> {
+        let other = self.exact(other)?;
+        let (inner, is_unsigned) = match self.taken_as_unsigned(shifted) {
+            Some(inner) => (inner, true),
+            None => (shifted, false),
         };
         let Op::Shl(x, amount) = self.op(inner) else {
             return None;
         };
-        let (low, high) = self.shifted_pair(x, amount)?;
-        let large = self.push(Opcode::Set(Compare::Ne, Type::U32), &[high, word(0)]);
-        let (opcode, winner) =
-            if least { (Opcode::Min(Type::U32), y.arg) } else { (Opcode::Max(Type::U32), low) };
-        let words = self.push(opcode, &[low, y.arg]);
-        Some(self.push(Opcode::Select, &[winner, words, large]))
+        let x = self.exact(x)?;
+        let (by, wraps) = self.amount(amount)?;
+        let down = match (wraps, other.negative()) {
+            (false, signed) => {
+                self.push(Opcode::Shr(if signed { Type::S32 } else { Type::U32 }), &[other.arg, by])
+            }
+            (true, true) => {
+                let above = self.push(Opcode::Shr(Type::S32), &[other.arg, word(31)]);
+                self.push(Opcode::FunnelRightWrap, &[other.arg, above, by])
+            }
+            (true, false) => self.push(Opcode::FunnelRightWrap, &[other.arg, word(0), by]),
+        };
+        let range = Range::new(other.range.min.min(0), other.range.max.max(0));
+        let down = Exact { arg: down, range };
+        let compare = if least { Compare::Le } else { Compare::Gt };
+        let wins = if is_unsigned && x.negative() {
+            // Negative values count as large.
+            if !U32.contains_range(other.range) {
+                return None;
+            }
+            let sign = if least { Compare::Ge } else { Compare::Lt };
+            let sign = self.push(Opcode::Set(sign, Type::S32), &[x.arg, word(0)]);
+            let both = if least { Opcode::SetAnd } else { Opcode::SetOr };
+            self.push(both(compare, Type::U32), &[x.arg, down.arg, sign])
+        } else {
+            self.compare_words(compare, x, down)
+        };
+        let up = if wraps {
+            self.push(Opcode::FunnelLeftWrap, &[word(0), x.arg, by])
+        } else {
+            self.push(Opcode::Shl, &[x.arg, by])
+        };
+        Some(self.push(Opcode::Select, &[up, other.arg, wins]))
     }
 
     /// Both words of a left shift of a word.
