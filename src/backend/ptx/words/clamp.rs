@@ -209,13 +209,21 @@ impl Compiler<'_> {
             return None;
         }
         let (left, high) = self.shifted_pair(x, amount)?;
+        if range == U32 {
+            // ptxas moves both bits to predicates at once.
+            let [over, under] = [1, 2].map(|bit| {
+                let set = self.builder.and(high, word(bit));
+                self.push(Opcode::Set(Compare::Ne, Type::U32), &[set, word(0)])
+            });
+            let result = self.push(Opcode::Select, &[word(u32::MAX), left, over]);
+            return Some(self.push(Opcode::Select, &[word(0), result, under]));
+        }
         // If bits 2 to 33 lie in the range of a word, all bits do.
         let top = self.push(Opcode::FunnelRightWrap, &[left, high, word(2)]);
-        let (least, most) = (range.min >> 2, range.max >> 2);
-        let over = self.push(Opcode::Set(Compare::Gt, Type::S32), &[top, word(most as u32)]);
-        let result = self.push(Opcode::Select, &[word(range.max as u32), left, over]);
-        let under = self.push(Opcode::Set(Compare::Lt, Type::S32), &[top, word(least as u32)]);
-        Some(self.push(Opcode::Select, &[word(range.min as u32), result, under]))
+        let over = self.push(Opcode::Set(Compare::Gt, Type::S32), &[top, word(0x1fff_ffff)]);
+        let result = self.push(Opcode::Select, &[word(0x7fff_ffff), left, over]);
+        let under = self.push(Opcode::Set(Compare::Lt, Type::S32), &[top, word(0xe000_0000)]);
+        Some(self.push(Opcode::Select, &[word(TOP), result, under]))
     }
 
     pub(super) fn clamp_wide(&mut self, value: Value, range: Range) -> Option<Arg> {
