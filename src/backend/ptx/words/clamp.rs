@@ -368,7 +368,8 @@ impl Compiler<'_> {
     }
 }
 
-fn sum_range(x: Range, y: Range, subtract: bool) -> Range {
+/// The range of a sum or difference.
+pub(super) fn sum_range(x: Range, y: Range, subtract: bool) -> Range {
     if subtract {
         Range::new(x.min - y.max, x.max - y.min)
     } else {

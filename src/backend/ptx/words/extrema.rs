@@ -1,6 +1,7 @@
 //! Minima and maxima.
 
 use super::super::sequence::{Arg, Opcode, word};
+use super::clamp::sum_range;
 use super::wide::both64;
 use super::{Compiler, Exact, S32, TOP, U32, common};
 use crate::ir::{Op, Range, Value};
@@ -120,7 +121,7 @@ impl Compiler<'_> {
             }
             left.arg
         } else if right.range.max <= S32.max {
-            self.large_where_out(inner)?
+            self.large_where_out(inner, right.range.max)?
         } else {
             return None;
         };
@@ -128,8 +129,9 @@ impl Compiler<'_> {
     }
 
     /// A word that equals the value if the value lies in 0 … 2^31 - 1, and that is
-    /// larger than 2^31 - 1 otherwise. The value is a sum or difference of two words.
-    pub(super) fn large_where_out(&mut self, value: Value) -> Option<Arg> {
+    /// larger than 2^31 - 1 otherwise; values from the limit on may be exchanged. The value is a
+    /// sum or difference of two words.
+    fn large_where_out(&mut self, value: Value, limit: i128) -> Option<Arg> {
         let (x, y, subtract) = match self.op(value) {
             Op::Add(x, y) => (x, y, false),
             Op::Sub(x, y) => (x, y, true),
@@ -137,6 +139,9 @@ impl Compiler<'_> {
         };
         let (left, right) = (self.exact(x)?, self.exact(y)?);
         let word_of = if subtract { Opcode::Sub } else { Opcode::Add };
+        if let Some((left, right)) = self.near_limits(left, right, subtract, limit) {
+            return Some(self.push(word_of, &[left, right]));
+        }
         let low = self.push(word_of, &[left.arg, right.arg]);
         // Only with these signs may the result wrap and be small.
         let unsigned = |side: Exact| !S32.contains_range(side.range);
@@ -149,6 +154,50 @@ impl Compiler<'_> {
         };
         let out = self.builder.lop3(left.arg, right.arg, word(TOP), table);
         Some(self.builder.or(low, out))
+    }
+
+    /// The operands of a sum or difference, one of them clamped so that no result wraps and becomes
+    /// small. Negative results remain negative, and results from the limit on do not fall below it.
+    fn near_limits(
+        &mut self,
+        left: Exact,
+        right: Exact,
+        subtract: bool,
+        limit: i128,
+    ) -> Option<(Arg, Arg)> {
+        let wraps = |x: Range, y: Range| {
+            let whole = sum_range(x, y, subtract);
+            (whole.min < S32.min, whole.max > U32.max)
+        };
+        let (low, high) = wraps(left.range, right.range);
+        if !low && !high {
+            return Some((left.arg, right.arg));
+        }
+        let size = |side: Exact| side.range.max.max(-side.range.min);
+        let is_left = size(left) > size(right);
+        let (large, small) = if is_left { (left, right) } else { (right, left) };
+        let small = small.range;
+        // The large operand from which on results are negative, and that from which on they reach
+        // the limit.
+        let (negative, enough) = match (subtract, is_left) {
+            (false, _) => (-1 - small.max, limit - small.min),
+            (true, true) => (small.min - 1, limit + small.max),
+            (true, false) => (small.max + 1, small.min - limit),
+        };
+        let (least, most) = (negative.min(enough), negative.max(enough));
+        let own = large.range;
+        let flips = subtract && !is_left;
+        let (cut_low, cut_high) = if flips { (high, low) } else { (low, high) };
+        let near = Range::new(
+            if cut_low { own.min.max(least) } else { own.min },
+            if cut_high { own.max.min(most) } else { own.max },
+        );
+        let after = if is_left { wraps(near, small) } else { wraps(small, near) };
+        if after != (false, false) {
+            return None;
+        }
+        let large = self.clamp_word(large, near)?.arg;
+        Some(if is_left { (large, right.arg) } else { (left.arg, large) })
     }
 
     /// The smaller or larger of a left shift and a word. The shifted value is the larger one where
