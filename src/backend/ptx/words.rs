@@ -9,6 +9,7 @@ mod compare;
 mod dot;
 mod extrema;
 mod insert;
+mod top;
 mod wide;
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
@@ -129,8 +130,8 @@ impl Compiler<'_> {
             Op::Extract { value, low, width, signed } => self.extract(value, low, width, signed),
             Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.sum(value),
             Op::AbsDiff(x, y) => self.absdiff(x, y, word(0)),
-            Op::Min(x, y) => self.least(x, y),
-            Op::Max(x, y) => self.greatest(x, y),
+            Op::Min(x, y) => self.free_on_top(value).or_else(|| self.least(x, y)),
+            Op::Max(x, y) => self.free_on_top(value).or_else(|| self.greatest(x, y)),
             Op::Shl(x, amount) => {
                 let x = self.low(x)?;
                 match self.amount(amount)? {
@@ -204,6 +205,13 @@ impl Compiler<'_> {
                         Op::AbsDiff(left, right) if !self.tactics.subtract => {
                             let more = self.low(other)?;
                             return self.absdiff(left, right, more);
+                        }
+                        Op::Min(..) | Op::Max(..) | Op::Clamp(..) => {
+                            if let Some(top) = self.on_top(one) {
+                                // ptxas joins the shift and the sum.
+                                let (one, more) = (self.from_top(top), self.low(other)?);
+                                return Some(self.builder.add(one, more));
+                            }
                         }
                         Op::Compare(compare, left, right) => {
                             return self.plus_flag(compare, left, right, other);

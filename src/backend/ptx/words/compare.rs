@@ -151,7 +151,7 @@ impl Compiler<'_> {
 
     /// A word with a part, extended, from a byte on. The other bytes are those of another part's
     /// word, or 0; an unsigned part is extended only in the latter case.
-    fn placed(&mut self, part: SourcePart, at: u8, bytes: u8, around: Option<SourcePart>) -> Arg {
+    pub(super) fn placed(&mut self, part: SourcePart, at: u8, bytes: u8, around: Option<SourcePart>) -> Arg {
         let own = self.inputs[part.input as usize];
         if around.is_none() && part.byte == at && part.width == 8 * bytes {
             return own;

@@ -27,13 +27,19 @@ impl Compiler<'_> {
         };
         let base = self.low(base)?;
         // The bytes of `base` have the numbers 0 to 3, the bytes of the value 4 to 7.
-        let flag = match self.op(value) {
-            Op::Compare(compare, x, y) => self.flag_in_top_byte(compare, x, y),
-            _ => None,
-        };
-        let (word_of, nibbles) = match flag {
+        let placed = match self.op(value) {
             // The sign of the flag's byte is 0.
-            Some(flag) => (flag, 0xf7),
+            Op::Compare(compare, x, y) => {
+                self.flag_in_top_byte(compare, x, y).map(|flag| (flag, 0xf7))
+            }
+            _ => self.on_top(value).and_then(|top| match (top.width, top.ty) {
+                (16, _) => Some((top.arg, 0x76)),
+                (_, Type::S32) => Some((top.arg, 0xf7)),
+                _ => (width == 8).then_some((top.arg, 0x7)),
+            }),
+        };
+        let (word_of, nibbles) = match placed {
+            Some(placed) => placed,
             None => {
                 let (word_of, first) = self.bytes(value, width)?;
                 (word_of, 0x54 + 0x11 * first)
