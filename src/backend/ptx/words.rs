@@ -238,6 +238,9 @@ impl Compiler<'_> {
     fn absdiff(&mut self, x: Value, y: Value, more: Arg) -> Option<Arg> {
         let (x, y) = (self.exact(x)?, self.exact(y)?);
         let Some(ty) = common(x.range, y.range) else {
+            if self.tactics.subtract {
+                return Some(self.mixed_distance(x, y, more));
+            }
             let (first, second) = self.mixed_difference(x, y);
             let first = self.builder.add(first, second);
             return Some(self.builder.add(first, more));
@@ -255,6 +258,20 @@ impl Compiler<'_> {
             return Some(self.builder.add(difference, more));
         }
         Some(self.push(Opcode::Sad(ty), &[x.arg, y.arg, more]))
+    }
+
+    /// `|x - y| + more`, modulo 2^32, of an unsigned and a signed word. Only a positive word can be
+    /// more than the unsigned one.
+    fn mixed_distance(&mut self, x: Exact, y: Exact, more: Arg) -> Arg {
+        let (unsigned, signed) = if y.negative() { (x, y) } else { (y, x) };
+        let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed.arg, word(0)]);
+        let args = [signed.arg, unsigned.arg, positive];
+        let above = self.push(Opcode::SetAnd(Compare::Gt, Type::U32), &args);
+        let [down, up] = [(unsigned, signed), (signed, unsigned)].map(|(from, less)| {
+            let difference = self.builder.sub(from.arg, less.arg);
+            self.builder.add(difference, more)
+        });
+        self.push(Opcode::Select, &[up, down, above])
     }
 
     /// Two unsigned words whose exact sum is the absolute difference of an
