@@ -38,12 +38,7 @@ impl Compiler<'_> {
     }
 
     /// A word whose byte 3 is 1 where a comparison of two parts holds, else 0.
-    pub(super) fn flag_in_top_byte(
-        &mut self,
-        compare: Compare,
-        x: Value,
-        y: Value,
-    ) -> Option<Arg> {
+    pub(super) fn flag_in_top_byte(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
         let (left, right) = (self.exact(x)?, self.exact(y)?);
         // At most 1 and at least -2^24 + 1 before the sum.
         let (most, least, one) = match compare {
@@ -53,7 +48,9 @@ impl Compiler<'_> {
             Compare::Ge => (left, right, 0x0100_0000),
             Compare::Eq | Compare::Ne => return None,
         };
-        if most.range.max - least.range.min >= 1 << 24 || most.range.min - least.range.max <= -(1 << 24) {
+        if most.range.max - least.range.min >= 1 << 24
+            || most.range.min - least.range.max <= -(1 << 24)
+        {
             return None;
         }
         let difference = self.builder.sub(most.arg, least.arg);
@@ -151,7 +148,13 @@ impl Compiler<'_> {
 
     /// A word with a part, extended, from a byte on. The other bytes are those of another part's
     /// word, or 0; an unsigned part is extended only in the latter case.
-    pub(super) fn placed(&mut self, part: SourcePart, at: u8, bytes: u8, around: Option<SourcePart>) -> Arg {
+    pub(super) fn placed(
+        &mut self,
+        part: SourcePart,
+        at: u8,
+        bytes: u8,
+        around: Option<SourcePart>,
+    ) -> Arg {
         let own = self.inputs[part.input as usize];
         if around.is_none() && part.byte == at && part.width == 8 * bytes {
             return own;
@@ -192,7 +195,8 @@ impl Compiler<'_> {
             return Some(self.push(Opcode::Mul, &[both, word(0xffff_0001)]));
         }
         let is_comparable = left.ty == right.ty
-            && (left.width == right.width || left.width.min(right.width) == 8 && left.ty == Type::S32);
+            && (left.width == right.width
+                || left.width.min(right.width) == 8 && left.ty == Type::S32);
         if is_comparable || !left.is_on_top() {
             return None;
         }

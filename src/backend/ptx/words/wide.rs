@@ -1,7 +1,7 @@
 //! Values of 64 bits.
 
 use super::super::sequence::{Arg, Opcode, word};
-use super::{Compiler, S32, S64, U64, common};
+use super::{Compiler, S64, U64, common};
 use crate::ir::{Op, Range, Value};
 use crate::isa::Type;
 
@@ -18,22 +18,6 @@ impl Compiler<'_> {
         }
         let (x, y) = (self.wide(x)?, self.wide(y)?);
         Some(self.push(Opcode::MulWide, &[x, y]))
-    }
-
-    /// The negative of a product, with one factor negated, if that remains a word. ptxas joins it
-    /// with a sum.
-    fn negative_product(&mut self, value: Value) -> Option<Arg> {
-        let Op::Mul(x, y) = self.op(value) else {
-            return None;
-        };
-        let size = |value: Value| self.range(value).max.max(-self.range(value).min);
-        let (small, other) = if size(x) < size(y) { (x, y) } else { (y, x) };
-        if size(small) > S32.max || !S32.contains_range(self.range(other)) {
-            return None;
-        }
-        let (small, other) = (self.exact(small)?, self.exact(other)?);
-        let negative = self.builder.sub(word(0), small.arg);
-        Some(self.push(Opcode::Product(Type::S32), &[negative, other.arg]))
     }
 
     /// A value modulo 2^64.
@@ -60,10 +44,6 @@ impl Compiler<'_> {
                 Some(self.push(Opcode::AddWide, &[x, more]))
             }
             Op::Sub(x, y) => {
-                if let Some(product) = self.negative_product(y) {
-                    let x = self.wide(x)?;
-                    return Some(self.push(Opcode::AddWide, &[product, x]));
-                }
                 let (x, y) = (self.wide(x)?, self.wide(y)?);
                 Some(self.push(Opcode::SubWide, &[x, y]))
             }
