@@ -209,7 +209,7 @@ impl Compiler<'_> {
                         Op::Min(..) | Op::Max(..) | Op::Clamp(..) => {
                             if let Some(top) = self.on_top(one) {
                                 // ptxas joins the shift and the sum.
-                                let (one, more) = (self.from_top(top), self.low(other)?);
+                                let (one, more) = (self.moved_down(top), self.low(other)?);
                                 return Some(self.builder.add(one, more));
                             }
                         }

@@ -38,12 +38,11 @@ impl Compiler<'_> {
                 _ => (width == 8).then_some((top.arg, 0x7)),
             }),
         };
-        let (word_of, nibbles) = match placed {
-            Some(placed) => placed,
-            None => {
-                let (word_of, first) = self.bytes(value, width)?;
-                (word_of, 0x54 + 0x11 * first)
-            }
+        let (word_of, nibbles) = if let Some(placed) = placed {
+            placed
+        } else {
+            let (word_of, first) = self.bytes(value, width)?;
+            (word_of, 0x54 + 0x11 * first)
         };
         let place = u32::from(low / 2);
         let mask = ((1 << (width / 2)) - 1) << place;

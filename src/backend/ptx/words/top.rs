@@ -74,11 +74,11 @@ impl Compiler<'_> {
     /// A value that is the smaller or larger of two whole upper ends of words.
     pub(super) fn free_on_top(&mut self, value: Value) -> Option<Arg> {
         let top = self.on_top(value).filter(|top| top.is_free)?;
-        Some(self.from_top(top))
+        Some(self.moved_down(top))
     }
 
     /// A value on top, moved to the low bits.
-    pub(super) fn from_top(&mut self, top: OnTop) -> Arg {
+    pub(super) fn moved_down(&mut self, top: OnTop) -> Arg {
         self.push(Opcode::Shr(top.ty), &[top.arg, word(top.shift())])
     }
 }
