@@ -5,15 +5,16 @@
 //! (`exact`, if its range allows that), or in 64 bits (`wide`).
 
 mod clamp;
+mod compare;
 mod dot;
 mod extrema;
 mod insert;
+mod top;
 mod wide;
 
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::ir::{Op, Program, Range, Value};
 use crate::isa::{Compare, Type};
-use wide::both64;
 
 /// Choices that no range decides: the cheaper one depends on the target.
 // The choices are independent of each other.
@@ -129,8 +130,8 @@ impl Compiler<'_> {
             Op::Extract { value, low, width, signed } => self.extract(value, low, width, signed),
             Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.sum(value),
             Op::AbsDiff(x, y) => self.absdiff(x, y, word(0)),
-            Op::Min(x, y) => self.least(x, y),
-            Op::Max(x, y) => self.greatest(x, y),
+            Op::Min(x, y) => self.free_on_top(value).or_else(|| self.least(x, y)),
+            Op::Max(x, y) => self.free_on_top(value).or_else(|| self.greatest(x, y)),
             Op::Shl(x, amount) => {
                 let x = self.low(x)?;
                 match self.amount(amount)? {
@@ -141,10 +142,7 @@ impl Compiler<'_> {
                 }
             }
             Op::Shr(x, amount) => self.shift_right(x, amount),
-            Op::Compare(compare, x, y) => {
-                let predicate = self.predicate(compare, x, y)?;
-                Some(self.push(Opcode::Select, &[word(1), word(0), predicate]))
-            }
+            Op::Compare(compare, x, y) => self.flag(compare, x, y),
             Op::Clamp(value, range) => self.clamp(value, range),
             Op::Insert { .. } => self.insert(value),
         }
@@ -208,6 +206,16 @@ impl Compiler<'_> {
                             let more = self.low(other)?;
                             return self.absdiff(left, right, more);
                         }
+                        Op::Min(..) | Op::Max(..) | Op::Clamp(..) => {
+                            if let Some(top) = self.on_top(one) {
+                                // ptxas joins the shift and the sum.
+                                let (one, more) = (self.moved_down(top), self.low(other)?);
+                                return Some(self.builder.add(one, more));
+                            }
+                        }
+                        Op::Compare(compare, left, right) => {
+                            return self.plus_flag(compare, left, right, other);
+                        }
                         _ => {}
                     }
                 }
@@ -230,6 +238,9 @@ impl Compiler<'_> {
     fn absdiff(&mut self, x: Value, y: Value, more: Arg) -> Option<Arg> {
         let (x, y) = (self.exact(x)?, self.exact(y)?);
         let Some(ty) = common(x.range, y.range) else {
+            if self.tactics.subtract {
+                return Some(self.mixed_distance(x, y, more));
+            }
             let (first, second) = self.mixed_difference(x, y);
             let first = self.builder.add(first, second);
             return Some(self.builder.add(first, more));
@@ -247,6 +258,20 @@ impl Compiler<'_> {
             return Some(self.builder.add(difference, more));
         }
         Some(self.push(Opcode::Sad(ty), &[x.arg, y.arg, more]))
+    }
+
+    /// `|x - y| + more`, modulo 2^32, of an unsigned and a signed word. Only a positive word can be
+    /// more than the unsigned one.
+    fn mixed_distance(&mut self, x: Exact, y: Exact, more: Arg) -> Arg {
+        let (unsigned, signed) = if y.negative() { (x, y) } else { (y, x) };
+        let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed.arg, word(0)]);
+        let args = [signed.arg, unsigned.arg, positive];
+        let above = self.push(Opcode::SetAnd(Compare::Gt, Type::U32), &args);
+        let [down, up] = [(unsigned, signed), (signed, unsigned)].map(|(from, less)| {
+            let difference = self.builder.sub(from.arg, less.arg);
+            self.builder.add(difference, more)
+        });
+        self.push(Opcode::Select, &[up, down, above])
     }
 
     /// Two unsigned words whose exact sum is the absolute difference of an
@@ -331,33 +356,5 @@ impl Compiler<'_> {
         }
         let high = self.push(Opcode::High, &[wide]);
         self.push(Opcode::FunnelRightWrap, &[low, high, word(bits)])
-    }
-
-    fn predicate(&mut self, compare: Compare, x: Value, y: Value) -> Option<Arg> {
-        let (Some(left), Some(right)) = (self.exact(x), self.exact(y)) else {
-            let (left, right) = (self.wide(x)?, self.wide(y)?);
-            let ty = both64(self.range(x), self.range(y))?;
-            return Some(self.push(Opcode::SetWide(compare, ty), &[left, right]));
-        };
-        if let Some(ty) = common(left.range, right.range) {
-            return Some(self.push(Opcode::Set(compare, ty), &[left.arg, right.arg]));
-        }
-        // A negative word is less than any unsigned one.
-        let signed = if left.negative() { left.arg } else { right.arg };
-        let args = [left.arg, right.arg];
-        let less = match compare {
-            Compare::Lt | Compare::Le => left.negative(),
-            Compare::Gt | Compare::Ge => right.negative(),
-            Compare::Eq => false,
-            Compare::Ne => true,
-        };
-        let zero = word(0);
-        Some(if less {
-            let negative = self.push(Opcode::Set(Compare::Lt, Type::S32), &[signed, zero]);
-            self.push(Opcode::SetOr(compare, Type::U32), &[args[0], args[1], negative])
-        } else {
-            let positive = self.push(Opcode::Set(Compare::Ge, Type::S32), &[signed, zero]);
-            self.push(Opcode::SetAnd(compare, Type::U32), &[args[0], args[1], positive])
-        })
     }
 }

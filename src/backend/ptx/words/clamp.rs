@@ -14,7 +14,9 @@ impl Compiler<'_> {
             return Some(self.clamp_word(exact, range)?.arg);
         }
         let arg = match self.op(value) {
-            Op::Add(x, y) => self.clamp_sum(x, y, false, range),
+            Op::Add(x, y) => self
+                .clamp_product_sum(value, x, y, range)
+                .or_else(|| self.clamp_sum(x, y, false, range)),
             Op::Sub(x, y) => self.clamp_sum(x, y, true, range),
             Op::AbsDiff(x, y) => self.clamp_difference(x, y, range),
             Op::Extract { value, low: 0, width: 34, signed: true } => {
@@ -46,6 +48,39 @@ impl Compiler<'_> {
     ) -> Option<Arg> {
         let (x, y) = (self.exact(x)?, self.exact(y)?);
         self.clamp_exact_sum(x, y, subtract, range)
+    }
+
+    /// Clamps the sum of a product, which is a word, and another word.
+    fn clamp_product_sum(&mut self, sum: Value, x: Value, y: Value, range: Range) -> Option<Arg> {
+        let (product, other, more) = match (self.op(x), self.op(y)) {
+            (Op::Mul(..), _) => (x, y, 0),
+            (Op::Add(product, other), Op::Constant(more)) => (product, other, more),
+            _ => return None,
+        };
+        let Op::Mul(..) = self.op(product) else {
+            return None;
+        };
+        let (mut product, other) = (self.exact(product)?, self.exact(other)?);
+        product.range = Range::new(product.range.min + more, product.range.max + more);
+        if !S32.contains_range(product.range) && !U32.contains_range(product.range) {
+            return None;
+        }
+        product.arg = self.builder.add(product.arg, word(more as u32));
+        let fits = |ty: Range| range == ty && ty.contains_range(other.range);
+        let ty = match () {
+            () if fits(S32) => Type::S32,
+            () if fits(U32) => Type::U32,
+            () => return self.clamp_exact_sum(product, other, false, range),
+        };
+        // Only a sum that leaves the range is on the wrong side of the other word.
+        let (compare, limit) = match product.range {
+            Range { min: 0.., .. } => (Compare::Lt, range.max),
+            Range { max: ..=0, .. } => (Compare::Gt, range.min),
+            _ => return self.clamp_exact_sum(product, other, false, range),
+        };
+        let sum = if more == 0 { self.low(sum)? } else { self.builder.add(product.arg, other.arg) };
+        let out = self.push(Opcode::Set(compare, ty), &[sum, other.arg]);
+        Some(self.push(Opcode::Select, &[word(limit as u32), sum, out]))
     }
 
     pub(super) fn clamp_exact_sum(
@@ -209,13 +244,21 @@ impl Compiler<'_> {
             return None;
         }
         let (left, high) = self.shifted_pair(x, amount)?;
+        if range == U32 {
+            // ptxas moves both bits to predicates at once.
+            let [over, under] = [1, 2].map(|bit| {
+                let set = self.builder.and(high, word(bit));
+                self.push(Opcode::Set(Compare::Ne, Type::U32), &[set, word(0)])
+            });
+            let result = self.push(Opcode::Select, &[word(u32::MAX), left, over]);
+            return Some(self.push(Opcode::Select, &[word(0), result, under]));
+        }
         // If bits 2 to 33 lie in the range of a word, all bits do.
         let top = self.push(Opcode::FunnelRightWrap, &[left, high, word(2)]);
-        let (least, most) = (range.min >> 2, range.max >> 2);
-        let over = self.push(Opcode::Set(Compare::Gt, Type::S32), &[top, word(most as u32)]);
-        let result = self.push(Opcode::Select, &[word(range.max as u32), left, over]);
-        let under = self.push(Opcode::Set(Compare::Lt, Type::S32), &[top, word(least as u32)]);
-        Some(self.push(Opcode::Select, &[word(range.min as u32), result, under]))
+        let over = self.push(Opcode::Set(Compare::Gt, Type::S32), &[top, word(0x1fff_ffff)]);
+        let result = self.push(Opcode::Select, &[word(0x7fff_ffff), left, over]);
+        let under = self.push(Opcode::Set(Compare::Lt, Type::S32), &[top, word(0xe000_0000)]);
+        Some(self.push(Opcode::Select, &[word(TOP), result, under]))
     }
 
     pub(super) fn clamp_wide(&mut self, value: Value, range: Range) -> Option<Arg> {
@@ -312,6 +355,11 @@ impl Compiler<'_> {
         // The greatest value, or one more (which wraps) where the value is negative.
         let limit = if unsigned {
             word(range.max as u32)
+        } else if range == S32 && bits > 0 {
+            // ptxas makes one instruction with a guard of the selection and the last one here. Of
+            // the sum below it makes a product with a constant in a register.
+            let sign = self.push(Opcode::Shr(Type::S32), &[high, word(31)]);
+            self.builder.xor(sign, word(!TOP))
         } else {
             let negative = self.push(Opcode::Shr(Type::U32), &[high, word(31)]);
             self.builder.add(negative, word(range.max as u32))
@@ -320,7 +368,8 @@ impl Compiler<'_> {
     }
 }
 
-fn sum_range(x: Range, y: Range, subtract: bool) -> Range {
+/// The range of a sum or difference.
+pub(super) fn sum_range(x: Range, y: Range, subtract: bool) -> Range {
     if subtract {
         Range::new(x.min - y.max, x.max - y.min)
     } else {

@@ -12,7 +12,14 @@ pub(super) struct SourcePart {
     /// The number of the first byte.
     pub(super) byte: u8,
     pub(super) width: u8,
-    ty: Type,
+    pub(super) ty: Type,
+}
+
+impl SourcePart {
+    /// Whether the part has the upper bits of its word.
+    pub(super) fn is_on_top(self) -> bool {
+        8 * self.byte + self.width == 32
+    }
 }
 
 /// A part in a sum.

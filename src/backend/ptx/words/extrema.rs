@@ -1,6 +1,7 @@
 //! Minima and maxima.
 
 use super::super::sequence::{Arg, Opcode, word};
+use super::clamp::sum_range;
 use super::wide::both64;
 use super::{Compiler, Exact, S32, TOP, U32, common};
 use crate::ir::{Op, Range, Value};
@@ -49,11 +50,9 @@ impl Compiler<'_> {
         {
             return Some(least.arg);
         }
-        if !self.tactics.wide {
-            for (one, other) in [(x, y), (y, x)] {
-                if let Some(arg) = self.shifted_or(true, one, other) {
-                    return Some(arg);
-                }
+        for (one, other) in [(x, y), (y, x)] {
+            if let Some(arg) = self.shifted_or(true, one, other) {
+                return Some(arg);
             }
         }
         self.either_wide(Opcode::MinWide, x, y)
@@ -61,6 +60,15 @@ impl Compiler<'_> {
 
     pub(super) fn greatest(&mut self, x: Value, y: Value) -> Option<Arg> {
         for (one, other) in [(x, y), (y, x)] {
+            // As in `plus_flag`.
+            if let Op::Compare(compare, left, right) = self.op(one)
+                && U32.contains_range(self.range(other))
+            {
+                let predicate = self.predicate(compare, left, right)?;
+                let without = self.low(other)?;
+                let with = self.push(Opcode::Max(Type::U32), &[without, word(1)]);
+                return Some(self.push(Opcode::Select, &[with, without, predicate]));
+            }
             // A negative number that counts as unsigned is larger than all others.
             if let Some(inner) = self.taken_as_unsigned(one)
                 && let (Some(left), Some(right)) = (self.exact(inner), self.exact(other))
@@ -77,11 +85,9 @@ impl Compiler<'_> {
         {
             return Some(most.arg);
         }
-        if !self.tactics.wide {
-            for (one, other) in [(x, y), (y, x)] {
-                if let Some(arg) = self.shifted_or(false, one, other) {
-                    return Some(arg);
-                }
+        for (one, other) in [(x, y), (y, x)] {
+            if let Some(arg) = self.shifted_or(false, one, other) {
+                return Some(arg);
             }
         }
         self.either_wide(Opcode::MaxWide, x, y)
@@ -115,7 +121,7 @@ impl Compiler<'_> {
             }
             left.arg
         } else if right.range.max <= S32.max {
-            self.large_where_out(inner)?
+            self.large_where_out(inner, right.range.max)?
         } else {
             return None;
         };
@@ -123,8 +129,9 @@ impl Compiler<'_> {
     }
 
     /// A word that equals the value if the value lies in 0 … 2^31 - 1, and that is
-    /// larger than 2^31 - 1 otherwise. The value is a sum or difference of two words.
-    pub(super) fn large_where_out(&mut self, value: Value) -> Option<Arg> {
+    /// larger than 2^31 - 1 otherwise; values from the limit on may be exchanged. The value is a
+    /// sum or difference of two words.
+    fn large_where_out(&mut self, value: Value, limit: i128) -> Option<Arg> {
         let (x, y, subtract) = match self.op(value) {
             Op::Add(x, y) => (x, y, false),
             Op::Sub(x, y) => (x, y, true),
@@ -132,6 +139,9 @@ impl Compiler<'_> {
         };
         let (left, right) = (self.exact(x)?, self.exact(y)?);
         let word_of = if subtract { Opcode::Sub } else { Opcode::Add };
+        if let Some((left, right)) = self.near_limits(left, right, subtract, limit) {
+            return Some(self.push(word_of, &[left, right]));
+        }
         let low = self.push(word_of, &[left.arg, right.arg]);
         // Only with these signs may the result wrap and be small.
         let unsigned = |side: Exact| !S32.contains_range(side.range);
@@ -146,24 +156,94 @@ impl Compiler<'_> {
         Some(self.builder.or(low, out))
     }
 
-    /// The smaller or larger of a left shift and a word, both read as unsigned. The
-    /// upper word of the shift decides.
-    pub(super) fn shifted_or(&mut self, least: bool, x: Value, y: Value) -> Option<Arg> {
-        let y = self.exact(y).filter(|y| U32.contains_range(y.range))?;
-        let inner = match self.taken_as_unsigned(x) {
-            Some(inner) => inner,
-            None if self.range(x).min < 0 => return None,
-            None => x,
+    /// The operands of a sum or difference, one of them clamped so that no result wraps and becomes
+    /// small. Negative results remain negative, and results from the limit on do not fall below it.
+    fn near_limits(
+        &mut self,
+        left: Exact,
+        right: Exact,
+        subtract: bool,
+        limit: i128,
+    ) -> Option<(Arg, Arg)> {
+        let wraps = |x: Range, y: Range| {
+            let whole = sum_range(x, y, subtract);
+            (whole.min < S32.min, whole.max > U32.max)
+        };
+        let (low, high) = wraps(left.range, right.range);
+        if !low && !high {
+            return Some((left.arg, right.arg));
+        }
+        let size = |side: Exact| side.range.max.max(-side.range.min);
+        let is_left = size(left) > size(right);
+        let (large, small) = if is_left { (left, right) } else { (right, left) };
+        let small = small.range;
+        // The large operand from which on results are negative, and that from which on they reach
+        // the limit.
+        let (negative, enough) = match (subtract, is_left) {
+            (false, _) => (-1 - small.max, limit - small.min),
+            (true, true) => (small.min - 1, limit + small.max),
+            (true, false) => (small.max + 1, small.min - limit),
+        };
+        let (least, most) = (negative.min(enough), negative.max(enough));
+        let own = large.range;
+        let flips = subtract && !is_left;
+        let (cut_low, cut_high) = if flips { (high, low) } else { (low, high) };
+        let near = Range::new(
+            if cut_low { own.min.max(least) } else { own.min },
+            if cut_high { own.max.min(most) } else { own.max },
+        );
+        let after = if is_left { wraps(near, small) } else { wraps(small, near) };
+        if after != (false, false) {
+            return None;
+        }
+        let large = self.clamp_word(large, near)?.arg;
+        Some(if is_left { (large, right.arg) } else { (left.arg, large) })
+    }
+
+    /// The smaller or larger of a left shift and a word. The shifted value is the larger one where
+    /// it was larger than the word shifted right: neither needs 64 bits.
+    fn shifted_or(&mut self, least: bool, shifted: Value, other: Value) -> Option<Arg> {
+        let other = self.exact(other)?;
+        let (inner, is_unsigned) = match self.taken_as_unsigned(shifted) {
+            Some(inner) => (inner, true),
+            None => (shifted, false),
         };
         let Op::Shl(x, amount) = self.op(inner) else {
             return None;
         };
-        let (low, high) = self.shifted_pair(x, amount)?;
-        let large = self.push(Opcode::Set(Compare::Ne, Type::U32), &[high, word(0)]);
-        let (opcode, winner) =
-            if least { (Opcode::Min(Type::U32), y.arg) } else { (Opcode::Max(Type::U32), low) };
-        let words = self.push(opcode, &[low, y.arg]);
-        Some(self.push(Opcode::Select, &[winner, words, large]))
+        let x = self.exact(x)?;
+        let (by, wraps) = self.amount(amount)?;
+        let down = match (wraps, other.negative()) {
+            (false, signed) => {
+                self.push(Opcode::Shr(if signed { Type::S32 } else { Type::U32 }), &[other.arg, by])
+            }
+            (true, true) => {
+                let above = self.push(Opcode::Shr(Type::S32), &[other.arg, word(31)]);
+                self.push(Opcode::FunnelRightWrap, &[other.arg, above, by])
+            }
+            (true, false) => self.push(Opcode::FunnelRightWrap, &[other.arg, word(0), by]),
+        };
+        let range = Range::new(other.range.min.min(0), other.range.max.max(0));
+        let down = Exact { arg: down, range };
+        let compare = if least { Compare::Le } else { Compare::Gt };
+        let wins = if is_unsigned && x.negative() {
+            // Negative values count as large.
+            if !U32.contains_range(other.range) {
+                return None;
+            }
+            let sign = if least { Compare::Ge } else { Compare::Lt };
+            let sign = self.push(Opcode::Set(sign, Type::S32), &[x.arg, word(0)]);
+            let both = if least { Opcode::SetAnd } else { Opcode::SetOr };
+            self.push(both(compare, Type::U32), &[x.arg, down.arg, sign])
+        } else {
+            self.compare_words(compare, x, down)
+        };
+        let up = if wraps {
+            self.push(Opcode::FunnelLeftWrap, &[word(0), x.arg, by])
+        } else {
+            self.push(Opcode::Shl, &[x.arg, by])
+        };
+        Some(self.push(Opcode::Select, &[up, other.arg, wins]))
     }
 
     /// Both words of a left shift of a word.

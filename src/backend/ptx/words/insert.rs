@@ -26,15 +26,27 @@ impl Compiler<'_> {
             return None;
         };
         let base = self.low(base)?;
-        let (word_of, first) = self.bytes(value, width)?;
         // The bytes of `base` have the numbers 0 to 3, the bytes of the value 4 to 7.
-        let at = u32::from(low / 8);
-        let mut selector = 0x3210;
-        for byte in 0..u32::from(width / 8) {
-            let place = 4 * (at + byte);
-            selector = selector & !(15 << place) | (4 + first + byte) << place;
-        }
-        Some(self.builder.permute(base, word_of, selector))
+        let placed = match self.op(value) {
+            // The sign of the flag's byte is 0.
+            Op::Compare(compare, x, y) => {
+                self.flag_in_top_byte(compare, x, y).map(|flag| (flag, 0xf7))
+            }
+            _ => self.on_top(value).and_then(|top| match (top.width, top.ty) {
+                (16, _) => Some((top.arg, 0x76)),
+                (_, Type::S32) => Some((top.arg, 0xf7)),
+                _ => (width == 8).then_some((top.arg, 0x7)),
+            }),
+        };
+        let (word_of, nibbles) = if let Some(placed) = placed {
+            placed
+        } else {
+            let (word_of, first) = self.bytes(value, width)?;
+            (word_of, 0x54 + 0x11 * first)
+        };
+        let place = u32::from(low / 2);
+        let mask = ((1 << (width / 2)) - 1) << place;
+        Some(self.builder.permute(base, word_of, 0x3210 & !mask | nibbles << place & mask))
     }
 
     /// A word that contains the low bits of the value, and the number of the byte where
