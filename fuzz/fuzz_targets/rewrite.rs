@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vptx::backend::ptx::{Outcome, RewriteOptions, rewrite};
+use vptx::backend::ptx::{RewriteOptions, rewrite};
 use vptx::diagnostic::Severity;
 use vptx::isa::Target;
 use vptx::{parse, source};
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let (after, findings) = parse(&result);
     let changed = rewritten.changes.iter();
-    let changed = changed.filter(|change| matches!(change.outcome, Outcome::Rewritten(_))).count();
+    let changed = changed.filter(|change| change.outcome.is_rewritten()).count();
     assert_eq!(after.statements().len(), module.statements().len() - changed);
     assert!(findings.len() <= before.len());
     let kept: usize = rewritten.edits().iter().map(|edit| edit.span.len() as usize).sum();

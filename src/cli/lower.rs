@@ -40,9 +40,11 @@ gives its place.
 
 --emit ptx prints the file with ordinary PTX in place of video instructions. It
 replaces those for which ptxas 13.5 needs more machine instructions on the
-target than for the new PTX; all other bytes stay the same. A summary, and notes
-where the three semantics differ, go to standard error. For a single
-instruction, the PTX is printed even if it does not save machine instructions.
+target than for the new PTX; all other bytes stay the same. Scalar instructions
+in a row that fill a word part by part may become one SIMD instruction's PTX;
+--only single rewrites each for itself. A summary, and notes where the three
+semantics differ or several instructions become one, go to standard error. For a
+single instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 
@@ -94,6 +96,10 @@ pub(super) struct Arguments {
     #[arg(long)]
     all: bool,
 
+    /// Rewrite less: each instruction for itself, and never several as one
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+
     /// Keep each original instruction as a comment
     #[arg(long)]
     comments: bool,
@@ -122,6 +128,12 @@ enum Emit {
     C,
     /// A module for LLVM 14 and newer, with a function for each different instruction
     Llvm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// Single instructions
+    Single,
 }
 
 /// A target for one of the forms.
@@ -260,11 +272,12 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
 /// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
-    let Arguments { emit, all, comments, in_place, .. } = arguments;
-    let belongs_to_ptx = arguments.ptx_target().is_some() || *all || *comments || *in_place;
+    let Arguments { emit, all, only, comments, in_place, .. } = arguments;
+    let targets_ptx = arguments.ptx_target().is_some();
+    let belongs_to_ptx = targets_ptx || *all || only.is_some() || *comments || *in_place;
     match emit {
         Emit::Ir | Emit::C | Emit::Llvm if belongs_to_ptx => {
-            Some("--all, --comments, --in-place and targets of PTX need --emit ptx".into())
+            Some("--all, --only, --comments, --in-place and targets of PTX need --emit ptx".into())
         }
         Emit::Ir | Emit::C | Emit::Ptx if arguments.architecture().is_some() => {
             Some("targets of LLVM need --emit llvm".into())

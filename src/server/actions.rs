@@ -133,7 +133,8 @@ pub(super) fn rewriting(
     let own = offset - start;
     let holds = |span: Span| span.start <= own && own <= span.end;
     let target = target(options, module.target());
-    let rewriting = RewriteOptions::default().with_target(Some(target)).with_all(true);
+    let rewriting =
+        RewriteOptions::default().with_target(Some(target)).with_all(true).with_regions(false);
     let rewritten = rewrite(&module, &rewriting).ok()?;
     let change = rewritten.changes.iter().find(|change| holds(change.span))?;
     let Outcome::Rewritten(_) = change.outcome else { return None };

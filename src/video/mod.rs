@@ -55,7 +55,7 @@ pub(crate) use operand::is_one_register;
 pub use operand::{
     Guard, Immediate, InvalidRegister, Operand, OperandName, Register, Source, Tail,
 };
-pub(crate) use operand::{Parts, Selected};
+pub(crate) use operand::{Parts, Selected, numbered};
 pub use result::ResultPart;
 pub use semantics::{Semantics, UnknownSemantics};
 pub use set::Set;

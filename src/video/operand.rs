@@ -86,14 +86,16 @@ impl Register {
 
 /// Whether two names are one register if a range declares them.
 pub(crate) fn is_one_register(one: &str, other: &str) -> bool {
-    fn split(name: &str) -> (&str, &str) {
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number = &name[base.len()..];
-        let significant = number.trim_start_matches('0');
-        // A number has at least one digit.
-        (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
-    }
-    one == other || split(one) == split(other)
+    one == other || numbered(one) == numbered(other)
+}
+
+/// The base of a name and its number, if it has one, without leading zeros.
+pub(crate) fn numbered(name: &str) -> (&str, &str) {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &name[base.len()..];
+    let significant = number.trim_start_matches('0');
+    // A number has at least one digit.
+    (base, if significant.is_empty() && !number.is_empty() { "0" } else { significant })
 }
 
 impl AsRef<str> for Register {

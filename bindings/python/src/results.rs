@@ -305,6 +305,8 @@ pub(crate) fn rewrite(
                     span: change.span.into(),
                     outcome: match change.outcome {
                         Outcome::Rewritten(_) => "rewritten",
+                        Outcome::Fused(_) => "fused",
+                        Outcome::Absorbed => "absorbed",
                         Outcome::Kept => "kept",
                         Outcome::Unavailable => "unavailable",
                     },

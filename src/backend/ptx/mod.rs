@@ -28,6 +28,7 @@ mod module;
 mod parallel;
 #[cfg(feature = "diff")]
 mod read;
+mod region;
 mod sequence;
 mod words;
 
@@ -50,6 +51,7 @@ pub(crate) use module::{BlockWriter, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
 pub(crate) use module::{Decision, FormOutcome, Rewriter};
+pub use region::Fusion;
 pub use sequence::Sequence;
 #[doc(hidden)]
 pub use sequence::{Arg, Class, Line, Opcode};

@@ -4,11 +4,12 @@ use thiserror::Error;
 
 use super::cost::{self, Cost};
 use super::emit::{Places, Surroundings, Template};
+use super::region::{Chain, Chains, Fusion};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
-use crate::module::{Module, VideoStatement};
+use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
 
@@ -24,6 +25,9 @@ pub struct RewriteOptions {
     /// Also rewrite instructions that do not become cheaper, for tools that lack the
     /// video instructions.
     pub all: bool,
+    /// Let one SIMD instruction's replacement take the place of several scalar instructions
+    /// that fill a word part by part, where that is cheaper still.
+    pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
     /// Write as many line breaks as there were, so that every other statement keeps its
@@ -37,6 +41,7 @@ impl Default for RewriteOptions {
             target: None,
             semantics: Semantics::CURRENT,
             all: false,
+            regions: true,
             comments: false,
             keep_lines: false,
         }
@@ -62,6 +67,13 @@ impl RewriteOptions {
     #[must_use]
     pub fn with_all(mut self, all: bool) -> RewriteOptions {
         self.all = all;
+        self
+    }
+
+    /// These options, to see several instructions as one, or each by itself.
+    #[must_use]
+    pub fn with_regions(mut self, regions: bool) -> RewriteOptions {
+        self.regions = regions;
         self
     }
 
@@ -95,11 +107,26 @@ pub enum RewriteError {
 pub enum Outcome {
     /// Ordinary PTX replaces the instruction.
     Rewritten(Sequence),
+    /// Ordinary PTX replaces the instruction together with those right before it that are
+    /// [`Outcome::Absorbed`].
+    Fused(Box<Fusion>),
+    /// The instruction goes: the next one that is [`Outcome::Fused`] computes its part, too.
+    Absorbed,
     /// The instruction stays: nothing is cheaper.
     Kept,
     /// The instruction stays although it should be replaced: the module's `.target` or
     /// `.version` lacks the instructions for that.
     Unavailable,
+}
+
+impl Outcome {
+    /// Whether ordinary PTX takes the place of the instruction, alone or with others.
+    pub fn is_rewritten(&self) -> bool {
+        match self {
+            Outcome::Rewritten(_) | Outcome::Fused(_) | Outcome::Absorbed => true,
+            Outcome::Kept | Outcome::Unavailable => false,
+        }
+    }
 }
 
 /// A video instruction of a rewritten module.
@@ -114,7 +141,8 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
-    /// exactly that was not measured.
+    /// exactly that was not measured. The replacement of several instructions counts at
+    /// the last of them, and nothing at the others.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
@@ -151,6 +179,10 @@ impl Rewritten<'_> {
 /// the one instruction that writes `d`. Comments inside an instruction stand before its
 /// replacement.
 ///
+/// Scalar instructions without guards that stand one after the other and fill parts of a word
+/// from parts of two others may be one SIMD instruction. If its new code is cheaper than
+/// theirs, it takes the place of the last one, and nothing that of the others.
+///
 /// # Errors
 /// When neither the options nor the module name a target.
 pub fn rewrite<'m>(
@@ -161,7 +193,7 @@ pub fn rewrite<'m>(
     Rewriter::new(options).each(module, &mut text, |found, text| {
         let Decision { span, instruction, target, known } = found;
         let FormOutcome { outcome, cost, differs } = known.clone();
-        if let Outcome::Rewritten(_) = outcome {
+        if outcome.is_rewritten() {
             edits.push(Edit::replace(span, text.as_str()));
             text.clear();
         }
@@ -211,45 +243,151 @@ impl<'o> Rewriter<'o> {
         text: &mut String,
         mut work: impl FnMut(Decision<'_, 'm>, &mut String),
     ) -> Result<(), RewriteError> {
-        let Rewriter { options, forms, registers: fresh } = self;
-        let (source, own) = (module.source(), module.target());
+        let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
-        for statement in module.statements() {
+        let mut chains = Chains::new(source);
+        let mut rest = module.statements();
+        while let Some((statement, others)) = rest.split_first() {
             let &VideoStatement { span, instruction: Some(ref instruction), declared, .. } =
                 statement
             else {
+                rest = others;
                 continue;
             };
-            let registers = declared.registers();
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
-            let gate = gate(target, own, module.version());
-            let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
-            let (known, template) = forms.entry(form).or_insert_with(|| {
-                let known = FormOutcome::new(instruction, registers, target, gate, options);
-                let Outcome::Rewritten(sequence) = &known.outcome else {
-                    return (known, None);
-                };
-                let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
-                let template = Template::block(sequence, fresh);
-                (known, Some(template))
-            });
-            if let Some(template) = template {
-                // Block comments, because more code may follow on the line.
-                let comment = options.comments.then(|| format!(" /* {instruction} */"));
-                let comment = comment.as_deref().unwrap_or_default();
-                if options.keep_lines {
-                    template.fill(instruction, &Surroundings::of_one_line(comment), text);
-                    let breaks = memchr::memchr_iter(b'\n', span.text(source).as_bytes());
-                    text.extend(breaks.map(|_| '\n'));
-                } else {
-                    let place = places.find(source, span.start, comment);
-                    place.push_comments(span.text(source), text);
-                    template.fill(instruction, &place, text);
+            let place = Place { source, target, gate: gate(target, own, module.version()) };
+            if options.regions
+                && let Some((chain, outcomes)) = self.region(&mut chains, rest, place)
+            {
+                let (members, others) = rest.split_at(outcomes.len());
+                rest = others;
+                let (_, template) = self.form(&chain.instruction, chain.declared, place);
+                for (member, known) in members.iter().zip(&outcomes) {
+                    let (span, Some(instruction)) = (member.span, &member.instruction) else {
+                        continue;
+                    };
+                    let new = match (&known.outcome, template) {
+                        (Outcome::Fused(_), Some(template)) => Some((template, &chain.instruction)),
+                        _ => None,
+                    };
+                    let old = (span, instruction);
+                    replace(old, new, source, options, &mut places, text);
+                    work(Decision { span, instruction, target, known }, text);
                 }
+                continue;
+            }
+            let (known, template) = self.form(instruction, declared, place);
+            if let Some(template) = template {
+                let new = Some((&*template, instruction));
+                replace((span, instruction), new, source, options, &mut places, text);
             }
             work(Decision { span, instruction, target, known }, text);
+            rest = others;
         }
         Ok(())
+    }
+
+    /// The outcome for an instruction, and the text that replaces it, if any.
+    fn form(
+        &mut self,
+        instruction: &Instruction,
+        declared: DeclaredTypes,
+        Place { source, target, gate }: Place<'_>,
+    ) -> &(FormOutcome, Option<Template>) {
+        let Rewriter { options, forms, registers: fresh } = self;
+        let registers = declared.registers();
+        let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
+        forms.entry(form).or_insert_with(|| {
+            let known = FormOutcome::new(instruction, registers, target, gate, options);
+            let Outcome::Rewritten(sequence) = &known.outcome else {
+                return (known, None);
+            };
+            let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
+            let template = Template::block(sequence, fresh);
+            (known, Some(template))
+        })
+    }
+
+    /// The chain that starts with the first statement and becomes one block, with the
+    /// outcome for each member. It costs less than what its members would become.
+    fn region(
+        &mut self,
+        chains: &mut Chains<'_>,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<(Chain, Vec<FormOutcome>)> {
+        let found = chains.starting(statements, self.options.semantics);
+        found.into_iter().find_map(|chain| {
+            let (known, _) = self.form(&chain.instruction, chain.declared, place);
+            let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
+                return None;
+            };
+            let sequence = sequence.clone();
+            let (mut count, mut weight) = (0, 0);
+            let mut outcomes = Vec::new();
+            for statement in &statements[..chain.members] {
+                let instruction = statement.instruction.as_ref()?;
+                let (alone, _) = self.form(instruction, statement.declared, place);
+                let cost = alone.cost?;
+                let (own, own_weight) = match alone.outcome {
+                    Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+                    _ => (cost.ptxas, cost.ptxas_weight),
+                };
+                count += own;
+                weight += own_weight;
+                outcomes.push(FormOutcome {
+                    outcome: Outcome::Absorbed,
+                    cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+                    differs: alone.differs.clone(),
+                });
+            }
+            if new.rewritten >= count || new.rewritten_weight > weight {
+                return None;
+            }
+            let last = outcomes.last_mut()?;
+            let instruction = chain.instruction.clone();
+            last.outcome =
+                Outcome::Fused(Box::new(Fusion { instruction, members: chain.members, sequence }));
+            let Cost { ptxas, ptxas_weight, .. } = last.cost?;
+            last.cost = Some(Cost { ptxas, ptxas_weight, ..new });
+            Some((chain, outcomes))
+        })
+    }
+}
+
+/// The facts about a module that decide what its instructions become.
+#[derive(Clone, Copy)]
+struct Place<'s> {
+    source: &'s str,
+    target: Target,
+    gate: Gate,
+}
+
+/// Appends what takes the place of an instruction: the text of a template for an instruction,
+/// or nothing but comments.
+fn replace(
+    (span, old): (Span, &Instruction),
+    new: Option<(&Template, &Instruction)>,
+    source: &str,
+    options: &RewriteOptions,
+    places: &mut Places,
+    text: &mut String,
+) {
+    // Block comments, because more code may follow on the line.
+    let comment = options.comments.then(|| format!(" /* {old} */"));
+    let comment = comment.as_deref().unwrap_or_default();
+    let fill = |place: &Surroundings<'_>, text: &mut String| match new {
+        Some((template, instruction)) => template.fill(instruction, place, text),
+        None => text.push_str(comment.trim_start()),
+    };
+    if options.keep_lines {
+        fill(&Surroundings::of_one_line(comment), text);
+        let breaks = memchr::memchr_iter(b'\n', span.text(source).as_bytes());
+        text.extend(breaks.map(|_| '\n'));
+    } else {
+        let place = places.find(source, span.start, comment);
+        place.push_comments(span.text(source), text);
+        fill(&place, text);
     }
 }
 
@@ -266,7 +404,7 @@ impl FormOutcome {
     #[cfg(feature = "cli")]
     pub(crate) fn machine_instructions(&self) -> Option<(u32, u32)> {
         let Cost { ptxas, rewritten, .. } = self.cost?;
-        Some((ptxas, if let Outcome::Rewritten(_) = self.outcome { rewritten } else { ptxas }))
+        Some((ptxas, if self.outcome.is_rewritten() { rewritten } else { ptxas }))
     }
 
     fn new(
@@ -285,7 +423,7 @@ impl FormOutcome {
                 *sequence = sequence.for_registers(registers);
                 cost
             }
-            Outcome::Kept | Outcome::Unavailable => instruction.cost(target),
+            _ => instruction.cost(target),
         };
         FormOutcome {
             outcome,

@@ -222,7 +222,7 @@ impl AddAssign for Statistics {
 fn video(source: &str) -> (usize, usize) {
     let (module, _) = crate::analysis::parse_with(source, &CheckOptions::errors_only());
     let (mut count, mut cost) = (0, 0);
-    let options = RewriteOptions::default();
+    let options = RewriteOptions::default().with_regions(false);
     // Without a target there are no costs.
     let _ = Rewriter::new(&options).each(&module, &mut String::new(), |decision, text| {
         text.clear();

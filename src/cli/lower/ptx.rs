@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use super::super::eval::human;
 use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use super::{Arguments, Destination, ptx_bytes, put, put_in_place, semantics};
+use super::{Arguments, Destination, Only, ptx_bytes, put, put_in_place, semantics};
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
-    self, Cost, Decision, FreshRegisters, Outcome, RewriteError, RewriteOptions, Rewriter,
+    self, Cost, Decision, FreshRegisters, Fusion, Outcome, RewriteError, RewriteOptions, Rewriter,
 };
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
@@ -124,6 +124,7 @@ pub(super) fn lower(
         .with_target(arguments.ptx_target())
         .with_semantics(semantics(arguments))
         .with_all(arguments.all)
+        .with_regions(arguments.only != Some(Only::Single))
         .with_comments(arguments.comments);
     lower_with(source, &options, arguments.quiet).map_err(|RewriteError::NoTarget| {
         format!("`{name}` has no .target: name one, such as --target sm_90")
@@ -197,7 +198,7 @@ impl Lowered {
             new.total += 1;
             new.target = Some(target);
             match known.outcome {
-                Outcome::Rewritten(_) => {
+                Outcome::Rewritten(_) | Outcome::Fused(_) | Outcome::Absorbed => {
                     edits.push((span, text.len()));
                     new.rewritten += 1;
                     if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
@@ -209,8 +210,9 @@ impl Lowered {
                 Outcome::Unavailable => new.unavailable = true,
                 Outcome::Kept => {}
             }
-            if !quiet && let Some(note) = note(instruction, known, semantics) {
-                new.notes.push((span.start, note));
+            if !quiet {
+                let notes = notes(instruction, known, semantics);
+                new.notes.extend(notes.map(|note| (span.start, note)));
             }
         })?;
         if !edits.is_empty() {
@@ -305,26 +307,35 @@ fn joined(parts: Vec<(usize, Lowered)>) -> Option<Lowered> {
     Some(all)
 }
 
-/// The note on an instruction, if there is one.
-fn note(
+/// The notes on an instruction.
+fn notes(
     instruction: &Instruction,
     known: &ptx::FormOutcome,
     semantics: Semantics,
-) -> Option<String> {
-    match known.outcome {
-        Outcome::Rewritten(_) if !known.differs.is_empty() => {
+) -> impl Iterator<Item = String> {
+    let fused = match &known.outcome {
+        Outcome::Fused(fusion) => {
+            let Fusion { instruction: whole, members, .. } = &**fusion;
+            let old = instruction.mnemonic();
+            Some(format!("note: {members} × {old} become one `{whole}`"))
+        }
+        _ => None,
+    };
+    let meaning = match known.outcome {
+        Outcome::Unavailable => Some(format!(
+            "`{instruction}` stays: there is no ordinary PTX for it under the module's \
+             .target and .version"
+        )),
+        _ if known.outcome.is_rewritten() && !known.differs.is_empty() => {
             let others: Vec<&str> = known.differs.iter().map(|other| other.text()).collect();
             Some(format!(
                 "note: `{instruction}` is written as {semantics} computes it, not as {}",
                 others.join(" and ")
             ))
         }
-        Outcome::Unavailable => Some(format!(
-            "`{instruction}` stays: there is no ordinary PTX for it under the module's \
-             .target and .version"
-        )),
-        Outcome::Rewritten(_) | Outcome::Kept => None,
-    }
+        _ => None,
+    };
+    [fused, meaning].into_iter().flatten()
 }
 
 /// State that is kept for other parts.

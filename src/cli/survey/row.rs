@@ -153,7 +153,7 @@ impl Row {
                 *figures.deviations.entry(cause).or_default() += 1;
             }
         }
-        let options = RewriteOptions::default();
+        let options = RewriteOptions::default().with_regions(false);
         let mut text = String::new();
         // Without a target there are no costs.
         let _ = Rewriter::new(&options).each(&module, &mut text, |decision, text| {
