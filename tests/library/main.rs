@@ -20,6 +20,7 @@ mod names;
 mod normal;
 mod port;
 mod reader;
+mod region;
 mod rewrite;
 mod robustness;
 mod rooms;

@@ -128,10 +128,19 @@ fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
     let (source, result) = (module.source(), rewrite(module, options).expect("a target"));
     let text = result.text();
     let (mut rest, mut at, mut found) = (text.as_str(), 0, Vec::new());
+    let mut edits = result.edits().iter();
     for change in &result.changes {
-        if matches!(change.outcome, Outcome::Rewritten(_)) {
+        if change.outcome.is_rewritten() {
+            let edit = edits.next().expect("an edit for each");
             let before = &source[at..change.span.start as usize];
             rest = rest.strip_prefix(before).expect("what stands before is as it was");
+            if change.outcome == Outcome::Absorbed {
+                // Nothing but comments stays.
+                let new = edit.replacement.as_str();
+                assert_eq!(comments(new), new.len(), "{new}");
+                (rest, at) = (rest.strip_prefix(new).expect("it"), change.span.end as usize);
+                continue;
+            }
             // The comments from inside the instruction come first.
             rest = &rest[comments(rest)..];
             let (new, after) = rest.split_at(replaced(rest));

@@ -884,6 +884,88 @@ fn never_worse() {
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
 
+/// Scalar instructions that fill some or all parts of `d`.
+fn filling(random: &mut Random) -> String {
+    const TYPES: [&str; 2] = [".u32", ".s32"];
+    let types = [(); 3].map(|()| *random.pick(&TYPES));
+    let head = if random.one_in(3) {
+        let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
+        format!("vset{}{}.{compare}", types[1], types[2])
+    } else {
+        let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
+        format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
+    };
+    let parts: &[&str] = random.pick(&[&[".h0", ".h1"][..], &[".b0", ".b1", ".b2", ".b3"]]);
+    let mut order = parts.to_vec();
+    for at in 0..parts.len() {
+        order.swap(at, random.below(parts.len()));
+    }
+    order.truncate(2 + random.below(parts.len() - 1));
+    let is_plain = random.one_in(2);
+    let mut text = String::new();
+    let mut c = *random.pick(&["a", "c", "c"]);
+    for part in order {
+        let mut from = || if is_plain { part } else { *random.pick(parts) };
+        text += &format!("{head} d{part}, a{}, b{}, {c};\n", from(), from());
+        c = "d";
+    }
+    text
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn regions_are_never_worse() {
+    let setting = |name: &str, default: u64| {
+        env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let (count, seed) = (setting("VPTX_COST_COUNT", 2000) / 4, setting("VPTX_COST_SEED", 1));
+    let mut random = Random(seed);
+    let texts: Vec<String> = (0..count).map(|_| filling(&mut random)).collect();
+    let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
+    let worse = Mutex::new(Vec::new());
+    let sums = Mutex::new(BTreeMap::<u16, [u64; 4]>::new());
+    on_two_threads(chunks.len() * TARGETS.len(), |at| {
+        let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
+        let before = module(chunk.iter().map(String::as_str), target);
+        let (parsed, found) = parse(&before);
+        let lines: usize = chunk.iter().map(|text| text.lines().count()).sum();
+        assert_eq!(parsed.instructions().count(), lines, "{found:?}");
+        let [apart, together] = [false, true].map(|regions| {
+            let options = RewriteOptions::default().with_regions(regions);
+            rewrite(&parsed, &options).expect("it has a target")
+        });
+        let measured = |text: &str, name: &str| {
+            measure(text, chunk.len(), target, &format!("{name}-{at}"))
+        };
+        let before = measured(&before, "old");
+        let (single, region) = (measured(&apart.text(), "single"), measured(&together.text(), "region"));
+        for (at, text) in chunk.iter().enumerate() {
+            if region[at].most(single[at]) != single[at] {
+                let (single, region) = (single[at], region[at]);
+                let message = format!("sm_{target}: {text} {single:?} became {region:?}");
+                worse.lock().expect("no panic").push(message);
+            }
+        }
+        let fused = together.changes.iter();
+        let fused = fused.filter(|it| matches!(it.outcome, Outcome::Fused(_))).count() as u64;
+        let sum =
+            |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
+        let own = [fused, sum(&before), sum(&single), sum(&region)];
+        let mut sums = sums.lock().expect("no panic");
+        let all = sums.entry(target).or_default();
+        *all = [0, 1, 2, 3].map(|at| all[at] + own[at]);
+    });
+    for (target, [fused, before, single, region]) in sums.into_inner().expect("no panic") {
+        println!(
+            "sm_{target}: {count} chains (seed {seed}), {fused} fused: {before} machine \
+             instructions, {single} one by one, {region} as regions"
+        );
+        assert!(fused > 0);
+    }
+    let worse = worse.into_inner().expect("no panic");
+    assert!(worse.is_empty(), "{} worse: {}", worse.len(), worse.join("\n"));
+}
+
 /// The text of the table.
 fn table(cells: &Cells) -> String {
     let mut rows: BTreeMap<String, usize> = BTreeMap::new();

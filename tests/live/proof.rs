@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, heads, rows};
-use crate::support::smt::{Answer, Solver, evaluation, places, query};
+use crate::support::smt::{Answer, Solver, chain_query, evaluation, places, query};
 use vptx::Instruction;
-use vptx::backend::ptx::{Gate, candidates};
+use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 
@@ -327,6 +327,90 @@ fn classes_are_proven() {
             heads.iter().flat_map(|head| classes(form, head, &mut turns)).collect();
         prover.prove(&format!("{}, {}", mnemonic.text(), form.title), &texts);
     }
+    prover.finish();
+}
+
+/// Scalar instructions that fill the parts of `d` in this order, and take others of `a` and `b`.
+fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
+    let width = if parts[0].starts_with(".h") { &PARTS[4..] } else { &PARTS[..4] };
+    let mut c = "c";
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        // Each part with its own, or any.
+        let mut from = || if parts.len() == width.len() { part } else { *random.pick(width) };
+        let (a, b) = (from(), from());
+        text += &format!("{head} d{part}, a{a}, b{b}, {c};\n");
+        c = if at + 1 < parts.len() { "d" } else { c };
+    }
+    text
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn regions_are_proven() {
+    let mut prover = Prover::new();
+    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut solver = Solver::new(&z3());
+    let shapes: [&[&str]; 6] = [
+        &PARTS[..4],
+        &[".b3", ".b1", ".b0", ".b2"],
+        &[".b2", ".b0"],
+        &[".b3", ".b2", ".b1"],
+        &[".h0", ".h1"],
+        &[".h1", ".h0"],
+    ];
+    let mut tally = Tally::default();
+    for (form, mnemonic, heads) in table() {
+        if form.destination != Destination::Part {
+            continue;
+        }
+        let start = Instant::now();
+        let mut own = Tally::default();
+        for head in &heads {
+            for parts in shapes {
+                let chain = filling(head, parts, &mut random);
+                let text = format!(
+                    ".version 8.8\n.target sm_120\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n"
+                );
+                let (module, _) = vptx::parse(&text);
+                assert_eq!(module.instructions().count(), parts.len(), "{text}");
+                for (semantics, target) in Semantics::ALL
+                    .into_iter()
+                    .flat_map(|semantics| [75, 90, 120].map(|target| (semantics, target)))
+                {
+                    let options = RewriteOptions::default()
+                        .with_semantics(semantics)
+                        .with_target(Some(Target::sm(target)));
+                    let rewritten = rewrite(&module, &options).expect("a target");
+                    for (at, change) in rewritten.changes.iter().enumerate() {
+                        let Outcome::Fused(fusion) = &change.outcome else { continue };
+                        own.sequences += 1;
+                        let members = &rewritten.changes[at + 1 - fusion.members..=at];
+                        let programs: Vec<_> =
+                            members.iter().map(|it| it.instruction.lower(semantics)).collect();
+                        let places = places(&fusion.instruction);
+                        let query = chain_query(&programs, &fusion.sequence, places);
+                        if !prover.is_new(&query) {
+                            continue;
+                        }
+                        let what = format!("{} {semantics} sm_{target}", fusion.instruction);
+                        match solver.ask(&query, PATIENCE) {
+                            Answer::Proven => own.proven += 1,
+                            Answer::Unknown => own.unknown.push(what),
+                            Answer::Differs(words) => {
+                                own.different.push(format!("{what}: {words:#010x?}"));
+                            }
+                        }
+                    }
+                }
+                own.classes += 1;
+            }
+        }
+        own.print(&format!("{} that fill words", mnemonic.text()), start);
+        tally.add(own);
+    }
+    assert!(tally.proven > 0);
+    prover.total = tally;
     prover.finish();
 }
 

@@ -527,7 +527,7 @@ fn real_modules_assemble() {
             // ptxas requires a target wherever there are video instructions.
             let result = rewrite(&module, &options).expect("a module that ptxas takes");
             let changes = result.changes.iter();
-            let own = changes.filter(|change| matches!(change.outcome, Outcome::Rewritten(_)));
+            let own = changes.filter(|change| change.outcome.is_rewritten());
             let own = own.count();
             *count += own;
             if own == 0 {

@@ -73,6 +73,11 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
     let wide = |line: &Line| matches!(line.opcode, Opcode::MulWide | Opcode::Product(_));
     let wide = sequence.lines().iter().any(wide);
     let result = define_program(program, wide, text);
+    (result, define_sequence(sequence, text))
+}
+
+/// Defines every line, and returns the term of the result.
+fn define_sequence(sequence: &Sequence, text: &mut String) -> String {
     for (at, line) in sequence.lines().iter().enumerate() {
         let sort = match line.opcode.class() {
             Class::Word => "(_ BitVec 32)",
@@ -82,7 +87,47 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
         };
         let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
     }
-    (result, format!("s{}", sequence.lines().len() - 1))
+    format!("s{}", sequence.lines().len() - 1)
+}
+
+/// The claim that programs one after the other, each with the result of the one before as its
+/// `c`, and a sequence give something else for some inputs.
+pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [usize; 3]) -> String {
+    let mut text = inputs(places);
+    let mut before = Input::C.text().to_owned();
+    for (number, program) in programs.iter().enumerate() {
+        let mut own = String::new();
+        let result = define_program(program, false, &mut own);
+        let name = |word: &str| match word {
+            "c" => before.clone(),
+            _ if word.strip_prefix('p').is_some_and(|at| at.parse::<usize>().is_ok()) => {
+                format!("m{number}{word}")
+            }
+            _ => word.to_owned(),
+        };
+        text += &with_names(&own, name);
+        let result = with_names(&result, name);
+        before = format!("m{number}");
+        let _ = writeln!(text, "(define-fun {before} () (_ BitVec 32) {result})");
+    }
+    let right = define_sequence(sequence, &mut text);
+    let _ = writeln!(text, "(assert (distinct {before} {right}))");
+    text
+}
+
+/// A text of terms with other names.
+fn with_names(text: &str, name: impl Fn(&str) -> String) -> String {
+    let mut renamed = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '#';
+        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        renamed += &name(&rest[..end]);
+        let next = rest[end..].find(is_word).map_or(rest.len(), |at| end + at);
+        renamed += &rest[end..next];
+        rest = &rest[next..];
+    }
+    renamed
 }
 
 /// Defines every step, and returns the term of the result. Solvers do not see that products of

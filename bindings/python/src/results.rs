@@ -274,23 +274,27 @@ impl Rewritten {
 
 /// Replaces video instructions by ordinary PTX where that is cheaper on the target, or where
 /// ptxas computes something else than `semantics` asks for (`ptxas-13` if not given). Without
-/// `target`, the module's own `.target` counts. `all` also replaces the others.
+/// `target`, the module's own `.target` counts. `all` also replaces the others. Without
+/// `regions`, each is replaced for itself, and never several as one.
 ///
 /// Raises `ValueError` if neither the module nor the argument names a target.
 #[pyfunction]
-#[pyo3(signature = (text, *, target = None, semantics = None, all = false, comments = false))]
+#[pyo3(signature = (text, *, target = None, semantics = None, all = false, regions = true,
+    comments = false))]
 pub(crate) fn rewrite(
     py: Python<'_>,
     text: Text,
     target: Option<Named<Target>>,
     semantics: Option<Named<Semantics>>,
     all: bool,
+    regions: bool,
     comments: bool,
 ) -> PyResult<Rewritten> {
     let options = RewriteOptions::default()
         .with_target(target.map(|it| it.0))
         .with_semantics(semantics.map_or(Semantics::CURRENT, |it| it.0))
         .with_all(all)
+        .with_regions(regions)
         .with_comments(comments);
     let rewritten = py.detach(|| {
         let rules = CheckOptions::default().with_rules(RuleSet::ERRORS);

@@ -205,9 +205,24 @@ pub fn rewrite<'m>(
 /// Finds the outcome for instructions, most of which are like others.
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
-    /// Of each form, with a guard or without, for registers that are declared so.
-    forms: Map<(Operation, bool, WordRegisters), (FormOutcome, Option<Template>)>,
+    /// Of each form, for registers that are declared so.
+    forms: Map<(Operation, Role, WordRegisters), (FormOutcome, Option<Template>)>,
     registers: Option<FreshRegisters>,
+}
+
+/// The part that an instruction plays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Role {
+    Plain,
+    Guarded,
+    /// It stands for several others, and not in the text. So it cannot stay.
+    Fused,
+}
+
+impl Role {
+    fn of(instruction: &Instruction) -> Role {
+        if instruction.guard.is_some() { Role::Guarded } else { Role::Plain }
+    }
 }
 
 /// The decision about one instruction of a module.
@@ -261,7 +276,8 @@ impl<'o> Rewriter<'o> {
             {
                 let (members, others) = rest.split_at(outcomes.len());
                 rest = others;
-                let (_, template) = self.form(&chain.instruction, chain.declared, place);
+                let (_, template) =
+                    self.form(&chain.instruction, Role::Fused, chain.declared, place);
                 for (member, known) in members.iter().zip(&outcomes) {
                     let (span, Some(instruction)) = (member.span, &member.instruction) else {
                         continue;
@@ -276,7 +292,8 @@ impl<'o> Rewriter<'o> {
                 }
                 continue;
             }
-            let (known, template) = self.form(instruction, declared, place);
+            let (known, template) =
+                self.form(instruction, Role::of(instruction), declared, place);
             if let Some(template) = template {
                 let new = Some((&*template, instruction));
                 replace((span, instruction), new, source, options, &mut places, text);
@@ -291,14 +308,18 @@ impl<'o> Rewriter<'o> {
     fn form(
         &mut self,
         instruction: &Instruction,
+        role: Role,
         declared: DeclaredTypes,
         Place { source, target, gate }: Place<'_>,
     ) -> &(FormOutcome, Option<Template>) {
         let Rewriter { options, forms, registers: fresh } = self;
         let registers = declared.registers();
-        let form = (instruction.anonymous(), instruction.guard.is_some(), registers);
-        forms.entry(form).or_insert_with(|| {
-            let known = FormOutcome::new(instruction, registers, target, gate, options);
+        forms.entry((instruction.anonymous(), role, registers)).or_insert_with(|| {
+            let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
+            if outcome == Outcome::Kept && role == Role::Fused {
+                outcome = choose(instruction, target, gate, options.semantics, true);
+            }
+            let known = FormOutcome::new(instruction, outcome, registers, target, options);
             let Outcome::Rewritten(sequence) = &known.outcome else {
                 return (known, None);
             };
@@ -318,7 +339,7 @@ impl<'o> Rewriter<'o> {
     ) -> Option<(Chain, Vec<FormOutcome>)> {
         let found = chains.starting(statements, self.options.semantics);
         found.into_iter().find_map(|chain| {
-            let (known, _) = self.form(&chain.instruction, chain.declared, place);
+            let (known, _) = self.form(&chain.instruction, Role::Fused, chain.declared, place);
             let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
                 return None;
             };
@@ -327,7 +348,7 @@ impl<'o> Rewriter<'o> {
             let mut outcomes = Vec::new();
             for statement in &statements[..chain.members] {
                 let instruction = statement.instruction.as_ref()?;
-                let (alone, _) = self.form(instruction, statement.declared, place);
+                let (alone, _) = self.form(instruction, Role::Plain, statement.declared, place);
                 let cost = alone.cost?;
                 let (own, own_weight) = match alone.outcome {
                     Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
@@ -409,14 +430,13 @@ impl FormOutcome {
 
     fn new(
         instruction: &Instruction,
+        mut outcome: Outcome,
         registers: WordRegisters,
         target: Target,
-        gate: Gate,
         options: &RewriteOptions,
     ) -> FormOutcome {
         let program = instruction.lower(options.semantics);
         let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
-        let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
         let cost = match &mut outcome {
             Outcome::Rewritten(sequence) => {
                 let cost = cost::cost_of(instruction, sequence, target, options.semantics);
