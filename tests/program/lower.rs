@@ -90,6 +90,37 @@ fn a_module() {
     );
 }
 
+/// Four instructions that fill a word, in a file that was written for it.
+#[test]
+fn several_as_one() {
+    let path = "fixtures/ptx/hand/merges.ptx";
+    let lower = |more: &[&str]| vptx(&[&["lower", "--emit", "ptx", path], more].concat(), "");
+    let run = lower(&[]);
+    assert_eq!(run.status, 0);
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    let note = "4 × vsub become one `vsub4.u32.u32.u32 %r3, %r1, %r2, %r3;`";
+    assert_eq!(lines[0], format!("{path}:19:5: note: {note}"));
+    assert!(lines[4].starts_with("10 of 10 video instructions rewritten: 72 → "), "{lines:?}");
+    let single = lower(&["--only", "single"]);
+    assert!(!single.stderr.contains("become one"), "{}", single.stderr);
+    let after = |text: &str| -> usize {
+        let rest = text.split(" → ").last().expect("a sum");
+        rest.split(' ').next().expect("a number").parse().expect("a number")
+    };
+    assert!(after(&run.stderr) < after(&single.stderr));
+    // One block for each word, or one for each instruction.
+    assert_eq!(run.stdout.matches(".reg .b32 %vptx_r<").count(), 3);
+    assert!(single.stdout.matches(".reg .b32 %vptx_r<").count() > 3);
+    let comments = lower(&["--comments", "--quiet"]);
+    assert!(
+        comments.stdout.contains("\n    /* vsub.u32.u32.u32 %r3.b0, %r1.b0, %r2.b0, %r3; */\n")
+    );
+    assert_eq!(comments.stderr, "");
+    let wrong = vptx(&["lower", "--emit", "ir", "--only", "single", path], "");
+    assert_eq!((wrong.status, wrong.stdout.as_str()), (2, ""));
+}
+
 #[test]
 fn nothing_else_changes() {
     let folder = Folder::new("lower-bytes");

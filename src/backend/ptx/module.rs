@@ -206,22 +206,22 @@ pub fn rewrite<'m>(
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, for registers that are declared so.
-    forms: Map<(Operation, Role, WordRegisters), (FormOutcome, Option<Template>)>,
+    forms: Map<(Operation, Standing, WordRegisters), (FormOutcome, Option<Template>)>,
     registers: Option<FreshRegisters>,
 }
 
 /// The part that an instruction plays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Role {
+enum Standing {
     Plain,
     Guarded,
     /// It stands for several others, and not in the text. So it cannot stay.
     Fused,
 }
 
-impl Role {
-    fn of(instruction: &Instruction) -> Role {
-        if instruction.guard.is_some() { Role::Guarded } else { Role::Plain }
+impl Standing {
+    fn of(instruction: &Instruction) -> Standing {
+        if instruction.guard.is_some() { Standing::Guarded } else { Standing::Plain }
     }
 }
 
@@ -277,7 +277,7 @@ impl<'o> Rewriter<'o> {
                 let (members, others) = rest.split_at(outcomes.len());
                 rest = others;
                 let (_, template) =
-                    self.form(&chain.instruction, Role::Fused, chain.declared, place);
+                    self.form(&chain.instruction, Standing::Fused, chain.declared, place);
                 for (member, known) in members.iter().zip(&outcomes) {
                     let (span, Some(instruction)) = (member.span, &member.instruction) else {
                         continue;
@@ -293,7 +293,7 @@ impl<'o> Rewriter<'o> {
                 continue;
             }
             let (known, template) =
-                self.form(instruction, Role::of(instruction), declared, place);
+                self.form(instruction, Standing::of(instruction), declared, place);
             if let Some(template) = template {
                 let new = Some((&*template, instruction));
                 replace((span, instruction), new, source, options, &mut places, text);
@@ -308,7 +308,7 @@ impl<'o> Rewriter<'o> {
     fn form(
         &mut self,
         instruction: &Instruction,
-        role: Role,
+        role: Standing,
         declared: DeclaredTypes,
         Place { source, target, gate }: Place<'_>,
     ) -> &(FormOutcome, Option<Template>) {
@@ -316,7 +316,7 @@ impl<'o> Rewriter<'o> {
         let registers = declared.registers();
         forms.entry((instruction.anonymous(), role, registers)).or_insert_with(|| {
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
-            if outcome == Outcome::Kept && role == Role::Fused {
+            if outcome == Outcome::Kept && role == Standing::Fused {
                 outcome = choose(instruction, target, gate, options.semantics, true);
             }
             let known = FormOutcome::new(instruction, outcome, registers, target, options);
@@ -339,7 +339,7 @@ impl<'o> Rewriter<'o> {
     ) -> Option<(Chain, Vec<FormOutcome>)> {
         let found = chains.starting(statements, self.options.semantics);
         found.into_iter().find_map(|chain| {
-            let (known, _) = self.form(&chain.instruction, Role::Fused, chain.declared, place);
+            let (known, _) = self.form(&chain.instruction, Standing::Fused, chain.declared, place);
             let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
                 return None;
             };
@@ -348,7 +348,7 @@ impl<'o> Rewriter<'o> {
             let mut outcomes = Vec::new();
             for statement in &statements[..chain.members] {
                 let instruction = statement.instruction.as_ref()?;
-                let (alone, _) = self.form(instruction, Role::Plain, statement.declared, place);
+                let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
                 let cost = alone.cost?;
                 let (own, own_weight) = match alone.outcome {
                     Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
@@ -362,7 +362,8 @@ impl<'o> Rewriter<'o> {
                     differs: alone.differs.clone(),
                 });
             }
-            if new.rewritten >= count || new.rewritten_weight > weight {
+            let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
+            if new_count + chain.repeated >= count || new_weight + chain.repeated > weight {
                 return None;
             }
             let last = outcomes.last_mut()?;

@@ -150,10 +150,32 @@ fn simd(members: &[Member<'_>]) -> Option<Instruction> {
     }))
 }
 
+/// Whether two members read the same parts. ptxas computes their result once, which no cost of
+/// a single one shows.
+fn has_equal(members: &[Member<'_>]) -> bool {
+    let mut pairs = Set::default();
+    !members.iter().all(|member| {
+        let [a, b] = member.from;
+        pairs.insert(if member.a == member.b { [a.min(b), a.max(b)] } else { [a, b] })
+    })
+}
+
+/// How often members read a part that another one has read.
+fn repeated(members: &[Member<'_>]) -> u32 {
+    let mut parts = Set::default();
+    for member in members {
+        let [a, b] = member.from;
+        parts.extend([(false, a), (member.a != member.b, b)]);
+    }
+    (2 * members.len() - parts.len()) as u32
+}
+
 /// Members, one right after the other, and the one SIMD instruction that they are.
 pub(super) struct Chain {
     pub(super) members: usize,
     pub(super) instruction: Instruction,
+    /// How often members read a part that another one has read. ptxas extracts it once.
+    pub(super) repeated: u32,
     /// The declared types of the registers of the SIMD instruction.
     pub(super) declared: DeclaredTypes,
 }
@@ -161,6 +183,8 @@ pub(super) struct Chain {
 /// Finds chains in a text.
 pub(super) struct Chains<'s> {
     source: &'s str,
+    /// Where the last instructions end that should stay single.
+    alone_to: u32,
     /// The names in the last function that was asked for.
     names: Option<(Span, Option<Names<'s>>)>,
     /// Whether a SIMD instruction is its members, one after the other.
@@ -169,7 +193,7 @@ pub(super) struct Chains<'s> {
 
 impl<'s> Chains<'s> {
     pub(super) fn new(source: &'s str) -> Chains<'s> {
-        Chains { source, names: None, known: Map::default() }
+        Chains { source, alone_to: 0, names: None, known: Map::default() }
     }
 
     /// The chains that start at the first of some statements, the longest first.
@@ -179,6 +203,13 @@ impl<'s> Chains<'s> {
         semantics: Semantics,
     ) -> Vec<Chain> {
         let members = self.members(statements);
+        if members.len() > 1 && has_equal(&members) {
+            // Nor parts of it: ptxas no longer saw that some are equal.
+            self.alone_to = statements[members.len() - 1].span.end;
+        }
+        if statements[0].span.start < self.alone_to {
+            return Vec::new();
+        }
         (2..=members.len())
             .rev()
             .filter_map(|count| self.chain(&statements[0], &members[..count], semantics))
@@ -221,6 +252,7 @@ impl<'s> Chains<'s> {
             return None;
         }
         let instruction = simd(members)?;
+        let repeated = repeated(members);
         let known = &mut self.known;
         let is_exact = *known.entry(instruction.anonymous()).or_insert_with(|| {
             // Lanes do not depend on each other. So it is enough that each member is the SIMD
@@ -232,7 +264,7 @@ impl<'s> Chains<'s> {
         });
         let mut declared = first.declared;
         declared.set(OperandName::D, last.declared.get(OperandName::D));
-        is_exact.then_some(Chain { members: members.len(), instruction, declared })
+        is_exact.then_some(Chain { members: members.len(), instruction, repeated, declared })
     }
 
     /// Whether a register of a function occurs there only as the `d` of one member and the

@@ -461,6 +461,10 @@ mod tests {
         "vshl.u32.u32.u32.wrap b, b, 9; ",
         "add.s32 a, a, b;\n",
         "{.reg .u32 a; vmax.s32.s32.s32.add a, a, b.h1, b;}",
+        "vadd.u32.u32.u32.sat a.h0, b.h0, b.h1, a; ",
+        "vadd.u32.u32.u32.sat a.h1, b.h1,\n b.h0, a; // then\n",
+        "{.reg .b32 r<4>; vset.u32.u32.lt r1.h0, a.h0, b.h0, a;\n\
+         vset.u32.u32.lt r2.h1, a.h1, b.h1, r1;}",
     ];
 
     const ENDS: &[&str] = &["\n}\n", "\n}", "\n}  ", "\r\n}\r\n", "}\n"];
@@ -492,26 +496,28 @@ mod tests {
     }
 
     /// Compares a text that is lowered in parts with one that is lowered as a whole, which
-    /// is the law; says whether several parts were rewritten.
-    fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> bool {
+    /// is the law; says whether several parts were rewritten, and whether several
+    /// instructions became one.
+    fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> [bool; 2] {
         let check = CheckOptions::errors_only();
         let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
             Some((part.start, lower_part(part, &check, options, false, kept)?))
         };
         let Some(parts) = in_parts_of(size, text, work) else {
-            return false;
+            return [false; 2];
         };
         let several = parts.iter().filter(|(_, part)| part.rewritten > 0).count() > 1;
         let Some(joined) = joined(parts) else {
-            return false;
+            return [false; 2];
         };
         let (whole, diagnostics) = lower_whole(text, options, false).unwrap();
         let new = outcome(text, &joined);
         if options.keep_lines {
             assert_eq!(new.0.matches('\n').count(), text.matches('\n').count());
         }
+        let is_fused = new.1.contains("become one");
         assert_eq!((new, Vec::new()), (outcome(text, &whole), diagnostics));
-        several
+        [several, several && is_fused]
     }
 
     #[test]
@@ -524,7 +530,7 @@ mod tests {
             RewriteOptions::default().with_all(true).keeping_lines(),
         ];
         let mut numbers = Numbers(5);
-        let mut several = 0;
+        let (mut several, mut fused) = (0, 0);
         for round in 0..10_000 {
             let line_end = numbers.pick(&["\n", "\r\n"]);
             let target = numbers.pick(&["20", "75", "90"]);
@@ -544,9 +550,11 @@ mod tests {
                 text += &around.concat();
             }
             let options = &options[numbers.below(options.len())];
-            several += usize::from(agrees(&text, 1 + numbers.below(200), options));
+            let [is_several, is_fused] = agrees(&text, 1 + numbers.below(200), options);
+            several += usize::from(is_several);
+            fused += usize::from(is_fused);
         }
-        assert!(several > 500, "{several}");
+        assert!(several > 500 && fused > 100, "{several}, {fused}");
     }
 
     /// Takes a few bytes of the first text only, or none.

@@ -454,6 +454,7 @@ def rewrite(
     target: str | None = None,
     semantics: _Semantics | None = None,
     all: bool = False,
+    regions: bool = True,
     comments: bool = False,
 ) -> Rewritten: ...
 def extract(source: bytes | _Path, *, strict: bool = True) -> list[Image]: ...
