@@ -308,15 +308,15 @@ impl<'o> Rewriter<'o> {
     fn form(
         &mut self,
         instruction: &Instruction,
-        role: Standing,
+        standing: Standing,
         declared: DeclaredTypes,
         Place { source, target, gate }: Place<'_>,
     ) -> &(FormOutcome, Option<Template>) {
         let Rewriter { options, forms, registers: fresh } = self;
         let registers = declared.registers();
-        forms.entry((instruction.anonymous(), role, registers)).or_insert_with(|| {
+        forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
-            if outcome == Outcome::Kept && role == Standing::Fused {
+            if outcome == Outcome::Kept && standing == Standing::Fused {
                 outcome = choose(instruction, target, gate, options.semantics, true);
             }
             let known = FormOutcome::new(instruction, outcome, registers, target, options);
@@ -362,8 +362,9 @@ impl<'o> Rewriter<'o> {
                     differs: alone.differs.clone(),
                 });
             }
+            // Strictly, as classes of selectors vary by one.
             let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
-            if new_count + chain.repeated >= count || new_weight + chain.repeated > weight {
+            if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
                 return None;
             }
             let last = outcomes.last_mut()?;
