@@ -257,7 +257,7 @@ fn guard_at_the_last_statement() {
 fn what_a_guard_makes_longer_stays() {
     let text = ".version 8.8\n.target sm_90\n.func f()\n{\n.reg .b32 a, b, d;\n.reg .pred p;\n\
                 @p vsub.u32.u32.u32 d, a.h1, b.h1;\nvsub.u32.u32.u32 d, a.h1, b.h1;\n\
-                @!p vsub.u32.u32.u32 d, a.h1, b.h1;\n@p vadd.u32.u32.u32 d, a.h1, b.h1;\n}\n";
+                @!p vsub.u32.u32.u32 d, a.h1, b.h1;\n@p vmax.u32.u32.u32 d, a.h1, b.h1;\n}\n";
     let (module, _) = parse(text);
     let rewritten = rewrite(&module, &RewriteOptions::default()).expect("it has a target");
     let is_changed = |change: &Change<'_>| matches!(change.outcome, Outcome::Rewritten(_));

@@ -432,10 +432,11 @@ fn guarded_cells(cells: &Cells) -> Cells {
                 continue;
             }
             let count = |before: &str, text: &str| {
-                let around = counts[&guarded(before, "@p add.s32 d, a, b;")].instructions - 1;
-                counts[&guarded(before, text)].instructions.saturating_sub(around)
+                let one = Count { instructions: 1, weight: 1 };
+                let around = counts[&guarded(before, "@p add.s32 d, a, b;")].beyond(one);
+                counts[&guarded(before, text)].beyond(around)
             };
-            let pairs: Vec<(u32, u32)> = instructions
+            let pairs: Vec<(Count, Count)> = instructions
                 .iter()
                 .flat_map(|instruction| {
                     let other = rewritten(instruction, &cell).expect("it was measured");
@@ -443,17 +444,16 @@ fn guarded_cells(cells: &Cells) -> Cells {
                     BEFORE.map(|before| (count(before, &own), count(before, &other)))
                 })
                 .collect();
-            if pairs.iter().any(|(own, other)| other > own) {
-                let least = pairs.iter().map(|pair| pair.0).min().expect("some");
-                let worst = pairs.iter().map(|pair| pair.1).max().expect("some");
+            if pairs.iter().any(|(own, other)| own.most(*other) != *own) {
+                let least = pairs.iter().map(|pair| pair.0).reduce(Count::least).expect("some");
+                let worst = pairs.iter().map(|pair| pair.1).reduce(Count::most).expect("some");
                 let (head, at) = class;
                 for (other, measured) in cells.iter().filter(|((other, _), _)| other == head) {
                     let key = (format!("{head}@"), other.1);
                     marked.entry(key).or_insert_with(|| measured.clone());
                 }
                 let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
-                own[column].ptxas.instructions = least;
-                own[column].best.instructions = worst;
+                own[column] = Cell { ptxas: least, best: worst, ..cell };
             }
         }
     }
@@ -486,13 +486,13 @@ fn write_table(mut cells: Cells) {
 }
 
 #[test]
-#[ignore = "needs ptxas and ten minutes; scripts/measure-costs --guards runs it"]
+#[ignore = "needs ptxas and six minutes; scripts/measure-costs --guards runs it"]
 fn measure_guards() {
     write_table(known_cells(samples()));
 }
 
 #[test]
-#[ignore = "needs ptxas and half an hour; scripts/measure-costs runs it"]
+#[ignore = "needs ptxas and twelve minutes; scripts/measure-costs runs it"]
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) =

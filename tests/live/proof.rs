@@ -252,7 +252,16 @@ fn negations(form: &Form) -> &'static [[&'static str; 3]] {
     }
 }
 
-/// All variants that change more than the places of parts and lanes.
+/// Parts that sequences treat alike: those of one place or, in products, of one width.
+fn alike(form: &Form) -> &'static [&'static [&'static str]] {
+    if form.negation == Negation::ProductOrThird {
+        &[&[""], &[".b0", ".b1", ".b2", ".b3"], &[".h0", ".h1"]]
+    } else {
+        &[&[""], &[".b0"], &[".b1", ".b2"], &[".b3"], &[".h0"], &[".h1"]]
+    }
+}
+
+/// All variants that change more than the middle byte, the destination's place, or lanes.
 fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
     let mut texts = Vec::new();
     let destinations: &[&str] = match form.destination {
@@ -261,14 +270,13 @@ fn classes(form: &Form, head: &str, turns: &mut Turns) -> Vec<String> {
         Destination::Mask(LaneWidth::Halves) => &MASKS2,
         Destination::Mask(LaneWidth::Bytes) => &MASKS4,
     };
-    let widths: [&[&str]; 3] = [&[""], &PARTS[..4], &PARTS[4..]];
     for d in destinations {
         if form.sources != Sources::Scalar {
             texts.push(format!("{head} d{d}, a, b, c;"));
             continue;
         }
-        for a in widths {
-            for b in widths {
+        for a in alike(form) {
+            for b in alike(form) {
                 for [minus_a, minus_b, minus_c] in negations(form) {
                     let (a, b) = (turns.pick(a), turns.pick(b));
                     let third = third(form, minus_c);

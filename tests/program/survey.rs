@@ -54,10 +54,10 @@ fn a_table_has_the_texts_with_video_instructions() {
     status: 0
     -- stdout --
     video  differ  before  after  arch   ptx  name
-        4       2      65     20  sm_90  8.5  libx.so.1!2.sm_90.ptx
+        4       2      65     18  sm_90  8.5  libx.so.1!2.sm_90.ptx
     4 video instructions in 1 of 2 PTX texts (0.3 kB) in 1 file: vadd4 2, vadd 1, vsub 1
     ptxas differs from the manual for 2: C2 1, C3 1
-    65 machine instructions, 20 after rewriting
+    65 machine instructions, 18 after rewriting
     -- stderr --
     ");
     let all = vptx_in(&folder.0, &["survey", "--all", "libx.so.1"], b"");
