@@ -1,6 +1,7 @@
 //! Scalar instructions that fill a word part by part, rewritten as one SIMD instruction.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use crate::support::forms::Random;
 use crate::support::{EDGES, fixture_text};
@@ -212,7 +213,7 @@ fn sequences_compute_what_chains_compute() {
             for (at, to) in order[..count].iter().enumerate() {
                 let d = if at + 1 == count { last } else { d };
                 let (from_a, from_b) = (random.pick(parts), random.pick(parts));
-                body += &format!("{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};\n");
+                let _ = writeln!(body, "{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};");
                 c = d;
             }
             body += "mov.b32 f, d;\n";
@@ -225,6 +226,8 @@ fn sequences_compute_what_chains_compute() {
             .with_all(random.one_in(4))
             .with_target(Some(Target::sm(*random.pick(&TARGETS))));
         let rewritten = rewrite(&module, &options).expect("a target");
+        let new = rewritten.text();
+        assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
         for (at, change) in rewritten.changes.iter().enumerate() {
             let Outcome::Fused(fusion) = &change.outcome else { continue };
             chains += 1;

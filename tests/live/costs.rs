@@ -907,7 +907,7 @@ fn filling(random: &mut Random) -> String {
     let mut c = *random.pick(&["a", "c", "c"]);
     for part in order {
         let mut from = || if is_plain { part } else { *random.pick(parts) };
-        text += &format!("{head} d{part}, a{}, b{}, {c};\n", from(), from());
+        let _ = writeln!(text, "{head} d{part}, a{}, b{}, {c};", from(), from());
         c = "d";
     }
     text

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
+use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -347,7 +348,7 @@ fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
         // Each part with its own, or any.
         let mut from = || if parts.len() == width.len() { part } else { *random.pick(width) };
         let (a, b) = (from(), from());
-        text += &format!("{head} d{part}, a{a}, b{b}, {c};\n");
+        let _ = writeln!(text, "{head} d{part}, a{a}, b{b}, {c};");
         c = if at + 1 < parts.len() { "d" } else { c };
     }
     text

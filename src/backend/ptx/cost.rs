@@ -221,9 +221,14 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
         Opcode::AddSat | Opcode::SubSat if !new => 5,
         Opcode::Sad(_) if new => 3,
         Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) if target.number >= 90 => 2,
-        Opcode::Low | Opcode::High | Opcode::Extend(Type::U32) => 0,
-        // ptxas makes them part of a sum of halves.
-        Opcode::LowHalf | Opcode::HighHalf | Opcode::NegateHalf | Opcode::JoinHalves => 0,
+        Opcode::Low
+        | Opcode::High
+        | Opcode::Extend(Type::U32)
+        // ptxas makes these part of a sum of halves.
+        | Opcode::LowHalf
+        | Opcode::HighHalf
+        | Opcode::NegateHalf
+        | Opcode::JoinHalves => 0,
         Opcode::MinWide(_) | Opcode::MaxWide(_) if !new => 4,
         Opcode::AddWide
         | Opcode::SubWide

@@ -14,6 +14,8 @@ use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
 
 /// Options for rewriting.
+// Each is a switch of its own.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RewriteOptions {
@@ -295,7 +297,7 @@ impl<'o> Rewriter<'o> {
             let (known, template) =
                 self.form(instruction, Standing::of(instruction), declared, place);
             if let Some(template) = template {
-                let new = Some((&*template, instruction));
+                let new = Some((template, instruction));
                 replace((span, instruction), new, source, options, &mut places, text);
             }
             work(Decision { span, instruction, target, known }, text);

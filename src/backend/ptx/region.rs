@@ -299,7 +299,8 @@ impl<'s> Names<'s> {
             }
             head = results[..start].trim_end();
         }
-        if !head.ends_with(".func") && !head.ends_with(".entry") {
+        let word = &head[head.rfind('.')?..];
+        if word != ".func" && word != ".entry" {
             return None;
         }
         let mut names = Names { counts: Map::default(), ranges: Set::default() };
