@@ -276,7 +276,7 @@ fn deviations_are_no_simd_instructions() {
 /// In files, where nvcc wrote a register for each step, and where one is filled.
 #[test]
 fn files() {
-    let nvcc = fixture_text("ptx/nvcc/merges.sm_90.ptx");
+    let nvcc = fixture_text("regions/nvcc.sm_90.ptx");
     assert_eq!(
         found(&nvcc),
         [
@@ -285,7 +285,7 @@ fn files() {
             "2 × vset2.u32.u32.lt %r22, %r7, %r8, %r22;",
         ]
     );
-    let hand = fixture_text("ptx/hand/merges.ptx");
+    let hand = fixture_text("regions/hand.ptx");
     assert_eq!(
         found(&hand),
         [

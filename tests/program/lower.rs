@@ -93,7 +93,7 @@ fn a_module() {
 /// Four instructions that fill a word, in a file that was written for it.
 #[test]
 fn several_as_one() {
-    let path = "fixtures/ptx/hand/merges.ptx";
+    let path = "fixtures/regions/hand.ptx";
     let lower = |more: &[&str]| vptx(&[&["lower", "--emit", "ptx", path], more].concat(), "");
     let run = lower(&[]);
     assert_eq!(run.status, 0);
