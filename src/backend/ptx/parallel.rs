@@ -749,8 +749,8 @@ impl Parallel {
 
     /// `c` plus absolute differences, with the machine's own instruction.
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
-        // `sm_120` has no such instruction, and takes longer for it than for differences and
-        // their sum. It has sums of halves.
+        // Where halves have sums, the target may be `sm_120`, which has no such instruction and
+        // takes longer for it than for differences and their sum.
         if !self.has_differences() || self.means.halves || self.masked() != u32::MAX {
             return None;
         }
