@@ -9,8 +9,7 @@ use crate::isa::{
 };
 use crate::video;
 use crate::video::{
-    Agreement, ArithmeticOp, Instruction, MadMode, Operation, Semantics, SimdOp, SimdOperands,
-    SimdTail, Tail,
+    Agreement, Instruction, MadMode, Operation, Semantics, SimdOp, SimdOperands, SimdTail, Tail,
 };
 
 /// The instruction that a text means, if it looks like one. If only modifiers are
@@ -117,15 +116,12 @@ pub(crate) fn formula(instruction: &Instruction) -> Vec<String> {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
             let (a, b) = (it.a.to_string(), it.b.to_string());
-            let op = match it.op {
-                ArithmeticOp::Add => SimdOp::Add,
-                ArithmeticOp::Sub => SimdOp::Sub,
-                ArithmeticOp::AbsDiff => SimdOp::AbsDiff,
-                ArithmeticOp::Min => SimdOp::Min,
-                ArithmeticOp::Max => SimdOp::Max,
-            };
             let bits = merged_bits(&it.tail);
-            finish(d, &clamped(arithmetic(op, &a, &b), it.saturate, it.dtype, bits), &it.tail)
+            finish(
+                d,
+                &clamped(arithmetic(it.op.on_lanes(), &a, &b), it.saturate, it.dtype, bits),
+                &it.tail,
+            )
         }
         Operation::Shift(it) => {
             let amount = match it.mode {

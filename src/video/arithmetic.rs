@@ -5,7 +5,7 @@ use std::fmt;
 use super::body::{Body, Described, Example, Page};
 use super::lowering::{Lowering, destination_range};
 use super::operand::{OperandName, Parts, Register, Rename, Source, Tail};
-use super::{Deviation, Operation};
+use super::{Deviation, Operation, SimdOp};
 use crate::ir::{Input, Op, Range, Stage, Value};
 use crate::isa::{
     Destination, Form, Mnemonic, Modifier, Negation, Requirement, Role, SecondaryOp, Slot, Sources,
@@ -25,6 +25,19 @@ pub enum ArithmeticOp {
     Min,
     /// `max(a, b)`
     Max,
+}
+
+impl ArithmeticOp {
+    /// The operation on lanes that does the same.
+    pub(crate) fn on_lanes(self) -> SimdOp {
+        match self {
+            ArithmeticOp::Add => SimdOp::Add,
+            ArithmeticOp::Sub => SimdOp::Sub,
+            ArithmeticOp::AbsDiff => SimdOp::AbsDiff,
+            ArithmeticOp::Min => SimdOp::Min,
+            ArithmeticOp::Max => SimdOp::Max,
+        }
+    }
 }
 
 /// Scalar arithmetic (9.7.18.1.1).

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::support::forms::Random;
+use crate::support::forms::{Random, merging_head};
 use crate::support::{EDGES, fixture_text};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
 use vptx::isa::Target;
@@ -181,7 +181,6 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
 
 #[test]
 fn sequences_compute_what_chains_compute() {
-    const TYPES: [&str; 2] = [".u32", ".s32"];
     const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
     let mut random = Random(11);
     let (mut chains, mut cases) = (0, 0);
@@ -189,15 +188,7 @@ fn sequences_compute_what_chains_compute() {
     while cases < 100_000 {
         let mut body = String::new();
         for _ in 0..20 {
-            let types = [(); 3].map(|()| *random.pick(&TYPES));
-            let head = if random.one_in(3) {
-                let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
-                format!("vset{}{}.{compare}", types[1], types[2])
-            } else {
-                let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
-                let sat = random.pick(&["", ".sat"]);
-                format!("{mnemonic}{}{sat}", types.concat())
-            };
+            let head = merging_head(&mut random);
             let parts: &[&str] =
                 if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
             let (a, b) =

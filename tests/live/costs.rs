@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::forms::{PARTS, Random, heads, rows};
+use crate::support::forms::{PARTS, Random, heads, merging_head, rows};
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -886,15 +886,7 @@ fn never_worse() {
 
 /// Scalar instructions that fill some or all parts of `d`.
 fn filling(random: &mut Random) -> String {
-    const TYPES: [&str; 2] = [".u32", ".s32"];
-    let types = [(); 3].map(|()| *random.pick(&TYPES));
-    let head = if random.one_in(3) {
-        let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
-        format!("vset{}{}.{compare}", types[1], types[2])
-    } else {
-        let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
-        format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
-    };
+    let head = merging_head(random);
     let parts: &[&str] =
         if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
     let mut order = parts.to_vec();

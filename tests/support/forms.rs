@@ -175,3 +175,15 @@ impl LaneSampler {
 fn lanes4(number: usize) -> String {
     if number == 4096 { String::new() } else { format!(".b{number:04o}") }
 }
+
+/// The mnemonic and modifiers of a scalar instruction that can write a part and has a SIMD
+/// form without a secondary operation.
+pub(crate) fn merging_head(random: &mut Random) -> String {
+    let types = [(); 3].map(|()| *random.pick(&[".u32", ".s32"]));
+    if random.one_in(3) {
+        let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
+        return format!("vset{}{}.{compare}", types[1], types[2]);
+    }
+    let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
+    format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
+}

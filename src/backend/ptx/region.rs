@@ -8,8 +8,8 @@ use crate::source::Span;
 use crate::syntax::TokenKind;
 use crate::syntax::lexer::Lexer;
 use crate::video::{
-    ArithmeticOp, Instruction, Operand, OperandName, Operation, Register, Semantics,
-    SimdArithmetic, SimdOp, SimdOperands, SimdSet, SimdTail, Source, Tail, numbered,
+    Instruction, Operand, OperandName, Operation, Register, Semantics, SimdArithmetic, SimdOp,
+    SimdOperands, SimdSet, SimdTail, Source, Tail, numbered,
 };
 
 /// Scalar instructions that together are one SIMD instruction.
@@ -58,13 +58,7 @@ impl<'m> Member<'m> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
         let (primary, types, d, sources, tail) = match &instruction.operation {
             Operation::Arithmetic(it) => {
-                let op = match it.op {
-                    ArithmeticOp::Add => SimdOp::Add,
-                    ArithmeticOp::Sub => SimdOp::Sub,
-                    ArithmeticOp::AbsDiff => SimdOp::AbsDiff,
-                    ArithmeticOp::Min => SimdOp::Min,
-                    ArithmeticOp::Max => SimdOp::Max,
-                };
+                let op = it.op.on_lanes();
                 let primary = Primary::Arithmetic { op, dtype: it.dtype, saturate: it.saturate };
                 (primary, [it.atype, it.btype], &it.d, [&it.a, &it.b], &it.tail)
             }
