@@ -177,8 +177,8 @@ impl Compiler<'_> {
         let is_left = size(left) > size(right);
         let (large, small) = if is_left { (left, right) } else { (right, left) };
         let small = small.range;
-        // The large operand from which on results are negative, and that from which on they reach
-        // the limit.
+        // The value of the large operand where results become negative, and the one where they
+        // reach the limit.
         let (negative, enough) = match (subtract, is_left) {
             (false, _) => (-1 - small.max, limit - small.min),
             (true, true) => (small.min - 1, limit + small.max),
