@@ -116,12 +116,9 @@ pub(crate) fn formula(instruction: &Instruction) -> Vec<String> {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
             let (a, b) = (it.a.to_string(), it.b.to_string());
+            let op = it.op.on_lanes();
             let bits = merged_bits(&it.tail);
-            finish(
-                d,
-                &clamped(arithmetic(it.op.on_lanes(), &a, &b), it.saturate, it.dtype, bits),
-                &it.tail,
-            )
+            finish(d, &clamped(arithmetic(op, &a, &b), it.saturate, it.dtype, bits), &it.tail)
         }
         Operation::Shift(it) => {
             let amount = match it.mode {
