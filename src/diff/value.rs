@@ -680,7 +680,8 @@ impl Graph {
                 .args()
                 .iter()
                 .map(|arg| match *arg {
-                    Arg::Input(Input::A) => sources[0],
+                    // Sequences read no registers by number.
+                    Arg::Input(Input::A) | Arg::Register(_) => sources[0],
                     Arg::Input(Input::B) => sources[1],
                     Arg::Input(Input::C) => sources[2],
                     Arg::Line(line) => results[usize::from(line)],

@@ -401,6 +401,7 @@ fn class_of(opcode: Opcode, place: usize) -> Class {
 fn arg_term(arg: Arg, class: Class) -> String {
     match (arg, class) {
         (Arg::Input(input), _) => input.text().to_owned(),
+        (Arg::Register(at), _) => format!("r{at}"),
         (Arg::Line(at), _) => format!("s{at}"),
         (Arg::Constant(value), Class::Word) => format!("#x{:08x}", value & 0xffff_ffff),
         (Arg::Constant(value), Class::Wide) => format!("#x{value:016x}"),

@@ -310,6 +310,7 @@ pub(crate) fn rewrite(
                     outcome: match change.outcome {
                         Outcome::Rewritten(_) => "rewritten",
                         Outcome::Fused(_) => "fused",
+                        Outcome::Grouped(_) => "grouped",
                         Outcome::Absorbed => "absorbed",
                         Outcome::Kept => "kept",
                         Outcome::Unavailable => "unavailable",

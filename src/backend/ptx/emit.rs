@@ -6,7 +6,8 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::cost;
-use super::sequence::{Arg, Class, Opcode, Sequence};
+use super::lanes::Group;
+use super::sequence::{Arg, Class, Line, Opcode, Sequence};
 use crate::isa::Target;
 use crate::source::line_end;
 use crate::syntax::lexer::comments;
@@ -89,6 +90,11 @@ impl FreshRegisters {
         *taken - 1
     }
 
+    /// Takes a register for the result of each line.
+    fn take_all(&mut self, lines: &[Line]) -> Vec<u32> {
+        lines.iter().map(|line| self.take(line.opcode.class())).collect()
+    }
+
     fn push_name(&self, class: Class, number: u32, text: &mut String) {
         text.push_str(&self.prefix);
         // Writing to a string does not fail.
@@ -156,10 +162,10 @@ impl Sequence {
     /// The statements that replace an instruction. The last one writes `d` and has the
     /// instruction's guard. The others write registers taken from `registers`.
     pub fn to_ptx(&self, instruction: &Instruction, registers: &mut FreshRegisters) -> Vec<String> {
-        let numbers = self.numbers(registers);
+        let code = self.code(registers);
         let statement = |at| {
             let mut template = Template::default();
-            template.push_statement(self, at, &numbers, registers);
+            template.push_line(&code, at, registers);
             let mut text = String::new();
             template.fill(instruction, &Surroundings::default(), &mut text);
             text
@@ -167,11 +173,20 @@ impl Sequence {
         (0..self.lines().len()).map(statement).collect()
     }
 
-    /// The number of the register that each line writes, except the last line.
-    fn numbers(&self, registers: &mut FreshRegisters) -> Vec<u32> {
+    fn code(&self, registers: &mut FreshRegisters) -> Code<'_> {
         let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
-        others.iter().map(|line| registers.take(line.opcode.class())).collect()
+        Code { lines: self.lines(), numbers: registers.take_all(others), inputs: &[] }
     }
+}
+
+/// Lines with the registers that they write and read.
+struct Code<'c> {
+    lines: &'c [Line],
+    /// The number of the new register that each line writes. The last line of a sequence has
+    /// none.
+    numbers: Vec<u32>,
+    /// The registers that lines read by number.
+    inputs: &'c [Register],
 }
 
 /// The bytes that names and white space usually add to a template.
@@ -279,25 +294,55 @@ impl Template {
     pub(super) fn block(sequence: &Sequence, registers: &mut FreshRegisters) -> Template {
         let mut template = Template::default();
         registers.reset();
-        let numbers = sequence.numbers(registers);
-        if numbers.is_empty() {
-            template.push_statement(sequence, 0, &numbers, registers);
+        let code = sequence.code(registers);
+        if code.numbers.is_empty() {
+            template.push_line(&code, 0, registers);
             template.push_hole(Hole::Comment);
             return template;
         }
-        template.text.push('{');
-        template.push_hole(Hole::Comment);
-        for declaration in registers.declarations() {
-            template.push_hole(Hole::Line { is_inner: true });
-            template.text.push_str(&declaration);
-        }
-        for at in 0..sequence.lines().len() {
-            template.push_hole(Hole::Line { is_inner: true });
-            template.push_statement(sequence, at, &numbers, registers);
-        }
-        template.push_hole(Hole::Line { is_inner: false });
-        template.text.push('}');
+        template.open(registers);
+        template.push_lines(&code, registers);
+        template.close();
         template
+    }
+
+    /// The template of the block for a group, which names all registers.
+    pub(super) fn group(group: &Group, registers: &mut FreshRegisters) -> Template {
+        let mut template = Template::default();
+        registers.reset();
+        let numbers = registers.take_all(group.lines());
+        let code = Code { lines: group.lines(), numbers, inputs: group.inputs() };
+        template.open(registers);
+        template.push_lines(&code, registers);
+        for (register, line) in group.outputs() {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.push_opcode(line.opcode);
+            template.text.push_str(register.name());
+            template.push_args(line, &code, registers);
+        }
+        template.close();
+        template
+    }
+
+    fn open(&mut self, registers: &FreshRegisters) {
+        self.text.push('{');
+        self.push_hole(Hole::Comment);
+        for declaration in registers.declarations() {
+            self.push_hole(Hole::Line { is_inner: true });
+            self.text.push_str(&declaration);
+        }
+    }
+
+    fn push_lines(&mut self, code: &Code<'_>, registers: &FreshRegisters) {
+        for at in 0..code.lines.len() {
+            self.push_hole(Hole::Line { is_inner: true });
+            self.push_line(code, at, registers);
+        }
+    }
+
+    fn close(&mut self) {
+        self.push_hole(Hole::Line { is_inner: false });
+        self.text.push('}');
     }
 
     /// Appends the text for an instruction.
@@ -335,33 +380,39 @@ impl Template {
         self.holes.push((self.text.len(), hole));
     }
 
-    fn push_statement(
-        &mut self,
-        sequence: &Sequence,
-        at: usize,
-        numbers: &[u32],
-        registers: &FreshRegisters,
-    ) {
-        let line = &sequence.lines()[at];
-        let number = numbers.get(at);
+    fn push_line(&mut self, code: &Code<'_>, at: usize, registers: &FreshRegisters) {
+        let line = &code.lines[at];
+        let number = code.numbers.get(at);
         if number.is_none() {
             self.push_hole(Hole::Guard);
         }
-        // Writing to a string does not fail.
-        let _ = write!(self.text, "{} ", line.opcode);
-        // Vectors around the destination and the sources.
-        let (before, after) = match line.opcode {
-            Opcode::High | Opcode::HighHalf => ("{_, ", "}"),
-            Opcode::LowHalf => ("{", ", _}"),
-            _ => ("", ""),
-        };
-        let is_joined = line.opcode == Opcode::JoinHalves;
-        self.text.push_str(before);
+        self.push_opcode(line.opcode);
         match number {
             Some(number) => registers.push_name(line.opcode.class(), *number, &mut self.text),
             None => self.push_hole(Hole::Destination),
         }
-        self.text.push_str(after);
+        self.push_args(line, code, registers);
+    }
+
+    /// Appends a statement up to its destination.
+    fn push_opcode(&mut self, opcode: Opcode) {
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "{opcode} ");
+        self.text.push_str(match opcode {
+            Opcode::High | Opcode::HighHalf => "{_, ",
+            Opcode::LowHalf => "{",
+            _ => "",
+        });
+    }
+
+    /// Appends a statement from the end of its destination on.
+    fn push_args(&mut self, line: &Line, code: &Code<'_>, registers: &FreshRegisters) {
+        self.text.push_str(match line.opcode {
+            Opcode::High | Opcode::HighHalf => "}",
+            Opcode::LowHalf => ", _}",
+            _ => "",
+        });
+        let is_joined = line.opcode == Opcode::JoinHalves;
         // `vabsdiff4` is a video instruction itself. Its third source does not matter,
         // but must be a register.
         let third = matches!(line.opcode, Opcode::AbsDiff4(_)).then(|| line.args()[0]);
@@ -369,10 +420,13 @@ impl Template {
             self.text.push_str(if is_joined && place == 0 { ", {" } else { ", " });
             match *arg {
                 Arg::Input(input) => self.push_hole(Hole::Source(input as usize)),
+                Arg::Register(input) => {
+                    self.text.push_str(code.inputs[usize::from(input)].name());
+                }
                 Arg::Line(other) => {
                     let other = usize::from(other);
-                    let class = sequence.lines()[other].opcode.class();
-                    registers.push_name(class, numbers[other], &mut self.text);
+                    let class = code.lines[other].opcode.class();
+                    registers.push_name(class, code.numbers[other], &mut self.text);
                 }
                 Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
                     let _ = write!(self.text, "0x{value:04x}");

@@ -24,6 +24,7 @@
 
 mod cost;
 mod emit;
+mod lanes;
 mod module;
 mod parallel;
 #[cfg(feature = "diff")]
@@ -45,6 +46,7 @@ pub(crate) use cost::is_better_kept;
 pub use cost::{KINDS, TARGETS, class};
 pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
+pub use lanes::Group;
 #[cfg(feature = "cli")]
 pub(crate) use module::choose;
 pub(crate) use module::{BlockWriter, gate};
@@ -193,7 +195,11 @@ pub struct Gate {
 
 impl Gate {
     fn admits(self, sequence: &Sequence) -> bool {
-        let (target, version) = sequence.requirement();
+        self.has(sequence.requirement())
+    }
+
+    /// Whether the text may use what a target and a version have.
+    fn has(self, (target, version): (Target, PtxVersion)) -> bool {
         target.number <= self.target.number && self.version.is_none_or(|own| version <= own)
     }
 }

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::cost::{self, Cost};
 use super::emit::{Places, Surroundings, Template};
+use super::lanes::{self, Group};
 use super::region::{Chain, Chains, Fusion};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Edit, apply};
@@ -11,7 +12,7 @@ use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
-use crate::video::{Instruction, Operation, Semantics};
+use crate::video::{Instruction, Operation, Register, Semantics};
 
 /// Options for rewriting.
 // Each is a switch of its own.
@@ -112,7 +113,11 @@ pub enum Outcome {
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
     Fused(Box<Fusion>),
-    /// The instruction goes: the next one that is [`Outcome::Fused`] computes its part, too.
+    /// One block of ordinary PTX replaces the instruction together with those right before it
+    /// that are [`Outcome::Absorbed`].
+    Grouped(Box<Group>),
+    /// The instruction goes: the next one that is [`Outcome::Fused`] or [`Outcome::Grouped`]
+    /// does its work, too.
     Absorbed,
     /// The instruction stays: nothing is cheaper.
     Kept,
@@ -125,7 +130,9 @@ impl Outcome {
     /// Whether ordinary PTX takes the place of the instruction, alone or with others.
     pub fn is_rewritten(&self) -> bool {
         match self {
-            Outcome::Rewritten(_) | Outcome::Fused(_) | Outcome::Absorbed => true,
+            Outcome::Rewritten(_) | Outcome::Fused(_) | Outcome::Grouped(_) | Outcome::Absorbed => {
+                true
+            }
             Outcome::Kept | Outcome::Unavailable => false,
         }
     }
@@ -144,7 +151,7 @@ pub struct Change<'m> {
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
     /// exactly that was not measured. The replacement of several instructions counts at
-    /// the last of them, and nothing at the others.
+    /// the last of them, and nothing at the others. That of a group is the most that it may be.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
@@ -183,7 +190,8 @@ impl Rewritten<'_> {
 ///
 /// Scalar instructions without guards that stand one after the other and fill parts of a word
 /// from parts of two others may be one SIMD instruction. If its new code is cheaper than
-/// theirs, it takes the place of the last one, and nothing that of the others.
+/// theirs, it takes the place of the last one, and nothing that of the others. So do SIMD
+/// instructions on bytes, one after the other, that cost less in one block, on halves.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -294,6 +302,25 @@ impl<'o> Rewriter<'o> {
                 }
                 continue;
             }
+            if options.regions
+                && let Some((group, outcomes)) = self.group(&mut chains, rest, place)
+            {
+                let fresh = self.fresh(source);
+                let template = Template::group(&group, fresh);
+                let (members, others) = rest.split_at(outcomes.len());
+                rest = others;
+                for (member, known) in members.iter().zip(&outcomes) {
+                    let (span, Some(instruction)) = (member.span, &member.instruction) else {
+                        continue;
+                    };
+                    let is_last = matches!(known.outcome, Outcome::Grouped(_));
+                    let new = is_last.then_some((&template, instruction));
+                    let old = (span, instruction);
+                    replace(old, new, source, options, &mut places, text);
+                    work(Decision { span, instruction, target, known }, text);
+                }
+                continue;
+            }
             let (known, template) =
                 self.form(instruction, Standing::of(instruction), declared, place);
             if let Some(template) = template {
@@ -304,6 +331,47 @@ impl<'o> Rewriter<'o> {
             rest = others;
         }
         Ok(())
+    }
+
+    /// The group of the first statements that saves most, with the outcome for each member.
+    fn group(
+        &mut self,
+        chains: &mut Chains<'_>,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<(Group, Vec<FormOutcome>)> {
+        let steps = lanes::steps(place.source, statements, place.gate);
+        if steps.len() < 2 {
+            return None;
+        }
+        let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
+        for statement in &statements[..steps.len()] {
+            let instruction = statement.instruction.as_ref()?;
+            let (known, _) = self.form(instruction, Standing::Plain, statement.declared, place);
+            // Steps compute what the manual says. So does ptxas.
+            let Some(cost) = known.cost.filter(|_| known.differs.is_empty()) else { break };
+            let is_rewritten = known.outcome.is_rewritten();
+            alone.push(if is_rewritten { cost.rewritten } else { cost.ptxas });
+            outcomes.push(FormOutcome {
+                outcome: Outcome::Absorbed,
+                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+                differs: Vec::new(),
+            });
+        }
+        let function = statements[0].function;
+        let occurs_only =
+            |register: &Register, count| chains.occurs_only(function, register, count);
+        let group = lanes::best(&steps, &alone, place.target, occurs_only)?;
+        outcomes.truncate(group.members);
+        let rewritten = group.cost(place.target);
+        let last = outcomes.last_mut()?;
+        last.outcome = Outcome::Grouped(Box::new(group.clone()));
+        last.cost = last.cost.map(|cost| Cost { rewritten, rewritten_weight: rewritten, ..cost });
+        Some((group, outcomes))
+    }
+
+    fn fresh(&mut self, source: &str) -> &mut FreshRegisters {
+        self.registers.get_or_insert_with(|| FreshRegisters::avoiding(source))
     }
 
     /// The outcome for an instruction, and the text that replaces it, if any.

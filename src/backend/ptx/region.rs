@@ -264,12 +264,22 @@ impl<'s> Chains<'s> {
     /// Whether a register of a function occurs there only as the `d` of one member and the
     /// `c` of the next.
     fn is_only_between(&mut self, function: Option<Span>, register: &Register) -> bool {
+        self.occurs_only(function, register, 2)
+    }
+
+    /// Whether a function itself declares a register, by a range, and names it exactly so often.
+    pub(super) fn occurs_only(
+        &mut self,
+        function: Option<Span>,
+        register: &Register,
+        count: u32,
+    ) -> bool {
         let Some(function) = function else { return false };
         if self.names.as_ref().is_none_or(|(known, _)| *known != function) {
             self.names = Some((function, Names::of(self.source, function)));
         }
         let names = self.names.as_ref().and_then(|(_, names)| names.as_ref());
-        names.is_some_and(|names| names.are_two(register))
+        names.is_some_and(|names| names.are(count, register))
     }
 }
 
@@ -316,11 +326,11 @@ impl<'s> Names<'s> {
         }
     }
 
-    /// Whether the function itself declares the register, by a range, and names it exactly twice.
-    fn are_two(&self, register: &Register) -> bool {
+    /// Whether the function itself declares the register, by a range, and names it exactly so often.
+    fn are(&self, count: u32, register: &Register) -> bool {
         let (base, number) = numbered(register.name());
         !number.is_empty()
             && self.ranges.contains(base)
-            && self.counts.get(&(base, number)) == Some(&2)
+            && self.counts.get(&(base, number)) == Some(&count)
     }
 }

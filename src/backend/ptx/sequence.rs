@@ -23,6 +23,8 @@ pub enum Class {
 pub enum Arg {
     /// A source of the video instruction, a 32-bit word.
     Input(Input),
+    /// A register that a group of video instructions reads, by its number.
+    Register(u16),
     /// The result of the line with this number.
     Line(u16),
     /// A constant. A place for a word takes its low 32 bits.
@@ -360,10 +362,32 @@ pub struct Line {
 }
 
 impl Line {
+    pub(super) fn new(opcode: Opcode, args: [Arg; 3]) -> Line {
+        Line { opcode, args }
+    }
+
     /// The operands that it reads.
     pub fn args(&self) -> &[Arg] {
         &self.args[..self.opcode.arity()]
     }
+
+    /// The result, after some lines with these results. `words` gives the words from outside.
+    pub(super) fn eval(&self, results: &[u64], words: impl Fn(Arg) -> u32) -> u64 {
+        self.opcode.eval(self.args.map(|arg| match arg {
+            Arg::Input(_) | Arg::Register(_) => words(arg).into(),
+            Arg::Line(at) => results.get(usize::from(at)).copied().unwrap_or(0),
+            Arg::Constant(value) => value,
+        }))
+    }
+}
+
+/// The results of lines, one after the other.
+pub(super) fn results(lines: &[Line], words: impl Fn(Arg) -> u32) -> Vec<u64> {
+    let mut results: Vec<u64> = Vec::with_capacity(lines.len());
+    for line in lines {
+        results.push(line.eval(&results, &words));
+    }
+    results
 }
 
 /// Ordinary PTX that computes the new `d` of a video instruction from `a`, `b` and `c`.
@@ -383,18 +407,11 @@ impl Sequence {
 
     /// The new `d` for source words.
     pub fn eval(&self, a: u32, b: u32, c: u32) -> u32 {
-        let mut values: Vec<u64> = Vec::with_capacity(self.lines.len());
-        for line in &self.lines {
-            let args = line.args.map(|arg| match arg {
-                Arg::Input(Input::A) => a.into(),
-                Arg::Input(Input::B) => b.into(),
-                Arg::Input(Input::C) => c.into(),
-                Arg::Line(at) => values.get(usize::from(at)).copied().unwrap_or(0),
-                Arg::Constant(value) => value,
-            });
-            values.push(line.opcode.eval(args));
-        }
-        values.last().map_or(0, |&value| value as u32)
+        let results = results(&self.lines, |arg| match arg {
+            Arg::Input(input) => [a, b, c][input as usize],
+            _ => 0,
+        });
+        results.last().map_or(0, |&result| result as u32)
     }
 
     /// The oldest target and PTX version that have all instructions of the sequence.
@@ -439,7 +456,7 @@ impl Sequence {
                     .iter()
                     .position(|own| *own == input)
                     .map_or(arg, |at| Arg::Line(at as u16)),
-                Arg::Constant(_) => arg,
+                Arg::Register(_) | Arg::Constant(_) => arg,
             });
             lines.push(Line { opcode: line.opcode, args });
         }
@@ -546,7 +563,7 @@ impl Builder {
     pub(crate) fn finish(mut self, result: Arg) -> Sequence {
         let last = match result {
             Arg::Line(at) => Some(self.lines[usize::from(at)]),
-            Arg::Input(_) | Arg::Constant(_) => None,
+            Arg::Input(_) | Arg::Register(_) | Arg::Constant(_) => None,
         };
         let result = match last {
             Some(Line { opcode: Opcode::Lop3(table), args }) => self.split(table, args),
@@ -554,36 +571,51 @@ impl Builder {
         };
         let result = match result {
             Arg::Line(at) => usize::from(at),
-            Arg::Input(_) | Arg::Constant(_) => {
+            Arg::Input(_) | Arg::Register(_) | Arg::Constant(_) => {
                 let args = [result, ZERO, ZERO];
                 self.lines.push(Line { opcode: Opcode::Move, args });
                 self.lines.len() - 1
             }
         };
-        let mut used = vec![false; result + 1];
-        used[result] = true;
-        for at in (0..=result).rev() {
+        Sequence { lines: self.used(&mut [Arg::Line(result as u16)]) }
+    }
+
+    /// The lines that some results depend on. The results are numbered anew.
+    pub(super) fn used(&self, results: &mut [Arg]) -> Vec<Line> {
+        let mut used = vec![false; self.lines.len()];
+        let mark = |arg: &Arg, used: &mut [bool]| {
+            if let Arg::Line(read) = *arg {
+                used[usize::from(read)] = true;
+            }
+        };
+        results.iter().for_each(|result| mark(result, &mut used));
+        for (at, line) in self.lines.iter().enumerate().rev() {
             if used[at] {
-                for arg in self.lines[at].args() {
-                    if let Arg::Line(read) = arg {
-                        used[usize::from(*read)] = true;
-                    }
-                }
+                line.args().iter().for_each(|arg| mark(arg, &mut used));
             }
         }
-        let mut moved = vec![0; result + 1];
-        let mut lines: Vec<Line> = Vec::with_capacity(result + 1);
-        for at in 0..=result {
+        let mut moved = vec![0; self.lines.len()];
+        let renumbered = |arg: Arg, moved: &[u16]| match arg {
+            Arg::Line(read) => Arg::Line(moved[usize::from(read)]),
+            other => other,
+        };
+        let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len());
+        for (at, Line { opcode, args }) in self.lines.iter().enumerate() {
             if used[at] {
                 moved[at] = lines.len() as u16;
-                let args = self.lines[at].args.map(|arg| match arg {
-                    Arg::Line(read) => Arg::Line(moved[usize::from(read)]),
-                    other => other,
-                });
-                lines.push(Line { opcode: self.lines[at].opcode, args });
+                let args = args.map(|arg| renumbered(arg, &moved));
+                lines.push(Line { opcode: *opcode, args });
             }
         }
-        Sequence { lines }
+        for result in results {
+            *result = renumbered(*result, &moved);
+        }
+        lines
+    }
+
+    /// All lines so far.
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
     }
 
     pub(crate) fn add(&mut self, x: Arg, y: Arg) -> Arg {
@@ -635,7 +667,7 @@ pub(crate) fn word(value: u32) -> Arg {
 fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
     let constant = |arg: Arg| match arg {
         Arg::Constant(value) => Some(value),
-        Arg::Input(_) | Arg::Line(_) => None,
+        Arg::Input(_) | Arg::Register(_) | Arg::Line(_) => None,
     };
     let known = args.map(|arg| constant(arg).unwrap_or(0));
     if args[..opcode.arity()].iter().all(|arg| constant(*arg).is_some()) {

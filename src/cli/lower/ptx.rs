@@ -198,7 +198,10 @@ impl Lowered {
             new.total += 1;
             new.target = Some(target);
             match known.outcome {
-                Outcome::Rewritten(_) | Outcome::Fused(_) | Outcome::Absorbed => {
+                Outcome::Rewritten(_)
+                | Outcome::Fused(_)
+                | Outcome::Grouped(_)
+                | Outcome::Absorbed => {
                     edits.push((span, text.len()));
                     new.rewritten += 1;
                     if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
@@ -318,6 +321,9 @@ fn notes(
             let Fusion { instruction: whole, members, .. } = &**fusion;
             let old = instruction.mnemonic();
             Some(format!("note: {members} × {old} become one `{whole}`"))
+        }
+        Outcome::Grouped(group) => {
+            Some(format!("note: {} SIMD instructions become one block", group.members))
         }
         _ => None,
     };

@@ -1,0 +1,161 @@
+//! Neighbouring SIMD instructions on bytes, as one block that works on halves.
+//!
+//! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes. Each word of
+//! four bytes becomes two words of halves once, and only results that live on are packed.
+
+mod cost;
+mod halves;
+
+use super::sequence::{Line, Opcode, results};
+use super::{Arg, Gate};
+use crate::isa::{LaneWidth, Lanes, Target, Type, WordRegisters};
+use crate::module::VideoStatement;
+use crate::syntax::lexer::Lexer;
+use crate::video::{Operation, Register, SimdOp, SimdTail};
+
+use cost::machine_instructions;
+use halves::Halves;
+
+/// SIMD instructions on bytes, one right after the other, as one block that works on halves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Group {
+    /// The number of instructions, the last one included.
+    pub members: usize,
+    inputs: Vec<Register>,
+    lines: Vec<Line>,
+    outputs: Vec<(Register, Line)>,
+}
+
+impl Group {
+    /// The registers that the block reads.
+    pub fn inputs(&self) -> &[Register] {
+        &self.inputs
+    }
+
+    /// The instructions that write registers of the block, in order.
+    #[doc(hidden)]
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The registers that the block writes after that, and the instruction for each. These
+    /// instructions read registers of the block only.
+    #[doc(hidden)]
+    pub fn outputs(&self) -> &[(Register, Line)] {
+        &self.outputs
+    }
+
+    /// The registers that the block writes, and their new values, for the values of the
+    /// registers that it reads.
+    pub fn eval(&self, inputs: &[u32]) -> Vec<(&Register, u32)> {
+        let words = |arg| match arg {
+            Arg::Register(at) => inputs.get(usize::from(at)).copied().unwrap_or(0),
+            _ => 0,
+        };
+        let results = results(&self.lines, words);
+        let outputs = self.outputs.iter();
+        outputs.map(|(register, line)| (register, line.eval(&results, words) as u32)).collect()
+    }
+
+    /// The machine instructions that it takes.
+    pub(super) fn cost(&self, target: Target) -> u32 {
+        let packed: Vec<Line> = self.outputs.iter().map(|(_, line)| *line).collect();
+        machine_instructions(&self.lines, &packed, target)
+    }
+}
+
+/// At most this many instructions make a group.
+const MOST: usize = 16;
+
+/// A SIMD instruction that may be in a group. Each lane has its place in all words.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'m> {
+    op: SimdOp,
+    dtype: Type,
+    types: [Type; 2],
+    saturate: bool,
+    d: &'m Register,
+    sources: [&'m Register; 2],
+    /// Its value does not matter, as all lanes are written.
+    c: &'m Register,
+}
+
+impl<'m> Step<'m> {
+    fn of(statement: &'m VideoStatement) -> Option<Step<'m>> {
+        let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+        let Operation::SimdArithmetic(it) = &instruction.operation else { return None };
+        let SimdTail::Merge { saturate } = it.tail else { return None };
+        let operands = &it.operands;
+        let is_plain = operands.lanes == Lanes::all(LaneWidth::Bytes)
+            && statement.declared.registers() != WordRegisters::Packed
+            && !matches!(it.op, SimdOp::AbsDiff | SimdOp::Avrg);
+        is_plain.then_some(Step {
+            op: it.op,
+            dtype: it.dtype,
+            types: [operands.atype, operands.btype],
+            saturate,
+            d: &operands.d,
+            sources: [&operands.a, &operands.b],
+            c: &operands.c,
+        })
+    }
+}
+
+/// The instructions that may be a group together with the first of some statements, if the text
+/// may have sums of halves.
+pub(super) fn steps<'m>(
+    source: &str,
+    statements: &'m [VideoStatement],
+    gate: Gate,
+) -> Vec<Step<'m>> {
+    let mut steps: Vec<Step<'m>> = Vec::new();
+    let (target, version) = Opcode::Add2.requirement();
+    if !gate.has((Target::sm(target), version)) {
+        return steps;
+    }
+    let mut end = 0;
+    for statement in statements.iter().take(MOST) {
+        let Some(step) = Step::of(statement) else { break };
+        let start = statement.span.start as usize;
+        // White space and comments are no tokens.
+        if !steps.is_empty() && Lexer::new(&source[..start], end).token().is_some() {
+            break;
+        }
+        end = statement.span.end as usize;
+        steps.push(step);
+    }
+    steps
+}
+
+/// The group of the first steps that saves most, if one costs less than its members do one by
+/// one. `occurs_only` says whether a register occurs only so often in the function, which
+/// declares it.
+pub(super) fn best<'m>(
+    steps: &[Step<'m>],
+    alone: &[u32],
+    target: Target,
+    mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
+) -> Option<Group> {
+    let mut halves = Halves::default();
+    let (mut best, mut total) = ((0, 0), 0);
+    for (at, (step, cost)) in steps.iter().zip(alone).enumerate() {
+        if !halves.push(step) {
+            break;
+        }
+        total += cost;
+        let own = halves.cost(target, &mut occurs_only) + MARGIN;
+        best = best.max((total.saturating_sub(own), at + 1));
+    }
+    let (saved, members) = best;
+    (saved > 0 && members > 1).then(|| {
+        let mut halves = Halves::default();
+        for step in &steps[..members] {
+            halves.push(step);
+        }
+        halves.group(members, &mut occurs_only)
+    })
+}
+
+/// A group must save more than this.
+const MARGIN: u32 = 0;

@@ -1,0 +1,241 @@
+//! Compiles SIMD instructions on bytes to instructions on halves.
+
+use super::super::sequence::{Arg, Builder, Line, Opcode, word};
+use super::cost::machine_instructions;
+use super::{Group, Step};
+use crate::ir::Range;
+use crate::isa::{Target, Type};
+use crate::video::{Register, SimdOp};
+
+/// Four lanes: lanes 0 and 2 as halves of the first word, lanes 1 and 3 as those of the second.
+type Words = [Arg; 2];
+
+/// Bytes 0 and 2 of a word, and bytes 1 and 3.
+const TAKEN: [[u32; 2]; 2] = [[0x4240, 0x4341], [0xa280, 0xb391]];
+/// The lower bytes of the halves of two words.
+const PACKED: u32 = 0x6240;
+/// The lower bytes of halves.
+const BYTES: u32 = 0x00ff_00ff;
+
+/// The range of a half.
+const HALF: Range = Range::bits(16, true);
+
+fn is_signed(ty: Type) -> bool {
+    ty == Type::S32
+}
+
+fn byte(ty: Type) -> Range {
+    Range::bits(8, is_signed(ty))
+}
+
+/// The lanes that a register holds.
+#[derive(Clone, Copy)]
+struct Value {
+    form: Form,
+    /// The lanes as bytes of each type, extended to halves.
+    extended: [Option<Words>; 2],
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    /// A word of bytes.
+    Packed(Arg),
+    /// Halves whose low bytes are the lanes. They lie in a range, as signed halves, or may
+    /// have anything in their upper bytes.
+    Halves(Words, Option<Range>),
+}
+
+/// Bytes of the low bytes of halves.
+fn packed([even, odd]: Words) -> Line {
+    Line::new(Opcode::Permute, [even, odd, word(PACKED)])
+}
+
+/// A register that steps name.
+struct Name<'m> {
+    register: &'m Register,
+    /// How often steps name it.
+    occurrences: u32,
+    /// Whether its value before the group is read.
+    is_input: bool,
+    /// Its value now, if a step has named it as a source or written it.
+    value: Option<Value>,
+}
+
+/// Steps on halves.
+#[derive(Default)]
+pub(super) struct Halves<'m> {
+    builder: Builder,
+    names: Vec<Name<'m>>,
+    inputs: Vec<&'m Register>,
+}
+
+impl<'m> Halves<'m> {
+    /// Adds a step. `false` if two of its names might be one register or two.
+    pub(super) fn push(&mut self, step: &Step<'m>) -> bool {
+        let [a, b] = step.sources;
+        let named = [a, b, step.c, step.d].map(|register| self.name(register));
+        let [Some(a), Some(b), Some(_), Some(d)] = named else { return false };
+        for name in named.into_iter().flatten() {
+            self.names[name].occurrences += 1;
+        }
+        let form = self.compute(step, a, b);
+        self.names[d].value = Some(Value { form, extended: [None; 2] });
+        true
+    }
+
+    /// The place of a name, which is new or not. `None` if it might be another one's register.
+    fn name(&mut self, register: &'m Register) -> Option<usize> {
+        if let Some(known) = self.names.iter().position(|it| it.register == register) {
+            return Some(known);
+        }
+        if self.names.iter().any(|it| it.register.names_same(register)) {
+            return None;
+        }
+        self.names.push(Name { register, occurrences: 0, is_input: false, value: None });
+        Some(self.names.len() - 1)
+    }
+
+    /// The machine instructions of all steps.
+    pub(super) fn cost(
+        &self,
+        target: Target,
+        occurs_only: impl FnMut(&'m Register, u32) -> bool,
+    ) -> u32 {
+        let words = self.results(occurs_only).into_iter().map(|(_, words)| words);
+        let packed: Vec<Line> = words.map(packed).collect();
+        machine_instructions(self.builder.lines(), &packed, target)
+    }
+
+    /// The group of all steps.
+    pub(super) fn group(
+        self,
+        members: usize,
+        occurs_only: impl FnMut(&'m Register, u32) -> bool,
+    ) -> Group {
+        let results = self.results(occurs_only);
+        let mut words: Vec<Arg> = results.iter().flat_map(|(_, words)| *words).collect();
+        let lines = self.builder.used(&mut words);
+        let registers = results.into_iter().map(|(register, _)| register.clone());
+        let pairs = words.chunks_exact(2).map(|pair| packed([pair[0], pair[1]]));
+        Group {
+            members,
+            inputs: self.inputs.into_iter().cloned().collect(),
+            lines,
+            outputs: registers.zip(pairs).collect(),
+        }
+    }
+
+    /// The registers that live on, with their lanes. Others are written, and then read by
+    /// steps only.
+    fn results(
+        &self,
+        mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
+    ) -> Vec<(&'m Register, Words)> {
+        let mut results = Vec::new();
+        for Name { register, occurrences, is_input, value } in &self.names {
+            if let Some(Value { form: Form::Halves(words, _), .. }) = *value
+                && (*is_input || !occurs_only(register, *occurrences))
+            {
+                results.push((*register, words));
+            }
+        }
+        results
+    }
+
+    fn compute(&mut self, step: &Step<'m>, a: usize, b: usize) -> Form {
+        let [atype, btype] = step.types;
+        // Only low bytes matter to sums of low bytes.
+        let wraps = !step.saturate && matches!(step.op, SimdOp::Add | SimdOp::Sub);
+        let (x, x_range) = if wraps { self.low(a) } else { self.extended(a, atype) };
+        let (y, y_range) = if wraps { self.low(b) } else { self.extended(b, btype) };
+        let ranges = x_range.zip(y_range);
+        let (words, range) = match step.op {
+            SimdOp::Sub => {
+                let words = [0, 1].map(|at| self.builder.sub2(x[at], y[at]));
+                (words, ranges.map(|(x, y)| Range::new(x.min - y.max, x.max - y.min)))
+            }
+            SimdOp::Min => {
+                let range = |(x, y): (Range, Range)| Range::new(x.min.min(y.min), x.max.min(y.max));
+                (self.each(Opcode::Min2(Type::S32), x, y), ranges.map(range))
+            }
+            SimdOp::Max => {
+                let range = |(x, y): (Range, Range)| Range::new(x.min.max(y.min), x.max.max(y.max));
+                (self.each(Opcode::Max2(Type::S32), x, y), ranges.map(range))
+            }
+            SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => {
+                let range = |(x, y): (Range, Range)| Range::new(x.min + y.min, x.max + y.max);
+                (self.each(Opcode::Add2, x, y), ranges.map(range))
+            }
+        };
+        let range = range.filter(|range| HALF.contains_range(*range));
+        match range {
+            Some(range) if step.saturate => self.clamped(words, range, byte(step.dtype)),
+            _ => Form::Halves(words, range),
+        }
+    }
+
+    fn each(&mut self, opcode: Opcode, x: Words, y: Words) -> Words {
+        [0, 1].map(|at| self.builder.push(opcode, &[x[at], y[at]]))
+    }
+
+    fn clamped(&mut self, mut words: Words, mut range: Range, to: Range) -> Form {
+        let halves = |value: i128| word((value as u32 & 0xffff) * 0x0001_0001);
+        if range.max > to.max {
+            words = self.each(Opcode::Min2(Type::S32), words, [halves(to.max); 2]);
+            range.max = to.max;
+        }
+        if range.min < to.min {
+            words = self.each(Opcode::Max2(Type::S32), words, [halves(to.min); 2]);
+            range.min = to.min;
+        }
+        Form::Halves(words, Some(range))
+    }
+
+    /// The value that a register holds. It is an input unless a step wrote it.
+    fn value(&mut self, name: usize) -> Value {
+        let name = &mut self.names[name];
+        *name.value.get_or_insert_with(|| {
+            let input = self.inputs.len() as u16;
+            self.inputs.push(name.register);
+            name.is_input = true;
+            Value { form: Form::Packed(Arg::Register(input)), extended: [None; 2] }
+        })
+    }
+
+    /// Halves whose low bytes are a register's lanes.
+    fn low(&mut self, name: usize) -> (Words, Option<Range>) {
+        let value = self.value(name);
+        match (value.form, value.extended) {
+            (Form::Halves(words, range), _) => (words, range),
+            (Form::Packed(_), [None, Some(words)]) => (words, Some(byte(Type::S32))),
+            (Form::Packed(_), _) => self.extended(name, Type::U32),
+        }
+    }
+
+    /// A register's lanes as bytes of a type, extended to halves.
+    fn extended(&mut self, name: usize, ty: Type) -> (Words, Option<Range>) {
+        let value = self.value(name);
+        if let Form::Halves(words, Some(range)) = value.form
+            && byte(ty).contains_range(range)
+        {
+            return (words, Some(range));
+        }
+        let kind = usize::from(is_signed(ty));
+        let words = value.extended[kind].unwrap_or_else(|| match value.form {
+            Form::Packed(arg) => TAKEN[kind].map(|bytes| self.taken(arg, bytes)),
+            Form::Halves(words, _) => words.map(|word| self.taken(word, TAKEN[kind][0])),
+        });
+        if let Some(value) = &mut self.names[name].value {
+            value.extended[kind] = Some(words);
+        }
+        (words, Some(byte(ty)))
+    }
+
+    fn taken(&mut self, from: Arg, bytes: u32) -> Arg {
+        // This is as short, and runs on more units.
+        if bytes == TAKEN[0][0] {
+            return self.builder.and(from, word(BYTES));
+        }
+        self.builder.permute(from, word(0), bytes)
+    }
+}
