@@ -187,3 +187,35 @@ pub(crate) fn merging_head(random: &mut Random) -> String {
     let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
     format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
 }
+
+/// SIMD instructions on the bytes of some registers and of `r1`, `r2` and so on. Most read what
+/// others have written, and nothing names most results otherwise.
+pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> String {
+    let own = *random.pick(&["u32", "s32"]);
+    let is_mixed = random.one_in(2);
+    let mut known: Vec<String> = inputs.iter().map(|it| (*it).to_owned()).collect();
+    let mut fresh: Vec<String> = Vec::new();
+    let mut text = String::new();
+    for at in 1..=2 + random.below(8) {
+        let mut source = |random: &mut Random| {
+            let pool = if fresh.is_empty() || random.one_in(3) { &known } else { &fresh };
+            let source = random.pick(pool).clone();
+            fresh.retain(|it| *it != source);
+            source
+        };
+        let (a, b) = (source(random), source(random));
+        let op = *random.pick(&["vadd4", "vsub4", "vmin4", "vmax4"]);
+        let mut ty = || if is_mixed && random.one_in(4) { "u32" } else { own };
+        let types = [ty(), ty(), ty()].join(".");
+        let saturate =
+            if random.one_in(if op.starts_with("vm") { 8 } else { 2 }) { ".sat" } else { "" };
+        let d = if random.one_in(6) { random.pick(inputs).to_string() } else { format!("r{at}") };
+        let c = random.pick(&[inputs[0], &a, &d]).to_string();
+        text += &format!("{op}.{types}{saturate} {d}, {a}, {b}, {c};\n");
+        if !known.contains(&d) {
+            known.push(d.clone());
+            fresh.push(d);
+        }
+    }
+    text
+}

@@ -138,24 +138,22 @@ pub(super) fn best<'m>(
     mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
 ) -> Option<Group> {
     let mut halves = Halves::default();
-    let (mut best, mut total) = ((0, 0), 0);
-    for (at, (step, cost)) in steps.iter().zip(alone).enumerate() {
+    let (mut best, mut most) = (None, 0);
+    for step in steps.iter().take(alone.len()) {
         if !halves.push(step) {
             break;
         }
-        total += cost;
-        let own = halves.cost(target, &mut occurs_only) + MARGIN;
-        best = best.max((total.saturating_sub(own), at + 1));
-    }
-    let (saved, members) = best;
-    (saved > 0 && members > 1).then(|| {
-        let mut halves = Halves::default();
-        for step in &steps[..members] {
-            halves.push(step);
+        let group = halves.group(&mut occurs_only);
+        // ptxas leaves out what nothing needs, and computes some of what two members need once.
+        let needed = halves.needed(&mut occurs_only);
+        let before: u32 = alone.iter().zip(&needed).filter(|it| *it.1).map(|it| it.0).sum();
+        let saved = before.saturating_sub(group.cost(target));
+        if group.members > 1 && saved > most.max(MARGIN + halves.repeated(&needed)) {
+            (best, most) = (Some(group), saved);
         }
-        halves.group(members, &mut occurs_only)
-    })
+    }
+    best
 }
 
-/// A group must save more than this.
-const MARGIN: u32 = 0;
+/// A group must save more than this, and more by one for each value that members read again.
+const MARGIN: u32 = 1;

@@ -580,42 +580,36 @@ impl Builder {
         Sequence { lines: self.used(&mut [Arg::Line(result as u16)]) }
     }
 
-    /// The lines that some results depend on. The results are numbered anew.
+    /// The lines that some results depend on, those of the first result first. The results are
+    /// numbered anew.
     pub(super) fn used(&self, results: &mut [Arg]) -> Vec<Line> {
-        let mut used = vec![false; self.lines.len()];
-        let mark = |arg: &Arg, used: &mut [bool]| {
-            if let Arg::Line(read) = *arg {
-                used[usize::from(read)] = true;
-            }
-        };
-        results.iter().for_each(|result| mark(result, &mut used));
-        for (at, line) in self.lines.iter().enumerate().rev() {
-            if used[at] {
-                line.args().iter().for_each(|arg| mark(arg, &mut used));
-            }
-        }
-        let mut moved = vec![0; self.lines.len()];
-        let renumbered = |arg: Arg, moved: &[u16]| match arg {
-            Arg::Line(read) => Arg::Line(moved[usize::from(read)]),
+        let mut moved: Vec<Option<u16>> = vec![None; self.lines.len()];
+        let renumbered = |arg: Arg, moved: &[Option<u16>]| match arg {
+            Arg::Line(read) => Arg::Line(moved[usize::from(read)].unwrap_or(read)),
             other => other,
         };
-        let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len());
-        for (at, Line { opcode, args }) in self.lines.iter().enumerate() {
-            if used[at] {
-                moved[at] = lines.len() as u16;
-                let args = args.map(|arg| renumbered(arg, &moved));
-                lines.push(Line { opcode: *opcode, args });
-            }
-        }
+        let mut lines: Vec<Line> = Vec::new();
         for result in results {
+            let mut is_needed = vec![false; self.lines.len()];
+            let mut ends = vec![*result];
+            while let Some(end) = ends.pop() {
+                if let Arg::Line(at) = end
+                    && moved[usize::from(at)].is_none()
+                    && !std::mem::replace(&mut is_needed[usize::from(at)], true)
+                {
+                    ends.extend(self.lines[usize::from(at)].args());
+                }
+            }
+            for (at, Line { opcode, args }) in self.lines.iter().enumerate() {
+                if is_needed[at] {
+                    let args = args.map(|arg| renumbered(arg, &moved));
+                    moved[at] = Some(lines.len() as u16);
+                    lines.push(Line { opcode: *opcode, args });
+                }
+            }
             *result = renumbered(*result, &moved);
         }
         lines
-    }
-
-    /// All lines so far.
-    pub(super) fn lines(&self) -> &[Line] {
-        &self.lines
     }
 
     pub(crate) fn add(&mut self, x: Arg, y: Arg) -> Arg {

@@ -1,10 +1,10 @@
 //! Compiles SIMD instructions on bytes to instructions on halves.
 
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
-use super::cost::machine_instructions;
 use super::{Group, Step};
+use crate::hash::Set;
 use crate::ir::Range;
-use crate::isa::{Target, Type};
+use crate::isa::Type;
 use crate::video::{Register, SimdOp};
 
 /// Four lanes: lanes 0 and 2 as halves of the first word, lanes 1 and 3 as those of the second.
@@ -32,6 +32,8 @@ fn byte(ty: Type) -> Range {
 #[derive(Clone, Copy)]
 struct Value {
     form: Form,
+    /// The step that computed them.
+    step: Option<usize>,
     /// The lanes as bytes of each type, extended to halves.
     extended: [Option<Words>; 2],
 }
@@ -61,10 +63,19 @@ struct Name<'m> {
     value: Option<Value>,
 }
 
+/// A value that a step reads: that of a name, as a step computed it, or as it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Read {
+    name: usize,
+    step: Option<usize>,
+}
+
 /// Steps on halves.
 #[derive(Default)]
 pub(super) struct Halves<'m> {
     builder: Builder,
+    /// Of each step, the values that it reads.
+    reads: Vec<[Read; 2]>,
     names: Vec<Name<'m>>,
     inputs: Vec<&'m Register>,
 }
@@ -79,7 +90,10 @@ impl<'m> Halves<'m> {
             self.names[name].occurrences += 1;
         }
         let form = self.compute(step, a, b);
-        self.names[d].value = Some(Value { form, extended: [None; 2] });
+        let reads = [a, b].map(|name| Read { name, step: self.value(name).step });
+        self.reads.push(reads);
+        let step = Some(self.reads.len() - 1);
+        self.names[d].value = Some(Value { form, step, extended: [None; 2] });
         true
     }
 
@@ -95,48 +109,64 @@ impl<'m> Halves<'m> {
         Some(self.names.len() - 1)
     }
 
-    /// The machine instructions of all steps.
-    pub(super) fn cost(
-        &self,
-        target: Target,
-        occurs_only: impl FnMut(&'m Register, u32) -> bool,
-    ) -> u32 {
-        let words = self.results(occurs_only).into_iter().map(|(_, words)| words);
-        let packed: Vec<Line> = words.map(packed).collect();
-        machine_instructions(self.builder.lines(), &packed, target)
+    /// The steps with a result that lives on, or that such a step needs.
+    pub(super) fn needed(&self, occurs_only: impl FnMut(&'m Register, u32) -> bool) -> Vec<bool> {
+        let mut is_needed = vec![false; self.reads.len()];
+        for step in self.results(occurs_only).iter().filter_map(|(_, value)| value.step) {
+            is_needed[step] = true;
+        }
+        for (at, reads) in self.reads.iter().enumerate().rev() {
+            if is_needed[at] {
+                reads.iter().filter_map(|read| read.step).for_each(|step| is_needed[step] = true);
+            }
+        }
+        is_needed
+    }
+
+    /// How often some of the steps read a value that another one has read.
+    pub(super) fn repeated(&self, steps: &[bool]) -> u32 {
+        let some = self.reads.iter().zip(steps).filter(|(_, is_one)| **is_one);
+        let reads: Vec<Read> = some.flat_map(|(reads, _)| *reads).collect();
+        let distinct: Set<Read> = reads.iter().copied().collect();
+        (reads.len() - distinct.len()) as u32
     }
 
     /// The group of all steps.
-    pub(super) fn group(
-        self,
-        members: usize,
-        occurs_only: impl FnMut(&'m Register, u32) -> bool,
-    ) -> Group {
+    pub(super) fn group(&self, occurs_only: impl FnMut(&'m Register, u32) -> bool) -> Group {
         let results = self.results(occurs_only);
-        let mut words: Vec<Arg> = results.iter().flat_map(|(_, words)| *words).collect();
+        let results: Vec<(&Register, Words)> = results
+            .into_iter()
+            .filter_map(|(register, value)| match value.form {
+                Form::Halves(words, _) => Some((register, words)),
+                Form::Packed(_) => None,
+            })
+            .collect();
+        // Lanes 0 and 2 of all results come first: so fewer registers are in use at a time.
+        let words = [0, 1].map(|at| results.iter().map(move |(_, words)| words[at]));
+        let mut words: Vec<Arg> = words.into_iter().flatten().collect();
         let lines = self.builder.used(&mut words);
         let registers = results.into_iter().map(|(register, _)| register.clone());
-        let pairs = words.chunks_exact(2).map(|pair| packed([pair[0], pair[1]]));
+        let (even, odd) = words.split_at(words.len() / 2);
+        let pairs = even.iter().zip(odd).map(|(even, odd)| packed([*even, *odd]));
         Group {
-            members,
-            inputs: self.inputs.into_iter().cloned().collect(),
+            members: self.reads.len(),
+            inputs: self.inputs.iter().copied().cloned().collect(),
             lines,
             outputs: registers.zip(pairs).collect(),
         }
     }
 
-    /// The registers that live on, with their lanes. Others are written, and then read by
-    /// steps only.
+    /// The registers that steps write and that live on. Others are read by later steps only.
     fn results(
         &self,
         mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
-    ) -> Vec<(&'m Register, Words)> {
+    ) -> Vec<(&'m Register, Value)> {
         let mut results = Vec::new();
         for Name { register, occurrences, is_input, value } in &self.names {
-            if let Some(Value { form: Form::Halves(words, _), .. }) = *value
+            if let Some(value) = value.filter(|value| value.step.is_some())
                 && (*is_input || !occurs_only(register, *occurrences))
             {
-                results.push((*register, words));
+                results.push((*register, value));
             }
         }
         results
@@ -198,7 +228,8 @@ impl<'m> Halves<'m> {
             let input = self.inputs.len() as u16;
             self.inputs.push(name.register);
             name.is_input = true;
-            Value { form: Form::Packed(Arg::Register(input)), extended: [None; 2] }
+            let form = Form::Packed(Arg::Register(input));
+            Value { form, step: None, extended: [None; 2] }
         })
     }
 

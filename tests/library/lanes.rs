@@ -1,0 +1,220 @@
+//! Neighbouring SIMD instructions on bytes, rewritten as one block on halves.
+
+use std::collections::HashMap;
+
+use crate::support::EDGES;
+use crate::support::forms::{Random, byte_steps};
+use vptx::backend::ptx::{Group, Outcome, RewriteOptions, Rewritten, rewrite};
+use vptx::diagnostic::Severity;
+use vptx::ir::Program;
+use vptx::isa::Target;
+use vptx::video::Semantics;
+use vptx::{Instruction, parse};
+
+/// A kernel with registers `r0` to `r19` that only a range declares, others, and a predicate.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.8\n.target sm_90\n.entry k()\n{{\n.reg .b32 r<20>;\n\
+         .reg .b32 a, b, c, d, e;\n.reg .f16x2 x;\n.reg .pred p;\n{body}\n}}\n"
+    )
+}
+
+fn groups<'r>(rewritten: &'r Rewritten<'_>) -> Vec<&'r Group> {
+    let group = |outcome: &'r Outcome| match outcome {
+        Outcome::Grouped(group) => Some(&**group),
+        _ => None,
+    };
+    rewritten.changes.iter().filter_map(|change| group(&change.outcome)).collect()
+}
+
+/// The number of members of each group, and the registers that it reads and writes.
+fn found_with(text: &str, options: &RewriteOptions) -> Vec<String> {
+    let (module, findings) = parse(text);
+    assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}: {findings:?}");
+    let rewritten = rewrite(&module, options).expect("a target");
+    let shown = |group: &&Group| {
+        let inputs: Vec<&str> = group.inputs().iter().map(|it| it.name()).collect();
+        let outputs = group.outputs().iter().map(|(register, _)| register.name());
+        let outputs: Vec<&str> = outputs.collect();
+        format!("{}: {} > {}", group.members, inputs.join(" "), outputs.join(" "))
+    };
+    groups(&rewritten).iter().map(shown).collect()
+}
+
+fn found(text: &str) -> Vec<String> {
+    found_with(text, &RewriteOptions::default())
+}
+
+const ADD: &str = "vadd4.s32.s32.s32.sat";
+const SUB: &str = "vsub4.s32.s32.s32.sat";
+const MAX: &str = "vmax4.s32.s32.s32";
+
+/// `d` is the largest of `a + b`, `c - e` and `r0`, with some text before the last instruction.
+fn cell(between: &str) -> String {
+    kernel(&format!(
+        "{ADD} r1, a, b, c;\n{SUB} r2, c, e, c;\n{MAX} r3, r1, r2, c;\n{between}\n\
+         {MAX} d, r3, r0, r3;"
+    ))
+}
+
+#[test]
+fn neighbours_work_on_halves() {
+    let whole = "4: a b c e r0 > d";
+    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm"] {
+        assert_eq!(found(&cell(between)), [whole]);
+    }
+    let text = cell("");
+    let target = |number| RewriteOptions::default().with_target(Some(Target::sm(number)));
+    for number in [90, 100] {
+        let text = text.replace("sm_90", &format!("sm_{number}"));
+        assert_eq!(found(&text), [whole], "{number}");
+    }
+    let none: [String; 0] = [];
+    assert_eq!(found_with(&text, &target(89)), none);
+    // The text may not have sums of halves.
+    assert_eq!(found_with(&text.replace("sm_90", "sm_80"), &target(90)), none);
+    assert_eq!(found(&text.replace("8.8", "7.8")), none);
+    assert_eq!(found_with(&text, &RewriteOptions::default().with_regions(false)), none);
+    for semantics in Semantics::ALL {
+        let options = RewriteOptions::default().with_semantics(semantics);
+        assert_eq!(found_with(&text, &options), [whole]);
+        assert_eq!(found_with(&text, &options.with_all(true)), [whole]);
+    }
+}
+
+#[test]
+fn groups_end() {
+    let first = "3: a b c e > r3";
+    for between in ["L:", "mov.b32 r7, d;", "@p bra M; M:", "{ }", ".loc 1 2 3\n", "bar.sync 0;"] {
+        assert_eq!(found(&cell(between)), [first], "{between}");
+    }
+    for last in [
+        "@p vmax4.s32.s32.s32 d, r3, r0, r3;",
+        "vmax4.s32.s32.s32 d.b210, r3, r0, r3;",
+        "vmax4.s32.s32.s32 d, r3.b0123, r0, r3;",
+        "vmax4.s32.s32.s32 d, r3, r0.b4567, r3;",
+        "vmax4.s32.s32.s32.add d, r3, r0, r3;",
+        "vmax2.s32.s32.s32 d, r3, r0, r3;",
+        "vset4.s32.s32.lt d, r3, r0, r3;",
+        "vmax.s32.s32.s32 d, r3, r0;",
+        // What ptxas knows of a minimum or maximum of equal words was not measured.
+        "vmax4.s32.s32.s32 d, r3, r3, r3;",
+        // `.f16x2` registers.
+        "vmax4.s32.s32.s32 d, r3, x, r3;",
+        "vmax4.s32.s32.s32 x, r3, r0, r3;",
+        // This may be another register or the same one.
+        "vmax4.s32.s32.s32 d, r03, r0, r0;",
+    ] {
+        let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);
+        assert_eq!(found(&text), [first], "{last}");
+    }
+}
+
+/// Only registers that nothing else names stay in the block.
+#[test]
+fn results_live_on() {
+    let text = cell("");
+    let with = |end: &str| text.replace("r3;\n}", &format!("r3;\n{end}\n}}"));
+    assert_eq!(found(&with("st.global.b32 [r9], r1;")), ["4: a b c e r0 > r1 d"]);
+    assert_eq!(found(&with("st.global.b32 [r9], r02;")), ["4: a b c e r0 > r2 d"]);
+    assert_eq!(found(&with("{ .reg .b32 r1; mov.b32 r1, a; }")), ["4: a b c e r0 > r1 d"]);
+    // Registers that no range in the function declares, and those of the function's head.
+    for (old, new) in [
+        (".reg .b32 r<20>;", ".reg .b32 r0, r1, r2, r3;"),
+        (
+            ".entry k()\n{\n.reg .b32 r<20>;",
+            ".func (.reg .b32 r0) k(.reg .b32 r1, .reg .b32 r2, .reg .b32 r3)\n{\n",
+        ),
+    ] {
+        assert_eq!(found(&text.replace(old, new)), ["3: a b c e > r1 r2 r3"], "{new}");
+    }
+    // In a loop, the value of the round before.
+    let carried = text.replace("r3, r0, r3", "r3, r0, r3").replace(" d, r3", " r0, r3");
+    assert_eq!(found(&carried), ["4: a b c e r0 > r0"]);
+    // One register is written twice, and is a source of its own result.
+    let twice = text.replace("r3", "d").replace("r2", "c");
+    assert_eq!(found(&twice), ["4: a b c e r0 > c d"]);
+}
+
+/// The values of registers after some instructions, one after the other.
+fn run(statements: &[(&Instruction, Program)], words: &mut HashMap<String, u32>) {
+    for (statement, program) in statements {
+        let [a, b, c] = statement.sources().map(|it| it.map_or(0, |it| words[it.name()]));
+        words.insert(statement.destination().name().to_owned(), program.eval(a, b, c));
+    }
+}
+
+#[test]
+fn blocks_compute_what_their_members_compute() {
+    const INPUTS: [&str; 5] = ["a", "b", "c", "e", "r0"];
+    let mut random = Random(12);
+    let (mut count, mut cases, mut hidden) = (0, 0, 0);
+    let mut names = std::collections::HashSet::new();
+    while cases < 50_000 {
+        let text = kernel(&byte_steps(&mut random, &INPUTS));
+        let (module, _) = parse(&text);
+        let options = RewriteOptions::default()
+            .with_semantics(*random.pick(&Semantics::ALL))
+            .with_all(random.one_in(4))
+            .with_target(Some(Target::sm(*random.pick(&[90, 100, 120]))));
+        let rewritten = rewrite(&module, &options).expect("a target");
+        let new = rewritten.text();
+        assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
+        for (at, change) in rewritten.changes.iter().enumerate() {
+            let Outcome::Grouped(group) = &change.outcome else { continue };
+            count += 1;
+            let members = &rewritten.changes[at + 1 - group.members..=at];
+            let (last, others) = members.split_last().expect("some");
+            assert!(others.iter().all(|it| it.outcome == Outcome::Absorbed));
+            assert!(last.cost.expect("it was estimated").rewritten > 0);
+            let members: Vec<(&Instruction, Program)> = members
+                .iter()
+                .map(|it| (it.instruction, it.instruction.lower(options.semantics)))
+                .collect();
+            for (member, _) in &members {
+                names.extend(member.to_string().split(' ').next().map(str::to_owned));
+            }
+            for _ in 0..16 {
+                let mut word = || {
+                    if random.one_in(2) { random.next() as u32 } else { *random.pick(&EDGES) }
+                };
+                let mut words: HashMap<String, u32> =
+                    INPUTS.iter().map(|it| ((*it).to_owned(), word())).collect();
+                for at in 1..20 {
+                    words.insert(format!("r{at}"), word());
+                }
+                let inputs: Vec<u32> = group.inputs().iter().map(|it| words[it.name()]).collect();
+                let results = group.eval(&inputs);
+                run(&members, &mut words);
+                for (register, result) in &results {
+                    assert_eq!(*result, words[register.name()], "{register} {text}");
+                }
+                cases += 1;
+                hidden += members.len() - results.len();
+            }
+        }
+    }
+    println!("{count} groups, {cases} cases");
+    assert!(hidden > cases);
+    // Mnemonics with types.
+    assert!(names.len() > 50, "{names:?}");
+}
+
+/// Every comment and every original is in the new text.
+#[test]
+fn nothing_is_lost() {
+    let text = kernel(&format!(
+        "\t{ADD} /* one */ r1, a, b, c;\n\t{SUB} r2, // two\n\t r1, e, c; // three\n\
+         \t{MAX} d, r1, r2 /* four */, d;\n"
+    ));
+    let (module, _) = parse(&text);
+    let plain = rewrite(&module, &RewriteOptions::default()).expect("a target");
+    let expected = "\t/* one */ \n\t// two\n\t // three\n\t/* four */ {\n\t\t.reg";
+    assert!(plain.text().contains(expected), "{}", plain.text());
+    let options = RewriteOptions::default().with_comments(true);
+    let with = rewrite(&module, &options).expect("a target").text();
+    for change in &plain.changes {
+        assert!(change.outcome.is_rewritten());
+        assert!(with.contains(&format!("/* {} */", change.instruction)), "{with}");
+    }
+}
