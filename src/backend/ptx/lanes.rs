@@ -129,27 +129,58 @@ pub(super) fn steps<'m>(
 }
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
-/// one. `occurs_only` says whether a register occurs only so often in the function, which
-/// declares it.
+/// one, and if none saves more that starts with the next step. Otherwise the number of steps that
+/// stay alone. `in_function` says how often the function names a register that it declares itself.
 pub(super) fn best<'m>(
     steps: &[Step<'m>],
     alone: &[u32],
     target: Target,
-    mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
-) -> Option<Group> {
+    mut in_function: impl FnMut(&Register) -> Option<u32>,
+) -> Result<Group, usize> {
+    let Some((members, saved)) = saving(steps, alone, target, &mut in_function) else {
+        // The others are tried again, together with those after them.
+        return Err(steps.len().div_ceil(2));
+    };
+    let rest = saving(&steps[1..], &alone[1..], target, &mut in_function);
+    if rest.is_some_and(|(_, other)| other > saved) {
+        return Err(1);
+    }
+    Ok(halves(&steps[..members], &mut in_function).group())
+}
+
+fn halves<'m>(
+    steps: &[Step<'m>],
+    mut in_function: impl FnMut(&Register) -> Option<u32>,
+) -> Halves<'m> {
     let mut halves = Halves::default();
-    let (mut best, mut most) = (None, 0);
-    for step in steps.iter().take(alone.len()) {
-        if !halves.push(step) {
+    for step in steps {
+        halves.push(step, &mut in_function);
+    }
+    halves
+}
+
+/// The number of first steps that save most machine instructions as a group, and how many.
+fn saving(
+    steps: &[Step<'_>],
+    alone: &[u32],
+    target: Target,
+    mut in_function: impl FnMut(&Register) -> Option<u32>,
+) -> Option<(usize, u32)> {
+    let mut halves = Halves::default();
+    let mut best = None;
+    for step in steps {
+        if !halves.push(step, &mut in_function) {
             break;
         }
-        let group = halves.group(&mut occurs_only);
         // ptxas leaves out what nothing needs, and computes some of what two members need once.
-        let needed = halves.needed(&mut occurs_only);
+        let needed = halves.needed();
         let before: u32 = alone.iter().zip(&needed).filter(|it| *it.1).map(|it| it.0).sum();
-        let saved = before.saturating_sub(group.cost(target));
-        if group.members > 1 && saved > most.max(MARGIN + halves.repeated(&needed)) {
-            (best, most) = (Some(group), saved);
+        let saved = before.saturating_sub(halves.cost(target));
+        if halves.len() > 1
+            && saved > MARGIN + halves.repeated(&needed)
+            && best.is_none_or(|(_, most)| saved > most)
+        {
+            best = Some((halves.len(), saved));
         }
     }
     best

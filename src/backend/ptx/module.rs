@@ -271,6 +271,8 @@ impl<'o> Rewriter<'o> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
         let mut chains = Chains::new(source);
+        // Where the last instructions end that are in no group.
+        let mut alone_to = 0;
         let mut rest = module.statements();
         while let Some((statement, others)) = rest.split_first() {
             let &VideoStatement { span, instruction: Some(ref instruction), declared, .. } =
@@ -303,7 +305,7 @@ impl<'o> Rewriter<'o> {
                 continue;
             }
             if options.regions
-                && let Some((group, outcomes)) = self.group(&mut chains, rest, place)
+                && let Some((group, outcomes)) = self.group(&mut chains, &mut alone_to, rest, place)
             {
                 let fresh = self.fresh(source);
                 let template = Template::group(&group, fresh);
@@ -337,9 +339,13 @@ impl<'o> Rewriter<'o> {
     fn group(
         &mut self,
         chains: &mut Chains<'_>,
+        alone_to: &mut u32,
         statements: &[VideoStatement],
         place: Place<'_>,
     ) -> Option<(Group, Vec<FormOutcome>)> {
+        if statements[0].span.start < *alone_to {
+            return None;
+        }
         let steps = lanes::steps(place.source, statements, place.gate);
         if steps.len() < 2 {
             return None;
@@ -359,9 +365,15 @@ impl<'o> Rewriter<'o> {
             });
         }
         let function = statements[0].function;
-        let occurs_only =
-            |register: &Register, count| chains.occurs_only(function, register, count);
-        let group = lanes::best(&steps, &alone, place.target, occurs_only)?;
+        let in_function = |register: &Register| chains.occurrences(function, register);
+        let steps = &steps[..alone.len().max(1)];
+        let group = match lanes::best(steps, &alone, place.target, in_function) {
+            Ok(group) => group,
+            Err(count) => {
+                *alone_to = statements[count - 1].span.end;
+                return None;
+            }
+        };
         outcomes.truncate(group.members);
         let rewritten = group.cost(place.target);
         let last = outcomes.last_mut()?;

@@ -264,22 +264,21 @@ impl<'s> Chains<'s> {
     /// Whether a register of a function occurs there only as the `d` of one member and the
     /// `c` of the next.
     fn is_only_between(&mut self, function: Option<Span>, register: &Register) -> bool {
-        self.occurs_only(function, register, 2)
+        self.occurrences(function, register) == Some(2)
     }
 
-    /// Whether a function itself declares a register, by a range, and names it exactly so often.
-    pub(super) fn occurs_only(
+    /// How often a function names a register that it declares itself, by a range.
+    pub(super) fn occurrences(
         &mut self,
         function: Option<Span>,
         register: &Register,
-        count: u32,
-    ) -> bool {
-        let Some(function) = function else { return false };
+    ) -> Option<u32> {
+        let function = function?;
         if self.names.as_ref().is_none_or(|(known, _)| *known != function) {
             self.names = Some((function, Names::of(self.source, function)));
         }
         let names = self.names.as_ref().and_then(|(_, names)| names.as_ref());
-        names.is_some_and(|names| names.are(count, register))
+        names.and_then(|names| names.occurrences(register))
     }
 }
 
@@ -326,11 +325,10 @@ impl<'s> Names<'s> {
         }
     }
 
-    /// Whether the function itself declares the register, by a range, and names it exactly so often.
-    fn are(&self, count: u32, register: &Register) -> bool {
+    /// How often the function names a register, if it declares it itself, by a range.
+    fn occurrences(&self, register: &Register) -> Option<u32> {
         let (base, number) = numbered(register.name());
-        !number.is_empty()
-            && self.ranges.contains(base)
-            && self.counts.get(&(base, number)) == Some(&count)
+        let is_declared = !number.is_empty() && self.ranges.contains(base);
+        self.counts.get(&(base, number)).copied().filter(|_| is_declared)
     }
 }

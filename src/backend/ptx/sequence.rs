@@ -612,6 +612,11 @@ impl Builder {
         lines
     }
 
+    /// All lines so far.
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
     pub(crate) fn add(&mut self, x: Arg, y: Arg) -> Arg {
         self.push(Opcode::Add, &[x, y])
     }

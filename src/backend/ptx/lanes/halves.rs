@@ -1,10 +1,10 @@
 //! Compiles SIMD instructions on bytes to instructions on halves.
 
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
+use super::cost::machine_instructions;
 use super::{Group, Step};
-use crate::hash::Set;
 use crate::ir::Range;
-use crate::isa::Type;
+use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
 
 /// Four lanes: lanes 0 and 2 as halves of the first word, lanes 1 and 3 as those of the second.
@@ -57,6 +57,8 @@ struct Name<'m> {
     register: &'m Register,
     /// How often steps name it.
     occurrences: u32,
+    /// How often the function names it, if it declares it itself.
+    in_function: Option<u32>,
     /// Whether its value before the group is read.
     is_input: bool,
     /// Its value now, if a step has named it as a source or written it.
@@ -64,10 +66,17 @@ struct Name<'m> {
 }
 
 /// A value that a step reads: that of a name, as a step computed it, or as it was.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Read {
     name: usize,
     step: Option<usize>,
+}
+
+/// A register that a step writes, with its lanes.
+struct LaneResult<'m> {
+    register: &'m Register,
+    step: usize,
+    words: Words,
 }
 
 /// Steps on halves.
@@ -82,9 +91,13 @@ pub(super) struct Halves<'m> {
 
 impl<'m> Halves<'m> {
     /// Adds a step. `false` if two of its names might be one register or two.
-    pub(super) fn push(&mut self, step: &Step<'m>) -> bool {
+    pub(super) fn push(
+        &mut self,
+        step: &Step<'m>,
+        mut in_function: impl FnMut(&Register) -> Option<u32>,
+    ) -> bool {
         let [a, b] = step.sources;
-        let named = [a, b, step.c, step.d].map(|register| self.name(register));
+        let named = [a, b, step.c, step.d].map(|register| self.name(register, &mut in_function));
         let [Some(a), Some(b), Some(_), Some(d)] = named else { return false };
         for name in named.into_iter().flatten() {
             self.names[name].occurrences += 1;
@@ -98,23 +111,32 @@ impl<'m> Halves<'m> {
     }
 
     /// The place of a name, which is new or not. `None` if it might be another one's register.
-    fn name(&mut self, register: &'m Register) -> Option<usize> {
+    fn name(
+        &mut self,
+        register: &'m Register,
+        in_function: impl FnOnce(&Register) -> Option<u32>,
+    ) -> Option<usize> {
         if let Some(known) = self.names.iter().position(|it| it.register == register) {
             return Some(known);
         }
         if self.names.iter().any(|it| it.register.names_same(register)) {
             return None;
         }
-        self.names.push(Name { register, occurrences: 0, is_input: false, value: None });
+        let in_function = in_function(register);
+        let (occurrences, is_input, value) = (0, false, None);
+        self.names.push(Name { register, occurrences, in_function, is_input, value });
         Some(self.names.len() - 1)
     }
 
+    /// The number of steps.
+    pub(super) fn len(&self) -> usize {
+        self.reads.len()
+    }
+
     /// The steps with a result that lives on, or that such a step needs.
-    pub(super) fn needed(&self, occurs_only: impl FnMut(&'m Register, u32) -> bool) -> Vec<bool> {
+    pub(super) fn needed(&self) -> Vec<bool> {
         let mut is_needed = vec![false; self.reads.len()];
-        for step in self.results(occurs_only).iter().filter_map(|(_, value)| value.step) {
-            is_needed[step] = true;
-        }
+        self.results().for_each(|result| is_needed[result.step] = true);
         for (at, reads) in self.reads.iter().enumerate().rev() {
             if is_needed[at] {
                 reads.iter().filter_map(|read| read.step).for_each(|step| is_needed[step] = true);
@@ -127,25 +149,24 @@ impl<'m> Halves<'m> {
     pub(super) fn repeated(&self, steps: &[bool]) -> u32 {
         let some = self.reads.iter().zip(steps).filter(|(_, is_one)| **is_one);
         let reads: Vec<Read> = some.flat_map(|(reads, _)| *reads).collect();
-        let distinct: Set<Read> = reads.iter().copied().collect();
-        (reads.len() - distinct.len()) as u32
+        let is_again = |at: usize| reads[..at].contains(&reads[at]);
+        (0..reads.len()).filter(|&at| is_again(at)).count() as u32
+    }
+
+    /// The machine instructions of all steps.
+    pub(super) fn cost(&self, target: Target) -> u32 {
+        let packed: Vec<Line> = self.results().map(|result| packed(result.words)).collect();
+        machine_instructions(self.builder.lines(), &packed, target)
     }
 
     /// The group of all steps.
-    pub(super) fn group(&self, occurs_only: impl FnMut(&'m Register, u32) -> bool) -> Group {
-        let results = self.results(occurs_only);
-        let results: Vec<(&Register, Words)> = results
-            .into_iter()
-            .filter_map(|(register, value)| match value.form {
-                Form::Halves(words, _) => Some((register, words)),
-                Form::Packed(_) => None,
-            })
-            .collect();
+    pub(super) fn group(&self) -> Group {
+        let results: Vec<LaneResult<'_>> = self.results().collect();
         // Lanes 0 and 2 of all results come first: so fewer registers are in use at a time.
-        let words = [0, 1].map(|at| results.iter().map(move |(_, words)| words[at]));
+        let words = [0, 1].map(|at| results.iter().map(move |result| result.words[at]));
         let mut words: Vec<Arg> = words.into_iter().flatten().collect();
         let lines = self.builder.used(&mut words);
-        let registers = results.into_iter().map(|(register, _)| register.clone());
+        let registers = results.iter().map(|result| result.register.clone());
         let (even, odd) = words.split_at(words.len() / 2);
         let pairs = even.iter().zip(odd).map(|(even, odd)| packed([*even, *odd]));
         Group {
@@ -156,20 +177,16 @@ impl<'m> Halves<'m> {
         }
     }
 
-    /// The registers that steps write and that live on. Others are read by later steps only.
-    fn results(
-        &self,
-        mut occurs_only: impl FnMut(&'m Register, u32) -> bool,
-    ) -> Vec<(&'m Register, Value)> {
-        let mut results = Vec::new();
-        for Name { register, occurrences, is_input, value } in &self.names {
-            if let Some(value) = value.filter(|value| value.step.is_some())
-                && (*is_input || !occurs_only(register, *occurrences))
-            {
-                results.push((*register, value));
-            }
-        }
-        results
+    /// The values of registers that steps write and that live on. Others are read by later steps
+    /// only.
+    fn results(&self) -> impl Iterator<Item = LaneResult<'m>> {
+        self.names.iter().filter_map(|name| {
+            let Value { form: Form::Halves(words, _), step: Some(step), .. } = name.value? else {
+                return None;
+            };
+            let lives = name.is_input || name.in_function != Some(name.occurrences);
+            lives.then_some(LaneResult { register: name.register, step, words })
+        })
     }
 
     fn compute(&mut self, step: &Step<'m>, a: usize, b: usize) -> Form {
