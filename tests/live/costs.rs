@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::forms::{PARTS, Random, heads, merging_head, rows};
+use crate::support::forms::{PARTS, Random, byte_steps, heads, merging_head, rows};
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -905,30 +905,61 @@ fn filling(random: &mut Random) -> String {
     text
 }
 
+/// SIMD instructions on bytes, whose results are all stored.
+fn byte_lanes(random: &mut Random) -> String {
+    let inputs = &["a", "b", "c", "e", "f"][..2 + random.below(4)];
+    let (steps, unread) = byte_steps(random, inputs);
+    let mut text = String::from(
+        ".reg .b32 e, f, r<20>;\nld.volatile.global.u32 e, [%pointer+16];\n\
+         ld.volatile.global.u32 f, [%pointer+20];\n",
+    );
+    text += &steps;
+    let stored = inputs.iter().copied().chain(unread.iter().map(String::as_str));
+    for (at, register) in stored.enumerate() {
+        let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{}], {register};", 24 + 4 * at);
+    }
+    text + "mov.b32 d, c;"
+}
+
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn regions_are_never_worse() {
-    let setting = |name: &str, default: u64| {
-        env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let (count, seed) = (setting("VPTX_COST_COUNT", 2000) / 4, setting("VPTX_COST_SEED", 1));
-    let mut random = Random(seed);
-    let texts: Vec<String> = (0..count).map(|_| filling(&mut random)).collect();
+    let mut random = Random(cost_setting("VPTX_COST_SEED", 1));
+    regions_compared("chains", &TARGETS, || filling(&mut random));
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn groups_are_never_worse() {
+    let mut random = Random(cost_setting("VPTX_COST_SEED", 1));
+    regions_compared("groups", &[90, 100, 120], || byte_lanes(&mut random));
+}
+
+fn cost_setting(name: &str, default: u64) -> u64 {
+    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Compares texts rewritten one instruction by one with the same as regions.
+fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> String) {
+    let count = cost_setting("VPTX_COST_COUNT", 2000) / 4;
+    let texts: Vec<String> = (0..count).map(|_| text()).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new(BTreeMap::<u16, [u64; 4]>::new());
-    on_two_threads(chunks.len() * TARGETS.len(), |at| {
-        let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
+    on_two_threads(chunks.len() * targets.len(), |at| {
+        let (chunk, target) = (chunks[at / targets.len()], targets[at % targets.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
         let (parsed, found) = parse(&before);
-        let lines: usize = chunk.iter().map(|text| text.lines().count()).sum();
+        let is_video = |line: &&str| line.starts_with('v');
+        let lines: usize = chunk.iter().map(|text| text.lines().filter(is_video).count()).sum();
         assert_eq!(parsed.instructions().count(), lines, "{found:?}");
         let [apart, together] = [false, true].map(|regions| {
             let options = RewriteOptions::default().with_regions(regions);
             rewrite(&parsed, &options).expect("it has a target")
         });
-        let measured =
-            |text: &str, name: &str| measure(text, chunk.len(), target, &format!("{name}-{at}"));
+        let measured = |text: &str, name: &str| {
+            measure(text, chunk.len(), target, &format!("{what}-{name}-{at}"))
+        };
         let before = measured(&before, "old");
         let (single, region) =
             (measured(&apart.text(), "single"), measured(&together.text(), "region"));
@@ -939,8 +970,9 @@ fn regions_are_never_worse() {
                 worse.lock().expect("no panic").push(message);
             }
         }
-        let fused = together.changes.iter();
-        let fused = fused.filter(|it| matches!(it.outcome, Outcome::Fused(_))).count() as u64;
+        let is_fused =
+            |outcome: &Outcome| matches!(outcome, Outcome::Fused(_) | Outcome::Grouped(_));
+        let fused = together.changes.iter().filter(|it| is_fused(&it.outcome)).count() as u64;
         let sum =
             |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
         let own = [fused, sum(&before), sum(&single), sum(&region)];
@@ -950,8 +982,8 @@ fn regions_are_never_worse() {
     });
     for (target, [fused, before, single, region]) in sums.into_inner().expect("no panic") {
         println!(
-            "sm_{target}: {count} chains (seed {seed}), {fused} fused: {before} machine \
-             instructions, {single} one by one, {region} as regions"
+            "sm_{target}: {count} {what}, {fused} fused: {before} machine instructions, \
+             {single} one by one, {region} as regions"
         );
         assert!(fused > 0);
     }

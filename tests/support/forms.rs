@@ -188,9 +188,9 @@ pub(crate) fn merging_head(random: &mut Random) -> String {
     format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
 }
 
-/// SIMD instructions on the bytes of some registers and of `r1`, `r2` and so on. Most read what
-/// others have written, and nothing names most results otherwise.
-pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> String {
+/// SIMD instructions on the bytes of some registers and of `r1`, `r2` and so on, and the
+/// registers among these that none of them reads. Most read what others have written.
+pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<String>) {
     let own = *random.pick(&["u32", "s32"]);
     let is_mixed = random.one_in(2);
     let mut known: Vec<String> = inputs.iter().map(|it| (*it).to_owned()).collect();
@@ -217,5 +217,5 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> String {
             fresh.push(d);
         }
     }
-    text
+    (text, fresh)
 }

@@ -69,16 +69,21 @@ impl Group {
 const MOST: usize = 16;
 
 /// A SIMD instruction that may be in a group. Each lane has its place in all words.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'m> {
-    op: SimdOp,
-    dtype: Type,
-    types: [Type; 2],
-    saturate: bool,
+    kind: Kind,
     d: &'m Register,
     sources: [&'m Register; 2],
     /// Its value does not matter, as all lanes are written.
     c: &'m Register,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    op: SimdOp,
+    dtype: Type,
+    types: [Type; 2],
+    saturate: bool,
 }
 
 impl<'m> Step<'m> {
@@ -91,10 +96,12 @@ impl<'m> Step<'m> {
             && statement.declared.registers() != WordRegisters::Packed
             && !matches!(it.op, SimdOp::AbsDiff | SimdOp::Avrg);
         is_plain.then_some(Step {
-            op: it.op,
-            dtype: it.dtype,
-            types: [operands.atype, operands.btype],
-            saturate,
+            kind: Kind {
+                op: it.op,
+                dtype: it.dtype,
+                types: [operands.atype, operands.btype],
+                saturate,
+            },
             d: &operands.d,
             sources: [&operands.a, &operands.b],
             c: &operands.c,
@@ -154,7 +161,9 @@ fn halves<'m>(
 ) -> Halves<'m> {
     let mut halves = Halves::default();
     for step in steps {
-        halves.push(step, &mut in_function);
+        if !halves.push(step, &mut in_function) {
+            break;
+        }
     }
     halves
 }
@@ -166,18 +175,15 @@ fn saving(
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Option<(usize, u32)> {
+    let counts = halves(steps, &mut in_function).counts();
     let mut halves = Halves::default();
-    let mut best = None;
-    for step in steps {
-        if !halves.push(step, &mut in_function) {
-            break;
-        }
-        // ptxas leaves out what nothing needs, and computes some of what two members need once.
-        let needed = halves.needed();
-        let before: u32 = alone.iter().zip(&needed).filter(|it| *it.1).map(|it| it.0).sum();
+    let (mut best, mut before) = (None, 0);
+    for (step, (cost, counts)) in steps.iter().zip(alone.iter().zip(counts)) {
+        halves.push(step, &mut in_function);
+        before += if counts { *cost } else { 0 };
         let saved = before.saturating_sub(halves.cost(target));
         if halves.len() > 1
-            && saved > MARGIN + halves.repeated(&needed)
+            && saved > MARGIN + halves.repeated()
             && best.is_none_or(|(_, most)| saved > most)
         {
             best = Some((halves.len(), saved));
@@ -186,5 +192,6 @@ fn saving(
     best
 }
 
-/// A group must save more than this, and more by one for each value that members read again.
+/// A group must save more than this, and more by one for each value or pair of values that members
+/// read again: ptxas computes some of what two members need once.
 const MARGIN: u32 = 1;

@@ -29,7 +29,8 @@ pub struct RewriteOptions {
     /// video instructions.
     pub all: bool,
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
-    /// that fill a word part by part, where that is cheaper still.
+    /// that fill a word part by part, and one block that of several SIMD instructions on bytes,
+    /// where that is cheaper still.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -151,7 +152,7 @@ pub struct Change<'m> {
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
     /// exactly that was not measured. The replacement of several instructions counts at
-    /// the last of them, and nothing at the others. That of a group is the most that it may be.
+    /// the last of them, and nothing at the others. That of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,

@@ -2,7 +2,7 @@
 
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
 use super::cost::machine_instructions;
-use super::{Group, Step};
+use super::{Group, Kind, Step};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
@@ -47,6 +47,16 @@ enum Form {
     Halves(Words, Option<Range>),
 }
 
+/// The range of results for operands in these ranges.
+fn range(op: SimdOp, x: Range, y: Range) -> Range {
+    match op {
+        SimdOp::Sub => Range::new(x.min - y.max, x.max - y.min),
+        SimdOp::Min => Range::new(x.min.min(y.min), x.max.min(y.max)),
+        SimdOp::Max => Range::new(x.min.max(y.min), x.max.max(y.max)),
+        SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => Range::new(x.min + y.min, x.max + y.max),
+    }
+}
+
 /// Bytes of the low bytes of halves.
 fn packed([even, odd]: Words) -> Line {
     Line::new(Opcode::Permute, [even, odd, word(PACKED)])
@@ -72,6 +82,13 @@ struct Read {
     step: Option<usize>,
 }
 
+/// A step that was compiled.
+#[derive(PartialEq, Eq)]
+struct Done {
+    kind: Kind,
+    reads: [Read; 2],
+}
+
 /// A register that a step writes, with its lanes.
 struct LaneResult<'m> {
     register: &'m Register,
@@ -83,8 +100,7 @@ struct LaneResult<'m> {
 #[derive(Default)]
 pub(super) struct Halves<'m> {
     builder: Builder,
-    /// Of each step, the values that it reads.
-    reads: Vec<[Read; 2]>,
+    done: Vec<Done>,
     names: Vec<Name<'m>>,
     inputs: Vec<&'m Register>,
 }
@@ -102,10 +118,10 @@ impl<'m> Halves<'m> {
         for name in named.into_iter().flatten() {
             self.names[name].occurrences += 1;
         }
-        let form = self.compute(step, a, b);
+        let form = self.compute(step.kind, a, b);
         let reads = [a, b].map(|name| Read { name, step: self.value(name).step });
-        self.reads.push(reads);
-        let step = Some(self.reads.len() - 1);
+        self.done.push(Done { kind: step.kind, reads });
+        let step = Some(self.len() - 1);
         self.names[d].value = Some(Value { form, step, extended: [None; 2] });
         true
     }
@@ -130,27 +146,38 @@ impl<'m> Halves<'m> {
 
     /// The number of steps.
     pub(super) fn len(&self) -> usize {
-        self.reads.len()
+        self.done.len()
+    }
+
+    /// Whether ptxas makes machine instructions of each step: not of those that no result needs,
+    /// and of equal ones once.
+    pub(super) fn counts(&self) -> Vec<bool> {
+        let is_needed = self.needed();
+        let is_last = |at: usize| !self.done[at + 1..].contains(&self.done[at]);
+        (0..self.len()).map(|at| is_needed[at] && is_last(at)).collect()
     }
 
     /// The steps with a result that lives on, or that such a step needs.
-    pub(super) fn needed(&self) -> Vec<bool> {
-        let mut is_needed = vec![false; self.reads.len()];
+    fn needed(&self) -> Vec<bool> {
+        let mut is_needed = vec![false; self.len()];
         self.results().for_each(|result| is_needed[result.step] = true);
-        for (at, reads) in self.reads.iter().enumerate().rev() {
-            if is_needed[at] {
-                reads.iter().filter_map(|read| read.step).for_each(|step| is_needed[step] = true);
-            }
+        for at in (0..self.len()).rev() {
+            let needs = if is_needed[at] { &self.done[at].reads[..] } else { &[] };
+            needs.iter().filter_map(|read| read.step).for_each(|step| is_needed[step] = true);
         }
         is_needed
     }
 
-    /// How often some of the steps read a value that another one has read.
-    pub(super) fn repeated(&self, steps: &[bool]) -> u32 {
-        let some = self.reads.iter().zip(steps).filter(|(_, is_one)| **is_one);
-        let reads: Vec<Read> = some.flat_map(|(reads, _)| *reads).collect();
-        let is_again = |at: usize| reads[..at].contains(&reads[at]);
-        (0..reads.len()).filter(|&at| is_again(at)).count() as u32
+    /// How often steps read a value, or a pair of values, that another one has read.
+    pub(super) fn repeated(&self) -> u32 {
+        let reads: Vec<Read> = self.done.iter().flat_map(|step| step.reads).collect();
+        let is_again = |at: &usize| reads[..*at].contains(&reads[*at]);
+        let is_pair_again = |at: &usize| {
+            let [a, b] = self.done[*at].reads;
+            self.done[..*at].iter().any(|it| it.reads == [a, b] || it.reads == [b, a])
+        };
+        let (reads, pairs) = (0..reads.len(), 0..self.len());
+        (reads.filter(is_again).count() + pairs.filter(is_pair_again).count()) as u32
     }
 
     /// The machine instructions of all steps.
@@ -170,7 +197,7 @@ impl<'m> Halves<'m> {
         let (even, odd) = words.split_at(words.len() / 2);
         let pairs = even.iter().zip(odd).map(|(even, odd)| packed([*even, *odd]));
         Group {
-            members: self.reads.len(),
+            members: self.len(),
             inputs: self.inputs.iter().copied().cloned().collect(),
             lines,
             outputs: registers.zip(pairs).collect(),
@@ -189,35 +216,31 @@ impl<'m> Halves<'m> {
         })
     }
 
-    fn compute(&mut self, step: &Step<'m>, a: usize, b: usize) -> Form {
-        let [atype, btype] = step.types;
+    fn compute(&mut self, kind: Kind, a: usize, b: usize) -> Form {
+        let Kind { op, dtype, types: [atype, btype], saturate } = kind;
         // Only low bytes matter to sums of low bytes.
-        let wraps = !step.saturate && matches!(step.op, SimdOp::Add | SimdOp::Sub);
-        let (x, x_range) = if wraps { self.low(a) } else { self.extended(a, atype) };
-        let (y, y_range) = if wraps { self.low(b) } else { self.extended(b, btype) };
-        let ranges = x_range.zip(y_range);
-        let (words, range) = match step.op {
-            SimdOp::Sub => {
-                let words = [0, 1].map(|at| self.builder.sub2(x[at], y[at]));
-                (words, ranges.map(|(x, y)| Range::new(x.min - y.max, x.max - y.min)))
-            }
-            SimdOp::Min => {
-                let range = |(x, y): (Range, Range)| Range::new(x.min.min(y.min), x.max.min(y.max));
-                (self.each(Opcode::Min2(Type::S32), x, y), ranges.map(range))
-            }
-            SimdOp::Max => {
-                let range = |(x, y): (Range, Range)| Range::new(x.min.max(y.min), x.max.max(y.max));
-                (self.each(Opcode::Max2(Type::S32), x, y), ranges.map(range))
-            }
-            SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => {
-                let range = |(x, y): (Range, Range)| Range::new(x.min + y.min, x.max + y.max);
-                (self.each(Opcode::Add2, x, y), ranges.map(range))
-            }
-        };
-        let range = range.filter(|range| HALF.contains_range(*range));
-        match range {
-            Some(range) if step.saturate => self.clamped(words, range, byte(step.dtype)),
-            _ => Form::Halves(words, range),
+        let wraps = !saturate && matches!(op, SimdOp::Add | SimdOp::Sub);
+        if wraps {
+            let ((x, x_range), (y, y_range)) = (self.low(a), self.low(b));
+            let words = self.words(op, x, y);
+            let range = x_range.zip(y_range).map(|(x, y)| range(op, x, y));
+            return Form::Halves(words, range.filter(|range| HALF.contains_range(*range)));
+        }
+        let ((x, x_range), (y, y_range)) = (self.extended(a, atype), self.extended(b, btype));
+        let (words, range) = (self.words(op, x, y), range(op, x_range, y_range));
+        if saturate {
+            self.clamped(words, range, byte(dtype))
+        } else {
+            Form::Halves(words, Some(range))
+        }
+    }
+
+    fn words(&mut self, op: SimdOp, x: Words, y: Words) -> Words {
+        match op {
+            SimdOp::Sub => [0, 1].map(|at| self.builder.sub2(x[at], y[at])),
+            SimdOp::Min => self.each(Opcode::Min2(Type::S32), x, y),
+            SimdOp::Max => self.each(Opcode::Max2(Type::S32), x, y),
+            SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => self.each(Opcode::Add2, x, y),
         }
     }
 
@@ -256,17 +279,20 @@ impl<'m> Halves<'m> {
         match (value.form, value.extended) {
             (Form::Halves(words, range), _) => (words, range),
             (Form::Packed(_), [None, Some(words)]) => (words, Some(byte(Type::S32))),
-            (Form::Packed(_), _) => self.extended(name, Type::U32),
+            (Form::Packed(_), _) => {
+                let (words, range) = self.extended(name, Type::U32);
+                (words, Some(range))
+            }
         }
     }
 
     /// A register's lanes as bytes of a type, extended to halves.
-    fn extended(&mut self, name: usize, ty: Type) -> (Words, Option<Range>) {
+    fn extended(&mut self, name: usize, ty: Type) -> (Words, Range) {
         let value = self.value(name);
         if let Form::Halves(words, Some(range)) = value.form
             && byte(ty).contains_range(range)
         {
-            return (words, Some(range));
+            return (words, range);
         }
         let kind = usize::from(is_signed(ty));
         let words = value.extended[kind].unwrap_or_else(|| match value.form {
@@ -276,7 +302,7 @@ impl<'m> Halves<'m> {
         if let Some(value) = &mut self.names[name].value {
             value.extended[kind] = Some(words);
         }
-        (words, Some(byte(ty)))
+        (words, byte(ty))
     }
 
     fn taken(&mut self, from: Arg, bytes: u32) -> Arg {
@@ -285,5 +311,110 @@ impl<'m> Halves<'m> {
             return self.builder.and(from, word(BYTES));
         }
         self.builder.permute(from, word(0), bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::sequence::results;
+    use super::super::Step;
+    use super::*;
+    use crate::ir::Program;
+    use crate::video::{Instruction, Semantics};
+
+    const TYPES: [Type; 2] = [Type::U32, Type::S32];
+
+    /// The halves in a word.
+    fn split(word: u64) -> [i128; 2] {
+        let half = |at: u32| i128::from((word >> (16 * at)) as u16 as i16);
+        [half(0), half(1)]
+    }
+
+    /// A step on words of bytes, as the manual has it.
+    fn instruction(kind: Kind) -> Program {
+        let op = match kind.op {
+            SimdOp::Add => "vadd4",
+            SimdOp::Sub => "vsub4",
+            SimdOp::Min => "vmin4",
+            SimdOp::Max => "vmax4",
+            SimdOp::AbsDiff => "vabsdiff4",
+            SimdOp::Avrg => "vavrg4",
+        };
+        let [d, a, b] = [kind.dtype, kind.types[0], kind.types[1]]
+            .map(|ty| if ty == Type::S32 { "s32" } else { "u32" });
+        let saturate = if kind.saturate { ".sat" } else { "" };
+        let text = format!("{op}.{d}.{a}.{b}{saturate} d, a, b, c;");
+        let instruction: Instruction = text.parse().expect(&text);
+        let program = instruction.lower(Semantics::Manual);
+        for semantics in Semantics::ALL {
+            assert_eq!(instruction.lower(semantics), program, "{text}");
+        }
+        program
+    }
+
+    /// Each kind of step gives, in each lane and for each pair of bytes, the byte that the
+    /// instruction gives. Lanes in halves do not depend on each other. The halves lie in the
+    /// range that later steps rely on.
+    #[test]
+    fn steps_are_exact() {
+        let [d, a, b] = ["d", "a", "b"].map(|name| Register::new(name).unwrap());
+        let ops = [SimdOp::Add, SimdOp::Sub, SimdOp::Min, SimdOp::Max];
+        for at in 0..ops.len() * 16 {
+            let ty = |bit: usize| TYPES[at >> bit & 1];
+            let (dtype, types) = (ty(0), [ty(1), ty(2)]);
+            let kind = Kind { op: ops[at >> 4], dtype, types, saturate: at >> 3 & 1 == 1 };
+            let step = Step { kind, d: &d, sources: [&a, &b], c: &a };
+            let program = instruction(kind);
+            let mut halves = Halves::default();
+            assert!(halves.push(&step, |_| None));
+            let group = halves.group();
+            let result = halves.names.iter().find(|name| *name.register == d).unwrap();
+            let Form::Halves(words, range) = result.value.unwrap().form else { panic!() };
+            // Each pair of bytes in each lane, with three others beside it.
+            for first in 0..=0xffff {
+                let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
+                let [x, y] = [8, 0].map(|low| {
+                    pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff)
+                });
+                let expected = program.eval(x, y, 0);
+                assert_eq!(group.eval(&[x, y]), [(&d, expected)], "{step:?} {x:08x} {y:08x}");
+                let lines = halves.builder.lines();
+                let values = results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
+                for word in words {
+                    let Arg::Line(line) = word else { panic!() };
+                    let own = split(values[usize::from(line)]);
+                    assert!(own.iter().all(|own| range.unwrap().contains(*own)), "{step:?}");
+                }
+            }
+        }
+    }
+
+    /// Halves become bytes of a type, whatever their upper bytes are.
+    #[test]
+    fn halves_are_extended_again() {
+        let register = Register::new("a").unwrap();
+        for ty in TYPES {
+            let mut halves = Halves::default();
+            let name = halves.name(&register, |_| None).unwrap();
+            let form = Form::Halves([Arg::Register(0), Arg::Register(1)], None);
+            halves.names[name].value = Some(Value { form, step: None, extended: [None; 2] });
+            let (words, range) = halves.extended(name, ty);
+            assert_eq!(range, byte(ty));
+            for half in 0..=0xffff_u32 {
+                let inputs = [half << 16 | half ^ 0xffff, half | (half ^ 0xa5a5) << 16];
+                let values = results(halves.builder.lines(), |arg| match arg {
+                    Arg::Register(at) => inputs[usize::from(at)],
+                    _ => 0,
+                });
+                for (input, word) in inputs.into_iter().zip(words) {
+                    let Arg::Line(line) = word else { panic!() };
+                    let expected = split(input.into()).map(|half| match ty {
+                        Type::U32 => i128::from(half as u8),
+                        Type::S32 => i128::from(half as u8 as i8),
+                    });
+                    assert_eq!(split(values[usize::from(line)]), expected);
+                }
+            }
+        }
     }
 }
