@@ -60,8 +60,15 @@ fn cell(between: &str) -> String {
 #[test]
 fn neighbours_work_on_halves() {
     let whole = "4: a b c e r0 > d";
-    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm"] {
-        assert_eq!(found(&cell(between)), [whole]);
+    for between in [
+        "",
+        "/* ; */",
+        "// end inline asm\n\t// begin inline asm",
+        // Other registers.
+        "mov.b32 r7, d;",
+        "ld.global.v2.b32 {r7, r0}, [r9+4]; st.global.b32 [r9], r7;",
+    ] {
+        assert_eq!(found(&cell(between)), [whole], "{between}");
     }
     let text = cell("");
     let target = |number| RewriteOptions::default().with_target(Some(Target::sm(number)));
@@ -85,9 +92,21 @@ fn neighbours_work_on_halves() {
 #[test]
 fn groups_end() {
     let first = "3: a b c e > r3";
-    for between in ["L:", "mov.b32 r7, d;", "@p bra M; M:", "{ }", ".loc 1 2 3\n", "bar.sync 0;"] {
+    for between in [
+        "L:",
+        "@p mov.b32 r7, d;",
+        "@p bra M; M:",
+        "{ }",
+        ".loc 1 2 3\n",
+        "bar.sync 0;",
+        "mov.b32 r7, r03;",
+        "mov.b32 a, r7;",
+        "ld.global.v2.b32 {r7, b}, [r9];",
+        "ld.global.b32 r7, [r9]; vadd.u32.u32.u32 r7, r7, r7;",
+    ] {
         assert_eq!(found(&cell(between)), [first], "{between}");
     }
+    assert_eq!(found(&cell("mov.b32 r7, r1;")), ["3: a b c e > r1 r3"]);
     for last in [
         "@p vmax4.s32.s32.s32 d, r3, r0, r3;",
         "vmax4.s32.s32.s32 d.b210, r3, r0, r3;",

@@ -10,8 +10,9 @@ use super::sequence::{Line, Opcode, results};
 use super::{Arg, Gate};
 use crate::isa::{LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
+use crate::syntax::TokenKind;
 use crate::syntax::lexer::Lexer;
-use crate::video::{Operation, Register, SimdOp, SimdTail};
+use crate::video::{Operation, Register, SimdOp, SimdTail, numbered};
 
 use cost::machine_instructions;
 use halves::Halves;
@@ -66,7 +67,7 @@ impl Group {
 }
 
 /// At most this many instructions make a group.
-const MOST: usize = 16;
+const MOST: usize = 24;
 
 /// A SIMD instruction that may be in a group. Each lane has its place in all words.
 #[derive(Clone, Copy, Debug)]
@@ -125,14 +126,47 @@ pub(super) fn steps<'m>(
     for statement in statements.iter().take(MOST) {
         let Some(step) = Step::of(statement) else { break };
         let start = statement.span.start as usize;
-        // White space and comments are no tokens.
-        if !steps.is_empty() && Lexer::new(&source[..start], end).token().is_some() {
+        if !steps.is_empty() && !can_pass(&steps, &source[..start], end) {
             break;
         }
         end = statement.span.end as usize;
         steps.push(step);
     }
     steps
+}
+
+/// The ordinary instructions over which steps may move. They have no other effect than on the
+/// registers that they name and on memory.
+const PASSED: [&str; 21] = [
+    "add", "and", "cvt", "cvta", "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or",
+    "prmt", "selp", "setp", "shl", "shr", "st", "sub", "xor",
+];
+
+/// Whether steps may move over the rest of a text: over statements that name none of their
+/// registers.
+fn can_pass(steps: &[Step<'_>], text: &str, start: usize) -> bool {
+    let is_ours = |name: &str| {
+        let registers = steps.iter().flat_map(|step| [step.d, step.sources[0], step.sources[1]]);
+        registers.into_iter().any(|register| numbered(register.name()) == numbered(name))
+    };
+    let mut lexer = Lexer::new(text, start);
+    let mut is_start = true;
+    while let Some(token) = lexer.token() {
+        let word = token.span.text(text);
+        let passes = match token.kind {
+            TokenKind::Ident if is_start => PASSED.contains(&word),
+            TokenKind::Ident => !is_ours(word),
+            TokenKind::Dot | TokenKind::Number => !is_start,
+            // Not a label, and not the brace of a block.
+            TokenKind::Punct(_) => !is_start && !token.is(b':'),
+            _ => false,
+        };
+        if !passes {
+            return false;
+        }
+        is_start = token.is(b';');
+    }
+    is_start
 }
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
