@@ -178,17 +178,28 @@ pub(super) fn best<'m>(
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Result<Group, usize> {
-    let Some((members, saved)) = saving(steps, alone, target, &mut in_function) else {
+    let whole = halves(steps, &mut in_function);
+    if whole.has_equal() {
+        return Err(steps.len());
+    }
+    let is_needed = whole.needed();
+    let mut from = |first: usize| {
+        let steps = steps[first..].iter().zip(&alone[first..]).zip(&is_needed[first..]);
+        let steps =
+            steps.map(|((step, cost), is_needed)| (step, if *is_needed { *cost } else { 0 }));
+        saving(steps, target, &mut in_function)
+    };
+    let Some((members, saved)) = from(0) else {
         // The others are tried again, together with those after them.
         return Err(steps.len().div_ceil(2));
     };
-    let rest = saving(&steps[1..], &alone[1..], target, &mut in_function);
-    if rest.is_some_and(|(_, other)| other > saved) {
+    if from(1).is_some_and(|(_, other)| other > saved) {
         return Err(1);
     }
-    Ok(halves(&steps[..members], &mut in_function).group())
+    Ok(halves(&steps[..members], in_function).group())
 }
 
+/// The first steps whose names are clearly one register or two.
 fn halves<'m>(
     steps: &[Step<'m>],
     mut in_function: impl FnMut(&Register) -> Option<u32>,
@@ -202,19 +213,18 @@ fn halves<'m>(
     halves
 }
 
-/// The number of first steps that save most machine instructions as a group, and how many.
-fn saving(
-    steps: &[Step<'_>],
-    alone: &[u32],
+/// The number of first steps that save most machine instructions as a group, and how many. Each
+/// step has its cost alone.
+fn saving<'s, 'm: 's>(
+    steps: impl Iterator<Item = (&'s Step<'m>, u32)>,
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Option<(usize, u32)> {
-    let counts = halves(steps, &mut in_function).counts();
     let mut halves = Halves::default();
     let (mut best, mut before) = (None, 0);
-    for (step, (cost, counts)) in steps.iter().zip(alone.iter().zip(counts)) {
+    for (step, cost) in steps {
         halves.push(step, &mut in_function);
-        before += if counts { *cost } else { 0 };
+        before += cost;
         let saved = before.saturating_sub(halves.cost(target));
         if halves.len() > 1
             && saved > MARGIN + halves.repeated()

@@ -149,16 +149,14 @@ impl<'m> Halves<'m> {
         self.done.len()
     }
 
-    /// Whether ptxas makes machine instructions of each step: not of those that no result needs,
-    /// and of equal ones once.
-    pub(super) fn counts(&self) -> Vec<bool> {
-        let is_needed = self.needed();
-        let is_last = |at: usize| !self.done[at + 1..].contains(&self.done[at]);
-        (0..self.len()).map(|at| is_needed[at] && is_last(at)).collect()
+    /// Whether two steps are the same. ptxas computes their result once.
+    pub(super) fn has_equal(&self) -> bool {
+        (0..self.len()).any(|at| self.done[..at].contains(&self.done[at]))
     }
 
-    /// The steps with a result that lives on, or that such a step needs.
-    fn needed(&self) -> Vec<bool> {
+    /// The steps with a result that lives on, or that such a step needs. ptxas leaves out the
+    /// others.
+    pub(super) fn needed(&self) -> Vec<bool> {
         let mut is_needed = vec![false; self.len()];
         self.results().for_each(|result| is_needed[result.step] = true);
         for at in (0..self.len()).rev() {
