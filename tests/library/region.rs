@@ -102,7 +102,7 @@ fn sums_are_fused() {
         (
             "vset.u32.u32.lt.add r1, a.b3, b.b0, c;\nvset.u32.u32.lt.add r2, a.b3, b.b2, r1;\n\
              vset.u32.u32.lt.add d, a.b0, b.b1, r2;",
-            "3 × vset4.u32.u32.lt.add d.b320, a.b3320, b.b4605, c;",
+            "3 × vset4.u32.u32.lt.add d.b320, a.b3310, b.b4655, c;",
         ),
         // The first factor stays in its place.
         (
