@@ -1,11 +1,12 @@
 //! Scalar instructions that fill a word part by part, rewritten as one SIMD instruction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::support::forms::{Random, merging_head};
+use crate::support::forms::{BYTES, HALVES, Random, adding_head, adding_parts, merging_head};
 use crate::support::{EDGES, fixture_text};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
+use vptx::diagnostic::Severity;
 use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
@@ -32,7 +33,16 @@ fn found(text: &str) -> Vec<String> {
     let (module, findings) = parse(text);
     assert!(findings.iter().all(|it| it.severity < vptx::diagnostic::Severity::Error), "{text}");
     let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
-    fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, it.instruction)).collect()
+    fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, code(it))).collect()
+}
+
+/// The SIMD instruction of a result, or else its statements.
+fn code(fusion: &Fusion) -> String {
+    let opcodes = fusion.sequence.lines().iter().map(|line| line.opcode.to_string());
+    match &fusion.instruction {
+        Some(instruction) => instruction.to_string(),
+        None => opcodes.collect::<Vec<_>>().join(" "),
+    }
 }
 
 const ADD: &str = "vadd.u32.u32.u32.sat";
@@ -76,6 +86,58 @@ fn words_are_filled() {
     ];
     for (body, expected) in cases {
         assert_eq!(found(&kernel(body)), [expected], "{body}");
+    }
+}
+
+#[test]
+fn sums_are_fused() {
+    let cases = [
+        (
+            "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b1, b.b1, d;\n\
+             vabsdiff.u32.u32.u32.add d, a.b2, b.b2, d;\nvabsdiff.u32.u32.u32.add d, a.b3, b.b3, d;",
+            "4 × vabsdiff4.u32.u32.u32.add d, a, b, c;",
+        ),
+        // The order does not matter. Each result has the lane of a part of `a` if it is free, else
+        // of `b`.
+        (
+            "vset.u32.u32.lt.add r1, a.b3, b.b0, c;\nvset.u32.u32.lt.add r2, a.b3, b.b2, r1;\n\
+             vset.u32.u32.lt.add d, a.b0, b.b1, r2;",
+            "3 × vset4.u32.u32.lt.add d.b320, a.b3310, b.b4655, c;",
+        ),
+        // The first factor stays in its place.
+        (
+            "vmad.u32.u32.u32 d, a.b0, b.b3, c;\nvmad.u32.u32.u32 d, a.b1, b.b2, d;\n\
+             vmad.u32.u32.u32 d, a.b2, b.b1, d;\nvmad.u32.u32.u32 d, a.b3, b.b0, d;",
+            "4 × prmt.b32 dp4a.u32.u32",
+        ),
+        (
+            "vmad.s32.s32.u32 d, a.b0, b.b0, c;\nvmad.s32.s32.u32 d, a.b2, b.b2, d;",
+            "2 × and.b32 dp4a.s32.u32",
+        ),
+        (
+            "vmad.s32.u32.s32 d, a.b2, b.h0, c;\nvmad.s32.u32.s32 d, a.b3, b.h1, d;",
+            "2 × dp2a.hi.s32.u32",
+        ),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(found(&kernel(body)), [expected], "{body}");
+    }
+    let none: [String; 0] = [];
+    for body in [
+        // Saturation and scale see the sum on the way, and negation has no dot product.
+        "vmad.u32.u32.u32.sat d, a.b0, b.b0, c;\nvmad.u32.u32.u32.sat d, a.b1, b.b1, d;",
+        "vmad.u32.u32.u32.shr7 d, a.b0, b.b0, c;\nvmad.u32.u32.u32.shr7 d, a.b1, b.b1, d;",
+        "vmad.u32.u32.u32 d, -a.b0, b.b0, c;\nvmad.u32.u32.u32 d, -a.b1, b.b1, d;",
+        // A minimum of 32 bits is no sum.
+        "vabsdiff.u32.u32.u32.min d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.min d, a.b1, b.b1, d;",
+        // The second one reads what the first one writes.
+        "vabsdiff.u32.u32.u32.add a, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add a, a.b1, b.b1, a;",
+        // ptxas computes equal summands once.
+        "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b0, b.b0, d;",
+        // Halves times halves do not fit.
+        "vmad.u32.u32.u32 d, a.h0, b.h0, c;\nvmad.u32.u32.u32 d, a.h1, b.h1, d;",
+    ] {
+        assert_eq!(found(&kernel(body)), none, "{body}");
     }
 }
 
@@ -179,50 +241,80 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
     }
 }
 
-#[test]
-fn sequences_compute_what_chains_compute() {
+/// A chain that fills a word, on some of its registers.
+fn filling(random: &mut Random) -> String {
+    let head = merging_head(random);
+    let parts = *random.pick(&[&BYTES[..], &HALVES[..]]);
+    let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
+    let mut c = *random.pick(&["a", "b", "c", "d", "r3"]);
+    let (mut order, d) = (parts.to_vec(), *random.pick(&["d", "d", "e", "r3"]));
+    for _ in 0..4 {
+        let (one, other) = (random.below(parts.len()), random.below(parts.len()));
+        order.swap(one, other);
+    }
+    let last = *random.pick(&[d, d, "a"]);
+    let count = 2 + random.below(parts.len() - 1);
+    let mut text = String::new();
+    for (at, to) in order[..count].iter().enumerate() {
+        let d = if at + 1 == count { last } else { d };
+        let (from_a, from_b) = (random.pick(parts), random.pick(parts));
+        let _ = writeln!(text, "{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};");
+        c = d;
+    }
+    text
+}
+
+/// A chain that adds to a sum, on some of its registers.
+fn adding(random: &mut Random) -> String {
+    let head = adding_head(random);
+    let [parts_a, parts_b] = adding_parts(&head, random);
+    let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
+    let (mut c, d) = (*random.pick(&["a", "b", "c", "d"]), *random.pick(&["d", "d", "e"]));
+    let is_plain = random.one_in(2);
+    let mut text = String::new();
+    for at in 0..2 + random.below(4) {
+        let at = |parts: &[&str], random: &mut Random| match is_plain {
+            true => parts[at % parts.len()].to_owned(),
+            false => (*random.pick(parts)).to_owned(),
+        };
+        let (from_a, from_b) = (at(parts_a, random), at(parts_b, random));
+        let _ = writeln!(text, "{head} {d}, {a}{from_a}, {b}{from_b}, {c};");
+        c = d;
+    }
+    text
+}
+
+/// Rewrites random chains, and compares what the new code computes with what the members do, one
+/// after the other. Gives the number of chains and the names of their instructions.
+fn compare(seed: u64, count: u32, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
     const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
-    let mut random = Random(11);
+    let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
-    let mut names = std::collections::HashSet::new();
-    while cases < 100_000 {
+    let mut names = HashSet::new();
+    while cases < count {
         let mut body = String::new();
         for _ in 0..20 {
-            let head = merging_head(&mut random);
-            let parts: &[&str] =
-                if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
-            let (a, b) =
-                *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
-            let mut c = *random.pick(&["a", "b", "c", "d", "r3"]);
-            let (mut order, d) = (parts.to_vec(), *random.pick(&["d", "d", "e", "r3"]));
-            for _ in 0..4 {
-                let (one, other) = (random.below(parts.len()), random.below(parts.len()));
-                order.swap(one, other);
-            }
-            let last = *random.pick(&[d, d, "a"]);
-            let count = 2 + random.below(parts.len() - 1);
-            for (at, to) in order[..count].iter().enumerate() {
-                let d = if at + 1 == count { last } else { d };
-                let (from_a, from_b) = (random.pick(parts), random.pick(parts));
-                let _ = writeln!(body, "{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};");
-                c = d;
-            }
+            body += &chain(&mut random);
             body += "mov.b32 f, d;\n";
         }
         let text = kernel(&body).replace("c, d;", "c, d, e, f;");
-        let (module, _) = parse(&text);
+        let (module, findings) = parse(&text);
+        assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}");
         let semantics = *random.pick(&Semantics::ALL);
         let options = RewriteOptions::default()
             .with_semantics(semantics)
             .with_all(random.one_in(4))
             .with_target(Some(Target::sm(*random.pick(&TARGETS))));
         let rewritten = rewrite(&module, &options).expect("a target");
-        let new = rewritten.text();
-        assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
+        // What stays beside other instructions may be fused when these are rewritten.
+        let again = |text: &str| rewrite(&parse(text).0, &options).expect("a target").text();
+        let second = again(&rewritten.text());
+        assert!(again(&second) == second, "{second}");
         for (at, change) in rewritten.changes.iter().enumerate() {
             let Outcome::Fused(fusion) = &change.outcome else { continue };
             chains += 1;
-            names.insert(fusion.instruction.mnemonic().text());
+            let whole = fusion.instruction.as_ref();
+            names.insert(whole.map_or("products", |it| it.mnemonic().text()).to_owned());
             let members = &rewritten.changes[at + 1 - fusion.members..=at];
             let members: Vec<&Instruction> = members.iter().map(|it| it.instruction).collect();
             for _ in 0..8 {
@@ -231,17 +323,33 @@ fn sequences_compute_what_chains_compute() {
                 };
                 let mut words: HashMap<String, u32> =
                     ["a", "b", "c", "d", "e", "r2", "r3"].map(|it| (it.into(), word())).into();
-                let [a, b, c] =
-                    fusion.instruction.sources().map(|it| words[it.expect("it").name()]);
+                let [a, b, c] = fusion.sources.each_ref().map(|it| words[it.name()]);
+                if let Some(whole) = whole {
+                    assert_eq!(whole.sources(), fusion.sources.each_ref().map(Some));
+                }
                 run(&members, semantics, &mut words);
-                let (result, d) = (fusion.sequence.eval(a, b, c), fusion.instruction.destination());
-                assert_eq!(result, words[d.name()], "{members:?} {semantics}");
+                let result = fusion.sequence.eval(a, b, c);
+                assert_eq!(result, words[fusion.d.name()], "{members:?} {semantics}");
                 cases += 1;
             }
         }
     }
-    println!("{chains} chains, {cases} cases");
+    (chains, names)
+}
+
+#[test]
+fn sequences_compute_what_chains_compute() {
+    let (chains, names) = compare(11, 60_000, filling);
+    println!("{chains} chains");
     assert_eq!(names.len(), 12, "{names:?}");
+}
+
+#[test]
+fn sequences_compute_what_sums_compute() {
+    let (chains, names) = compare(12, 60_000, adding);
+    println!("{chains} sums");
+    // Of bytes and of halves, and products.
+    assert_eq!(names.len(), 13, "{names:?}");
 }
 
 /// ptxas does not saturate negative results of a part as the manual does (C3), and its old

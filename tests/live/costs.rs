@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::forms::{PARTS, Random, heads, merging_head, rows};
+use crate::support::forms::{PARTS, Random, adding_head, adding_parts, heads, merging_head, rows};
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -905,6 +905,24 @@ fn filling(random: &mut Random) -> String {
     text
 }
 
+/// Scalar instructions that add to a sum.
+fn adding(random: &mut Random) -> String {
+    let head = adding_head(random);
+    let [parts_a, parts_b] = adding_parts(&head, random);
+    let is_plain = random.one_in(2);
+    let mut text = String::new();
+    let mut c = *random.pick(&["a", "c", "c"]);
+    for at in 0..2 + random.below(4) {
+        let from = |parts: &[&'static str], random: &mut Random| {
+            if is_plain { parts[at % parts.len()] } else { random.pick(parts) }
+        };
+        let (a, b) = (from(parts_a, random), from(parts_b, random));
+        let _ = writeln!(text, "{head} d, a{a}, b{b}, {c};");
+        c = "d";
+    }
+    text
+}
+
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn regions_are_never_worse() {
@@ -913,7 +931,9 @@ fn regions_are_never_worse() {
     };
     let (count, seed) = (setting("VPTX_COST_COUNT", 2000) / 4, setting("VPTX_COST_SEED", 1));
     let mut random = Random(seed);
-    let texts: Vec<String> = (0..count).map(|_| filling(&mut random)).collect();
+    let chain =
+        |random: &mut Random| if random.one_in(2) { filling(random) } else { adding(random) };
+    let texts: Vec<String> = (0..count).map(|_| chain(&mut random)).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new(BTreeMap::<u16, [u64; 4]>::new());

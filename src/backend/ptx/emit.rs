@@ -10,7 +10,7 @@ use super::sequence::{Arg, Class, Opcode, Sequence};
 use crate::isa::Target;
 use crate::source::line_end;
 use crate::syntax::lexer::comments;
-use crate::video::{Instruction, Register, Semantics};
+use crate::video::{Guard, Instruction, Register, Semantics};
 
 /// Names of registers that occur nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Sequence {
             let mut template = Template::default();
             template.push_statement(self, at, &numbers, registers);
             let mut text = String::new();
-            template.fill(instruction, &Surroundings::default(), &mut text);
+            template.fill(Operands::of(instruction), &Surroundings::default(), &mut text);
             text
         };
         (0..self.lines().len()).map(statement).collect()
@@ -171,6 +171,21 @@ impl Sequence {
     fn numbers(&self, registers: &mut FreshRegisters) -> Vec<u32> {
         let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
         others.iter().map(|line| registers.take(line.opcode.class())).collect()
+    }
+}
+
+/// The registers that fill the holes of a template.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<'i> {
+    pub(super) guard: Option<&'i Guard>,
+    pub(super) d: &'i Register,
+    pub(super) sources: [Option<&'i Register>; 3],
+}
+
+impl Operands<'_> {
+    pub(super) fn of(instruction: &Instruction) -> Operands<'_> {
+        let (d, sources) = (instruction.destination(), instruction.sources());
+        Operands { guard: instruction.guard.as_ref(), d, sources }
     }
 }
 
@@ -300,27 +315,26 @@ impl Template {
         template
     }
 
-    /// Appends the text for an instruction.
+    /// Appends the text for some operands.
     pub(super) fn fill(
         &self,
-        instruction: &Instruction,
+        Operands { guard, d, sources }: Operands<'_>,
         place: &Surroundings<'_>,
         text: &mut String,
     ) {
         text.reserve(self.text.len() + ROOM);
-        let sources = instruction.sources();
         let mut done = 0;
         for &(at, hole) in &self.holes {
             text.push_str(&self.text[done..at]);
             done = at;
             match hole {
                 Hole::Guard => {
-                    if let Some(guard) = &instruction.guard {
+                    if let Some(guard) = guard {
                         let not = if guard.negated { "@!" } else { "@" };
                         text.extend([not, guard.predicate.name(), " "]);
                     }
                 }
-                Hole::Destination => text.push_str(instruction.destination().name()),
+                Hole::Destination => text.push_str(d.name()),
                 Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
                 Hole::Line { is_inner } => {
                     text.push_str(if is_inner { place.inner } else { place.line });

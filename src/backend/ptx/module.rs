@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::cost::{self, Cost};
-use super::emit::{Places, Surroundings, Template};
-use super::region::{Chain, Chains, Fusion};
+use super::emit::{Operands, Places, Surroundings, Template};
+use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
@@ -262,46 +262,44 @@ impl<'o> Rewriter<'o> {
     ) -> Result<(), RewriteError> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
-        let mut chains = Chains::new(source);
-        let mut rest = module.statements();
-        while let Some((statement, others)) = rest.split_first() {
+        let statements = module.statements();
+        let mut chains = Chains::new(source, statements, options.semantics);
+        let mut at = 0;
+        while let Some(statement) = statements.get(at) {
             let &VideoStatement { span, instruction: Some(ref instruction), declared, .. } =
                 statement
             else {
-                rest = others;
+                at += 1;
                 continue;
             };
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
             let place = Place { source, target, gate: gate(target, own, module.version()) };
             if options.regions
-                && let Some((chain, outcomes)) = self.region(&mut chains, rest, place)
+                && let Some((chain, outcomes)) = self.region(&mut chains, at, place)
             {
-                let (members, others) = rest.split_at(outcomes.len());
-                rest = others;
-                let (_, template) =
-                    self.form(&chain.instruction, Standing::Fused, chain.declared, place);
-                for (member, known) in members.iter().zip(&outcomes) {
+                let template = self.template(&chain, place);
+                let sources = chain.sources.each_ref().map(Some);
+                let operands = Operands { guard: None, d: &chain.d, sources };
+                for (member, known) in statements[at..].iter().zip(&outcomes) {
                     let (span, Some(instruction)) = (member.span, &member.instruction) else {
                         continue;
                     };
-                    let new = match (&known.outcome, template) {
-                        (Outcome::Fused(_), Some(template)) => Some((template, &chain.instruction)),
-                        _ => None,
-                    };
-                    let old = (span, instruction);
-                    replace(old, new, source, options, &mut places, text);
+                    let is_last = matches!(known.outcome, Outcome::Fused(_));
+                    let new = template.as_ref().filter(|_| is_last).map(|it| (it, operands));
+                    replace((span, instruction), new, source, options, &mut places, text);
                     work(Decision { span, instruction, target, known }, text);
                 }
+                at += outcomes.len();
                 continue;
             }
             let (known, template) =
                 self.form(instruction, Standing::of(instruction), declared, place);
             if let Some(template) = template {
-                let new = Some((template, instruction));
+                let new = Some((template, Operands::of(instruction)));
                 replace((span, instruction), new, source, options, &mut places, text);
             }
             work(Decision { span, instruction, target, known }, text);
-            rest = others;
+            at += 1;
         }
         Ok(())
     }
@@ -319,7 +317,9 @@ impl<'o> Rewriter<'o> {
         forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
             if outcome == Outcome::Kept && standing == Standing::Fused {
-                outcome = choose(instruction, target, gate, options.semantics, true);
+                // Perhaps the SIMD instruction itself.
+                let own = cost::measured_best(instruction, target, options.semantics, gate);
+                outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
             }
             let known = FormOutcome::new(instruction, outcome, registers, target, options);
             let Outcome::Rewritten(sequence) = &known.outcome else {
@@ -331,24 +331,20 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// The chain that starts with the first statement and becomes one block, with the
-    /// outcome for each member. It costs less than what its members would become.
+    /// The chain that starts at a statement and becomes one block, with the outcome for each
+    /// member. It costs less than what its members would become.
     fn region(
         &mut self,
         chains: &mut Chains<'_>,
-        statements: &[VideoStatement],
+        at: usize,
         place: Place<'_>,
     ) -> Option<(Chain, Vec<FormOutcome>)> {
-        let found = chains.starting(statements, self.options.semantics);
-        found.into_iter().find_map(|chain| {
-            let (known, _) = self.form(&chain.instruction, Standing::Fused, chain.declared, place);
-            let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
-                return None;
-            };
-            let sequence = sequence.clone();
+        let statements = chains.statements();
+        chains.starting(at).into_iter().find_map(|chain| {
+            let (sequence, (new_count, new_weight)) = self.fused(&chain, place)?;
             let (mut count, mut weight) = (0, 0);
             let mut outcomes = Vec::new();
-            for statement in &statements[..chain.members] {
+            for statement in &statements[at..at + chain.members] {
                 let instruction = statement.instruction.as_ref()?;
                 let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
                 let cost = alone.cost?;
@@ -365,18 +361,41 @@ impl<'o> Rewriter<'o> {
                 });
             }
             // Strictly, as classes of selectors vary by one.
-            let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
             if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
                 return None;
             }
             let last = outcomes.last_mut()?;
-            let instruction = chain.instruction.clone();
-            last.outcome =
-                Outcome::Fused(Box::new(Fusion { instruction, members: chain.members, sequence }));
-            let Cost { ptxas, ptxas_weight, .. } = last.cost?;
-            last.cost = Some(Cost { ptxas, ptxas_weight, ..new });
+            let cost = last.cost?;
+            last.outcome = Outcome::Fused(Box::new(chain.fusion(sequence)));
+            last.cost = Some(Cost { rewritten: new_count, rewritten_weight: new_weight, ..cost });
             Some((chain, outcomes))
         })
+    }
+
+    /// The sequence for a chain, with its machine instructions and their weight.
+    fn fused(&mut self, chain: &Chain, place: Place<'_>) -> Option<(Sequence, (u32, u32))> {
+        match &chain.code {
+            Code::Simd(instruction) => {
+                let (known, _) = self.form(instruction, Standing::Fused, chain.declared, place);
+                let Outcome::Rewritten(sequence) = &known.outcome else { return None };
+                let cost = known.cost?;
+                Some((sequence.clone(), (cost.rewritten, cost.rewritten_weight)))
+            }
+            Code::Products(sequence) => {
+                let count = cost::products(sequence);
+                let admitted = place.gate.admits(sequence);
+                let sequence = sequence.for_registers(chain.declared.registers());
+                admitted.then_some((sequence, (count, count)))
+            }
+        }
+    }
+
+    /// The text for a chain.
+    fn template(&mut self, chain: &Chain, place: Place<'_>) -> Option<Template> {
+        let (sequence, _) = self.fused(chain, place)?;
+        let registers =
+            self.registers.get_or_insert_with(|| FreshRegisters::avoiding(place.source));
+        Some(Template::block(&sequence, registers))
     }
 }
 
@@ -392,7 +411,7 @@ struct Place<'s> {
 /// or nothing but comments.
 fn replace(
     (span, old): (Span, &Instruction),
-    new: Option<(&Template, &Instruction)>,
+    new: Option<(&Template, Operands<'_>)>,
     source: &str,
     options: &RewriteOptions,
     places: &mut Places,
@@ -402,7 +421,7 @@ fn replace(
     let comment = options.comments.then(|| format!(" /* {old} */"));
     let comment = comment.as_deref().unwrap_or_default();
     let fill = |place: &Surroundings<'_>, text: &mut String| match new {
-        Some((template, instruction)) => template.fill(instruction, place, text),
+        Some((template, operands)) => template.fill(operands, place, text),
         None => text.push_str(comment.trim_start()),
     };
     if options.keep_lines {
@@ -512,7 +531,7 @@ impl BlockWriter {
         let mut text = String::new();
         let place = self.places.find(source, span.start, "");
         place.push_comments(span.text(source), &mut text);
-        template.fill(instruction, &place, &mut text);
+        template.fill(Operands::of(instruction), &place, &mut text);
         text
     }
 }

@@ -1,0 +1,59 @@
+//! The names in a function.
+
+use crate::hash::{Map, Set};
+use crate::source::Span;
+use crate::syntax::TokenKind;
+use crate::syntax::lexer::Lexer;
+use crate::video::{Register, numbered};
+
+/// The names in a function.
+pub(super) struct Names<'s> {
+    /// How often each one occurs, by its base and its number.
+    counts: Map<(&'s str, &'s str), u32>,
+    /// The names that declare a range.
+    ranges: Set<&'s str>,
+}
+
+impl<'s> Names<'s> {
+    /// The names after a function's own. `None` if registers may stand before it, or if
+    /// the function's end is not found.
+    pub(super) fn of(source: &'s str, function: Span) -> Option<Names<'s>> {
+        let mut head = source[..function.start as usize].trim_end();
+        if let Some(results) = head.strip_suffix(')') {
+            let start = results.rfind('(')?;
+            if results[start..].contains(".reg") {
+                return None;
+            }
+            head = results[..start].trim_end();
+        }
+        let word = &head[head.rfind('.')?..];
+        if word != ".func" && word != ".entry" {
+            return None;
+        }
+        let mut names = Names { counts: Map::default(), ranges: Set::default() };
+        let mut lexer = Lexer::new(source, function.end as usize);
+        let (mut depth, mut before) = (0, "");
+        loop {
+            let token = lexer.token()?;
+            let text = token.span.text(source);
+            match token.kind {
+                TokenKind::Ident => *names.counts.entry(numbered(text)).or_default() += 1,
+                TokenKind::Punct(_) if token.is(b'{') => depth += 1,
+                TokenKind::Punct(_) if token.is(b'}') && depth == 1 => return Some(names),
+                TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
+                TokenKind::Punct(_) if token.is(b'}') => depth -= 1,
+                TokenKind::Punct(_) if token.is(b'<') => _ = names.ranges.insert(before),
+                _ => {}
+            }
+            before = text;
+        }
+    }
+
+    /// Whether the function itself declares the register, by a range, and names it exactly twice.
+    pub(super) fn are_two(&self, register: &Register) -> bool {
+        let (base, number) = numbered(register.name());
+        !number.is_empty()
+            && self.ranges.contains(base)
+            && self.counts.get(&(base, number)) == Some(&2)
+    }
+}
