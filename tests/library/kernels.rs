@@ -1,10 +1,9 @@
 //! Kernels compute the same before and after rewriting, and as their authors would write them
 //! today.
 
-use crate::support::EDGES;
-use crate::support::corpus;
 use crate::support::forms::Random;
 use crate::support::run_ptx::{Kernel, address};
+use crate::support::{EDGES, corpus, is_about_results};
 use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
@@ -56,7 +55,7 @@ fn run(kernel: &Kernel, words: &[u32], steps: u64) -> Vec<u32> {
 /// Runs two kernels on several memories, and compares these afterwards.
 fn assert_same(name: &str, one: &Kernel, other: &Kernel, what: &str) {
     let mut random = Random(7);
-    for steps in [8, 8, 8, 8, 1, 0] {
+    for steps in [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1, 0] {
         let words = arrays(name, &mut random);
         let result = run(one, &words, steps);
         assert_eq!(result, run(other, &words, steps), "{name}: {what}, {steps} steps");
@@ -72,7 +71,7 @@ fn rewritten_kernels_compute_the_same() {
         for number in targets {
             let text = text.replace(&format!(".target {target}"), &format!(".target sm_{number}"));
             let (module, findings) = parse(&text);
-            assert!(findings.is_empty(), "{name}: {findings:?}");
+            assert!(findings.iter().all(is_about_results), "{name}: {findings:?}");
             for regions in [true, false] {
                 let options = RewriteOptions::default().with_regions(regions);
                 let rewritten = rewrite(&module, &options).expect("a target");

@@ -98,74 +98,87 @@ impl Kernel {
     /// Runs the kernel with the values of its parameters.
     ///
     /// # Panics
-    /// If the kernel does not end, reads a register that has no value, or a word out of memory.
+    /// If the kernel does not end, or reaches for a word out of memory.
     pub(crate) fn run(&self, parameters: &[u64], memory: &mut [u32]) {
-        let mut registers = vec![None; self.registers];
+        // nvcc has registers that nothing writes, where no result depends on their value.
+        let values = (1..=self.registers as u64).map(|at| at * 0x9e37_79b9).collect();
+        let mut state = State { values, memory };
         let mut at = 0;
         for _ in 0..MOST_STEPS {
             let step = &self.steps[at];
             at += 1;
-            if step.guard.is_some_and(|(it, wanted)| (register(&registers, it) != 0) != wanted) {
+            if step.guard.is_some_and(|(it, wanted)| (state.values[it] != 0) != wanted) {
                 continue;
             }
             match &step.action {
                 Action::Branch(target) => at = *target,
                 Action::Return => return,
-                Action::Parameter { to, number } => registers[*to] = Some(parameters[*number]),
-                action => compute(action, &mut registers, memory),
+                Action::Parameter { to, number } => state.values[*to] = parameters[*number],
+                action => state.compute(action),
             }
         }
         panic!("the kernel does not end");
     }
 }
 
-fn register(registers: &[Option<u64>], number: usize) -> u64 {
-    registers[number].expect("the register has a value")
+struct State<'k> {
+    /// The values of registers.
+    values: Vec<u64>,
+    memory: &'k mut [u32],
 }
 
-fn compute(action: &Action, registers: &mut [Option<u64>], memory: &mut [u32]) {
-    let value = |registers: &[Option<u64>], operand: Operand| match operand {
-        Operand::Register(number) => register(registers, number),
-        Operand::Constant(value) => value,
-    };
-    let word = |registers: &[Option<u64>], place: &Place, at: usize| {
-        let address = register(registers, place.base).wrapping_add(place.offset);
+impl State<'_> {
+    fn value(&self, operand: Operand) -> u64 {
+        match operand {
+            Operand::Register(number) => self.values[number],
+            Operand::Constant(value) => value,
+        }
+    }
+
+    /// The index of the word at an address.
+    fn word(&self, place: &Place) -> usize {
+        let address = self.values[place.base].wrapping_add(place.offset);
         let from_base = address.checked_sub(BASE).expect("the address is in memory");
         assert_eq!(from_base % 4, 0, "the address is that of a word");
-        from_base as usize / 4 + at
-    };
-    match action {
-        Action::Compute { function, to, from } => {
-            let values: Vec<u64> = from.iter().map(|&it| value(registers, it)).collect();
-            registers[*to] = Some(function(&values));
-        }
-        Action::Video { program, to, from } => {
-            let [a, b, c] = from.map(|it| value(registers, it) as u32);
-            registers[*to] = Some(program.eval(a, b, c).into());
-        }
-        Action::Move { bits, to, from } => {
-            let [each, own] = [from.len(), to.len()].map(|count| bits / count);
-            let whole = from.iter().enumerate().fold(0, |whole, (at, &it)| {
-                whole | low_bits(value(registers, it), each) << (at * each)
-            });
-            for (at, to) in to.iter().enumerate() {
-                if let Some(to) = to {
-                    registers[*to] = Some(low_bits(whole >> (at * own), own));
+        from_base as usize / 4
+    }
+
+    fn compute(&mut self, action: &Action) {
+        match action {
+            Action::Compute { function, to, from } => {
+                let values: Vec<u64> = from.iter().map(|&it| self.value(it)).collect();
+                self.values[*to] = function(&values);
+            }
+            Action::Video { program, to, from } => {
+                let [a, b, c] = from.map(|it| self.value(it) as u32);
+                self.values[*to] = program.eval(a, b, c).into();
+            }
+            Action::Move { bits, to, from } => {
+                let [each, own] = [from.len(), to.len()].map(|count| bits / count);
+                let whole = from.iter().enumerate().fold(0, |whole, (at, &it)| {
+                    whole | low_bits(self.value(it), each) << (at * each)
+                });
+                for (at, to) in to.iter().enumerate() {
+                    if let Some(to) = to {
+                        self.values[*to] = low_bits(whole >> (at * own), own);
+                    }
                 }
             }
-        }
-        Action::Load { to, from } => {
-            let start = word(registers, from, 0);
-            for (at, to) in to.iter().enumerate() {
-                registers[to.expect("a register is loaded")] = Some(memory[start + at].into());
+            Action::Load { to, from } => {
+                let start = self.word(from);
+                for (at, to) in to.iter().enumerate() {
+                    let to = to.expect("a register is loaded");
+                    self.values[to] = self.memory[start + at].into();
+                }
             }
-        }
-        Action::Store { to, from } => {
-            for (at, &from) in from.iter().enumerate() {
-                memory[word(registers, to, at)] = value(registers, from) as u32;
+            Action::Store { to, from } => {
+                let start = self.word(to);
+                for (at, &from) in from.iter().enumerate() {
+                    self.memory[start + at] = self.value(from) as u32;
+                }
             }
+            Action::Parameter { .. } | Action::Branch(_) | Action::Return => {}
         }
-        Action::Parameter { .. } | Action::Branch(_) | Action::Return => {}
     }
 }
 
@@ -367,7 +380,7 @@ fn elements(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn constant(text: &str) -> u64 {
-    let value = match text.strip_prefix("0x") {
+    let value = match text.trim_end_matches('U').strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok().map(i64::cast_unsigned),
     };
