@@ -1,13 +1,15 @@
 //! What ordinary instructions compute, as the manual says.
 
 // Values are bit patterns, so casts take their low bits.
-#![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap)]
+#![allow(clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::cast_precision_loss)]
 
 use std::cmp::Ordering;
 
 /// The result for source values. Bits above those of a type are ignored in a source, and zero
 /// in a result.
 pub(super) type Function = Box<dyn Fn(&[u64]) -> u64>;
+
+const WORD: u64 = 0xffff_ffff;
 
 /// An integer type, or one of several lanes.
 #[derive(Clone, Copy)]
@@ -90,7 +92,7 @@ pub(super) fn function(parts: &[&str]) -> Option<Function> {
         ["popc", "b32"] => Box::new(|x| (x[0] as u32).count_ones().into()),
         ["brev", "b32"] => Box::new(|x| (x[0] as u32).reverse_bits().into()),
         ["bfind", "shiftamt", "u32"] => Box::new(|x| match x[0] as u32 {
-            0 => 0xffff_ffff,
+            0 => WORD,
             word => word.leading_zeros().into(),
         }),
         ["selp", _] => Box::new(|x| if x[2] != 0 { x[0] } else { x[1] }),
@@ -158,7 +160,7 @@ fn half_of_product(ty: Type, half: &str) -> Option<(Type, usize)> {
 
 fn product(ty: Type, half: &str) -> Option<Function> {
     let (result, by) = half_of_product(ty, half)?;
-    Some(Box::new(move |x| result.wrap(ty.value(x[0]) * ty.value(x[1]) >> by)))
+    Some(Box::new(move |x| result.wrap((ty.value(x[0]) * ty.value(x[1])) >> by)))
 }
 
 fn sum_of_product(ty: Type, half: &str) -> Option<Function> {
@@ -177,9 +179,9 @@ fn shift(ty: Type, operation: fn(i128, u32) -> i128) -> Function {
 
 fn funnel(is_left: bool, wraps: bool) -> Function {
     Box::new(move |x| {
-        let pair = u128::from(joined(x[0], x[1]));
+        let pair = joined(x[0], x[1]);
         let by = if wraps { x[2] as u32 & 31 } else { (x[2] as u32).min(32) };
-        (if is_left { pair << by >> 32 } else { pair >> by }) as u32 as u64
+        if is_left { pair << by >> 32 } else { pair >> by & WORD }
     })
 }
 
@@ -222,7 +224,7 @@ fn dot(a: Type, b: Type, bits: usize, first: usize) -> Function {
     let (part, byte) = (Type { bits, ..a }, Type { bits: 8, ..b });
     Box::new(move |x| {
         let products = (0..32 / bits).map(|at| part.lane(x[0], at) * byte.lane(x[1], first + at));
-        (products.sum::<i128>() + i128::from(x[2])) as u32 as u64
+        (products.sum::<i128>() + i128::from(x[2])) as u64 & WORD
     })
 }
 
@@ -232,6 +234,6 @@ fn packed(ty: Type) -> Function {
     Box::new(move |x| {
         let [high, low] = [x[0], x[1]].map(|it| ty.wrap(ty.clamp(word.value(it))));
         let rest = x.get(2).map_or(0, |it| it << (2 * ty.bits));
-        (rest | high << ty.bits | low) as u32 as u64
+        (rest | high << ty.bits | low) & WORD
     })
 }
