@@ -28,7 +28,7 @@ pub struct RewriteOptions {
     /// video instructions.
     pub all: bool,
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
-    /// that fill a word part by part, where that is cheaper still.
+    /// that fill a word part by part or add to one sum, where that is cheaper still.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -181,9 +181,10 @@ impl Rewritten<'_> {
 /// the one instruction that writes `d`. Comments inside an instruction stand before its
 /// replacement.
 ///
-/// Scalar instructions without guards that stand one after the other and fill parts of a word
-/// from parts of two others may be one SIMD instruction. If its new code is cheaper than
-/// theirs, it takes the place of the last one, and nothing that of the others.
+/// Scalar instructions without guards that stand one after the other, and fill parts of a word
+/// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
+/// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
+/// of the others.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
