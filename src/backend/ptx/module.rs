@@ -1,5 +1,7 @@
 //! Rewrites whole modules.
 
+mod regions;
+
 use thiserror::Error;
 
 use super::cost::{self, Cost};
@@ -12,6 +14,8 @@ use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
+
+pub(crate) use regions::{Region, Regions};
 
 /// Options for rewriting.
 // Each is a switch of its own.
@@ -341,42 +345,53 @@ impl<'o> Rewriter<'o> {
     ) -> Option<(Chain, Vec<FormOutcome>)> {
         let found = chains.starting(statements, self.options.semantics);
         found.into_iter().find_map(|chain| {
-            let (known, _) = self.form(&chain.instruction, Standing::Fused, chain.declared, place);
-            let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
-                return None;
-            };
-            let sequence = sequence.clone();
-            let (mut count, mut weight) = (0, 0);
-            let mut outcomes = Vec::new();
-            for statement in &statements[..chain.members] {
-                let instruction = statement.instruction.as_ref()?;
-                let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
-                let cost = alone.cost?;
-                let (own, own_weight) = match alone.outcome {
-                    Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
-                    _ => (cost.ptxas, cost.ptxas_weight),
-                };
-                count += own;
-                weight += own_weight;
-                outcomes.push(FormOutcome {
-                    outcome: Outcome::Absorbed,
-                    cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
-                    differs: alone.differs.clone(),
-                });
-            }
-            // Strictly, as classes of selectors vary by one.
-            let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
-            if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
-                return None;
-            }
-            let last = outcomes.last_mut()?;
-            let instruction = chain.instruction.clone();
-            last.outcome =
-                Outcome::Fused(Box::new(Fusion { instruction, members: chain.members, sequence }));
-            let Cost { ptxas, ptxas_weight, .. } = last.cost?;
-            last.cost = Some(Cost { ptxas, ptxas_weight, ..new });
+            let outcomes = self.fused(&chain, statements, place)?;
             Some((chain, outcomes))
         })
+    }
+
+    /// The outcome for each member of a chain, if it costs less as one block.
+    fn fused(
+        &mut self,
+        chain: &Chain,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<Vec<FormOutcome>> {
+        let (known, _) = self.form(&chain.instruction, Standing::Fused, chain.declared, place);
+        let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
+            return None;
+        };
+        let sequence = sequence.clone();
+        let (mut count, mut weight) = (0, 0);
+        let mut outcomes = Vec::new();
+        for statement in &statements[..chain.members] {
+            let instruction = statement.instruction.as_ref()?;
+            let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
+            let cost = alone.cost?;
+            let (own, own_weight) = match alone.outcome {
+                Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+                _ => (cost.ptxas, cost.ptxas_weight),
+            };
+            count += own;
+            weight += own_weight;
+            outcomes.push(FormOutcome {
+                outcome: Outcome::Absorbed,
+                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+                differs: alone.differs.clone(),
+            });
+        }
+        // Strictly, as classes of selectors vary by one.
+        let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
+        if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
+            return None;
+        }
+        let last = outcomes.last_mut()?;
+        let instruction = chain.instruction.clone();
+        last.outcome =
+            Outcome::Fused(Box::new(Fusion { instruction, members: chain.members, sequence }));
+        let Cost { ptxas, ptxas_weight, .. } = last.cost?;
+        last.cost = Some(Cost { ptxas, ptxas_weight, ..new });
+        Some(outcomes)
     }
 }
 

@@ -210,6 +210,11 @@ impl<'s> Chains<'s> {
             .collect()
     }
 
+    /// Whether some statements may be the start of a longer chain.
+    pub(super) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
+        self.members(statements).len() == statements.len()
+    }
+
     /// The members from the first statement on.
     fn members<'m>(&self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
         let mut members: Vec<Member<'m>> = Vec::new();
@@ -287,8 +292,10 @@ impl<'s> Names<'s> {
     fn of(source: &'s str, function: Span) -> Option<Names<'s>> {
         let mut head = source[..function.start as usize].trim_end();
         if let Some(results) = head.strip_suffix(')') {
-            let start = results.rfind('(')?;
-            if results[start..].contains(".reg") {
+            // A `;` bounds the search.
+            let start = results.rfind(['(', ';'])?;
+            let list = &results[start..];
+            if !list.starts_with('(') || list.contains(".reg") {
                 return None;
             }
             head = results[..start].trim_end();
@@ -310,6 +317,8 @@ impl<'s> Names<'s> {
                 TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
                 TokenKind::Punct(_) if token.is(b'}') => depth -= 1,
                 TokenKind::Punct(_) if token.is(b'<') => _ = names.ranges.insert(before),
+                // Functions do not nest: this one has no end.
+                TokenKind::Dot if matches!(text, ".func" | ".entry") => return None,
                 _ => {}
             }
             before = text;
