@@ -405,8 +405,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         let oldest = targets.iter().min_by_key(|target| target.number);
         let version = self.options.ptx_version.or(self.version);
         let gate = oldest.map(|&oldest| gate(oldest, self.target, version));
-        waiting.aim(targets, gate, &mut self.diagnostics);
-        waiting.take(statement, &mut self.diagnostics);
+        waiting.take(statement, targets, gate, &mut self.diagnostics);
     }
 
     /// Ends the text: no statement waits any longer.

@@ -25,24 +25,23 @@ impl<'s> Waiting<'s> {
         Some(self.statements.first()?.span.start)
     }
 
-    /// Sets the targets of the next statements, and what their text may use.
-    pub(super) fn aim(
+    /// Takes the next statement, with the targets to check for and what its text may use. If
+    /// the last finding is that on its cost, that waits, too.
+    pub(super) fn take(
         &mut self,
+        statement: &VideoStatement,
         targets: &[Target],
         gate: Option<Gate>,
         found: &mut Vec<Diagnostic>,
     ) {
+        let is_own = |it: &mut Diagnostic| it.code == Code::V601 && it.span == statement.span;
+        let alone = found.pop_if(is_own);
         if !self.regions.aims_at(targets, gate) {
             self.end(found);
             self.regions.aim(targets, gate);
         }
-    }
-
-    /// Takes the next statement. If the last finding is that on its cost, that waits, too.
-    pub(super) fn take(&mut self, statement: &VideoStatement, found: &mut Vec<Diagnostic>) {
-        let is_own = |it: &mut Diagnostic| it.code == Code::V601 && it.span == statement.span;
-        self.alone.push(found.pop_if(is_own));
         self.statements.push(statement.clone());
+        self.alone.push(alone);
         while !self.statements.is_empty() && !self.regions.may_go_on(&self.statements) {
             self.settle(found);
         }

@@ -478,12 +478,16 @@ fn rules_and_targets_choose_regions() {
     let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
     assert_eq!(places(&text, &only(single)), each);
     assert_eq!(places(&text, &only(RuleSet::DEFAULT)), [""; 0]);
+    // Each pair may use other instructions.
+    let pair = format!("{ADD} d.b0, a.b0, b.b0, d;\n{ADD} d.b1, a.b1, b.b1, d;\n");
+    let two = kernel(&format!(".version 7.0\n{pair}.version 8.8\n{pair}"));
+    assert_eq!(places(&two, &costs(&[])), ["V602 9 to 10", "V602 12 to 13"]);
     // Video instructions are hardware there, and nothing was measured.
     assert_eq!(places(&text, &costs(&[30])), [""; 0]);
-    let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
     // One sequence is cheaper on all of them.
-    let both = message(&[75, 90]);
-    assert!(both.contains(" on sm_75, an") && both.contains("; ") || both.contains("sm_75, sm_90"));
+    let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
+    assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
+    assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
     // `max.s16x2` is the best sequence of sm_90 and does not exist before it.
     let halves =
         kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");

@@ -198,7 +198,7 @@ fn costs_are_noted_for_a_target() {
     let run = vptx_in(&folder.0, &statistics, b"");
     assert!(run.stdout.contains("1  V602  unfused-instructions\n"), "{}", run.stdout);
     // A note is not a warning.
-    let noted = ["--costs", "--target", "sm_90", "--deny", "warnings"];
+    let noted = ["a.ptx", "--costs", "--target", "sm_90", "--deny", "warnings"];
     assert_eq!(concise(&folder, &noted).status, 0);
     let fixed = concise(&folder, &["a.ptx", "--costs", "--target", "sm_90", "--fix"]);
     assert_eq!((fixed.status, fixed.stdout.as_str()), (0, ""));
