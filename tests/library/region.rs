@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 
 use crate::support::forms::{BYTES, HALVES, Random, adding_head, adding_parts, merging_head};
 use crate::support::{EDGES, fixture_text};
+use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
-use vptx::diagnostic::Severity;
+use vptx::check::CheckOptions;
+use vptx::diagnostic::{Applicability, Code, Diagnostic, RuleSet, Severity};
 use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
@@ -306,10 +308,9 @@ fn compare(seed: u64, count: u32, chain: fn(&mut Random) -> String) -> (u32, Has
             .with_all(random.one_in(4))
             .with_target(Some(Target::sm(*random.pick(&TARGETS))));
         let rewritten = rewrite(&module, &options).expect("a target");
-        // What stays beside other instructions may be fused when these are rewritten.
-        let again = |text: &str| rewrite(&parse(text).0, &options).expect("a target").text();
-        let second = again(&rewritten.text());
-        assert!(again(&second) == second, "{second}");
+        let new = rewritten.text();
+        let again = rewrite(&parse(&new).0, &options).expect("a target").text();
+        assert!(again == new, "{new}");
         for (at, change) in rewritten.changes.iter().enumerate() {
             let Outcome::Fused(fusion) = &change.outcome else { continue };
             chains += 1;
@@ -433,5 +434,222 @@ fn nothing_is_lost() {
     for change in &plain.changes {
         assert!(change.outcome.is_rewritten());
         assert!(with.contains(&format!("/* {} */", change.instruction)), "{with}");
+    }
+}
+
+/// The options to report costs and nothing else, on some targets.
+fn costs(targets: &[u16]) -> CheckOptions {
+    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602);
+    let options = CheckOptions::default().with_rules(rules);
+    options.with_targets(targets.iter().copied().map(Target::sm).collect())
+}
+
+/// Findings as `CODE first line to last line`.
+fn places(text: &str, options: &CheckOptions) -> Vec<String> {
+    let line = |at: u32| text[..at as usize].matches('\n').count() + 1;
+    let place = |it: Diagnostic| {
+        let whole = it.statement.expect("a statement");
+        format!("{} {} to {}", it.code, line(whole.start), line(whole.end))
+    };
+    check(text, options).into_iter().map(place).collect()
+}
+
+/// A finding is for one change of the module, or for several that become one sequence. All
+/// fixes together rewrite the module.
+fn findings_are_changes(text: &str, target: u16) -> usize {
+    let (module, _) = parse(text);
+    let options = RewriteOptions::default().with_target(Some(Target::sm(target)));
+    let rewritten = rewrite(&module, &options).expect("a target");
+    let options = costs(&[target]);
+    let found = check(text, &options);
+    let (before, mut left) = (found.len(), found.iter());
+    let (mut first, mut sum, mut regions) = (None, 0, 0);
+    for change in &rewritten.changes {
+        match &change.outcome {
+            Outcome::Rewritten(_) => {
+                let found = left.next().expect("a finding");
+                assert_eq!((found.code, found.span), (Code::V601, change.span), "{text}");
+                assert_eq!(found.statement, Some(change.span));
+            }
+            Outcome::Absorbed => {
+                first = first.or(Some(change.span));
+                sum += change.cost.expect("it was measured").ptxas;
+            }
+            Outcome::Fused(fusion) => {
+                let found = left.next().expect("a finding");
+                assert_eq!((found.code, found.span), (Code::V602, change.span), "{text}");
+                let first = first.take().expect("another member");
+                let whole = found.statement.expect("a statement");
+                assert_eq!((whole.start, whole.end), (first.start, change.span.end));
+                assert_eq!(found.labels.len(), 1);
+                assert_eq!(found.labels[0].span, first);
+                let cost = change.cost.expect("it was measured");
+                let message = format!(
+                    "{} instructions that are one `{}`: ptxas 13.5 emits {} machine instructions \
+                     on sm_{target}, an equivalent of {} exists",
+                    fusion.members,
+                    fusion.instruction.mnemonic().text(),
+                    std::mem::take(&mut sum) + cost.ptxas,
+                    cost.rewritten,
+                );
+                assert_eq!(found.message, message);
+                let [fix] = &found.fixes[..] else { panic!("one fix") };
+                let inside =
+                    |span: vptx::source::Span| whole.start <= span.start && span.end <= whole.end;
+                let edits = rewritten.edits().iter().filter(|it| inside(it.span));
+                assert!(fix.edits.iter().eq(edits), "{text}");
+                let after = check(&fix.apply(text), &options);
+                assert_eq!(after.len() + 1, before, "{text}");
+                regions += 1;
+            }
+            Outcome::Kept | Outcome::Unavailable => {}
+        }
+    }
+    assert_eq!(left.next(), None, "{text}");
+    let edits: Vec<_> = found.iter().flat_map(|it| it.fixes[0].edits.clone()).collect();
+    assert_eq!(edits, rewritten.edits());
+    let fixed = fix(text, &options, Applicability::Unsafe);
+    assert_eq!((fixed.codes.len(), fixed.left.len()), (found.len(), 0), "{text}");
+    regions
+}
+
+#[test]
+fn findings_on_costs_are_what_is_rewritten() {
+    let mut random = Random(17);
+    let mut regions = 0;
+    for _ in 0..300 {
+        let mut body = String::new();
+        for _ in 0..6 {
+            body += &stretch(&mut random);
+            body += *random.pick(&["", "", "mov.b32 r9, d;\n", "vadd2.u32.u32.u32 d, a, b, c;\n"]);
+        }
+        regions += findings_are_changes(&kernel(&body), *random.pick(&[75, 90, 120]));
+    }
+    assert!(regions > 300, "{regions}");
+    for file in ["regions/nvcc.sm_90.ptx", "regions/hand.ptx"] {
+        assert_eq!(findings_are_changes(&fixture_text(file), 90), 3);
+    }
+}
+
+/// Instructions that may be one region, several, or none.
+fn stretch(random: &mut Random) -> String {
+    let head = merging_head(random);
+    let parts: &[&str] =
+        if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
+    let (mut text, mut c) = (String::new(), *random.pick(&["c", "d"]));
+    for at in 0..2 + random.below(5) {
+        let to = if random.one_in(6) { *random.pick(parts) } else { parts[at % parts.len()] };
+        let from = if random.one_in(6) { *random.pick(parts) } else { to };
+        let guard = if random.one_in(15) { "@p " } else { "" };
+        let d = *random.pick(&["d", "d", "d", "d", "r1"]);
+        let tail = *random.pick(&["\n", "\n", " // sum\n", "\n\t/* next */ "]);
+        let _ = write!(text, "\t{guard}{head} {d}{to}, a{from}, b{from}, {c};{tail}");
+        c = d;
+    }
+    text + "\n"
+}
+
+/// A part of a text has the findings of the whole.
+#[test]
+fn functions_have_the_findings_that_they_have_alone() {
+    let mut random = Random(23);
+    let head = ".version 8.8\n.target sm_90\n";
+    for _ in 0..30 {
+        let bodies: Vec<String> = (0..4).map(|_| kernel(&stretch(&mut random))).collect();
+        let mut whole = head.to_string();
+        let mut expected = Vec::new();
+        for body in &bodies {
+            let function = body.strip_prefix(head).expect("the head");
+            let lines = |text: &str| text.matches('\n').count();
+            let before = lines(&whole) - lines(head);
+            let moved = places(body, &costs(&[])).into_iter().map(|place| {
+                let words: Vec<&str> = place.split(' ').collect();
+                let line = |word: &str| word.parse::<usize>().expect("a line") + before;
+                format!("{} {} to {}", words[0], line(words[1]), line(words[3]))
+            });
+            expected.extend(moved);
+            whole += function;
+        }
+        assert_eq!(places(&whole, &costs(&[])), expected, "{whole}");
+    }
+}
+
+#[test]
+fn rules_and_targets_choose_regions() {
+    let text = four("");
+    let single = RuleSet::NONE.with(Code::V601);
+    assert_eq!(places(&text, &costs(&[])), ["V602 8 to 12"]);
+    let only = |rules| costs(&[]).with_rules(rules);
+    assert_eq!(places(&text, &only(RuleSet::NONE.with(Code::V602))), ["V602 8 to 12"]);
+    let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
+    assert_eq!(places(&text, &only(single)), each);
+    assert_eq!(places(&text, &only(RuleSet::DEFAULT)), [""; 0]);
+    // Each pair may use other instructions.
+    let pair = format!("{ADD} d.b0, a.b0, b.b0, d;\n{ADD} d.b1, a.b1, b.b1, d;\n");
+    let two = kernel(&format!(".version 7.0\n{pair}.version 8.8\n{pair}"));
+    assert_eq!(places(&two, &costs(&[])), ["V602 9 to 10", "V602 12 to 13"]);
+    // Video instructions are hardware there, and nothing was measured.
+    assert_eq!(places(&text, &costs(&[30])), [""; 0]);
+    // One sequence is cheaper on all of them.
+    let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
+    assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
+    assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
+    // `max.s16x2` is the best sequence of sm_90 and does not exist before it.
+    let halves =
+        kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");
+    let written = |targets: &[u16]| fix(&halves, &costs(targets), Applicability::Unsafe).text;
+    assert!(written(&[90, 120]).contains("max.s16x2 d, a, b;"));
+    assert!(!written(&[75, 90]).contains("s16x2"));
+}
+
+/// A comment at any member suppresses the finding on all of them.
+#[test]
+fn comments_suppress_regions() {
+    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602).with(Code::V801);
+    let left = |text: &str| places(text, &costs(&[]).with_rules(rules));
+    let text = four("");
+    for line in text.lines().filter(|line| line.starts_with(ADD)) {
+        for new in [
+            format!("{line} // vptx: ignore[V602] as is"),
+            format!("// vptx: ignore[V6] as is\n{line}"),
+        ] {
+            assert_eq!(left(&text.replace(line, &new)), [""; 0], "{new}");
+        }
+        let other = format!("{line} // vptx: ignore[V601] as is");
+        assert_eq!(left(&text.replace(line, &other)), ["V602 8 to 12"]);
+    }
+    let added = vptx::analysis::add_ignores(&text, &costs(&[]));
+    assert_eq!((added.codes.as_slice(), left(&added.text).len()), (&[Code::V602][..], 0));
+}
+
+/// The work grows with the text, however many chains it has, and wherever its functions end.
+#[test]
+fn many_chains_take_little_time() {
+    let chain =
+        "vadd.u32.u32.u32.sat r1.h0, a.h0, b.h0, c;\nvadd.u32.u32.u32.sat r2.h1, a.h1, b.h1, r1;\n";
+    let head = ".version 8.8\n.target sm_90\n";
+    let function = format!(".func f() {{ .reg .b32 r<9>, a, b, c;\n{chain}");
+    let bytes =
+        "vadd.u32.u32.u32.sat d.b0, a.b0, b.b0, d;\nvadd.u32.u32.u32.sat d.b1, a.b1, b.b1, d;\n";
+    let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::V602));
+    let count = 20_000;
+    for (text, regions) in [
+        // One register for all of them: each word lives on.
+        (kernel(&chain.repeat(count)), 0),
+        (kernel(&bytes.repeat(count)), count),
+        (format!("{head}{}", format!("{function}}}\n").repeat(count)), count),
+        // No function ends, so nothing is known of its names.
+        (format!("{head}{}", function.repeat(count)), 0),
+        (format!("{head}{}", function.replace("f()", ") f").repeat(count)), 0),
+        // Each pair has other instructions at its disposal.
+        (kernel(&format!(".version 7.0\n{bytes}.version 8.8\n{bytes}").repeat(count / 2)), count),
+    ] {
+        let start = std::time::Instant::now();
+        let found = check(&text, &options);
+        let seconds = start.elapsed().as_secs();
+        let found = found.iter().filter(|it| it.code == Code::V602).count();
+        println!("{found} regions in {seconds} s: {:?}", &text[..150]);
+        assert_eq!(found, regions, "{:?}", &text[..200]);
+        assert!(seconds < 60, "{seconds} s: {:?}", &text[..200]);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 #[cfg(feature = "cli")]
 pub(crate) use module::choose;
-pub(crate) use module::{BlockWriter, gate};
+pub(crate) use module::{BlockWriter, Region, Regions, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
 pub(crate) use module::{Decision, FormOutcome, Rewriter};

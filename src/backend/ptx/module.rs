@@ -1,5 +1,7 @@
 //! Rewrites whole modules.
 
+mod regions;
+
 use thiserror::Error;
 
 use super::cost::{self, Cost};
@@ -12,6 +14,8 @@ use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Semantics};
+
+pub(crate) use regions::{Region, Regions};
 
 /// Options for rewriting.
 // Each is a switch of its own.
@@ -263,34 +267,34 @@ impl<'o> Rewriter<'o> {
     ) -> Result<(), RewriteError> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
-        let statements = module.statements();
-        let mut chains = Chains::new(source, statements, options.semantics);
-        let mut at = 0;
-        while let Some(statement) = statements.get(at) {
+        let mut chains = Chains::new(source);
+        let mut rest = module.statements();
+        while let Some((statement, others)) = rest.split_first() {
             let &VideoStatement { span, instruction: Some(ref instruction), declared, .. } =
                 statement
             else {
-                at += 1;
+                rest = others;
                 continue;
             };
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
             let place = Place { source, target, gate: gate(target, own, module.version()) };
             if options.regions
-                && let Some((chain, outcomes)) = self.region(&mut chains, at, place)
+                && let Some((chain, outcomes)) = self.region(&mut chains, rest, place)
             {
-                let template = self.template(&chain, place);
-                let sources = chain.sources.each_ref().map(Some);
-                let operands = Operands { guard: None, d: &chain.d, sources };
-                for (member, known) in statements[at..].iter().zip(&outcomes) {
+                let (members, others) = rest.split_at(outcomes.len());
+                rest = others;
+                for (member, known) in members.iter().zip(&outcomes) {
                     let (span, Some(instruction)) = (member.span, &member.instruction) else {
                         continue;
                     };
-                    let is_last = matches!(known.outcome, Outcome::Fused(_));
-                    let new = template.as_ref().filter(|_| is_last).map(|it| (it, operands));
+                    let template = match &known.outcome {
+                        Outcome::Fused(fusion) => Some(self.block(&fusion.sequence, source)),
+                        _ => None,
+                    };
+                    let new = template.as_ref().map(|template| (template, chain.operands()));
                     replace((span, instruction), new, source, options, &mut places, text);
                     work(Decision { span, instruction, target, known }, text);
                 }
-                at += outcomes.len();
                 continue;
             }
             let (known, template) =
@@ -300,7 +304,7 @@ impl<'o> Rewriter<'o> {
                 replace((span, instruction), new, source, options, &mut places, text);
             }
             work(Decision { span, instruction, target, known }, text);
-            at += 1;
+            rest = others;
         }
         Ok(())
     }
@@ -332,71 +336,80 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// The chain that starts at a statement and becomes one block, with the outcome for each
-    /// member. It costs less than what its members would become.
+    /// The chain that starts with the first statement and becomes one block, with the
+    /// outcome for each member. It costs less than what its members would become.
     fn region(
         &mut self,
         chains: &mut Chains<'_>,
-        at: usize,
+        statements: &[VideoStatement],
         place: Place<'_>,
     ) -> Option<(Chain, Vec<FormOutcome>)> {
-        let statements = chains.statements();
-        chains.starting(at).into_iter().find_map(|chain| {
-            let (sequence, (new_count, new_weight)) = self.fused(&chain, place)?;
-            let (mut count, mut weight) = (0, 0);
-            let mut outcomes = Vec::new();
-            for statement in &statements[at..at + chain.members] {
-                let instruction = statement.instruction.as_ref()?;
-                let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
-                let cost = alone.cost?;
-                let (own, own_weight) = match alone.outcome {
-                    Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
-                    _ => (cost.ptxas, cost.ptxas_weight),
-                };
-                count += own;
-                weight += own_weight;
-                outcomes.push(FormOutcome {
-                    outcome: Outcome::Absorbed,
-                    cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
-                    differs: alone.differs.clone(),
-                });
-            }
-            // Strictly, as classes of selectors vary by one.
-            if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
-                return None;
-            }
-            let last = outcomes.last_mut()?;
-            let cost = last.cost?;
-            last.outcome = Outcome::Fused(Box::new(chain.fusion(sequence)));
-            last.cost = Some(Cost { rewritten: new_count, rewritten_weight: new_weight, ..cost });
+        let found = chains.starting(statements, self.options.semantics);
+        found.into_iter().find_map(|chain| {
+            let outcomes = self.fused(&chain, statements, place)?;
             Some((chain, outcomes))
         })
     }
 
+    /// The outcome for each member of a chain, if it costs less as one block.
+    fn fused(
+        &mut self,
+        chain: &Chain,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<Vec<FormOutcome>> {
+        let (sequence, new_count, new_weight) = self.whole(chain, place)?;
+        let (mut count, mut weight) = (0, 0);
+        let mut outcomes = Vec::new();
+        for statement in &statements[..chain.members] {
+            let instruction = statement.instruction.as_ref()?;
+            let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
+            let cost = alone.cost?;
+            let (own, own_weight) = match alone.outcome {
+                Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+                _ => (cost.ptxas, cost.ptxas_weight),
+            };
+            count += own;
+            weight += own_weight;
+            outcomes.push(FormOutcome {
+                outcome: Outcome::Absorbed,
+                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+                differs: alone.differs.clone(),
+            });
+        }
+        // Strictly, as classes of selectors vary by one.
+        if new_count >= chain.at_least(count) || new_weight >= chain.at_least(weight) {
+            return None;
+        }
+        let last = outcomes.last_mut()?;
+        let cost = last.cost?;
+        last.outcome = Outcome::Fused(Box::new(chain.fusion(sequence)));
+        last.cost = Some(Cost { rewritten: new_count, rewritten_weight: new_weight, ..cost });
+        Some(outcomes)
+    }
+
     /// The sequence for a chain, with its machine instructions and their weight.
-    fn fused(&mut self, chain: &Chain, place: Place<'_>) -> Option<(Sequence, (u32, u32))> {
+    fn whole(&mut self, chain: &Chain, place: Place<'_>) -> Option<(Sequence, u32, u32)> {
         match &chain.code {
             Code::Simd(instruction) => {
                 let (known, _) = self.form(instruction, Standing::Fused, chain.declared, place);
                 let Outcome::Rewritten(sequence) = &known.outcome else { return None };
                 let cost = known.cost?;
-                Some((sequence.clone(), (cost.rewritten, cost.rewritten_weight)))
+                Some((sequence.clone(), cost.rewritten, cost.rewritten_weight))
             }
             Code::Products(sequence) => {
                 let count = cost::products(sequence);
                 let admitted = place.gate.admits(sequence);
                 let sequence = sequence.for_registers(chain.declared.registers());
-                admitted.then_some((sequence, (count, count)))
+                admitted.then_some((sequence, count, count))
             }
         }
     }
 
-    /// The text for a chain.
-    fn template(&mut self, chain: &Chain, place: Place<'_>) -> Option<Template> {
-        let (sequence, _) = self.fused(chain, place)?;
-        let registers =
-            self.registers.get_or_insert_with(|| FreshRegisters::avoiding(place.source));
-        Some(Template::block(&sequence, registers))
+    /// The text for a sequence that takes the place of a chain.
+    fn block(&mut self, sequence: &Sequence, source: &str) -> Template {
+        let registers = self.registers.get_or_insert_with(|| FreshRegisters::avoiding(source));
+        Template::block(sequence, registers)
     }
 }
 

@@ -109,18 +109,3 @@ fn lane(part: Part) -> (LaneWidth, usize) {
     let lane = (0..width.lanes()).find(|&lane| width.part(lane) == Some(part));
     (width, lane.unwrap_or_default())
 }
-
-/// The parts of registers that a scalar instruction reads.
-pub(super) fn parts(instruction: &Instruction) -> impl Iterator<Item = (&Register, Part)> {
-    let sources = match &instruction.operation {
-        Operation::Arithmetic(it) => Some([&it.a, &it.b]),
-        Operation::Shift(it) => Some([&it.a, &it.b]),
-        Operation::Set(it) => Some([&it.a, &it.b]),
-        Operation::MultiplyAdd(it) => Some(it.factors()),
-        Operation::SimdArithmetic(_) | Operation::SimdSet(_) => None,
-    };
-    sources.into_iter().flatten().filter_map(|source| match source {
-        Source::Register { register, part } => part.map(|part| (register, part)),
-        Source::Immediate(_) => None,
-    })
-}

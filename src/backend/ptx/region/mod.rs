@@ -6,16 +6,16 @@ mod names;
 mod simd;
 mod sum;
 
+use super::emit::Operands;
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
 use crate::ir::Input;
-use crate::isa::Part;
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
 use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
 
-use member::{Meaning, Member, Primary, parts};
+use member::{Meaning, Member, Primary};
 use names::Names;
 use simd::{is_exact, simd};
 use sum::summand;
@@ -42,14 +42,35 @@ pub(super) struct Chain {
     pub(super) code: Code,
     pub(super) d: Register,
     pub(super) sources: [Register; 3],
-    /// How often members read a part that another instruction nearby reads, too. ptxas extracts
-    /// it once.
-    pub(super) repeated: u32,
+    pub(super) shared: Shared,
     /// The declared types of the registers.
     pub(super) declared: DeclaredTypes,
 }
 
+/// The parts that members read and another instruction reads, too. ptxas extracts them once.
+pub(super) enum Shared {
+    /// So many, by other members.
+    Here(u32),
+    /// Perhaps all, by other instructions.
+    Anywhere,
+}
+
 impl Chain {
+    /// The least that members may cost together, if they cost so much one by one.
+    pub(super) fn at_least(&self, sum: u32) -> u32 {
+        let members = self.members as u32;
+        match self.shared {
+            Shared::Here(parts) => sum.saturating_sub(parts),
+            // Each of them adds, and does not only extract.
+            Shared::Anywhere => sum.saturating_sub(2 * members).max(members),
+        }
+    }
+
+    /// The registers of its code.
+    pub(super) fn operands(&self) -> Operands<'_> {
+        Operands { guard: None, d: &self.d, sources: self.sources.each_ref().map(Some) }
+    }
+
     /// The facts that users see about a chain that becomes a sequence.
     pub(super) fn fusion(&self, sequence: Sequence) -> Fusion {
         let instruction = match &self.code {
@@ -69,14 +90,9 @@ pub(super) enum Code {
 
 /// How many members a sum of products has at most: there are as many bytes in a word.
 const PRODUCTS: usize = 4;
-/// How many statements on either side of a sum are searched for parts that it reads, too.
-const NEARBY: usize = 16;
-
 /// Finds chains in a text.
 pub(super) struct Chains<'s> {
     source: &'s str,
-    statements: &'s [VideoStatement],
-    semantics: Semantics,
     /// Where the last instructions end that should stay single.
     alone_to: u32,
     /// The names in the last function that was asked for.
@@ -86,37 +102,40 @@ pub(super) struct Chains<'s> {
 }
 
 impl<'s> Chains<'s> {
-    pub(super) fn new(
-        source: &'s str,
-        statements: &'s [VideoStatement],
+    pub(super) fn new(source: &'s str) -> Chains<'s> {
+        Chains { source, alone_to: 0, names: None, known: Map::default() }
+    }
+
+    /// The chains that start at the first of some statements, the longest first.
+    pub(super) fn starting(
+        &mut self,
+        statements: &[VideoStatement],
         semantics: Semantics,
-    ) -> Chains<'s> {
-        Chains { source, statements, semantics, alone_to: 0, names: None, known: Map::default() }
-    }
-
-    pub(super) fn statements(&self) -> &'s [VideoStatement] {
-        self.statements
-    }
-
-    /// The chains that start at a statement, the longest first.
-    pub(super) fn starting(&mut self, at: usize) -> Vec<Chain> {
-        let members = self.members(at);
+    ) -> Vec<Chain> {
+        let members = self.members(statements);
         if members.len() > 1 && has_equal(&members) {
             // Nor parts of it: ptxas no longer saw that some are equal.
-            self.alone_to = self.statements[at + members.len() - 1].span.end;
+            self.alone_to = statements[members.len() - 1].span.end;
         }
-        if self.statements[at].span.start < self.alone_to {
+        if statements[0].span.start < self.alone_to {
             return Vec::new();
         }
-        let counts = (2..=members.len()).rev();
-        counts.filter_map(|count| self.chain(at, &members[..count])).collect()
+        (2..=members.len())
+            .rev()
+            .filter_map(|count| self.chain(&statements[0], &members[..count], semantics))
+            .collect()
     }
 
-    /// The members from a statement on.
-    fn members(&self, at: usize) -> Vec<Member<'s>> {
-        let mut members: Vec<Member<'s>> = Vec::new();
+    /// Whether some statements may be the start of a longer chain.
+    pub(super) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
+        self.members(statements).len() == statements.len()
+    }
+
+    /// The members from the first statement on.
+    fn members<'m>(&self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
+        let mut members: Vec<Member<'m>> = Vec::new();
         let mut end = 0;
-        for statement in &self.statements[at..] {
+        for statement in statements {
             let Some(member) = Member::of(statement) else { break };
             if let Some(before) = members.last() {
                 let start = statement.span.start as usize;
@@ -132,27 +151,30 @@ impl<'s> Chains<'s> {
         members
     }
 
-    fn chain(&mut self, at: usize, members: &[Member<'s>]) -> Option<Chain> {
+    fn chain(
+        &mut self,
+        statement: &VideoStatement,
+        members: &[Member<'_>],
+        semantics: Semantics,
+    ) -> Option<Chain> {
         let (first, (last, others)) = (members.first()?, members.split_last()?);
-        let function = self.statements[at].function;
         // Words on the way are overwritten, or nothing else reads them.
-        let is_dead =
-            |member: &Member<'_>| member.d == last.d || self.is_only_between(function, member.d);
+        let is_dead = |member: &Member<'_>| {
+            member.d == last.d || self.is_only_between(statement.function, member.d)
+        };
         if !others.iter().all(is_dead) {
             return None;
         }
         let code = match first.meaning.primary {
-            Primary::Product => Code::Products(products(members, self.semantics)?),
+            Primary::Product => Code::Products(products(members, semantics)?),
             Primary::Arithmetic { .. } | Primary::Set(_) => {
                 let instruction = simd(members)?;
                 let key = (instruction.anonymous(), first.instruction.anonymous());
-                let semantics = self.semantics;
                 let known = self.known.entry(key);
                 let is_exact = *known.or_insert_with(|| is_exact(members, semantics));
                 Code::Simd(if is_exact { instruction } else { return None })
             }
         };
-        let nearby = if first.meaning.adds { self.nearby(at, members) } else { 0 };
         let mut declared = first.declared;
         declared.set(OperandName::D, last.declared.get(OperandName::D));
         Some(Chain {
@@ -160,24 +182,13 @@ impl<'s> Chains<'s> {
             code,
             d: last.d.clone(),
             sources: [first.a, first.b, first.c].map(Clone::clone),
-            repeated: repeated(members) + nearby,
+            shared: if first.meaning.adds {
+                Shared::Anywhere
+            } else {
+                Shared::Here(repeated(members))
+            },
             declared,
         })
-    }
-
-    /// How many parts that members read are also read by statements near them.
-    fn nearby(&self, at: usize, members: &[Member<'_>]) -> u32 {
-        let end = at + members.len();
-        let before = &self.statements[at.saturating_sub(NEARBY)..at];
-        let after = &self.statements[end..self.statements.len().min(end + NEARBY)];
-        let others = before.iter().chain(after).filter_map(|it| it.instruction.as_ref());
-        let mut read: Set<(&Register, Part)> = Set::default();
-        for instruction in others {
-            read.extend(parts(instruction));
-        }
-        let own: Set<(&Register, Part)> =
-            members.iter().flat_map(|member| parts(member.instruction)).collect();
-        own.iter().filter(|part| read.contains(*part)).count() as u32
     }
 
     /// Whether a register of a function occurs there only as the `d` of one member and the

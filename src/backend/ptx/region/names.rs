@@ -20,8 +20,10 @@ impl<'s> Names<'s> {
     pub(super) fn of(source: &'s str, function: Span) -> Option<Names<'s>> {
         let mut head = source[..function.start as usize].trim_end();
         if let Some(results) = head.strip_suffix(')') {
-            let start = results.rfind('(')?;
-            if results[start..].contains(".reg") {
+            // A `;` bounds the search.
+            let start = results.rfind(['(', ';'])?;
+            let list = &results[start..];
+            if !list.starts_with('(') || list.contains(".reg") {
                 return None;
             }
             head = results[..start].trim_end();
@@ -43,6 +45,8 @@ impl<'s> Names<'s> {
                 TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
                 TokenKind::Punct(_) if token.is(b'}') => depth -= 1,
                 TokenKind::Punct(_) if token.is(b'<') => _ = names.ranges.insert(before),
+                // Functions do not nest: this one has no end.
+                TokenKind::Dot if matches!(text, ".func" | ".entry") => return None,
                 _ => {}
             }
             before = text;
