@@ -92,6 +92,7 @@ fn all_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     let checker = Checker::new(source, options, KnownFacts::default(), sink);
     let mut stream = Stream { checker, braces: braces.into_iter().peekable(), take: &mut take };
     read(source, &mut stream);
+    stream.checker.end();
     stream.hand_over(u32::MAX);
     count
 }
@@ -128,10 +129,12 @@ struct Stream<'s, 'o, 'k> {
 }
 
 impl Stream<'_, '_, '_> {
-    /// Makes room, if all later findings start at this offset or after it.
+    /// Makes room, if all later findings start at this offset or after it, or are about
+    /// statements that wait.
     fn make_room(&mut self, start: u32) {
         if self.checker.diagnostics.len() >= BATCH {
-            self.hand_over(start);
+            let waiting = self.checker.waiting.as_ref().and_then(|waiting| waiting.start());
+            self.hand_over(waiting.map_or(start, |waiting| waiting.min(start)));
         }
     }
 
@@ -187,6 +190,7 @@ mod tests {
     use crate::analysis::check_counted;
     use crate::check::Language;
     use crate::diagnostic::{Code, RuleSet};
+    use crate::isa::Target;
     use crate::testing::Numbers;
 
     const PIECES: &[&str] = &[
@@ -260,6 +264,38 @@ mod tests {
         assert!(all > 50_000, "{all}");
     }
 
+    /// Two of these are one sequence.
+    const CHAIN: [&str; 2] = [
+        "vadd.u32.u32.u32.sat d.h0, a.h0, b.h0, d;\n",
+        "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;\n",
+    ];
+
+    /// Statements wait for those that follow, while other findings are handed over.
+    #[test]
+    fn findings_on_regions_are_in_order() {
+        let costs = RuleSet::NONE.with(Code::V104).with(Code::V601).with(Code::V602);
+        let pieces = [CHAIN[0], CHAIN[1], PIECES[7], "}", "// vptx: ignore[V602]\n", "ret;\n"];
+        let mut numbers = Numbers(7);
+        let mut regions = 0;
+        for at in 0..300 {
+            let count = 2 + numbers.below(25);
+            let mut text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
+            let mut rules = costs;
+            if at % 100 == 0 {
+                // Several are handed over. The costs of each would take long.
+                text = text.repeat(3 * BATCH / count);
+                rules = RuleSet::NONE.with(Code::V104).with(Code::V602);
+            }
+            let options =
+                CheckOptions::default().with_target(Some(Target::sm(90))).with_rules(rules);
+            let mut found = Vec::new();
+            let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
+            regions += found.iter().filter(|it| it.code == Code::V602).count();
+            assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
+        }
+        assert!(regions > 100, "{regions}");
+    }
+
     #[test]
     fn few_are_handed_over_at_once() {
         let texts = [
@@ -267,11 +303,15 @@ mod tests {
             ("vadd.s32.s32 %r1, %r2, %r3; // vptx: ignore[V401]\n", Language::Ptx),
             ("}", Language::Ptx),
             (".func f() {\n", Language::Ptx),
+            (&CHAIN.concat(), Language::Ptx),
             (SOURCE[0], Language::Cuda),
         ];
         for (piece, language) in texts {
             let text = piece.repeat(5 * BATCH);
-            let options = CheckOptions::default().with_language(language);
+            let options = CheckOptions::default()
+                .with_language(language)
+                .with_target(Some(Target::sm(90)))
+                .with_rules(RuleSet::DEFAULT.with(Code::V602));
             let (mut most, mut all) = (0, 0);
             check_in_order(&text, &options, &mut |some| {
                 most = most.max(some.len());

@@ -21,6 +21,7 @@ mod parse_instruction;
 #[cfg(feature = "cli")]
 mod parts;
 mod suppress;
+mod waiting;
 
 pub use add::add_ignores;
 pub(crate) use embedded::is_ptx;
@@ -32,6 +33,7 @@ pub use parse_instruction::ParseInstructionError;
 pub(crate) use suppress::Suppressions;
 use suppress::{MARK, suppress};
 pub(crate) use suppress::{covered_lines, may_be_marked, split};
+use waiting::Waiting;
 
 #[cfg(feature = "cli")]
 pub(crate) use in_order::check_in_order;
@@ -42,6 +44,7 @@ pub(crate) use parts::parse_near;
 #[cfg(feature = "cli")]
 pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part, visit_part};
 
+use crate::backend::ptx::gate;
 use crate::check::{
     CheckOptions, Dialect, Names, check_instruction, is_wanted, problem_diagnostic, semicolon_after,
 };
@@ -215,6 +218,7 @@ fn visit_by(
     } else {
         read(source, &mut checker);
     }
+    checker.end();
     let Checker { mut diagnostics, version, target, is_full, .. } = checker;
     sort(&mut diagnostics);
     (!is_full).then_some((diagnostics, version, target))
@@ -315,6 +319,8 @@ struct Checker<'s, 'o> {
     /// Whether a legal instruction has a name that is not declared inside a
     /// function.
     outside: bool,
+    /// Statements that may belong to a region, if these are asked for.
+    waiting: Option<Box<Waiting<'s>>>,
     /// How many findings are kept. If there are more, none is kept, and the search ends.
     room: usize,
     is_full: bool,
@@ -331,6 +337,7 @@ impl<'s, 'o> Checker<'s, 'o> {
             version: None,
             target: None,
             outside: false,
+            waiting: options.rules.contains(Code::V602).then(|| Box::new(Waiting::new(source))),
             room: usize::MAX,
             is_full: false,
         }
@@ -374,10 +381,7 @@ impl<'s, 'o> Checker<'s, 'o> {
                 registers: declared.registers(),
             };
             let one = self.options.target.or(self.target);
-            let targets = match self.options.targets.as_slice() {
-                [] => one.as_slice(),
-                all => all,
-            };
+            let targets = targets(self.options, one.as_slice());
             let subject = Subject { source: self.source, raw, instruction, targets, place };
             let documented = self.options.dialect == Dialect::Documented;
             let Checker { options, memo, diagnostics, .. } = self;
@@ -391,6 +395,33 @@ impl<'s, 'o> Checker<'s, 'o> {
             }
         }
         (span, instruction, declared)
+    }
+
+    /// Lets a statement wait until it is known whether it belongs to a region.
+    fn wait(&mut self, statement: &VideoStatement) {
+        let Some(waiting) = &mut self.waiting else { return };
+        let one = self.options.target.or(self.target);
+        let targets = targets(self.options, one.as_slice());
+        let oldest = targets.iter().min_by_key(|target| target.number);
+        let version = self.options.ptx_version.or(self.version);
+        let gate = oldest.map(|&oldest| gate(oldest, self.target, version));
+        waiting.take(statement, targets, gate, &mut self.diagnostics);
+    }
+
+    /// Ends the text: no statement waits any longer.
+    fn end(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.end(&mut self.diagnostics);
+            self.bound();
+        }
+    }
+}
+
+/// The targets to check for: those of the options, or else the only one.
+fn targets<'t>(options: &'t CheckOptions, one: &'t [Target]) -> &'t [Target] {
+    match options.targets.as_slice() {
+        [] => one,
+        all => all,
     }
 }
 
@@ -440,7 +471,9 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
     fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
         let (span, instruction, declared) = self.check(&statement, context);
         let function = context.function;
-        (self.sink)(VideoStatement { span, function, instruction, declared });
+        let statement = VideoStatement { span, function, instruction, declared };
+        self.wait(&statement);
+        (self.sink)(statement);
         self.bound();
     }
 

@@ -204,7 +204,7 @@ fn check_part(
     let (mut diagnostics, ..) = visit_part(part, options, known, room, &mut |_| count += 1)?;
     select(part.text, false, options, &mut diagnostics);
     // A replacement has names and line breaks that suit the whole text.
-    if diagnostics.iter().any(|found| found.code == Code::V601) {
+    if diagnostics.iter().any(|found| matches!(found.code, Code::V601 | Code::V602)) {
         return None;
     }
     for found in &mut diagnostics {
@@ -277,7 +277,8 @@ pub(crate) fn visit_part(
     let checker = Checker::new(text, options, std::mem::take(known), sink).with_room(room);
     let mut checker = Sound { handler: checker, is_sound: true };
     let context = read_part(text, 0, start, &mut checker);
-    let Sound { handler, is_sound } = checker;
+    let Sound { mut handler, is_sound } = checker;
+    handler.end();
     let Checker { mut diagnostics, memo, outside, version, target, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
@@ -412,6 +413,27 @@ mod tests {
         }
         // Some cuts do no harm.
         assert!(in_order > 20, "{in_order}");
+    }
+
+    /// The block in a fix has names that suit the whole text.
+    #[test]
+    fn regions_are_found_in_the_whole_text() {
+        let chain = "vmin.u32.u32.u32 a.h0, b.h0, c.h0, a;\nvmin.u32.u32.u32 a.h1, b.h1, c.h1, a;";
+        let text = |target: u16, odd: &str| {
+            let function = |body: &str| format!(".func f()\n{{\n.reg .b32 a, b, c;\n{body}\n}}\n");
+            let head = format!(".version 8.0\n.target sm_{target}\n");
+            [head, function("ret;").repeat(3), function(odd), function("ret;").repeat(3)].concat()
+        };
+        let rules = RuleSet::NONE.with(Code::V602);
+        let options = CheckOptions::default().with_rules(rules);
+        for size in [1, 100, 1000] {
+            let count = |text: &str| count_in_parts(text, size, &options);
+            // Nothing is known about the costs of old targets.
+            assert_eq!(count(&text(50, chain)), Some(2));
+            assert_eq!(count(&text(90, &chain.replace('\n', "ret;\n"))), Some(2));
+            assert_eq!(count(&text(90, chain)), None);
+            assert_eq!(check_counted(&text(90, chain), &options).1.len(), 1);
+        }
     }
 
     const PIECES: &[&str] = &[

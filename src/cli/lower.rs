@@ -7,7 +7,7 @@ pub(super) mod ptx;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -41,8 +41,8 @@ gives its place.
 --emit ptx prints the file with ordinary PTX in place of video instructions. It
 replaces those for which ptxas 13.5 needs more machine instructions on the
 target than for the new PTX; all other bytes stay the same. Scalar instructions
-in a row that fill a word part by part may become one SIMD instruction's PTX;
---only single rewrites each for itself. A summary, and notes where the three
+in a row that fill a word part by part, or add to one sum, may become one SIMD
+instruction's PTX; --only single rewrites each for itself. A summary, and notes where the three
 semantics differ or several instructions become one, go to standard error. For a
 single instruction, the PTX is printed even if it does not save machine instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
@@ -104,7 +104,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     comments: bool,
 
-    /// Write to this file; several inputs need a directory, which is created
+    /// Write to this file, or into a directory: `DIR/`, or one for several inputs, is created
     #[arg(long, short, value_name = "FILE|DIR", conflicts_with = "in_place")]
     output: Option<PathBuf>,
 
@@ -334,7 +334,8 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
             .into());
     }
     // The directory is created only after all checks have passed.
-    if let Some(folder) = arguments.output.as_ref().filter(|_| planned.len() > 1) {
+    let is_folder = |output: &&PathBuf| planned.len() > 1 || names_folder(output);
+    if let Some(folder) = arguments.output.as_ref().filter(is_folder) {
         fs::create_dir_all(folder).map_err(|error| {
             format!("cannot create `{}`: {}", visible_path(folder), reason(&error))
         })?;
@@ -379,7 +380,7 @@ fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, Stri
         let output = visible_path(output);
         return Err(format!("`{output}` is a file: several inputs need a directory"));
     }
-    if !several && !output.is_dir() {
+    if !several && !output.is_dir() && !names_folder(output) {
         return match input {
             Input::File(path) | Input::Walked(path) if is_same_file(path, output) => {
                 Err(is_itself(path))
@@ -401,6 +402,11 @@ fn destination(input: &Input, arguments: &Arguments) -> Result<Destination, Stri
         return Err(is_itself(path));
     }
     Ok(Destination::File(name))
+}
+
+/// Whether a path can only be a directory, as it ends in a separator.
+fn names_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte.into()))
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

@@ -296,7 +296,7 @@ impl Builder {
         self.steps[value.index()].range
     }
 
-    fn push(&mut self, op: Op) -> Value {
+    pub(crate) fn push(&mut self, op: Op) -> Value {
         if let Some(at) = self.steps.iter().position(|step| step.op == op) {
             return Value(at as u32);
         }

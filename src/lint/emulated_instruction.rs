@@ -30,35 +30,46 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         })
     });
     let groups = grouped(costs);
-    let label = match groups.as_slice() {
-        [one] => format!("{most}{} machine instructions", one.ptxas),
-        _ => "more machine instructions than needed".into(),
-    };
+    let label = label(&groups, most);
     let groups: Vec<String> = groups.iter().map(|group| group.text(most)).collect();
     let message = format!("emulated: ptxas 13.5 emits {}", groups.join("; "));
     let sequence = sequence.for_registers(place.registers);
     let block = memo.block(place.statement, instruction, &sequence);
-    let mut help = format!("an equivalent:\n{}", shown(&block));
-    if !same {
-        help += "\nit computes the result of ptxas 13; the manual or older ptxas differ";
-    }
+    let help = help(&block, same);
     let applicability = if same { Applicability::Safe } else { Applicability::Unsafe };
     let edits = vec![Edit::replace(place.statement, block)];
     let diagnostic = Diagnostic::new(Code::V601, place.statement, message).label(label);
     Some(diagnostic.help(help).fix(applicability, "write it as ordinary PTX", edits))
 }
 
-/// Targets on which an instruction and its equivalent cost the same.
-struct TargetGroup {
-    targets: Vec<Target>,
-    ptxas: u32,
+/// The label for costs on some targets.
+pub(super) fn label(groups: &[TargetGroup], most: &str) -> String {
+    match groups {
+        [one] => format!("{most}{} machine instructions", one.ptxas),
+        _ => "more machine instructions than needed".into(),
+    }
+}
+
+/// The help with an equivalent. `same` tells whether all semantics give its result.
+pub(super) fn help(block: &str, same: bool) -> String {
+    let mut help = format!("an equivalent:\n{}", shown(block));
+    if !same {
+        help += "\nit computes the result of ptxas 13; the manual or older ptxas differ";
+    }
+    help
+}
+
+/// Targets on which something and its equivalent cost the same.
+pub(super) struct TargetGroup {
+    pub(super) targets: Vec<Target>,
+    pub(super) ptxas: u32,
     /// `None` if that was not measured: the module's version lacks the best sequence,
     /// or there are constants.
-    written: Option<u32>,
+    pub(super) written: Option<u32>,
 }
 
 impl TargetGroup {
-    fn text(&self, most: &str) -> String {
+    pub(super) fn text(&self, most: &str) -> String {
         let targets: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
         let (ptxas, targets) = (self.ptxas, targets.join(", "));
         let native = format!("{most}{ptxas} machine instructions on {targets}");
@@ -70,7 +81,7 @@ impl TargetGroup {
 }
 
 /// The targets with the same costs as one.
-fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGroup> {
+pub(super) fn grouped(each: impl Iterator<Item = TargetGroup>) -> Vec<TargetGroup> {
     let mut groups: Vec<TargetGroup> = Vec::new();
     for one in each {
         let same =

@@ -22,6 +22,7 @@ mod saturate;
 mod secondary_without_effect;
 mod selector_read_as_type;
 mod shift_beyond_width;
+mod unfused_instructions;
 mod unread_source;
 mod unused_third_source;
 
@@ -37,6 +38,7 @@ use crate::video::{Instruction, Operation};
 use facts::Facts;
 
 pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
+pub(crate) use unfused_instructions::on_region;
 
 /// A legal instruction and how it is written.
 pub(crate) struct Subject<'a> {

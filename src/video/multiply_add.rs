@@ -86,6 +86,18 @@ impl MultiplyAdd {
         let MultiplyAdd { dtype, atype, btype, mode, saturate, scale, d, a, b, c } = self.clone();
         MultiplyAddParts { dtype, atype, btype, mode, saturate, scale, d, a, b, c }
     }
+
+    /// The factors.
+    pub(crate) fn factors(&self) -> [&Source; 2] {
+        [&self.a, &self.b]
+    }
+
+    /// The types of a product that is neither negated, scaled nor saturated, and the word that
+    /// it is added to.
+    pub(crate) fn plain(&self) -> Option<([Type; 2], &Operand)> {
+        let is_plain = self.mode == MadMode::Plain && !self.saturate && self.scale.is_none();
+        is_plain.then_some(([self.atype, self.btype], &self.c))
+    }
 }
 
 const PRODUCT: Form = Form {

@@ -13,6 +13,7 @@ mod emit_llvm;
 mod extract;
 mod format;
 mod grammar;
+mod kernels;
 mod lanes;
 mod laws;
 mod macros;

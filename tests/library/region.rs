@@ -1,11 +1,14 @@
 //! Scalar instructions that fill a word part by part, rewritten as one SIMD instruction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use crate::support::forms::{Random, merging_head};
+use crate::support::forms::{BYTES, HALVES, Random, adding_head, adding_parts, merging_head};
 use crate::support::{EDGES, fixture_text};
+use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
+use vptx::check::CheckOptions;
+use vptx::diagnostic::{Applicability, Code, Diagnostic, RuleSet, Severity};
 use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
@@ -32,7 +35,16 @@ fn found(text: &str) -> Vec<String> {
     let (module, findings) = parse(text);
     assert!(findings.iter().all(|it| it.severity < vptx::diagnostic::Severity::Error), "{text}");
     let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
-    fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, it.instruction)).collect()
+    fusions(&rewritten).iter().map(|it| format!("{} × {}", it.members, code(it))).collect()
+}
+
+/// The SIMD instruction of a result, or else its statements.
+fn code(fusion: &Fusion) -> String {
+    let opcodes = fusion.sequence.lines().iter().map(|line| line.opcode.to_string());
+    match &fusion.instruction {
+        Some(instruction) => instruction.to_string(),
+        None => opcodes.collect::<Vec<_>>().join(" "),
+    }
 }
 
 const ADD: &str = "vadd.u32.u32.u32.sat";
@@ -76,6 +88,58 @@ fn words_are_filled() {
     ];
     for (body, expected) in cases {
         assert_eq!(found(&kernel(body)), [expected], "{body}");
+    }
+}
+
+#[test]
+fn sums_are_fused() {
+    let cases = [
+        (
+            "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b1, b.b1, d;\n\
+             vabsdiff.u32.u32.u32.add d, a.b2, b.b2, d;\nvabsdiff.u32.u32.u32.add d, a.b3, b.b3, d;",
+            "4 × vabsdiff4.u32.u32.u32.add d, a, b, c;",
+        ),
+        // The order does not matter. Each result has the lane of a part of `a` if it is free, else
+        // of `b`.
+        (
+            "vset.u32.u32.lt.add r1, a.b3, b.b0, c;\nvset.u32.u32.lt.add r2, a.b3, b.b2, r1;\n\
+             vset.u32.u32.lt.add d, a.b0, b.b1, r2;",
+            "3 × vset4.u32.u32.lt.add d.b320, a.b3310, b.b4655, c;",
+        ),
+        // The first factor stays in its place.
+        (
+            "vmad.u32.u32.u32 d, a.b0, b.b3, c;\nvmad.u32.u32.u32 d, a.b1, b.b2, d;\n\
+             vmad.u32.u32.u32 d, a.b2, b.b1, d;\nvmad.u32.u32.u32 d, a.b3, b.b0, d;",
+            "4 × prmt.b32 dp4a.u32.u32",
+        ),
+        (
+            "vmad.s32.s32.u32 d, a.b0, b.b0, c;\nvmad.s32.s32.u32 d, a.b2, b.b2, d;",
+            "2 × and.b32 dp4a.s32.u32",
+        ),
+        (
+            "vmad.s32.u32.s32 d, a.b2, b.h0, c;\nvmad.s32.u32.s32 d, a.b3, b.h1, d;",
+            "2 × dp2a.hi.s32.u32",
+        ),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(found(&kernel(body)), [expected], "{body}");
+    }
+    let none: [String; 0] = [];
+    for body in [
+        // Saturation and scale see the sum on the way, and negation has no dot product.
+        "vmad.u32.u32.u32.sat d, a.b0, b.b0, c;\nvmad.u32.u32.u32.sat d, a.b1, b.b1, d;",
+        "vmad.u32.u32.u32.shr7 d, a.b0, b.b0, c;\nvmad.u32.u32.u32.shr7 d, a.b1, b.b1, d;",
+        "vmad.u32.u32.u32 d, -a.b0, b.b0, c;\nvmad.u32.u32.u32 d, -a.b1, b.b1, d;",
+        // A minimum of 32 bits is no sum.
+        "vabsdiff.u32.u32.u32.min d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.min d, a.b1, b.b1, d;",
+        // The second one reads what the first one writes.
+        "vabsdiff.u32.u32.u32.add a, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add a, a.b1, b.b1, a;",
+        // ptxas computes equal summands once.
+        "vabsdiff.u32.u32.u32.add d, a.b0, b.b0, c;\nvabsdiff.u32.u32.u32.add d, a.b0, b.b0, d;",
+        // Halves times halves do not fit.
+        "vmad.u32.u32.u32 d, a.h0, b.h0, c;\nvmad.u32.u32.u32 d, a.h1, b.h1, d;",
+    ] {
+        assert_eq!(found(&kernel(body)), none, "{body}");
     }
 }
 
@@ -179,38 +243,65 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
     }
 }
 
-#[test]
-fn sequences_compute_what_chains_compute() {
+/// A chain that fills a word, on some of its registers.
+fn filling(random: &mut Random) -> String {
+    let head = merging_head(random);
+    let parts = *random.pick(&[&BYTES[..], &HALVES[..]]);
+    let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
+    let mut c = *random.pick(&["a", "b", "c", "d", "r3"]);
+    let (mut order, d) = (parts.to_vec(), *random.pick(&["d", "d", "e", "r3"]));
+    for _ in 0..4 {
+        let (one, other) = (random.below(parts.len()), random.below(parts.len()));
+        order.swap(one, other);
+    }
+    let last = *random.pick(&[d, d, "a"]);
+    let count = 2 + random.below(parts.len() - 1);
+    let mut text = String::new();
+    for (at, to) in order[..count].iter().enumerate() {
+        let d = if at + 1 == count { last } else { d };
+        let (from_a, from_b) = (random.pick(parts), random.pick(parts));
+        let _ = writeln!(text, "{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};");
+        c = d;
+    }
+    text
+}
+
+/// A chain that adds to a sum, on some of its registers.
+fn adding(random: &mut Random) -> String {
+    let head = adding_head(random);
+    let [parts_a, parts_b] = adding_parts(&head, random);
+    let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
+    let (mut c, d) = (*random.pick(&["a", "b", "c", "d"]), *random.pick(&["d", "d", "e"]));
+    let is_plain = random.one_in(2);
+    let mut text = String::new();
+    for at in 0..2 + random.below(4) {
+        let at = |parts: &[&str], random: &mut Random| match is_plain {
+            true => parts[at % parts.len()].to_owned(),
+            false => (*random.pick(parts)).to_owned(),
+        };
+        let (from_a, from_b) = (at(parts_a, random), at(parts_b, random));
+        let _ = writeln!(text, "{head} {d}, {a}{from_a}, {b}{from_b}, {c};");
+        c = d;
+    }
+    text
+}
+
+/// Rewrites random chains, and compares what the new code computes with what the members do, one
+/// after the other. Gives the number of chains and the names of their instructions.
+fn compare(seed: u64, count: u32, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
     const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
-    let mut random = Random(11);
+    let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
-    let mut names = std::collections::HashSet::new();
-    while cases < 100_000 {
+    let mut names = HashSet::new();
+    while cases < count {
         let mut body = String::new();
         for _ in 0..20 {
-            let head = merging_head(&mut random);
-            let parts: &[&str] =
-                if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
-            let (a, b) =
-                *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
-            let mut c = *random.pick(&["a", "b", "c", "d", "r3"]);
-            let (mut order, d) = (parts.to_vec(), *random.pick(&["d", "d", "e", "r3"]));
-            for _ in 0..4 {
-                let (one, other) = (random.below(parts.len()), random.below(parts.len()));
-                order.swap(one, other);
-            }
-            let last = *random.pick(&[d, d, "a"]);
-            let count = 2 + random.below(parts.len() - 1);
-            for (at, to) in order[..count].iter().enumerate() {
-                let d = if at + 1 == count { last } else { d };
-                let (from_a, from_b) = (random.pick(parts), random.pick(parts));
-                let _ = writeln!(body, "{head} {d}{to}, {a}{from_a}, {b}{from_b}, {c};");
-                c = d;
-            }
+            body += &chain(&mut random);
             body += "mov.b32 f, d;\n";
         }
         let text = kernel(&body).replace("c, d;", "c, d, e, f;");
-        let (module, _) = parse(&text);
+        let (module, findings) = parse(&text);
+        assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}");
         let semantics = *random.pick(&Semantics::ALL);
         let options = RewriteOptions::default()
             .with_semantics(semantics)
@@ -218,11 +309,13 @@ fn sequences_compute_what_chains_compute() {
             .with_target(Some(Target::sm(*random.pick(&TARGETS))));
         let rewritten = rewrite(&module, &options).expect("a target");
         let new = rewritten.text();
-        assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
+        let again = rewrite(&parse(&new).0, &options).expect("a target").text();
+        assert!(again == new, "{new}");
         for (at, change) in rewritten.changes.iter().enumerate() {
             let Outcome::Fused(fusion) = &change.outcome else { continue };
             chains += 1;
-            names.insert(fusion.instruction.mnemonic().text());
+            let whole = fusion.instruction.as_ref();
+            names.insert(whole.map_or("products", |it| it.mnemonic().text()).to_owned());
             let members = &rewritten.changes[at + 1 - fusion.members..=at];
             let members: Vec<&Instruction> = members.iter().map(|it| it.instruction).collect();
             for _ in 0..8 {
@@ -231,17 +324,33 @@ fn sequences_compute_what_chains_compute() {
                 };
                 let mut words: HashMap<String, u32> =
                     ["a", "b", "c", "d", "e", "r2", "r3"].map(|it| (it.into(), word())).into();
-                let [a, b, c] =
-                    fusion.instruction.sources().map(|it| words[it.expect("it").name()]);
+                let [a, b, c] = fusion.sources.each_ref().map(|it| words[it.name()]);
+                if let Some(whole) = whole {
+                    assert_eq!(whole.sources(), fusion.sources.each_ref().map(Some));
+                }
                 run(&members, semantics, &mut words);
-                let (result, d) = (fusion.sequence.eval(a, b, c), fusion.instruction.destination());
-                assert_eq!(result, words[d.name()], "{members:?} {semantics}");
+                let result = fusion.sequence.eval(a, b, c);
+                assert_eq!(result, words[fusion.d.name()], "{members:?} {semantics}");
                 cases += 1;
             }
         }
     }
-    println!("{chains} chains, {cases} cases");
+    (chains, names)
+}
+
+#[test]
+fn sequences_compute_what_chains_compute() {
+    let (chains, names) = compare(11, 60_000, filling);
+    println!("{chains} chains");
     assert_eq!(names.len(), 12, "{names:?}");
+}
+
+#[test]
+fn sequences_compute_what_sums_compute() {
+    let (chains, names) = compare(12, 60_000, adding);
+    println!("{chains} sums");
+    // Of bytes and of halves, and products.
+    assert_eq!(names.len(), 13, "{names:?}");
 }
 
 /// ptxas does not saturate negative results of a part as the manual does (C3), and its old
@@ -325,5 +434,222 @@ fn nothing_is_lost() {
     for change in &plain.changes {
         assert!(change.outcome.is_rewritten());
         assert!(with.contains(&format!("/* {} */", change.instruction)), "{with}");
+    }
+}
+
+/// The options to report costs and nothing else, on some targets.
+fn costs(targets: &[u16]) -> CheckOptions {
+    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602);
+    let options = CheckOptions::default().with_rules(rules);
+    options.with_targets(targets.iter().copied().map(Target::sm).collect())
+}
+
+/// Findings as `CODE first line to last line`.
+fn places(text: &str, options: &CheckOptions) -> Vec<String> {
+    let line = |at: u32| text[..at as usize].matches('\n').count() + 1;
+    let place = |it: Diagnostic| {
+        let whole = it.statement.expect("a statement");
+        format!("{} {} to {}", it.code, line(whole.start), line(whole.end))
+    };
+    check(text, options).into_iter().map(place).collect()
+}
+
+/// A finding is for one change of the module, or for several that become one sequence. All
+/// fixes together rewrite the module.
+fn findings_are_changes(text: &str, target: u16) -> usize {
+    let (module, _) = parse(text);
+    let options = RewriteOptions::default().with_target(Some(Target::sm(target)));
+    let rewritten = rewrite(&module, &options).expect("a target");
+    let options = costs(&[target]);
+    let found = check(text, &options);
+    let (before, mut left) = (found.len(), found.iter());
+    let (mut first, mut sum, mut regions) = (None, 0, 0);
+    for change in &rewritten.changes {
+        match &change.outcome {
+            Outcome::Rewritten(_) => {
+                let found = left.next().expect("a finding");
+                assert_eq!((found.code, found.span), (Code::V601, change.span), "{text}");
+                assert_eq!(found.statement, Some(change.span));
+            }
+            Outcome::Absorbed => {
+                first = first.or(Some(change.span));
+                sum += change.cost.expect("it was measured").ptxas;
+            }
+            Outcome::Fused(fusion) => {
+                let found = left.next().expect("a finding");
+                assert_eq!((found.code, found.span), (Code::V602, change.span), "{text}");
+                let first = first.take().expect("another member");
+                let whole = found.statement.expect("a statement");
+                assert_eq!((whole.start, whole.end), (first.start, change.span.end));
+                assert_eq!(found.labels.len(), 1);
+                assert_eq!(found.labels[0].span, first);
+                let cost = change.cost.expect("it was measured");
+                let message = format!(
+                    "{} instructions that are one `{}`: ptxas 13.5 emits {} machine instructions \
+                     on sm_{target}, an equivalent of {} exists",
+                    fusion.members,
+                    fusion.instruction.mnemonic().text(),
+                    std::mem::take(&mut sum) + cost.ptxas,
+                    cost.rewritten,
+                );
+                assert_eq!(found.message, message);
+                let [fix] = &found.fixes[..] else { panic!("one fix") };
+                let inside =
+                    |span: vptx::source::Span| whole.start <= span.start && span.end <= whole.end;
+                let edits = rewritten.edits().iter().filter(|it| inside(it.span));
+                assert!(fix.edits.iter().eq(edits), "{text}");
+                let after = check(&fix.apply(text), &options);
+                assert_eq!(after.len() + 1, before, "{text}");
+                regions += 1;
+            }
+            Outcome::Kept | Outcome::Unavailable => {}
+        }
+    }
+    assert_eq!(left.next(), None, "{text}");
+    let edits: Vec<_> = found.iter().flat_map(|it| it.fixes[0].edits.clone()).collect();
+    assert_eq!(edits, rewritten.edits());
+    let fixed = fix(text, &options, Applicability::Unsafe);
+    assert_eq!((fixed.codes.len(), fixed.left.len()), (found.len(), 0), "{text}");
+    regions
+}
+
+#[test]
+fn findings_on_costs_are_what_is_rewritten() {
+    let mut random = Random(17);
+    let mut regions = 0;
+    for _ in 0..300 {
+        let mut body = String::new();
+        for _ in 0..6 {
+            body += &stretch(&mut random);
+            body += *random.pick(&["", "", "mov.b32 r9, d;\n", "vadd2.u32.u32.u32 d, a, b, c;\n"]);
+        }
+        regions += findings_are_changes(&kernel(&body), *random.pick(&[75, 90, 120]));
+    }
+    assert!(regions > 300, "{regions}");
+    for file in ["regions/nvcc.sm_90.ptx", "regions/hand.ptx"] {
+        assert_eq!(findings_are_changes(&fixture_text(file), 90), 3);
+    }
+}
+
+/// Instructions that may be one region, several, or none.
+fn stretch(random: &mut Random) -> String {
+    let head = merging_head(random);
+    let parts: &[&str] =
+        if random.one_in(2) { &[".h0", ".h1"] } else { &[".b0", ".b1", ".b2", ".b3"] };
+    let (mut text, mut c) = (String::new(), *random.pick(&["c", "d"]));
+    for at in 0..2 + random.below(5) {
+        let to = if random.one_in(6) { *random.pick(parts) } else { parts[at % parts.len()] };
+        let from = if random.one_in(6) { *random.pick(parts) } else { to };
+        let guard = if random.one_in(15) { "@p " } else { "" };
+        let d = *random.pick(&["d", "d", "d", "d", "r1"]);
+        let tail = *random.pick(&["\n", "\n", " // sum\n", "\n\t/* next */ "]);
+        let _ = write!(text, "\t{guard}{head} {d}{to}, a{from}, b{from}, {c};{tail}");
+        c = d;
+    }
+    text + "\n"
+}
+
+/// A part of a text has the findings of the whole.
+#[test]
+fn functions_have_the_findings_that_they_have_alone() {
+    let mut random = Random(23);
+    let head = ".version 8.8\n.target sm_90\n";
+    for _ in 0..30 {
+        let bodies: Vec<String> = (0..4).map(|_| kernel(&stretch(&mut random))).collect();
+        let mut whole = head.to_string();
+        let mut expected = Vec::new();
+        for body in &bodies {
+            let function = body.strip_prefix(head).expect("the head");
+            let lines = |text: &str| text.matches('\n').count();
+            let before = lines(&whole) - lines(head);
+            let moved = places(body, &costs(&[])).into_iter().map(|place| {
+                let words: Vec<&str> = place.split(' ').collect();
+                let line = |word: &str| word.parse::<usize>().expect("a line") + before;
+                format!("{} {} to {}", words[0], line(words[1]), line(words[3]))
+            });
+            expected.extend(moved);
+            whole += function;
+        }
+        assert_eq!(places(&whole, &costs(&[])), expected, "{whole}");
+    }
+}
+
+#[test]
+fn rules_and_targets_choose_regions() {
+    let text = four("");
+    let single = RuleSet::NONE.with(Code::V601);
+    assert_eq!(places(&text, &costs(&[])), ["V602 8 to 12"]);
+    let only = |rules| costs(&[]).with_rules(rules);
+    assert_eq!(places(&text, &only(RuleSet::NONE.with(Code::V602))), ["V602 8 to 12"]);
+    let each = ["V601 8 to 8", "V601 9 to 9", "V601 11 to 11", "V601 12 to 12"];
+    assert_eq!(places(&text, &only(single)), each);
+    assert_eq!(places(&text, &only(RuleSet::DEFAULT)), [""; 0]);
+    // Each pair may use other instructions.
+    let pair = format!("{ADD} d.b0, a.b0, b.b0, d;\n{ADD} d.b1, a.b1, b.b1, d;\n");
+    let two = kernel(&format!(".version 7.0\n{pair}.version 8.8\n{pair}"));
+    assert_eq!(places(&two, &costs(&[])), ["V602 9 to 10", "V602 12 to 13"]);
+    // Video instructions are hardware there, and nothing was measured.
+    assert_eq!(places(&text, &costs(&[30])), [""; 0]);
+    // One sequence is cheaper on all of them.
+    let message = |targets: &[u16]| check(&text, &costs(targets)).remove(0).message;
+    assert!(message(&[75, 90]).contains(" on sm_75, sm_90, an equivalent"));
+    assert!(message(&[90, 120]).contains("; 40 machine instructions on sm_120, an equivalent"));
+    // `max.s16x2` is the best sequence of sm_90 and does not exist before it.
+    let halves =
+        kernel("vmax.s32.s32.s32 d.h0, a.h0, b.h0, c;\nvmax.s32.s32.s32 d.h1, a.h1, b.h1, d;");
+    let written = |targets: &[u16]| fix(&halves, &costs(targets), Applicability::Unsafe).text;
+    assert!(written(&[90, 120]).contains("max.s16x2 d, a, b;"));
+    assert!(!written(&[75, 90]).contains("s16x2"));
+}
+
+/// A comment at any member suppresses the finding on all of them.
+#[test]
+fn comments_suppress_regions() {
+    let rules = RuleSet::NONE.with(Code::V601).with(Code::V602).with(Code::V801);
+    let left = |text: &str| places(text, &costs(&[]).with_rules(rules));
+    let text = four("");
+    for line in text.lines().filter(|line| line.starts_with(ADD)) {
+        for new in [
+            format!("{line} // vptx: ignore[V602] as is"),
+            format!("// vptx: ignore[V6] as is\n{line}"),
+        ] {
+            assert_eq!(left(&text.replace(line, &new)), [""; 0], "{new}");
+        }
+        let other = format!("{line} // vptx: ignore[V601] as is");
+        assert_eq!(left(&text.replace(line, &other)), ["V602 8 to 12"]);
+    }
+    let added = vptx::analysis::add_ignores(&text, &costs(&[]));
+    assert_eq!((added.codes.as_slice(), left(&added.text).len()), (&[Code::V602][..], 0));
+}
+
+/// The work grows with the text, however many chains it has, and wherever its functions end.
+#[test]
+fn many_chains_take_little_time() {
+    let chain =
+        "vadd.u32.u32.u32.sat r1.h0, a.h0, b.h0, c;\nvadd.u32.u32.u32.sat r2.h1, a.h1, b.h1, r1;\n";
+    let head = ".version 8.8\n.target sm_90\n";
+    let function = format!(".func f() {{ .reg .b32 r<9>, a, b, c;\n{chain}");
+    let bytes =
+        "vadd.u32.u32.u32.sat d.b0, a.b0, b.b0, d;\nvadd.u32.u32.u32.sat d.b1, a.b1, b.b1, d;\n";
+    let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::V602));
+    let count = 20_000;
+    for (text, regions) in [
+        // One register for all of them: each word lives on.
+        (kernel(&chain.repeat(count)), 0),
+        (kernel(&bytes.repeat(count)), count),
+        (format!("{head}{}", format!("{function}}}\n").repeat(count)), count),
+        // No function ends, so nothing is known of its names.
+        (format!("{head}{}", function.repeat(count)), 0),
+        (format!("{head}{}", function.replace("f()", ") f").repeat(count)), 0),
+        // Each pair has other instructions at its disposal.
+        (kernel(&format!(".version 7.0\n{bytes}.version 8.8\n{bytes}").repeat(count / 2)), count),
+    ] {
+        let start = std::time::Instant::now();
+        let found = check(&text, &options);
+        let seconds = start.elapsed().as_secs();
+        let found = found.iter().filter(|it| it.code == Code::V602).count();
+        println!("{found} regions in {seconds} s: {:?}", &text[..150]);
+        assert_eq!(found, regions, "{:?}", &text[..200]);
+        assert!(seconds < 60, "{seconds} s: {:?}", &text[..200]);
     }
 }

@@ -10,7 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::forms::{PARTS, Random, byte_steps, heads, merging_head, rows};
+use crate::support::forms::{
+    PARTS, Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
+};
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -905,6 +907,24 @@ fn filling(random: &mut Random) -> String {
     text
 }
 
+/// Scalar instructions that add to a sum.
+fn adding(random: &mut Random) -> String {
+    let head = adding_head(random);
+    let [parts_a, parts_b] = adding_parts(&head, random);
+    let is_plain = random.one_in(2);
+    let mut text = String::new();
+    let mut c = *random.pick(&["a", "c", "c"]);
+    for at in 0..2 + random.below(4) {
+        let from = |parts: &[&'static str], random: &mut Random| {
+            if is_plain { parts[at % parts.len()] } else { random.pick(parts) }
+        };
+        let (a, b) = (from(parts_a, random), from(parts_b, random));
+        let _ = writeln!(text, "{head} d, a{a}, b{b}, {c};");
+        c = "d";
+    }
+    text
+}
+
 /// SIMD instructions on bytes, whose results are all stored.
 fn byte_lanes(random: &mut Random) -> String {
     let inputs = &["a", "b", "c", "e", "f"][..2 + random.below(4)];
@@ -925,7 +945,9 @@ fn byte_lanes(random: &mut Random) -> String {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn regions_are_never_worse() {
     let mut random = Random(cost_setting("VPTX_COST_SEED", 1));
-    regions_compared("chains", &TARGETS, || filling(&mut random));
+    regions_compared("chains", &TARGETS, || {
+        if random.one_in(2) { filling(&mut random) } else { adding(&mut random) }
+    });
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //!
 //! `scripts/prove-rewrites` runs it.
 
-use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::support::forms::{MASKS2, MASKS4, PARTS, Random, heads, rows};
+use crate::support::forms::{
+    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, heads, rows,
+};
 use crate::support::smt::{Answer, Solver, chain_query, evaluation, places, query};
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
@@ -156,7 +158,7 @@ impl Prover {
     fn prove_one(&self, text: &str, solver: &mut Solver, tally: &mut Tally) {
         let instruction: Instruction =
             text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-        let places = places(&instruction);
+        let places = places(&instruction.sources());
         tally.classes += 1;
         let mut programs = Vec::new();
         for semantics in Semantics::ALL {
@@ -354,6 +356,57 @@ fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
     text
 }
 
+/// Scalar instructions that add products or results of parts, each of its own lane or of any.
+fn adding(head: &str, shape: usize, random: &mut Random) -> String {
+    let [parts_a, parts_b] = adding_parts(head, random);
+    let count = if shape % 2 == 0 { parts_a.len().max(parts_b.len()) } else { 2 };
+    let mut text = String::new();
+    for at in 0..count {
+        let from = |parts: &[&'static str], random: &mut Random| {
+            if shape < 3 { parts[(at + shape) % parts.len()] } else { random.pick(parts) }
+        };
+        let (a, b) = (from(parts_a, random), from(parts_b, random));
+        let _ = writeln!(text, "{head} d, a{a}, b{b}, {};", if at == 0 { "c" } else { "d" });
+    }
+    text
+}
+
+/// Asks z3 about the fused chains of a text, under each semantics and on three targets.
+fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain: &str) {
+    let text =
+        format!(".version 8.8\n.target sm_120\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n");
+    let (module, _) = vptx::parse(&text);
+    assert_eq!(module.instructions().count(), chain.lines().count(), "{text}");
+    for (semantics, target) in Semantics::ALL
+        .into_iter()
+        .flat_map(|semantics| [75, 90, 120].map(|target| (semantics, target)))
+    {
+        let options = RewriteOptions::default()
+            .with_semantics(semantics)
+            .with_target(Some(Target::sm(target)));
+        let rewritten = rewrite(&module, &options).expect("a target");
+        for (at, change) in rewritten.changes.iter().enumerate() {
+            let Outcome::Fused(fusion) = &change.outcome else { continue };
+            own.sequences += 1;
+            let members = &rewritten.changes[at + 1 - fusion.members..=at];
+            let programs: Vec<_> =
+                members.iter().map(|it| it.instruction.lower(semantics)).collect();
+            let places = places(&fusion.sources.each_ref().map(Some));
+            let query = chain_query(&programs, &fusion.sequence, places);
+            if !prover.is_new(&query) {
+                continue;
+            }
+            let what = format!("{chain} {semantics} sm_{target}");
+            match solver.ask(&query, PATIENCE) {
+                Answer::Proven => own.proven += 1,
+                Answer::Unknown => own.unknown.push(what),
+                Answer::Differs(words) => own.different.push(format!("{what}: {words:#010x?}")),
+            }
+        }
+    }
+    own.classes += 1;
+}
+
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn regions_are_proven() {
@@ -378,46 +431,32 @@ fn regions_are_proven() {
         for head in &heads {
             for parts in shapes {
                 let chain = filling(head, parts, &mut random);
-                let text = format!(
-                    ".version 8.8\n.target sm_120\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n"
-                );
-                let (module, _) = vptx::parse(&text);
-                assert_eq!(module.instructions().count(), parts.len(), "{text}");
-                for (semantics, target) in Semantics::ALL
-                    .into_iter()
-                    .flat_map(|semantics| [75, 90, 120].map(|target| (semantics, target)))
-                {
-                    let options = RewriteOptions::default()
-                        .with_semantics(semantics)
-                        .with_target(Some(Target::sm(target)));
-                    let rewritten = rewrite(&module, &options).expect("a target");
-                    for (at, change) in rewritten.changes.iter().enumerate() {
-                        let Outcome::Fused(fusion) = &change.outcome else { continue };
-                        own.sequences += 1;
-                        let members = &rewritten.changes[at + 1 - fusion.members..=at];
-                        let programs: Vec<_> =
-                            members.iter().map(|it| it.instruction.lower(semantics)).collect();
-                        let places = places(&fusion.instruction);
-                        let query = chain_query(&programs, &fusion.sequence, places);
-                        if !prover.is_new(&query) {
-                            continue;
-                        }
-                        let what = format!("{} {semantics} sm_{target}", fusion.instruction);
-                        match solver.ask(&query, PATIENCE) {
-                            Answer::Proven => own.proven += 1,
-                            Answer::Unknown => own.unknown.push(what),
-                            Answer::Differs(words) => {
-                                own.different.push(format!("{what}: {words:#010x?}"));
-                            }
-                        }
-                    }
-                }
-                own.classes += 1;
+                prove_chains(&mut prover, &mut solver, &mut own, &chain);
             }
         }
         own.print(&format!("{} that fill words", mnemonic.text()), start);
         tally.add(own);
     }
+    assert!(tally.proven > 0);
+    prover.total = tally;
+    prover.finish();
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn sums_are_proven() {
+    let mut prover = Prover::new();
+    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut solver = Solver::new(&z3());
+    let (start, mut tally) = (Instant::now(), Tally::default());
+    let heads: BTreeSet<String> = (0..5000).map(|_| adding_head(&mut random)).collect();
+    for head in &heads {
+        for shape in 0..6 {
+            let chain = adding(head, shape, &mut random);
+            prove_chains(&mut prover, &mut solver, &mut tally, &chain);
+        }
+    }
+    tally.print("sums", start);
     assert!(tally.proven > 0);
     prover.total = tally;
     prover.finish();

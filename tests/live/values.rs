@@ -62,7 +62,7 @@ fn claims_are_proven() {
         let (_, sequence) = random.pick(&sequences);
         let new = statements(&other, sequence);
         let program = instruction.lower(Semantics::CURRENT);
-        let answer = || query(&program, sequence, places(&instruction));
+        let answer = || query(&program, sequence, places(&instruction.sources()));
         match claim(&instruction, &new) {
             Some(is_proven) => {
                 let is_same = instruction == other;

@@ -178,12 +178,35 @@ fn costs_are_noted_for_a_target() {
         let run = concise(&folder, arguments);
         assert_eq!((run.status, codes(&run.stdout)), (0, expected.to_vec()), "{arguments:?}");
     }
+    // Two that are one sequence.
+    folder.write(
+        "b.ptx",
+        "vmax.u32.u32.u32 d.h0, a.h0, b.h0, d;\nvmax.u32.u32.u32 d.h1, a.h1, b.h1, d;\n",
+    );
+    for (arguments, expected) in [
+        (&["b.ptx", "--costs", "--target", "sm_90"][..], &["V602"][..]),
+        (&["b.ptx", "--select", "unfused-instructions", "--target", "sm_90"], &["V602"]),
+        (&["b.ptx", "--costs", "--ignore", "V602", "--target", "sm_90"], &["V601", "V601"]),
+        (&["b.ptx", "--costs", "--ignore", "V5"], &[]),
+    ] {
+        let run = concise(&folder, arguments);
+        let found = codes(&run.stdout);
+        let found: Vec<&str> = found.into_iter().filter(|it| it.starts_with("V6")).collect();
+        assert_eq!((run.status, found), (0, expected.to_vec()), "{arguments:?}");
+    }
+    let statistics = ["check", "--costs", "--target", "sm_90", "--statistics", "b.ptx"];
+    let run = vptx_in(&folder.0, &statistics, b"");
+    assert!(run.stdout.contains("1  V602  unfused-instructions\n"), "{}", run.stdout);
     // A note is not a warning.
-    let noted = ["--costs", "--target", "sm_90", "--deny", "warnings"];
+    let noted = ["a.ptx", "--costs", "--target", "sm_90", "--deny", "warnings"];
     assert_eq!(concise(&folder, &noted).status, 0);
-    let fixed = concise(&folder, &["--costs", "--target", "sm_90", "--fix"]);
+    let fixed = concise(&folder, &["a.ptx", "--costs", "--target", "sm_90", "--fix"]);
     assert_eq!((fixed.status, fixed.stdout.as_str()), (0, ""));
     assert!(!read(&folder, "a.ptx").contains("vavrg4"), "{}", read(&folder, "a.ptx"));
+    // Older versions of ptxas fill the upper half otherwise.
+    let all = ["--costs", "--target", "sm_90", "--fix", "--unsafe-fixes", "--ignore", "V5"];
+    assert_eq!(concise(&folder, &all).stdout, "");
+    assert_eq!(read(&folder, "b.ptx"), "\nmax.u16x2 d, a, b;\n");
 }
 
 /// A source may be built for targets that lack the replacement's instructions.

@@ -266,6 +266,13 @@ fn several_files() {
     let run = vptx_in(&folder.0, &["lower", "--emit", "ir", "-o", "new", "a.ptx"], b"");
     assert_eq!((run.status, run.stdout.as_str()), (0, ""));
     assert!(text(&folder, "new/a.ir").starts_with("// a.ptx:7:5: "));
+    // One input, into a directory that does not exist.
+    let written = of(&["-o", "newer/out/", "a.ptx"]);
+    assert_eq!((written.status, written.stdout.as_str()), (0, ""), "{}", written.stderr);
+    assert_eq!(text(&folder, "newer/out/a.ptx"), expected);
+    let run = of(&["-o", "a.ptx/", "b/b.ptx"]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("cannot create `a.ptx/`"), "{}", run.stderr);
     // Nothing is written where something would be lost.
     for (arguments, why) in [
         (&["-o", "x", "a.ptx", "b/a.ptx"][..], "would both be written to `x/a.ptx`"),

@@ -219,3 +219,31 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
     }
     (text, fresh)
 }
+
+/// Parts of one width.
+pub(crate) const BYTES: [&str; 4] = [".b0", ".b1", ".b2", ".b3"];
+pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];
+
+/// The mnemonic and modifiers of a scalar instruction that adds to `c`.
+pub(crate) fn adding_head(random: &mut Random) -> String {
+    let types = [(); 3].map(|()| *random.pick(&[".u32", ".s32"]));
+    match random.below(4) {
+        0 => {
+            let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
+            format!("vset{}{}.{compare}.add", types[1], types[2])
+        }
+        1 => format!("vmad{}", types.concat()),
+        _ => {
+            let mnemonic = random.pick(&["vadd", "vsub", "vabsdiff", "vmin", "vmax"]);
+            format!("{mnemonic}{}{}.add", types.concat(), random.pick(&["", ".sat"]))
+        }
+    }
+}
+
+/// Parts for its sources: of one width, except sometimes for a product.
+pub(crate) fn adding_parts(head: &str, random: &mut Random) -> [&'static [&'static str]; 2] {
+    let own: &[&[&str]] = &[&BYTES, &HALVES];
+    let first = *random.pick(own);
+    let is_mixed = head.starts_with("vmad") && random.one_in(2);
+    [first, if is_mixed { *random.pick(own) } else { first }]
+}

@@ -12,6 +12,7 @@ pub(crate) mod outline;
 #[cfg(feature = "cli")]
 pub(crate) mod program;
 pub(crate) mod reference;
+pub(crate) mod run_ptx;
 pub(crate) mod smt;
 pub(crate) mod variant;
 

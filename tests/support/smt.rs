@@ -10,14 +10,13 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::llvm::Function;
-use vptx::Instruction;
 use vptx::backend::ptx::{Arg, Class, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
 use vptx::isa::{Compare, Type};
+use vptx::video::Register;
 
 /// The place whose word each input uses. Inputs that are one register share one word.
-pub(crate) fn places(instruction: &Instruction) -> [usize; 3] {
-    let sources = instruction.sources();
+pub(crate) fn places(sources: &[Option<&Register>; 3]) -> [usize; 3] {
     [0, 1, 2].map(|at| {
         let same = |first: &usize| sources[at].is_some() && sources[*first] == sources[at];
         (0..at).find(same).unwrap_or(at)

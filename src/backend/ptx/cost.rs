@@ -10,7 +10,7 @@
 
 use std::sync::LazyLock;
 
-use super::sequence::{Opcode, Sequence};
+use super::sequence::{Arg, Line, Opcode, Sequence};
 use super::{Gate, Strategy, candidates};
 use crate::isa::{Lanes, Mnemonic, Part, Target, Type};
 use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
@@ -242,6 +242,18 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
     sequence.lines().iter().map(|line| of(line.opcode)).sum()
 }
 
+/// The machine instructions of a sum of products, each as heavy as a sum. A constant in a dot
+/// product is moved into a register first.
+pub(super) fn products(sequence: &Sequence) -> u32 {
+    let of = |line: &Line| {
+        let is_dot =
+            matches!(line.opcode, Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..));
+        let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(_))).count();
+        1 + if is_dot { constants as u32 } else { 0 }
+    };
+    sequence.lines().iter().map(of).sum()
+}
+
 /// The measured best sequence, if the gate admits it and it computes what the semantics
 /// asks for.
 fn best(
@@ -253,6 +265,16 @@ fn best(
     let meant = semantics == Semantics::CURRENT
         || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT);
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
+}
+
+/// The measured best sequence, although ptxas' own expansion is as cheap.
+pub(super) fn measured_best(
+    instruction: &Instruction,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    instruction.cost(target).and_then(|cost| best(instruction, cost, semantics, gate))
 }
 
 /// The cheapest sequence that the gate admits and that has no video instructions: the

@@ -11,7 +11,7 @@ use super::sequence::{Arg, Class, Line, Opcode, Sequence};
 use crate::isa::Target;
 use crate::source::line_end;
 use crate::syntax::lexer::comments;
-use crate::video::{Instruction, Register, Semantics};
+use crate::video::{Guard, Instruction, Register, Semantics};
 
 /// Names of registers that occur nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Sequence {
             let mut template = Template::default();
             template.push_line(&code, at, registers);
             let mut text = String::new();
-            template.fill(instruction, &Surroundings::default(), &mut text);
+            template.fill(Operands::of(instruction), &Surroundings::default(), &mut text);
             text
         };
         (0..self.lines().len()).map(statement).collect()
@@ -187,6 +187,21 @@ struct Code<'c> {
     numbers: Vec<u32>,
     /// The registers that lines read by number.
     inputs: &'c [Register],
+}
+
+/// The registers that fill the holes of a template.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<'i> {
+    pub(super) guard: Option<&'i Guard>,
+    pub(super) d: &'i Register,
+    pub(super) sources: [Option<&'i Register>; 3],
+}
+
+impl Operands<'_> {
+    pub(super) fn of(instruction: &Instruction) -> Operands<'_> {
+        let (d, sources) = (instruction.destination(), instruction.sources());
+        Operands { guard: instruction.guard.as_ref(), d, sources }
+    }
 }
 
 /// The bytes that names and white space usually add to a template.
@@ -345,27 +360,26 @@ impl Template {
         self.text.push('}');
     }
 
-    /// Appends the text for an instruction.
+    /// Appends the text for some operands.
     pub(super) fn fill(
         &self,
-        instruction: &Instruction,
+        Operands { guard, d, sources }: Operands<'_>,
         place: &Surroundings<'_>,
         text: &mut String,
     ) {
         text.reserve(self.text.len() + ROOM);
-        let sources = instruction.sources();
         let mut done = 0;
         for &(at, hole) in &self.holes {
             text.push_str(&self.text[done..at]);
             done = at;
             match hole {
                 Hole::Guard => {
-                    if let Some(guard) = &instruction.guard {
+                    if let Some(guard) = guard {
                         let not = if guard.negated { "@!" } else { "@" };
                         text.extend([not, guard.predicate.name(), " "]);
                     }
                 }
-                Hole::Destination => text.push_str(instruction.destination().name()),
+                Hole::Destination => text.push_str(d.name()),
                 Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
                 Hole::Line { is_inner } => {
                     text.push_str(if is_inner { place.inner } else { place.line });

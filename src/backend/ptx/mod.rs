@@ -49,7 +49,7 @@ pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
 #[cfg(feature = "cli")]
 pub(crate) use module::choose;
-pub(crate) use module::{BlockWriter, gate};
+pub(crate) use module::{BlockWriter, Region, Regions, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
 pub(crate) use module::{Decision, FormOutcome, Rewriter};

@@ -1,11 +1,13 @@
 //! Rewrites whole modules.
 
+mod regions;
+
 use thiserror::Error;
 
 use super::cost::{self, Cost};
-use super::emit::{Places, Surroundings, Template};
+use super::emit::{Operands, Places, Surroundings, Template};
 use super::lanes::{self, Group};
-use super::region::{Chain, Chains, Fusion};
+use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
@@ -13,6 +15,8 @@ use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Register, Semantics};
+
+pub(crate) use regions::{Region, Regions};
 
 /// Options for rewriting.
 // Each is a switch of its own.
@@ -29,8 +33,8 @@ pub struct RewriteOptions {
     /// video instructions.
     pub all: bool,
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
-    /// that fill a word part by part, and one block that of several SIMD instructions on bytes,
-    /// where that is cheaper still.
+    /// that fill a word part by part or add to one sum, and one block that of several SIMD
+    /// instructions on bytes, where that is cheaper still.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -189,10 +193,11 @@ impl Rewritten<'_> {
 /// the one instruction that writes `d`. Comments inside an instruction stand before its
 /// replacement.
 ///
-/// Scalar instructions without guards that stand one after the other and fill parts of a word
-/// from parts of two others may be one SIMD instruction. If its new code is cheaper than
-/// theirs, it takes the place of the last one, and nothing that of the others. So do SIMD
-/// instructions on bytes, one after the other, that cost less in one block, on halves.
+/// Scalar instructions without guards that stand one after the other, and fill parts of a word
+/// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
+/// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
+/// of the others. So do SIMD instructions on bytes, one after the other, that cost less in one
+/// block, on halves.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -285,41 +290,17 @@ impl<'o> Rewriter<'o> {
             let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
             let place = Place { source, target, gate: gate(target, own, module.version()) };
             if options.regions
-                && let Some((chain, outcomes)) = self.region(&mut chains, rest, place)
+                && let Some(whole) = self.together(&mut chains, &mut alone_to, rest, place)
             {
-                let (members, others) = rest.split_at(outcomes.len());
+                let (members, others) = rest.split_at(whole.outcomes.len());
                 rest = others;
-                let (_, template) =
-                    self.form(&chain.instruction, Standing::Fused, chain.declared, place);
-                for (member, known) in members.iter().zip(&outcomes) {
+                for (member, known) in members.iter().zip(&whole.outcomes) {
                     let (span, Some(instruction)) = (member.span, &member.instruction) else {
                         continue;
                     };
-                    let new = match (&known.outcome, template) {
-                        (Outcome::Fused(_), Some(template)) => Some((template, &chain.instruction)),
-                        _ => None,
-                    };
-                    let old = (span, instruction);
-                    replace(old, new, source, options, &mut places, text);
-                    work(Decision { span, instruction, target, known }, text);
-                }
-                continue;
-            }
-            if options.regions
-                && let Some((group, outcomes)) = self.group(&mut chains, &mut alone_to, rest, place)
-            {
-                let fresh = self.fresh(source);
-                let template = Template::group(&group, fresh);
-                let (members, others) = rest.split_at(outcomes.len());
-                rest = others;
-                for (member, known) in members.iter().zip(&outcomes) {
-                    let (span, Some(instruction)) = (member.span, &member.instruction) else {
-                        continue;
-                    };
-                    let is_last = matches!(known.outcome, Outcome::Grouped(_));
-                    let new = is_last.then_some((&template, instruction));
-                    let old = (span, instruction);
-                    replace(old, new, source, options, &mut places, text);
+                    let is_last = known.outcome != Outcome::Absorbed;
+                    let new = is_last.then(|| (&whole.template, whole.operands(instruction)));
+                    replace((span, instruction), new, source, options, &mut places, text);
                     work(Decision { span, instruction, target, known }, text);
                 }
                 continue;
@@ -327,7 +308,7 @@ impl<'o> Rewriter<'o> {
             let (known, template) =
                 self.form(instruction, Standing::of(instruction), declared, place);
             if let Some(template) = template {
-                let new = Some((template, instruction));
+                let new = Some((template, Operands::of(instruction)));
                 replace((span, instruction), new, source, options, &mut places, text);
             }
             work(Decision { span, instruction, target, known }, text);
@@ -336,14 +317,33 @@ impl<'o> Rewriter<'o> {
         Ok(())
     }
 
-    /// The group of the first statements that saves most, with the outcome for each member.
+    /// The chain or group that starts with the first statement and becomes one block.
+    fn together(
+        &mut self,
+        chains: &mut Chains<'_>,
+        alone_to: &mut u32,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<Whole> {
+        if let Some((chain, outcomes)) = self.region(chains, statements, place) {
+            let Outcome::Fused(fusion) = &outcomes.last()?.outcome else { return None };
+            let template = self.block(&fusion.sequence, place.source);
+            return Some(Whole { chain: Some(chain), outcomes, template });
+        }
+        let outcomes = self.group(chains, alone_to, statements, place)?;
+        let Outcome::Grouped(group) = &outcomes.last()?.outcome else { return None };
+        let template = Template::group(group, self.fresh(place.source));
+        Some(Whole { chain: None, outcomes, template })
+    }
+
+    /// The outcome for each member of the group of the first statements that saves most.
     fn group(
         &mut self,
         chains: &mut Chains<'_>,
         alone_to: &mut u32,
         statements: &[VideoStatement],
         place: Place<'_>,
-    ) -> Option<(Group, Vec<FormOutcome>)> {
+    ) -> Option<Vec<FormOutcome>> {
         if statements[0].span.start < *alone_to {
             return None;
         }
@@ -378,9 +378,9 @@ impl<'o> Rewriter<'o> {
         outcomes.truncate(group.members);
         let rewritten = group.cost(place.target);
         let last = outcomes.last_mut()?;
-        last.outcome = Outcome::Grouped(Box::new(group.clone()));
+        last.outcome = Outcome::Grouped(Box::new(group));
         last.cost = last.cost.map(|cost| Cost { rewritten, rewritten_weight: rewritten, ..cost });
-        Some((group, outcomes))
+        Some(outcomes)
     }
 
     fn fresh(&mut self, source: &str) -> &mut FreshRegisters {
@@ -400,7 +400,9 @@ impl<'o> Rewriter<'o> {
         forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
             if outcome == Outcome::Kept && standing == Standing::Fused {
-                outcome = choose(instruction, target, gate, options.semantics, true);
+                // Perhaps the SIMD instruction itself.
+                let own = cost::measured_best(instruction, target, options.semantics, gate);
+                outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
             }
             let known = FormOutcome::new(instruction, outcome, registers, target, options);
             let Outcome::Rewritten(sequence) = &known.outcome else {
@@ -422,42 +424,84 @@ impl<'o> Rewriter<'o> {
     ) -> Option<(Chain, Vec<FormOutcome>)> {
         let found = chains.starting(statements, self.options.semantics);
         found.into_iter().find_map(|chain| {
-            let (known, _) = self.form(&chain.instruction, Standing::Fused, chain.declared, place);
-            let (Outcome::Rewritten(sequence), Some(new)) = (&known.outcome, known.cost) else {
-                return None;
-            };
-            let sequence = sequence.clone();
-            let (mut count, mut weight) = (0, 0);
-            let mut outcomes = Vec::new();
-            for statement in &statements[..chain.members] {
-                let instruction = statement.instruction.as_ref()?;
-                let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
-                let cost = alone.cost?;
-                let (own, own_weight) = match alone.outcome {
-                    Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
-                    _ => (cost.ptxas, cost.ptxas_weight),
-                };
-                count += own;
-                weight += own_weight;
-                outcomes.push(FormOutcome {
-                    outcome: Outcome::Absorbed,
-                    cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
-                    differs: alone.differs.clone(),
-                });
-            }
-            // Strictly, as classes of selectors vary by one.
-            let (new_count, new_weight) = (new.rewritten, new.rewritten_weight);
-            if new_count + chain.repeated >= count || new_weight + chain.repeated >= weight {
-                return None;
-            }
-            let last = outcomes.last_mut()?;
-            let instruction = chain.instruction.clone();
-            last.outcome =
-                Outcome::Fused(Box::new(Fusion { instruction, members: chain.members, sequence }));
-            let Cost { ptxas, ptxas_weight, .. } = last.cost?;
-            last.cost = Some(Cost { ptxas, ptxas_weight, ..new });
+            let outcomes = self.fused(&chain, statements, place)?;
             Some((chain, outcomes))
         })
+    }
+
+    /// The outcome for each member of a chain, if it costs less as one block.
+    fn fused(
+        &mut self,
+        chain: &Chain,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> Option<Vec<FormOutcome>> {
+        let (sequence, new_count, new_weight) = self.whole(chain, place)?;
+        let (mut count, mut weight) = (0, 0);
+        let mut outcomes = Vec::new();
+        for statement in &statements[..chain.members] {
+            let instruction = statement.instruction.as_ref()?;
+            let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
+            let cost = alone.cost?;
+            let (own, own_weight) = match alone.outcome {
+                Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+                _ => (cost.ptxas, cost.ptxas_weight),
+            };
+            count += own;
+            weight += own_weight;
+            outcomes.push(FormOutcome {
+                outcome: Outcome::Absorbed,
+                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+                differs: alone.differs.clone(),
+            });
+        }
+        // Strictly, as classes of selectors vary by one.
+        if new_count >= chain.at_least(count) || new_weight >= chain.at_least(weight) {
+            return None;
+        }
+        let last = outcomes.last_mut()?;
+        let cost = last.cost?;
+        last.outcome = Outcome::Fused(Box::new(chain.fusion(sequence)));
+        last.cost = Some(Cost { rewritten: new_count, rewritten_weight: new_weight, ..cost });
+        Some(outcomes)
+    }
+
+    /// The sequence for a chain, with its machine instructions and their weight.
+    fn whole(&mut self, chain: &Chain, place: Place<'_>) -> Option<(Sequence, u32, u32)> {
+        match &chain.code {
+            Code::Simd(instruction) => {
+                let (known, _) = self.form(instruction, Standing::Fused, chain.declared, place);
+                let Outcome::Rewritten(sequence) = &known.outcome else { return None };
+                let cost = known.cost?;
+                Some((sequence.clone(), cost.rewritten, cost.rewritten_weight))
+            }
+            Code::Products(sequence) => {
+                let count = cost::products(sequence);
+                let admitted = place.gate.admits(sequence);
+                let sequence = sequence.for_registers(chain.declared.registers());
+                admitted.then_some((sequence, count, count))
+            }
+        }
+    }
+
+    /// The text for a sequence that takes the place of a chain.
+    fn block(&mut self, sequence: &Sequence, source: &str) -> Template {
+        Template::block(sequence, self.fresh(source))
+    }
+}
+
+/// Statements that one block replaces together.
+struct Whole {
+    /// None if the block names all its registers.
+    chain: Option<Chain>,
+    /// One for each statement.
+    outcomes: Vec<FormOutcome>,
+    template: Template,
+}
+
+impl Whole {
+    fn operands<'w>(&'w self, last: &'w Instruction) -> Operands<'w> {
+        self.chain.as_ref().map_or_else(|| Operands::of(last), Chain::operands)
     }
 }
 
@@ -473,7 +517,7 @@ struct Place<'s> {
 /// or nothing but comments.
 fn replace(
     (span, old): (Span, &Instruction),
-    new: Option<(&Template, &Instruction)>,
+    new: Option<(&Template, Operands<'_>)>,
     source: &str,
     options: &RewriteOptions,
     places: &mut Places,
@@ -483,7 +527,7 @@ fn replace(
     let comment = options.comments.then(|| format!(" /* {old} */"));
     let comment = comment.as_deref().unwrap_or_default();
     let fill = |place: &Surroundings<'_>, text: &mut String| match new {
-        Some((template, instruction)) => template.fill(instruction, place, text),
+        Some((template, operands)) => template.fill(operands, place, text),
         None => text.push_str(comment.trim_start()),
     };
     if options.keep_lines {
@@ -593,7 +637,7 @@ impl BlockWriter {
         let mut text = String::new();
         let place = self.places.find(source, span.start, "");
         place.push_comments(span.text(source), &mut text);
-        template.fill(instruction, &place, &mut text);
+        template.fill(Operands::of(instruction), &place, &mut text);
         text
     }
 }

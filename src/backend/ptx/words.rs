@@ -9,6 +9,7 @@ mod compare;
 mod dot;
 mod extrema;
 mod insert;
+mod product;
 mod top;
 mod wide;
 

@@ -223,7 +223,8 @@ impl<E: Write> Session<'_, E> {
         } else {
             self.out.stream.write_all(&summary)?;
         }
-        let is_unknown = totals.targetless && !totals.codes.contains_key(&Code::V601);
+        let is_known = [Code::V601, Code::V602].iter().any(|code| totals.codes.contains_key(code));
+        let is_unknown = totals.targetless && !is_known;
         let for_people = arguments.format == Format::Human && !arguments.quiet;
         if arguments.costs && is_unknown && for_people {
             self.out.stream.flush()?;

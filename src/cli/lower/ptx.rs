@@ -320,7 +320,11 @@ fn notes(
         Outcome::Fused(fusion) => {
             let Fusion { instruction: whole, members, .. } = &**fusion;
             let old = instruction.mnemonic();
-            Some(format!("note: {members} × {old} become one `{whole}`"))
+            let new = match whole {
+                Some(whole) => format!("one `{whole}`"),
+                None => "a sum of products".into(),
+            };
+            Some(format!("note: {members} × {old} become {new}"))
         }
         Outcome::Grouped(group) => {
             Some(format!("note: {} SIMD instructions become one block", group.members))

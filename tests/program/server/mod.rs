@@ -146,6 +146,34 @@ fn fixes_are_made() {
     assert_eq!(client.end(), 0);
 }
 
+/// One fix, at the last of several instructions, is for all of them.
+#[test]
+fn regions_are_fixed_together() {
+    let text = "\
+.version 8.8
+.target sm_90
+.func f(.reg .b32 d, .reg .b32 a, .reg .b32 b)
+{
+    vmax.s32.s32.s32 d.b0, a.b0, b.b0, d;
+    vmax.s32.s32.s32 d.b1, a.b1, b.b1, d;
+    ret;
+}
+";
+    let folder = Folder::new("server-regions");
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::new(&folder.0, &json!({}), &json!({ "costs": true }));
+    let found = client.findings(&uri, "ptx", text);
+    assert_eq!((found.len(), &found[0]["code"]), (1, &json!("V602")));
+    assert_eq!(found[0]["range"]["start"]["line"], 5);
+    let actions = client.actions(&uri, 5, 10, &json!(["quickfix"]));
+    assert_eq!(actions[0]["title"], "Write them as ordinary PTX");
+    let fixed = applied(text, &actions[0]["edit"]["changes"][&uri]);
+    fs::write(folder.0.join("a.ptx"), text).unwrap();
+    let run = vptx_in(&folder.0, &["lower", "--emit", "ptx", "a.ptx"], b"");
+    assert_eq!(fixed, run.stdout);
+    assert_eq!(client.end(), 0);
+}
+
 #[test]
 fn texts_are_formatted() {
     let folder = Folder::new("server-format");

@@ -34,13 +34,8 @@ impl Compiler<'_> {
     pub(super) fn dot(&mut self, value: Value) -> Option<Arg> {
         let (mut terms, mut rest) = (Vec::new(), Vec::new());
         self.terms(value, false, &mut terms, &mut rest)?;
-        if let ([], [(product, false), others @ ..]) = (terms.as_slice(), rest.as_slice())
-            && others.len() < 2
-            && others.iter().all(|(_, negative)| !negative)
-            && let Op::Mul(x, y) = self.op(*product)
-        {
-            let more = others.first().map_or(Some(word(0)), |(other, _)| self.low(*other))?;
-            return self.product(x, y, more);
+        if let Some(sum) = self.sum_of_products(&terms, &rest) {
+            return Some(sum);
         }
         if terms.len() < 2 {
             return None;
@@ -73,6 +68,21 @@ impl Compiler<'_> {
             sum = self.builder.sub(sum, arg);
         }
         Some(sum)
+    }
+
+    /// Products of parts, to which at most one other word is added.
+    fn sum_of_products(&mut self, terms: &[Term], rest: &[(Value, bool)]) -> Option<Arg> {
+        if !terms.is_empty() || rest.iter().any(|(_, negative)| *negative) {
+            return None;
+        }
+        let values = rest.iter().map(|(value, _)| *value);
+        let (products, others): (Vec<Value>, Vec<Value>) =
+            values.partition(|value| matches!(self.op(*value), Op::Mul(..)));
+        if products.is_empty() || others.len() > 1 {
+            return None;
+        }
+        let more = others.first().map_or(Some(word(0)), |other| self.low(*other))?;
+        self.products(&products, more)
     }
 
     fn terms(
@@ -167,30 +177,5 @@ impl Compiler<'_> {
             }
         }
         sum
-    }
-
-    /// The product of two parts plus a word.
-    fn product(&mut self, x: Value, y: Value, more: Arg) -> Option<Arg> {
-        let (first, second) = (self.part(x)?, self.part(y)?);
-        // The wider part is not moved.
-        let (
-            SourcePart { input, byte, width, ty },
-            SourcePart { input: other, byte: from, width: 8, ty: other_ty },
-        ) = (if first.width >= second.width { (first, second) } else { (second, first) })
-        else {
-            return None;
-        };
-        let at = u32::from(byte / (width / 8));
-        // The other part stands alone in its place, so that all other products are 0.
-        let selector = 0x4444 & !(15 << (4 * at)) | u32::from(from) << (4 * at);
-        let (whole, moved) = (self.inputs[input as usize], self.inputs[other as usize]);
-        let alone = if at == u32::from(from) {
-            self.builder.and(moved, word(0xff << (8 * at)))
-        } else {
-            self.builder.permute(moved, word(0), selector)
-        };
-        let opcode =
-            if width == 8 { Opcode::Dot4(ty, other_ty) } else { Opcode::Dot2(ty, other_ty) };
-        Some(self.push(opcode, &[whole, alone, more]))
     }
 }

@@ -1,0 +1,111 @@
+//! A scalar instruction that may go on where another one stops.
+
+use crate::isa::{Compare, LaneWidth, Part, SecondaryOp, Type};
+use crate::module::{DeclaredTypes, VideoStatement};
+use crate::video::{Instruction, Operand, Operation, Register, SimdOp, Source, Tail};
+
+/// A scalar instruction that reads parts of `a` and `b`, and combines its result with `c`.
+pub(super) struct Member<'m> {
+    pub(super) instruction: &'m Instruction,
+    pub(super) declared: DeclaredTypes,
+    pub(super) meaning: Meaning,
+    pub(super) d: &'m Register,
+    pub(super) a: &'m Register,
+    pub(super) b: &'m Register,
+    pub(super) c: &'m Register,
+    /// The lane that it fills; none in a sum.
+    pub(super) to: Option<usize>,
+    /// The lanes that it reads.
+    pub(super) from: [usize; 2],
+}
+
+/// The facts that members of a chain have in common, next to registers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) primary: Primary,
+    pub(super) types: [Type; 2],
+    /// The width of the parts of `a` and of `b`. They differ only in products.
+    pub(super) widths: [LaneWidth; 2],
+    /// Whether results are added to `c`. Otherwise they fill parts of it.
+    pub(super) adds: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Primary {
+    Arithmetic { op: SimdOp, dtype: Type, saturate: bool },
+    Set(Compare),
+    Product,
+}
+
+impl<'m> Member<'m> {
+    pub(super) fn of(statement: &'m VideoStatement) -> Option<Member<'m>> {
+        let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+        let found = match &instruction.operation {
+            Operation::Arithmetic(it) => {
+                let op = it.op.on_lanes();
+                let primary = Primary::Arithmetic { op, dtype: it.dtype, saturate: it.saturate };
+                let (c, to) = third(&it.tail)?;
+                (primary, [it.atype, it.btype], &it.a, &it.b, c, to)
+            }
+            Operation::Set(it) => {
+                let (c, to) = third(&it.tail)?;
+                (Primary::Set(it.compare), [it.atype, it.btype], &it.a, &it.b, c, to)
+            }
+            Operation::MultiplyAdd(it) => {
+                let (types, Operand::Register(c)) = it.plain()? else { return None };
+                let [a, b] = it.factors();
+                (Primary::Product, types, a, b, c, None)
+            }
+            _ => return None,
+        };
+        let (primary, types, a, b, c, to) = found;
+        let [(a, (width_a, from_a)), (b, (width_b, from_b))] = [selected(a)?, selected(b)?];
+        let is_even = primary == Primary::Product || width_a == width_b;
+        let fits = to.is_none_or(|to| lane(to).0 == width_a);
+        (is_even && fits).then_some(Member {
+            instruction,
+            declared: statement.declared,
+            meaning: Meaning { primary, types, widths: [width_a, width_b], adds: to.is_none() },
+            d: instruction.destination(),
+            a,
+            b,
+            c,
+            to: to.map(|part| lane(part).1),
+            from: [from_a, from_b],
+        })
+    }
+
+    /// Whether this member goes on where another one stops.
+    pub(super) fn follows(&self, before: &Member<'_>) -> bool {
+        self.meaning == before.meaning
+            && (self.a, self.b) == (before.a, before.b)
+            && self.c == before.d
+            // The operands are read after `d` is written.
+            && !before.d.names_same(self.a)
+            && !before.d.names_same(self.b)
+    }
+}
+
+/// The register `c`, and the part of it that is filled, if it is not added.
+fn third(tail: &Tail) -> Option<(&Register, Option<Part>)> {
+    match tail {
+        Tail::Merge { part, c: Operand::Register(c) } => Some((c, Some(*part))),
+        Tail::Secondary { op: SecondaryOp::Add, c: Operand::Register(c) } => Some((c, None)),
+        _ => None,
+    }
+}
+
+/// A register with the width and the lane of the part that is read.
+fn selected(source: &Source) -> Option<(&Register, (LaneWidth, usize))> {
+    match source {
+        Source::Register { register, part: Some(part) } => Some((register, lane(*part))),
+        Source::Register { part: None, .. } | Source::Immediate(_) => None,
+    }
+}
+
+/// The layout that has such a part, and the part's lane.
+fn lane(part: Part) -> (LaneWidth, usize) {
+    let width = if part.width() == 8 { LaneWidth::Bytes } else { LaneWidth::Halves };
+    let lane = (0..width.lanes()).find(|&lane| width.part(lane) == Some(part));
+    (width, lane.unwrap_or_default())
+}

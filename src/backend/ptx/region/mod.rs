@@ -1,0 +1,251 @@
+//! Neighbouring scalar instructions that one sequence replaces: they fill a word part by part, or
+//! add to a sum.
+
+mod member;
+mod names;
+mod simd;
+mod sum;
+
+use super::emit::Operands;
+use super::{Arg, Sequence};
+use crate::hash::{Map, Set};
+use crate::ir::Input;
+use crate::module::{DeclaredTypes, VideoStatement};
+use crate::source::Span;
+use crate::syntax::lexer::Lexer;
+use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
+
+use member::{Meaning, Member, Primary};
+use names::Names;
+use simd::{is_exact, simd};
+use sum::summand;
+
+/// Scalar instructions that one sequence replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fusion {
+    /// The SIMD instruction that they are together. `None` for sums of products.
+    pub instruction: Option<Instruction>,
+    /// The number of scalar instructions, the last one included.
+    pub members: usize,
+    /// The register that the sequence writes.
+    pub d: Register,
+    /// The registers that are the sequence's inputs `a`, `b` and `c`.
+    pub sources: [Register; 3],
+    /// Ordinary PTX for all of them.
+    pub sequence: Sequence,
+}
+
+/// Members, one right after the other, and the code that replaces them.
+pub(super) struct Chain {
+    pub(super) members: usize,
+    pub(super) code: Code,
+    pub(super) d: Register,
+    pub(super) sources: [Register; 3],
+    pub(super) shared: Shared,
+    /// The declared types of the registers.
+    pub(super) declared: DeclaredTypes,
+}
+
+/// The parts that members read and another instruction reads, too. ptxas extracts them once.
+pub(super) enum Shared {
+    /// So many, by other members.
+    Here(u32),
+    /// Perhaps all, by other instructions.
+    Anywhere,
+}
+
+impl Chain {
+    /// The least that members may cost together, if they cost so much one by one.
+    pub(super) fn at_least(&self, sum: u32) -> u32 {
+        let members = self.members as u32;
+        match self.shared {
+            Shared::Here(parts) => sum.saturating_sub(parts),
+            // Each of them adds, and does not only extract.
+            Shared::Anywhere => sum.saturating_sub(2 * members).max(members),
+        }
+    }
+
+    /// The registers of its code.
+    pub(super) fn operands(&self) -> Operands<'_> {
+        Operands { guard: None, d: &self.d, sources: self.sources.each_ref().map(Some) }
+    }
+
+    /// The facts that users see about a chain that becomes a sequence.
+    pub(super) fn fusion(&self, sequence: Sequence) -> Fusion {
+        let instruction = match &self.code {
+            Code::Simd(instruction) => Some(instruction.clone()),
+            Code::Products(_) => None,
+        };
+        let (d, sources) = (self.d.clone(), self.sources.clone());
+        Fusion { instruction, members: self.members, d, sources, sequence }
+    }
+}
+
+/// The code for a chain.
+pub(super) enum Code {
+    Simd(Instruction),
+    Products(Sequence),
+}
+
+/// How many members a sum of products has at most: there are as many bytes in a word.
+const PRODUCTS: usize = 4;
+/// Finds chains in a text.
+pub(super) struct Chains<'s> {
+    source: &'s str,
+    /// Where the last instructions end that should stay single.
+    alone_to: u32,
+    /// The names in the last function that was asked for.
+    names: Option<(Span, Option<Names<'s>>)>,
+    /// Whether a SIMD instruction is its members, one after the other.
+    known: Map<(Operation, Operation), bool>,
+}
+
+impl<'s> Chains<'s> {
+    pub(super) fn new(source: &'s str) -> Chains<'s> {
+        Chains { source, alone_to: 0, names: None, known: Map::default() }
+    }
+
+    /// The chains that start at the first of some statements, the longest first.
+    pub(super) fn starting(
+        &mut self,
+        statements: &[VideoStatement],
+        semantics: Semantics,
+    ) -> Vec<Chain> {
+        let members = self.members(statements);
+        if members.len() > 1 && has_equal(&members) {
+            // Nor parts of it: ptxas no longer saw that some are equal.
+            self.alone_to = statements[members.len() - 1].span.end;
+        }
+        if statements[0].span.start < self.alone_to {
+            return Vec::new();
+        }
+        (2..=members.len())
+            .rev()
+            .filter_map(|count| self.chain(&statements[0], &members[..count], semantics))
+            .collect()
+    }
+
+    /// Whether some statements may be the start of a longer chain.
+    pub(super) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
+        self.members(statements).len() == statements.len()
+    }
+
+    /// The members from the first statement on.
+    fn members<'m>(&self, statements: &'m [VideoStatement]) -> Vec<Member<'m>> {
+        let mut members: Vec<Member<'m>> = Vec::new();
+        let mut end = 0;
+        for statement in statements {
+            let Some(member) = Member::of(statement) else { break };
+            if let Some(before) = members.last() {
+                let start = statement.span.start as usize;
+                // White space and comments are no tokens.
+                let is_next = Lexer::new(&self.source[..start], end).token().is_none();
+                if !is_next || !member.follows(before) || is_full(&members, &member) {
+                    break;
+                }
+            }
+            end = statement.span.end as usize;
+            members.push(member);
+        }
+        members
+    }
+
+    fn chain(
+        &mut self,
+        statement: &VideoStatement,
+        members: &[Member<'_>],
+        semantics: Semantics,
+    ) -> Option<Chain> {
+        let (first, (last, others)) = (members.first()?, members.split_last()?);
+        // Words on the way are overwritten, or nothing else reads them.
+        let is_dead = |member: &Member<'_>| {
+            member.d == last.d || self.is_only_between(statement.function, member.d)
+        };
+        if !others.iter().all(is_dead) {
+            return None;
+        }
+        let code = match first.meaning.primary {
+            Primary::Product => Code::Products(products(members, semantics)?),
+            Primary::Arithmetic { .. } | Primary::Set(_) => {
+                let instruction = simd(members)?;
+                let key = (instruction.anonymous(), first.instruction.anonymous());
+                let known = self.known.entry(key);
+                let is_exact = *known.or_insert_with(|| is_exact(members, semantics));
+                Code::Simd(if is_exact { instruction } else { return None })
+            }
+        };
+        let mut declared = first.declared;
+        declared.set(OperandName::D, last.declared.get(OperandName::D));
+        Some(Chain {
+            members: members.len(),
+            code,
+            d: last.d.clone(),
+            sources: [first.a, first.b, first.c].map(Clone::clone),
+            shared: if first.meaning.adds {
+                Shared::Anywhere
+            } else {
+                Shared::Here(repeated(members))
+            },
+            declared,
+        })
+    }
+
+    /// Whether a register of a function occurs there only as the `d` of one member and the
+    /// `c` of the next.
+    fn is_only_between(&mut self, function: Option<Span>, register: &Register) -> bool {
+        self.occurrences(function, register) == Some(2)
+    }
+
+    /// How often a function names a register that it declares itself, by a range.
+    pub(super) fn occurrences(
+        &mut self,
+        function: Option<Span>,
+        register: &Register,
+    ) -> Option<u32> {
+        let function = function?;
+        if self.names.as_ref().is_none_or(|(known, _)| *known != function) {
+            self.names = Some((function, Names::of(self.source, function)));
+        }
+        let names = self.names.as_ref().and_then(|(_, names)| names.as_ref());
+        names.and_then(|names| names.occurrences(register))
+    }
+}
+
+/// Whether some members leave no place for another one.
+fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
+    match next.meaning {
+        Meaning { adds: false, .. } => members.iter().any(|member| member.to == next.to),
+        Meaning { primary: Primary::Product, .. } => members.len() >= PRODUCTS,
+        Meaning { widths, .. } => members.len() >= widths[0].lanes(),
+    }
+}
+
+/// Whether two members read the same parts. ptxas computes their result once, which no cost of
+/// a single one shows.
+fn has_equal(members: &[Member<'_>]) -> bool {
+    let mut pairs = Set::default();
+    !members.iter().all(|member| {
+        let [a, b] = member.from;
+        pairs.insert(if member.a == member.b { [a.min(b), a.max(b)] } else { [a, b] })
+    })
+}
+
+/// How often members read a part that another one has read.
+fn repeated(members: &[Member<'_>]) -> u32 {
+    let mut parts = Set::default();
+    for member in members {
+        let [a, b] = member.from;
+        parts.extend([(false, a), (member.a != member.b, b)]);
+    }
+    (2 * members.len() - parts.len()) as u32
+}
+
+/// The sum of products and `c`.
+fn products(members: &[Member<'_>], semantics: Semantics) -> Option<Sequence> {
+    let first = members.first()?;
+    let summands: Option<Vec<_>> =
+        members.iter().map(|member| summand(&member.instruction.lower(semantics))).collect();
+    let b = if first.a == first.b { Input::A } else { Input::B };
+    sum::dot_products(&summands?, [Input::A, b, Input::C].map(Arg::Input))
+}

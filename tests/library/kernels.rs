@@ -1,0 +1,147 @@
+//! Kernels compute the same before and after rewriting, and as their authors would write them
+//! today.
+
+use crate::support::forms::Random;
+use crate::support::run_ptx::{Kernel, address};
+use crate::support::{EDGES, corpus, is_about_results};
+use vptx::isa::Target;
+use vptx::video::Semantics;
+use vptx::{RewriteOptions, parse, rewrite};
+
+/// The PTX of a target is also that of others.
+const TARGETS: [(&str, &[u16]); 3] =
+    [("sm_75", &[75, 80]), ("sm_90", &[90]), ("sm_100", &[100, 120])];
+const SEMANTICS: Semantics = Semantics::CURRENT;
+/// The words of each of the three arrays of a kernel.
+const WORDS: usize = 64;
+
+/// Every kernel's name, target and text.
+fn kernels() -> Vec<(String, &'static str, &'static [u16], String)> {
+    let files = corpus("kernels").into_iter().filter_map(|(file, text)| {
+        let (name, made_for) = file.strip_suffix(".ptx")?.split_once('.')?;
+        let (target, targets) = TARGETS.into_iter().find(|(target, _)| *target == made_for)?;
+        Some((name.to_owned(), target, targets, text))
+    });
+    files.collect()
+}
+
+/// The values of three arrays.
+fn arrays(name: &str, random: &mut Random) -> Vec<u32> {
+    let mut word = || match random.below(4) {
+        0 => *random.pick(&EDGES),
+        // Equal bytes are searched for, and compared.
+        1 => random.below(256) as u32 * 0x0101_0101,
+        _ => random.next() as u32,
+    };
+    let mut words: Vec<u32> = (0..3 * WORDS).map(|_| word()).collect();
+    if name == "slab" {
+        // A ray of numbers: no result depends on which NaN comes out.
+        let mut number = || f32::from(random.below(2000) as u16) / 100.0 - 10.0;
+        for at in 0..6 {
+            words[2 * WORDS + at] = number().to_bits();
+        }
+        words[2 * WORDS + 6] = 0f32.to_bits();
+        words[2 * WORDS + 7] = 1000f32.to_bits();
+    }
+    words
+}
+
+fn run(kernel: &Kernel, words: &[u32], steps: u64) -> Vec<u32> {
+    let mut memory = words.to_vec();
+    kernel.run(&[address(0), address(WORDS), address(2 * WORDS), steps], &mut memory);
+    memory
+}
+
+/// Runs two kernels on several memories, and compares these afterwards.
+fn assert_same(name: &str, one: &Kernel, other: &Kernel, what: &str) {
+    let mut random = Random(7);
+    for steps in [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1, 0] {
+        let words = arrays(name, &mut random);
+        let result = run(one, &words, steps);
+        assert_eq!(result, run(other, &words, steps), "{name}: {what}, {steps} steps");
+        assert!(result != words || steps < 8, "{name} does nothing");
+    }
+}
+
+#[test]
+fn rewritten_kernels_compute_the_same() {
+    let mut kinds = [0, 0];
+    for (name, target, targets, text) in kernels() {
+        let before = Kernel::read(&text, "video", SEMANTICS);
+        for number in targets {
+            let text = text.replace(&format!(".target {target}"), &format!(".target sm_{number}"));
+            let (module, findings) = parse(&text);
+            assert!(findings.iter().all(is_about_results), "{name}: {findings:?}");
+            for regions in [true, false] {
+                let options = RewriteOptions::default().with_regions(regions);
+                let rewritten = rewrite(&module, &options).expect("a target");
+                assert_eq!(rewritten.changes[0].target, Target::sm(*number));
+                kinds[usize::from(rewritten.edits().is_empty())] += 1;
+                let after = Kernel::read(&rewritten.text(), "video", SEMANTICS);
+                assert_same(&name, &before, &after, &format!("sm_{number}, regions: {regions}"));
+            }
+        }
+    }
+    let [changed, left] = kinds;
+    assert_eq!(changed + left, 17 * 5 * 2);
+    // Those of `sad` are machine instructions before sm_120.
+    assert!(left <= 8, "{left} of {changed} are left as they are");
+}
+
+#[test]
+fn kernels_compute_what_their_intrinsics_do() {
+    for (name, target, _, text) in kernels() {
+        let [video, intrinsic] =
+            ["video", "intrinsic"].map(|kernel| Kernel::read(&text, kernel, SEMANTICS));
+        assert_same(&name, &video, &intrinsic, target);
+    }
+}
+
+/// The interpreter itself, with results by hand.
+#[test]
+fn ordinary_instructions_run() {
+    let text = "
+.visible .entry k(
+	.param .u64 k_param_0,
+	.param .u32 k_param_1
+)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [k_param_0];
+	ld.param.u32 %r1, [k_param_1]; // the count
+	mov.b32 %r2, 1;
+$L__loop:
+	mul.lo.s32 %r2, %r2, -3;
+	add.s32 %r1, %r1, -1;
+	setp.gt.s32 %p1, %r1, 0;
+	@%p1 bra $L__loop;
+	ld.global.v2.u32 {%r3, %r4}, [%rd1];
+	prmt.b32 %r5, %r3, %r4, 0x47c0;
+	shf.l.wrap.b32 %r6, %r3, %r4, 40;
+	lop3.b32 %r7, %r3, %r4, %r2, 0xe8;
+	{ .reg .b32 %r<1>; mov.b32 %r0, 5; dp4a.s32.s32 %r8, %r3, %r4, %r0; }
+	st.global.v4.u32 [%rd1+8], {%r2, %r5, %r6, %r7};
+	@!%p1 st.global.u32 [%rd1+24], %r8;
+	@%p1 st.global.u32 [%rd1+24], %r2;
+	ret;
+}
+";
+    let kernel = Kernel::read(text, "k", SEMANTICS);
+    let mut memory = [0x8001_7f02, 0x01ff_0380, 0, 0, 0, 0, 0];
+    kernel.run(&[address(0), 3], &mut memory);
+    let majority = 0x8001_7f02 & 0x01ff_0380 | 0xffff_ffe5 & (0x8001_7f02 | 0x01ff_0380);
+    // Bytes 0 (the lowest), sign of 4, 7 and 4 of the pair.
+    let permuted = 0x8001_ff02;
+    // 0x80 * 0x01, 0x01 * 0xff, 0x7f * 0x03, 0x02 * 0x80, and 5, all with signs.
+    let dot = (-128 - 1 + 381 - 256 + 5_i32).cast_unsigned();
+    assert_eq!(memory[2..], [0xffff_ffe5, permuted, 0xff03_8080, majority, dot]);
+}
+
+#[test]
+#[should_panic(expected = "the kernel does not end")]
+fn endless_kernels_stop() {
+    let kernel = Kernel::read(".entry k(\n)\n{\nL: bra L;\n}\n", "k", SEMANTICS);
+    kernel.run(&[], &mut []);
+}
