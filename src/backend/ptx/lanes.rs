@@ -172,8 +172,8 @@ fn can_pass(steps: &[Step<'_>], text: &str, start: usize) -> bool {
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
 /// stay alone. `in_function` says how often the function names a register that it declares itself.
-pub(super) fn best<'m>(
-    steps: &[Step<'m>],
+pub(super) fn best(
+    steps: &[Step<'_>],
     alone: &[u32],
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
@@ -227,7 +227,7 @@ fn saving<'s, 'm: 's>(
         before += cost;
         let saved = before.saturating_sub(halves.cost(target));
         if halves.len() > 1
-            && saved > MARGIN + halves.repeated()
+            && saved > margin(target) + halves.repeated()
             && best.is_none_or(|(_, most)| saved > most)
         {
             best = Some((halves.len(), saved));
@@ -238,4 +238,6 @@ fn saving<'s, 'm: 's>(
 
 /// A group must save more than this, and more by one for each value or pair of values that members
 /// read again: ptxas computes some of what two members need once.
-const MARGIN: u32 = 1;
+fn margin(target: Target) -> u32 {
+    if target.number >= 120 { 2 } else { 1 }
+}

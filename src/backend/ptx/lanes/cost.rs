@@ -16,7 +16,9 @@ pub(super) fn machine_instructions(lines: &[Line], packed: &[Line], target: Targ
             }
         }
     };
-    packed.iter().for_each(|line| read(line, &mut reads));
+    for line in packed {
+        read(line, &mut reads);
+    }
     for (at, line) in lines.iter().enumerate().rev() {
         if reads[at] > 0 {
             read(line, &mut reads);
