@@ -1,6 +1,8 @@
 //! Every instruction text that the table of forms stands for, in canonical
 //! order of modifiers, with the operand names `d`, `a`, `b`, `c`.
 
+use std::fmt::Write as _;
+
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources};
 use vptx::video::FORMS;
 
@@ -211,7 +213,7 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
             if random.one_in(if op.starts_with("vm") { 8 } else { 2 }) { ".sat" } else { "" };
         let d = if random.one_in(6) { random.pick(inputs).to_string() } else { format!("r{at}") };
         let c = random.pick(&[inputs[0], &a, &d]).to_string();
-        text += &format!("{op}.{types}{saturate} {d}, {a}, {b}, {c};\n");
+        let _ = writeln!(text, "{op}.{types}{saturate} {d}, {a}, {b}, {c};");
         if !known.contains(&d) {
             known.push(d.clone());
             fresh.push(d);
