@@ -502,6 +502,7 @@ fn findings_are_changes(text: &str, target: u16) -> usize {
                 assert_eq!(after.len() + 1, before, "{text}");
                 regions += 1;
             }
+            Outcome::Grouped(group) => panic!("no finding is for {group:?}"),
             Outcome::Kept | Outcome::Unavailable => {}
         }
     }
