@@ -205,7 +205,10 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
             fresh.retain(|it| *it != source);
             source
         };
-        let (a, b) = (source(random), source(random));
+        let (a, mut b) = (source(random), source(random));
+        if a == b && !random.one_in(8) {
+            b = source(random);
+        }
         let op = *random.pick(&["vadd4", "vsub4", "vmin4", "vmax4"]);
         let mut ty = || if is_mixed && random.one_in(4) { "u32" } else { own };
         let types = [ty(), ty(), ty()].join(".");

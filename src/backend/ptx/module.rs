@@ -356,7 +356,11 @@ impl<'o> Rewriter<'o> {
             let instruction = statement.instruction.as_ref()?;
             let (known, _) = self.form(instruction, Standing::Plain, statement.declared, place);
             // Steps compute what the manual says. So does ptxas.
-            let Some(cost) = known.cost.filter(|_| known.differs.is_empty()) else { break };
+            let Some(cost) = known.cost.filter(|_| known.differs.is_empty()) else {
+                // ptxas may know more of its result, and of what others make of that.
+                *alone_to = statements[steps.len() - 1].span.end;
+                return None;
+            };
             let is_rewritten = known.outcome.is_rewritten();
             alone.push(if is_rewritten { cost.rewritten } else { cost.ptxas });
             outcomes.push(FormOutcome {
@@ -367,8 +371,7 @@ impl<'o> Rewriter<'o> {
         }
         let function = statements[0].function;
         let in_function = |register: &Register| chains.occurrences(function, register);
-        let steps = &steps[..alone.len().max(1)];
-        let group = match lanes::best(steps, &alone, place.target, in_function) {
+        let group = match lanes::best(&steps, &alone, place.target, in_function) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;
