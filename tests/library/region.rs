@@ -488,7 +488,7 @@ fn findings_are_changes(text: &str, target: u16) -> usize {
                     "{} instructions that are one `{}`: ptxas 13.5 emits {} machine instructions \
                      on sm_{target}, an equivalent of {} exists",
                     fusion.members,
-                    fusion.instruction.mnemonic().text(),
+                    fusion.instruction.as_ref().expect("one").mnemonic().text(),
                     std::mem::take(&mut sum) + cost.ptxas,
                     cost.rewritten,
                 );
