@@ -359,7 +359,7 @@ fn filling(head: &str, parts: &[&str], random: &mut Random) -> String {
 /// Scalar instructions that add products or results of parts, each of its own lane or of any.
 fn adding(head: &str, shape: usize, random: &mut Random) -> String {
     let [parts_a, parts_b] = adding_parts(head, random);
-    let count = if shape % 2 == 0 { parts_a.len().max(parts_b.len()) } else { 2 };
+    let count = if shape.is_multiple_of(2) { parts_a.len().max(parts_b.len()) } else { 2 };
     let mut text = String::new();
     for at in 0..count {
         let from = |parts: &[&'static str], random: &mut Random| {
