@@ -353,21 +353,16 @@ impl<'o> Rewriter<'o> {
         }
         let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
         for statement in &statements[..steps.len()] {
-            let instruction = statement.instruction.as_ref()?;
-            let (known, _) = self.form(instruction, Standing::Plain, statement.declared, place);
             // Steps compute what the manual says. So does ptxas.
-            let Some(cost) = known.cost.filter(|_| known.differs.is_empty()) else {
+            let known = self.absorbed(statement, place);
+            let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty())
+            else {
                 // ptxas may know more of its result, and of what others make of that.
                 *alone_to = statements[steps.len() - 1].span.end;
                 return None;
             };
-            let is_rewritten = known.outcome.is_rewritten();
-            alone.push(if is_rewritten { cost.rewritten } else { cost.ptxas });
-            outcomes.push(FormOutcome {
-                outcome: Outcome::Absorbed,
-                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
-                differs: Vec::new(),
-            });
+            alone.push(count);
+            outcomes.push(known);
         }
         let function = statements[0].function;
         let in_function = |register: &Register| chains.occurrences(function, register);
@@ -443,20 +438,10 @@ impl<'o> Rewriter<'o> {
         let (mut count, mut weight) = (0, 0);
         let mut outcomes = Vec::new();
         for statement in &statements[..chain.members] {
-            let instruction = statement.instruction.as_ref()?;
-            let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
-            let cost = alone.cost?;
-            let (own, own_weight) = match alone.outcome {
-                Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
-                _ => (cost.ptxas, cost.ptxas_weight),
-            };
+            let (known, (own, own_weight)) = self.absorbed(statement, place)?;
             count += own;
             weight += own_weight;
-            outcomes.push(FormOutcome {
-                outcome: Outcome::Absorbed,
-                cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
-                differs: alone.differs.clone(),
-            });
+            outcomes.push(known);
         }
         // Strictly, as classes of selectors vary by one.
         if new_count >= chain.at_least(count) || new_weight >= chain.at_least(weight) {
@@ -467,6 +452,28 @@ impl<'o> Rewriter<'o> {
         last.outcome = Outcome::Fused(Box::new(chain.fusion(sequence)));
         last.cost = Some(Cost { rewritten: new_count, rewritten_weight: new_weight, ..cost });
         Some(outcomes)
+    }
+
+    /// The outcome for a statement that goes, and the cost that it would have alone: machine
+    /// instructions and their weight. `None` if that was not measured.
+    fn absorbed(
+        &mut self,
+        statement: &VideoStatement,
+        place: Place<'_>,
+    ) -> Option<(FormOutcome, (u32, u32))> {
+        let instruction = statement.instruction.as_ref()?;
+        let (alone, _) = self.form(instruction, Standing::Plain, statement.declared, place);
+        let cost = alone.cost?;
+        let known = FormOutcome {
+            outcome: Outcome::Absorbed,
+            cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+            differs: alone.differs.clone(),
+        };
+        let own = match alone.outcome {
+            Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+            _ => (cost.ptxas, cost.ptxas_weight),
+        };
+        Some((known, own))
     }
 
     /// The sequence for a chain, with its machine instructions and their weight.

@@ -197,21 +197,15 @@ impl Lowered {
             let Decision { span, instruction, target, known } = found;
             new.total += 1;
             new.target = Some(target);
-            match known.outcome {
-                Outcome::Rewritten(_)
-                | Outcome::Fused(_)
-                | Outcome::Grouped(_)
-                | Outcome::Absorbed => {
-                    edits.push((span, text.len()));
-                    new.rewritten += 1;
-                    if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
-                        new.measured += 1;
-                        new.before += ptxas as usize;
-                        new.after += rewritten as usize;
-                    }
+            new.unavailable |= known.outcome == Outcome::Unavailable;
+            if known.outcome.is_rewritten() {
+                edits.push((span, text.len()));
+                new.rewritten += 1;
+                if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
+                    new.measured += 1;
+                    new.before += ptxas as usize;
+                    new.after += rewritten as usize;
                 }
-                Outcome::Unavailable => new.unavailable = true,
-                Outcome::Kept => {}
             }
             if !quiet {
                 let notes = notes(instruction, known, semantics);
