@@ -68,7 +68,7 @@ impl Pool {
 
     /// Selectors and masks for the parts of sources.
     fn add_parts(&mut self, program: &Program) {
-        let mut parts = Vec::new();
+        let (mut parts, mut count) = (Vec::new(), 0);
         for step in program.steps() {
             if let Op::Extract { value, low, width, .. } = step.op
                 && matches!(program.steps()[value.index()].op, Op::Input(_))
@@ -77,6 +77,7 @@ impl Pool {
                 && width < 32
             {
                 let part = Bytes { first: u32::from(low / 8), count: u32::from(width / 8) };
+                count += 1;
                 if !parts.contains(&part) {
                     parts.push(part);
                 }
@@ -94,6 +95,17 @@ impl Pool {
                 self.joins.extend(part.beside(*other));
             }
         }
+        // A scalar instruction reads two parts at most.
+        if count > 2 {
+            self.add_lanes(8 * parts[0].count);
+        }
+    }
+
+    /// The top bits of lanes, their lowest bits, and those above the lowest lane.
+    fn add_lanes(&mut self, bits: u32) {
+        let lowest = (0..32).step_by(bits as usize).fold(0, |all, at| all | 1 << at);
+        let top = lowest << (bits - 1);
+        self.masks.extend([top, !top, lowest, !lowest, lowest & !1]);
     }
 
     /// Limits, shifts and places of the program.

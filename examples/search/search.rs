@@ -25,6 +25,9 @@ const KEPT: usize = 6;
 /// At most this many values stand on one side where every pair is tried.
 const SIDE: usize = 2_000;
 
+/// The oldest target whose sequences are counted.
+const OLDEST: u16 = 75;
+
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -367,19 +370,30 @@ impl<'p> Search<'p> {
     }
 
     fn is_wanted(&self, operations: u32) -> bool {
-        let same = self.found.iter().filter(|found| found.operations == operations).count();
-        operations < self.limits.below && same < KEPT
+        operations < self.limits.below && self.kept(operations, true) < KEPT
+    }
+
+    /// The sequences of a length, for every target or only for newer ones.
+    fn kept(&self, operations: u32, for_all: bool) -> usize {
+        let same = |found: &&Found| {
+            found.operations == operations && is_for_all(&found.sequence) == for_all
+        };
+        self.found.iter().filter(same).count()
     }
 
     fn accept_value(&mut self, id: Id, operations: u32) {
         let sequence = self.values.sequence(id);
+        let for_all = is_for_all(&sequence);
         if self.is_wanted(operations)
+            && self.kept(operations, for_all) < KEPT
             && self.found.iter().all(|found| found.sequence != sequence)
             && agrees(self.program, &sequence, self.places)
         {
             self.found.push(Found { operations, sequence });
-            // ptxas may make less of one operation more.
-            self.limits.below = self.limits.below.min(operations + 2);
+            if for_all {
+                // ptxas may make less of one operation more.
+                self.limits.below = self.limits.below.min(operations + 2);
+            }
         }
     }
 
@@ -670,6 +684,11 @@ impl<'p> Search<'p> {
             self.finish_predicate(id, operations);
         }
     }
+}
+
+/// Whether every target whose sequences are counted has the instructions.
+fn is_for_all(sequence: &Sequence) -> bool {
+    sequence.requirement().0.number <= OLDEST
 }
 
 /// The operations on one value that no other goal covers.

@@ -57,6 +57,10 @@ const TYPES: [Type; 2] = [Type::U32, Type::S32];
 /// Comparisons. The others are their opposites.
 const COMPARES: [Compare; 3] = [Compare::Lt, Compare::Le, Compare::Eq];
 
+/// Bitwise functions of two words and a mask `z`: the bits that are equal, those of `x` alone, of
+/// either, `x` or `y` by the mask, and `x` changed by `y`.
+const LANE_TABLES: [u8; 5] = [0x82, 0x20, 0xa8, 0xe4, 0x78];
+
 impl Shapes {
     pub(crate) fn new(
         program: &Program,
@@ -207,6 +211,12 @@ impl Shapes {
         let mut add = |operation, slots| self.double.push(Shape { operation, slots });
         add(Operation::One(Opcode::Add2), [x, y, zero]);
         add(Operation::Sub2, [x, y, zero]);
+        for &mask in &pool.masks {
+            let mask = Slot::Known(values.constant(mask));
+            for table in LANE_TABLES {
+                add(Operation::One(Opcode::Lop3(table)), [x, y, mask]);
+            }
+        }
         for ty in TYPES {
             for opcode in [Opcode::Min2(ty), Opcode::Max2(ty), Opcode::AbsDiff4(ty)] {
                 add(Operation::One(opcode), [x, y, zero]);
