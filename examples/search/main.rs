@@ -16,6 +16,8 @@ mod operation;
 mod pool;
 mod search;
 mod shape;
+#[cfg(test)]
+mod tests;
 mod values;
 
 #[path = "../../tests/support"]
