@@ -43,7 +43,7 @@ impl Pool {
             shifts: vec![8, 16, 24, 31],
             summands: vec![1, u32::MAX, 0x100, 0x1_0000, 0x100_0000, 0xff_ffff, 0xffff],
             limits: vec![0],
-            factors: vec![0x1_0001, 0xffff_0001, 0x100, 0x1_0000, 0x100_0000, u32::MAX],
+            factors: vec![0x1_0001, 0xffff_0001, 0xffff_ff00, 0xffff_0000, 0xff00_0000, u32::MAX],
             ..Pool::default()
         };
         pool.add_parts(program);
