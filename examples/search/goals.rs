@@ -67,6 +67,24 @@ pub(crate) struct Beside {
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) words: [Id; 2],
+    /// For each row of both words' bits, the bits of the first input that are to be 1, and those
+    /// that are to be 0.
+    first: [[u32; 2]; 4],
+}
+
+impl Pair {
+    fn new(words: [Id; 2], wanted: &Row, values: &Values) -> Pair {
+        let [y, z] = words.map(|id| values.row(id)[0]);
+        let rows = [!y & !z, !y & z, y & !z, y & z];
+        Pair { words, first: rows.map(|row| [row & wanted[0], row & !wanted[0]]) }
+    }
+
+    /// Whether the value may give the result, by its first word alone.
+    #[inline]
+    pub(crate) fn may_be(&self, word: u32) -> bool {
+        let clashes = |word: u32, [on, off]: [u32; 2]| (word & on != 0) & (word & off != 0);
+        !self.first.iter().fold(false, |any, row| any | clashes(word, *row) | clashes(!word, *row))
+    }
 }
 
 /// A last minimum or maximum.
@@ -86,7 +104,8 @@ pub(crate) struct Goals {
     pub(crate) moves: Vec<(Opcode, Id)>,
     pub(crate) beside: Vec<Beside>,
     pub(crate) pairs: Vec<Pair>,
-    pub(crate) masks: Vec<Id>,
+    /// Masks that stand beside a value and what it is made of in a last `lop3`.
+    pub(crate) lanes: Vec<Id>,
     pub(crate) limits: Vec<Limit>,
     /// Operations that no other goal covers.
     pub(crate) direct: Vec<Shape>,
@@ -116,8 +135,8 @@ impl Goals {
             moved: Table::new(moved(&wanted, sources, values)),
             moves,
             beside: beside(&wanted, sources, values),
-            pairs: pairs(pool, sources, values),
-            masks: pool.masks.iter().map(|word| values.constant(*word)).collect(),
+            pairs: pairs(&wanted, pool, sources, values),
+            lanes: pool.lanes.iter().map(|word| values.constant(*word)).collect(),
             limits: limits(&wanted, pool, sources, values),
             direct,
         }
@@ -216,16 +235,17 @@ impl Beside {
     }
 }
 
-fn pairs(pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<Pair> {
-    let masks: Vec<Id> = pool.masks.iter().map(|word| values.constant(*word)).collect();
-    let zero = values.constant(0);
+fn pairs(wanted: &Row, pool: &Pool, sources: &[Id], values: &mut Values) -> Vec<Pair> {
+    let mut words: Vec<Id> = pool.masks.iter().map(|word| values.constant(*word)).collect();
+    if words.is_empty() {
+        words.push(values.constant(0));
+    }
     let mut found = Vec::new();
     for (at, &one) in sources.iter().enumerate() {
-        for &other in sources[at + 1..].iter().chain(&masks).chain([&zero]) {
-            found.push(Pair { words: [one, other] });
+        for &other in sources[at + 1..].iter().chain(&words) {
+            found.push(Pair::new([one, other], wanted, values));
         }
     }
-    found.extend(masks.iter().map(|&mask| Pair { words: [mask, zero] }));
     found
 }
 

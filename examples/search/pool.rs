@@ -20,6 +20,8 @@ pub(crate) struct Pool {
     pub(crate) joins: Vec<u32>,
     /// Masks.
     pub(crate) masks: Vec<u32>,
+    /// Masks of the same bits in each lane.
+    pub(crate) lanes: Vec<u32>,
     /// Summands.
     pub(crate) summands: Vec<u32>,
     /// Limits of minima and maxima, and words to compare with.
@@ -105,7 +107,8 @@ impl Pool {
     fn add_lanes(&mut self, bits: u32) {
         let lowest = (0..32).step_by(bits as usize).fold(0, |all, at| all | 1 << at);
         let top = lowest << (bits - 1);
-        self.masks.extend([top, !top, lowest, !lowest, lowest & !1]);
+        self.lanes = vec![top, !top, lowest, !lowest, lowest & !1];
+        self.masks.extend(&self.lanes);
     }
 
     /// Limits, shifts and places of the program.

@@ -261,7 +261,8 @@ impl<'p> Search<'p> {
             return;
         }
         let values = &self.values;
-        let word = |test| values.at(operation, args, test);
+        let first = values.at(operation, args, 0);
+        let word = |test| if test == 0 { first } else { values.at(operation, args, test) };
         let is_last = operations + 1 >= self.limits.below;
         let mut finishes: Vec<Option<Shape>> = Vec::new();
         if is_last {
@@ -299,8 +300,9 @@ impl<'p> Search<'p> {
                 finishes.push(Some(*shape));
             }
         }
+        let likely = self.goals.pairs.iter().filter(|pair| pair.may_be(first));
         let mut tables = Vec::new();
-        for pair in self.goals.pairs.iter().map(|pair| pair.words).chain(self.own_pairs(args)) {
+        for pair in likely.map(|pair| pair.words).chain(self.own_pairs(args)) {
             let [y, z] = pair.map(|id| values.row(id));
             if let Some(table) = lop3(word, [y, z], &self.goals.wanted) {
                 tables.push((table, pair));
@@ -321,21 +323,25 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The values that a value is made of, each beside a mask.
+    /// The values that a value is made of, each beside a mask of lanes.
     fn own_pairs(&self, args: [Id; 3]) -> impl Iterator<Item = [Id; 2]> {
         let is_made = |id: &Id| matches!(self.values.node(*id), Node::Apply(..));
-        let masks = &self.goals.masks;
+        let masks = &self.goals.lanes;
         let own = args.into_iter().filter(is_made);
         own.flat_map(move |own| masks.iter().map(move |mask| [own, *mask]))
     }
 
     /// The word and the selector with which `prmt` makes the result of a value.
     fn selector(&self, word: impl Fn(usize) -> u32) -> Option<(Id, u32)> {
+        let always = self.goals.beside.iter().fold(15, |all, beside| all & beside.needed());
         let mut sets = [0xff_u32; 4];
         for test in 0..TESTS {
             let (own, wanted) = (word(test), self.goals.wanted[test]);
-            for (place, set) in sets.iter_mut().enumerate() {
+            for (place, set) in sets.iter_mut().enumerate().rev() {
                 *set &= nibbles_for(own, byte(wanted, place as u32));
+                if *set == 0 && always >> place & 1 == 1 {
+                    return None;
+                }
             }
             if self.goals.beside.iter().all(|beside| !is_given(beside, &sets)) {
                 return None;
@@ -359,6 +365,7 @@ impl<'p> Search<'p> {
             return;
         }
         let Candidate { operation, args, .. } = candidate;
+        let kept = self.values.len();
         let mut id = match operation {
             Operation::One(Opcode::Move) => args[0],
             _ => self.values.keep(Node::Apply(operation, args)),
@@ -367,6 +374,16 @@ impl<'p> Search<'p> {
             id = self.values.keep(Node::Apply(shape.operation, shape.args(id, id)));
         }
         self.accept_value(id, operations);
+        self.values.forget(kept);
+    }
+
+    /// Takes an operation on known values as the result.
+    fn accept_operation(&mut self, operation: Operation, args: [Id; 3], operations: u32) {
+        if self.is_wanted(operations) {
+            let id = self.values.keep(Node::Apply(operation, args));
+            self.accept_value(id, operations);
+            self.values.forget(id as usize);
+        }
     }
 
     fn is_wanted(&self, operations: u32) -> bool {
@@ -448,10 +465,7 @@ impl<'p> Search<'p> {
             }
         }
         for (args, operations) in found {
-            if self.is_wanted(operations) {
-                let id = self.values.keep(Node::Apply(Operation::One(Opcode::Select), args));
-                self.accept_value(id, operations);
-            }
+            self.accept_operation(Operation::One(Opcode::Select), args, operations);
         }
     }
 
@@ -506,11 +520,8 @@ impl<'p> Search<'p> {
             for (row, operation, slots) in needed {
                 let Some(y) = self.values.find(&row) else { continue };
                 let total = cost + self.operations(y) + 1;
-                if self.is_wanted(total) {
-                    let args = Shape { operation, slots }.args(y, y);
-                    let id = self.values.keep(Node::Apply(operation, args));
-                    self.accept_value(id, total);
-                }
+                let args = Shape { operation, slots }.args(y, y);
+                self.accept_operation(operation, args, total);
             }
         }
     }
@@ -565,12 +576,9 @@ impl<'p> Search<'p> {
         }
         found.sort_by_key(|(_, _, operations)| *operations);
         for ([x, y], selector, operations) in found {
-            if self.is_wanted(operations) {
-                let selector = self.values.constant(selector);
-                let operation = Operation::One(Opcode::Permute);
-                let id = self.values.keep(Node::Apply(operation, [x, y, selector]));
-                self.accept_value(id, operations);
-            }
+            let selector = self.values.constant(selector);
+            let operation = Operation::One(Opcode::Permute);
+            self.accept_operation(operation, [x, y, selector], operations);
         }
     }
 
@@ -589,10 +597,8 @@ impl<'p> Search<'p> {
                 for (at, &(x, cost_x, equal_x)) in limits.iter().enumerate() {
                     for &(y, cost_y, equal_y) in &limits[at + 1..] {
                         let operations = cost_x + cost_y + 1;
-                        if equal_x | equal_y == u32::MAX && self.is_wanted(operations) {
-                            let node = Node::Apply(Operation::One(opcode), [x, y, x]);
-                            let id = self.values.keep(node);
-                            self.accept_value(id, operations);
+                        if equal_x | equal_y == u32::MAX {
+                            self.accept_operation(Operation::One(opcode), [x, y, x], operations);
                         }
                     }
                 }
@@ -682,6 +688,7 @@ impl<'p> Search<'p> {
         if self.selections.iter().filter(is_short).any(fits) {
             let id = self.values.keep(Node::Apply(shape.operation, args));
             self.finish_predicate(id, operations);
+            self.values.forget(id as usize);
         }
     }
 }
@@ -693,42 +700,44 @@ fn is_for_all(sequence: &Sequence) -> bool {
 
 /// The operations on one value that no other goal covers.
 fn direct(shapes: &Shapes, sources: &[Id]) -> Vec<Shape> {
+    let is_constant = |slot: Slot| matches!(slot, Slot::Known(id) if !sources.contains(&id));
     let is_covered = |shape: &Shape| match shape.operation {
-        Operation::One(opcode) => matches!(
-            opcode,
+        Operation::One(opcode) => match opcode {
             Opcode::Add
-                | Opcode::Sub
-                | Opcode::And
-                | Opcode::Or
-                | Opcode::Xor
-                | Opcode::Permute
-                | Opcode::Min(_)
-                | Opcode::Max(_)
-        ),
+            | Opcode::Sub
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Lop3(_)
+            | Opcode::Permute
+            | Opcode::Min(_)
+            | Opcode::Max(_) => true,
+            Opcode::Shl | Opcode::Shr(_) | Opcode::Mul | Opcode::Mad => is_constant(shape.slots[1]),
+            // Few results are bits of two words.
+            Opcode::FunnelRightWrap => is_constant(shape.slots[2]),
+            _ => false,
+        },
         Operation::Two(..) => true,
         Operation::Sub2 => false,
     };
-    let is_moved = |shape: &Shape| {
-        let Operation::One(opcode) = shape.operation else { return false };
-        matches!(opcode, Opcode::Shl | Opcode::Shr(_) | Opcode::Mul)
-    };
     let mut found: Vec<Shape> =
-        shapes.single.iter().filter(|it| !is_covered(it) && !is_moved(it)).copied().collect();
+        shapes.single.iter().filter(|it| !is_covered(it)).copied().collect();
     for shape in shapes.double.iter().filter(|shape| !is_covered(shape)) {
         for &source in sources {
-            let one = Slot::Known(source);
-            let put = |from: Slot, to: Slot| {
-                let slots = shape.slots.map(|slot| match slot {
-                    slot if slot == from => to,
-                    Slot::Second => Slot::First,
-                    slot => slot,
-                });
-                Shape { operation: shape.operation, slots }
+            let slots = |x, y| {
+                shape.slots.map(|slot| match slot {
+                    Slot::First => x,
+                    Slot::Second => y,
+                    Slot::Known(_) => slot,
+                })
             };
-            found.extend([put(Slot::Second, one), put(Slot::First, one)]);
+            let source = Slot::Known(source);
+            found.push(Shape { slots: slots(Slot::First, source), ..*shape });
+            if !shape.is_symmetric() {
+                found.push(Shape { slots: slots(source, Slot::First), ..*shape });
+            }
         }
     }
-    found.dedup();
     found
 }
 

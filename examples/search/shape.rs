@@ -70,7 +70,7 @@ impl Shapes {
     ) -> Shapes {
         let mut shapes = Shapes::default();
         shapes.add_single(pool, values);
-        shapes.add_double(pool, sources, values);
+        shapes.add_double(program, pool, sources, values);
         shapes.add_comparisons(pool, values);
         let shifts = |op: &Op| match *op {
             Op::Shl(_, by) | Op::Shr(_, by) => {
@@ -128,29 +128,35 @@ impl Shapes {
         self.single(one(Opcode::Abs), [Slot::First, zero, zero]);
     }
 
-    fn add_double(&mut self, pool: &Pool, sources: &[Id], values: &mut Values) {
+    fn add_double(&mut self, program: &Program, pool: &Pool, sources: &[Id], values: &mut Values) {
+        let has = |is: fn(&Op) -> bool| program.steps().iter().any(|step| is(&step.op));
         let zero = values.constant(0);
         let mut add = |operation, third: Id| {
             let slots = [Slot::First, Slot::Second, Slot::Known(third)];
             self.double.push(Shape { operation, slots });
         };
-        for opcode in [Opcode::Add, Opcode::Sub, Opcode::Mul, Opcode::And, Opcode::Or, Opcode::Xor]
-        {
+        for opcode in [Opcode::Add, Opcode::Sub, Opcode::And, Opcode::Or, Opcode::Xor] {
             add(Operation::One(opcode), zero);
         }
         for ty in TYPES {
             add(Operation::One(Opcode::Min(ty)), zero);
             add(Operation::One(Opcode::Max(ty)), zero);
         }
-        let thirds = sources.iter().copied().chain([zero]).collect::<Vec<Id>>();
-        for third in thirds {
-            for ty in TYPES {
-                add(Operation::One(Opcode::Sad(ty)), third);
+        for &third in sources {
+            add(Operation::Two(Opcode::Add, Opcode::Add), third);
+            add(Operation::Two(Opcode::Sub, Opcode::Add), third);
+            add(Operation::Two(Opcode::Sub, Opcode::Sub), third);
+        }
+        if has(|op| matches!(op, Op::AbsDiff(..))) {
+            for third in sources.iter().copied().chain([zero]) {
+                for ty in TYPES {
+                    add(Operation::One(Opcode::Sad(ty)), third);
+                }
             }
-            if third != zero {
-                add(Operation::Two(Opcode::Add, Opcode::Add), third);
-                add(Operation::Two(Opcode::Sub, Opcode::Add), third);
-                add(Operation::Two(Opcode::Sub, Opcode::Sub), third);
+        }
+        if has(|op| matches!(op, Op::Mul(..))) {
+            add(Operation::One(Opcode::Mul), zero);
+            for &third in sources {
                 add(Operation::One(Opcode::Mad), third);
             }
         }

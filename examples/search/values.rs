@@ -68,7 +68,13 @@ impl Values {
         Some(id)
     }
 
-    /// Adds a value of which an equal one may be known.
+    /// Forgets the values from a number up, which [`Values::keep`] added.
+    pub(crate) fn forget(&mut self, from: usize) {
+        self.rows.truncate(from);
+        self.nodes.truncate(from);
+    }
+
+    /// Adds a value of which an equal one may be known, until it is forgotten.
     pub(crate) fn keep(&mut self, node: Node) -> Id {
         let row = match node {
             Node::Apply(operation, args) => self.apply(operation, args),
