@@ -82,8 +82,8 @@ impl Pair {
     /// Whether the value may give the result, by its first word alone.
     #[inline]
     pub(crate) fn may_be(&self, word: u32) -> bool {
-        let clashes = |word: u32, [on, off]: [u32; 2]| (word & on != 0) & (word & off != 0);
-        !self.first.iter().fold(false, |any, row| any | clashes(word, *row) | clashes(!word, *row))
+        let clashes = |word: u32, [on, off]: [u32; 2]| word & on != 0 && word & off != 0;
+        !self.first.iter().any(|row| clashes(word, *row) || clashes(!word, *row))
     }
 }
 
@@ -143,7 +143,7 @@ impl Goals {
     }
 }
 
-fn zip(x: &Row, y: &Row, f: fn(u32, u32) -> u32) -> Row {
+pub(crate) fn zip(x: &Row, y: &Row, f: fn(u32, u32) -> u32) -> Row {
     std::array::from_fn(|test| f(x[test], y[test]))
 }
 

@@ -10,6 +10,9 @@
 //! The first prints forms at random. The second reads instructions, each after the number of
 //! operations that a sequence must have fewer of.
 
+// Words are bit patterns, so casts take their low bits.
+#![allow(clippy::cast_sign_loss)]
+
 mod battery;
 mod goals;
 mod operation;

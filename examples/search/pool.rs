@@ -89,7 +89,7 @@ impl Pool {
             self.masks.extend([part.mask(), !part.mask()]);
             for at in 0..=4 - part.count {
                 let zeros = part.selector(at, |_| 4);
-                let sign = part.first + part.count - 1 | 8;
+                let sign = (part.first + part.count - 1) | 8;
                 let signed = part.selector(at, |byte| if byte < at { 4 } else { sign });
                 self.selectors.extend([zeros, signed]);
             }
@@ -191,10 +191,10 @@ impl Bytes {
     /// Selectors for this part of the first word in one half, and a part of the second word in
     /// the other; signs above them, or copies below.
     fn beside(self, second: Bytes) -> [u32; 2] {
-        let sign = |part: Bytes, base: u32| base + part.first + part.count - 1 | 8;
+        let sign = |part: Bytes, base: u32| (base + part.first + part.count - 1) | 8;
         let half = |part: Bytes, base: u32| {
             let upper = if part.count > 1 { base + part.first + 1 } else { sign(part, base) };
-            base + part.first | upper << 4
+            (base + part.first) | upper << 4
         };
         let (one, other) = (half(self, 0), half(second, 4));
         [one | other << 8, other | one << 8]
