@@ -56,7 +56,7 @@ pub(crate) use module::{Decision, FormOutcome, Rewriter};
 pub use region::Fusion;
 pub use sequence::Sequence;
 #[doc(hidden)]
-pub use sequence::{Arg, Class, Line, Opcode};
+pub use sequence::{Arg, Builder, Class, Line, Opcode};
 
 use parallel::Means;
 use words::Tactics;

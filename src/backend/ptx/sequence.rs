@@ -469,13 +469,15 @@ const ZERO: Arg = Arg::Constant(0);
 
 /// Builds sequences. Equal lines are written once, constants are computed, and lines
 /// without effect are left out.
+#[doc(hidden)]
 #[derive(Debug, Default)]
-pub(crate) struct Builder {
+pub struct Builder {
     lines: Vec<Line>,
 }
 
 impl Builder {
-    pub(crate) fn push(&mut self, opcode: Opcode, args: &[Arg]) -> Arg {
+    /// The value of an instruction on arguments of the right classes.
+    pub fn push(&mut self, opcode: Opcode, args: &[Arg]) -> Arg {
         let mut all = [ZERO; 3];
         all[..args.len()].copy_from_slice(args);
         if let Some(value) = simplified(opcode, all) {
@@ -560,7 +562,8 @@ impl Builder {
     }
 
     /// The sequence of the lines that a result depends on.
-    pub(crate) fn finish(mut self, result: Arg) -> Sequence {
+    #[must_use]
+    pub fn finish(mut self, result: Arg) -> Sequence {
         let last = match result {
             Arg::Line(at) => Some(self.lines[usize::from(at)]),
             Arg::Input(_) | Arg::Register(_) | Arg::Constant(_) => None,
@@ -626,7 +629,7 @@ impl Builder {
     }
 
     /// Differences of halves.
-    pub(crate) fn sub2(&mut self, x: Arg, y: Arg) -> Arg {
+    pub fn sub2(&mut self, x: Arg, y: Arg) -> Arg {
         // ptxas makes one instruction of this.
         let halves = [Opcode::LowHalf, Opcode::HighHalf].map(|half| {
             let half = self.push(half, &[y]);
