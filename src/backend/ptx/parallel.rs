@@ -367,7 +367,8 @@ impl Parallel {
         let odd = self.builder.lop3(x, y, lowest, |x, y, lowest| (x ^ y) & lowest);
         let sum = self.builder.sub(x, odd);
         let sum = self.builder.add(sum, y);
-        self.builder.lop3(sum, odd, lowest, |sum, odd, lowest| sum & !lowest | odd)
+        let rest = self.builder.and(sum, word(!0x1_0000));
+        self.builder.or(rest, odd)
     }
 
     /// Sums or differences of halves.
