@@ -89,19 +89,18 @@ impl Compiler<'_> {
     }
 
     /// A word with the low bits of a sum or difference of two parts, and the number of the byte
-    /// where they start: where the upper part stands. The lower part is moved up to it, with zeros
-    /// below, so that nothing is carried. ptxas joins both instructions.
+    /// where they start: where the upper part stands. The other part is the lowest of its word and
+    /// is moved up, with zeros below, so that nothing is carried. ptxas joins both instructions.
     fn where_it_stands(&mut self, value: Value, width: u8) -> Option<(Arg, u32)> {
-        let (x, y) = match self.op(value) {
-            Op::Add(x, y) | Op::Sub(x, y) => (x, y),
-            _ => return None,
+        let (Op::Add(x, y) | Op::Sub(x, y)) = self.op(value) else {
+            return None;
         };
         let (left, right) = (self.part(x)?, self.part(y)?);
         let (upper, lower) = if left.byte > right.byte { (left, right) } else { (right, left) };
-        if upper.byte == lower.byte || upper.width.min(lower.width) < width {
+        if upper.byte == 0 || lower.byte > 0 || upper.width.min(lower.width) < width {
             return None;
         }
-        let by = u32::from(8 * (upper.byte - lower.byte));
+        let by = u32::from(8 * upper.byte);
         let (still, moved) = (self.inputs[upper.input as usize], self.inputs[lower.input as usize]);
         let arg = match self.op(value) {
             Op::Add(..) => {
