@@ -335,12 +335,8 @@ impl Parallel {
         if self.means.halves && self.simd.bits == 16 {
             return self.halves(subtract, x, y);
         }
-        // Nothing comes from below into the upper part where one operand has zeros there.
         if self.simd.bits == 16 {
-            let upper = self.builder.and(y, word(0xffff_0000));
-            let upper = self.words(subtract, x, upper);
-            let lower = self.words(subtract, x, y);
-            return self.builder.permute(lower, upper, 0x7610);
+            return self.wrapped_halves(subtract, x, y);
         }
         if self.means.halves {
             let upper = self.builder.and(y, word(0xff00_ff00));
@@ -353,14 +349,31 @@ impl Parallel {
         self.builder.xor(inner, flip)
     }
 
+    /// Sums or differences of halves without instructions on halves.
+    ///
+    /// The lowest bits of the upper halves are left out of the sum, so that only the carry stands
+    /// there, and goes no farther. They replace it at the end. In a difference, a 1 stands there
+    /// where nothing was borrowed.
+    fn wrapped_halves(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
+        let lowest = word(0x1_0000);
+        if subtract {
+            let same = self.builder.lop3(x, y, lowest, |x, y, lowest| !(x ^ y) & lowest);
+            let difference = self.builder.sub(x, y);
+            let difference = self.builder.add(difference, same);
+            return self
+                .builder
+                .lop3(difference, same, lowest, |all, same, lowest| (all | lowest) ^ same);
+        }
+        let odd = self.builder.lop3(x, y, lowest, |x, y, lowest| (x ^ y) & lowest);
+        let sum = self.builder.sub(x, odd);
+        let sum = self.builder.add(sum, y);
+        let rest = self.builder.and(sum, word(!0x1_0000));
+        self.builder.or(rest, odd)
+    }
+
     /// Sums or differences of halves.
     fn halves(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
         if subtract { self.builder.sub2(x, y) } else { self.builder.push(Opcode::Add2, &[x, y]) }
-    }
-
-    /// The sum or difference of words.
-    fn words(&mut self, subtract: bool, x: Arg, y: Arg) -> Arg {
-        if subtract { self.builder.sub(x, y) } else { self.builder.add(x, y) }
     }
 
     /// The top bits in which the inner sum (or difference) is not that of the lanes.
@@ -478,7 +491,7 @@ impl Parallel {
         // make up for that and leave 1 too much in the lane, whose bits are all overwritten.
         let outside = if subtract { self.less(x, y, Type::U32) } else { self.carry(x, y) };
         let outside = self.spread(outside);
-        let lanes = self.words(subtract, x, y);
+        let lanes = if subtract { self.builder.sub(x, y) } else { self.builder.add(x, y) };
         if subtract {
             let lanes = self.builder.add(lanes, outside);
             self.builder.lop3(lanes, outside, outside, |x, m, _| x & !m)

@@ -76,11 +76,42 @@ impl Compiler<'_> {
                     _ => Some((self.low(value)?, 0)),
                 }
             }
-            _ => match self.side_by_side(value, width) {
-                Some(arg) => Some((arg, 2)),
-                None => Some((self.modulo(value, width)?, 0)),
-            },
+            _ => {
+                if let Some(found) = self.where_it_stands(value, width) {
+                    return Some(found);
+                }
+                match self.side_by_side(value, width) {
+                    Some(arg) => Some((arg, 2)),
+                    None => Some((self.modulo(value, width)?, 0)),
+                }
+            }
         }
+    }
+
+    /// A word with the low bits of a sum or difference of two parts, and the number of the byte
+    /// where they start: where the upper part stands. The other part is the lowest of its word and
+    /// is moved up, with zeros below, so that nothing is carried. ptxas joins both instructions.
+    fn where_it_stands(&mut self, value: Value, width: u8) -> Option<(Arg, u32)> {
+        let (Op::Add(x, y) | Op::Sub(x, y)) = self.op(value) else {
+            return None;
+        };
+        let (left, right) = (self.part(x)?, self.part(y)?);
+        let (upper, lower) = if left.byte > right.byte { (left, right) } else { (right, left) };
+        if upper.byte == 0 || lower.byte > 0 || upper.width.min(lower.width) < width {
+            return None;
+        }
+        let by = u32::from(8 * upper.byte);
+        let (still, moved) = (self.inputs[upper.input as usize], self.inputs[lower.input as usize]);
+        let arg = match self.op(value) {
+            Op::Add(..) => {
+                let moved = self.push(Opcode::Shl, &[moved, word(by)]);
+                self.builder.add(still, moved)
+            }
+            // Bytes below the upper part would borrow.
+            _ if left.byte < right.byte => return None,
+            _ => self.push(Opcode::Mad, &[moved, word(u32::MAX << by), still]),
+        };
+        Some((arg, u32::from(upper.byte)))
     }
 
     /// A word with the low bits of a sum or difference in its upper half. The operands
