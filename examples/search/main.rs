@@ -96,7 +96,7 @@ fn print_sequences(
     println!("# {instruction}\n# {end}, {} values\n", outcome.values);
     let program = instruction.lower(Semantics::CURRENT);
     for found in outcome.found {
-        let query = query(&program, &found.sequence, places(instruction));
+        let query = query(&program, &found.sequence, places(&instruction.sources()));
         let proof = match solver.ask(&query, PATIENCE) {
             Answer::Proven => "proven",
             Answer::Unknown => "not proven",

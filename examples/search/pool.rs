@@ -145,7 +145,7 @@ impl Pool {
             for line in sequence.lines() {
                 let words = line.args().iter().map(|arg| match arg {
                     Arg::Constant(value) => Some(*value as u32),
-                    Arg::Input(_) | Arg::Line(_) => None,
+                    Arg::Input(_) | Arg::Register(_) | Arg::Line(_) => None,
                 });
                 let words: Vec<Option<u32>> = words.collect();
                 for word in words.iter().flatten() {

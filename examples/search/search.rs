@@ -101,7 +101,7 @@ struct Candidate {
 
 impl<'p> Search<'p> {
     fn new(instruction: &Instruction, program: &'p Program, limits: Limits) -> Search<'p> {
-        let places = places(instruction);
+        let places = places(&instruction.sources());
         let pool = Pool::new(instruction, program);
         let battery = Battery::new(program, places);
         let mut values = Values::default();
