@@ -2,14 +2,14 @@
 //! places are compared with expectations written beside the statements of
 //! `fixtures/asm`, and with the findings of the same instructions as plain PTX.
 //!
-//! `VPTX_ASM_CASES` sets the number of random statements to try, and `VPTX_ASM_SEED`
+//! `VPTX_SAMPLES` sets how many times as many random statements to try, and `VPTX_ASM_SEED`
 //! selects them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::support::corpus;
+use crate::support::{corpus, samples, setting};
 use vptx::Code;
 use vptx::analysis::{check, check_counted};
 use vptx::check::{CheckOptions, Dialect, Language};
@@ -179,11 +179,6 @@ impl Random {
             items.swap(at, self.below(at + 1));
         }
     }
-}
-
-pub(crate) fn setting(name: &str, usual: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
 // Random instructions.
@@ -1212,7 +1207,7 @@ fn random_statements_have_the_findings_of_plain_ptx() {
             .collect();
         assert_eq!(found, [], "{text:?} is to say nothing");
     }
-    let count = setting("VPTX_ASM_CASES", 100_000);
+    let count = samples(20_000);
     let (mut clean, mut doubtful, mut codes) = (0, 0, BTreeMap::new());
     each_case(count, |random| {
         let pair = Pair::new(random);
@@ -1240,7 +1235,7 @@ pub(crate) fn kinds(findings: &[Diagnostic]) -> Vec<(&'static str, Severity)> {
 
 #[test]
 fn fixes_do_what_they_do_in_plain_ptx() {
-    let count = setting("VPTX_ASM_CASES", 10_000).min(10_000);
+    let count = samples(3000);
     let mut tried = 0;
     each_case(count, |random| {
         let pair = Pair::new(random);
@@ -1404,7 +1399,7 @@ const SOUP: &[&str] = &[
 
 #[test]
 fn any_mixture_is_read() {
-    each_case(setting("VPTX_ASM_CASES", 100_000), |random| {
+    each_case(samples(20_000), |random| {
         let mut source = String::new();
         // Half of the texts start like a statement.
         if random.percent(50) {

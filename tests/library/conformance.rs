@@ -192,6 +192,10 @@ fn wrong_readings_are_noticed() {
     for vector in Vectors::new(&[], 1).take(10_000) {
         let text = vector.instruction.to_string();
         for (what, wrong) in misread(&text) {
+            let key = (head(&vector), what, wrong.split(' ').next().expect("a head").to_string());
+            if let Some(None) = noticed.get(&key) {
+                continue;
+            }
             let Ok(other) = wrong.parse::<Instruction>() else { continue };
             let [manual, misread] =
                 [&vector.instruction, &other].map(|it| it.lower(Semantics::Manual));
@@ -200,10 +204,8 @@ fn wrong_readings_are_noticed() {
             }
             let [a, b, c] = vector.inputs;
             let shows = manual.eval(a, b, c) != misread.eval(a, b, c);
-            let heads = (head(&vector), wrong.split(' ').next().expect("a head").to_string());
-            let open = noticed
-                .entry((heads.0, what, heads.1))
-                .or_insert_with(|| Some([vector.instruction.clone(), other]));
+            let open =
+                noticed.entry(key).or_insert_with(|| Some([vector.instruction.clone(), other]));
             if shows {
                 *open = None;
             }

@@ -16,7 +16,7 @@ fn every_form_has_a_function_of_its_own() {
     for semantics in Semantics::ALL {
         let mut header = Header::new(semantics);
         for (form, mnemonic) in rows() {
-            for text in texts(form, mnemonic).iter().step_by(5) {
+            for text in texts(form, mnemonic).iter().step_by(11) {
                 let instruction: Instruction = text.parse().unwrap();
                 let name = header.add(&instruction);
                 let program = instruction.lower(semantics);

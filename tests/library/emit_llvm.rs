@@ -10,14 +10,17 @@ use vptx::ir::Program;
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
-/// One of twenty texts of each row, others for each architecture; and all combinations of
-/// modifiers without selectors, which vectors are for.
+/// One of fifty texts of each row, and one of three combinations of modifiers without
+/// selectors, which vectors are for. Each architecture has others.
 fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
     let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
     let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
     let plain = simd.flat_map(|(form, mnemonic)| heads(form, mnemonic));
     let plain = plain.map(|head| format!("{head} d, a, b, c;"));
-    all.skip(first).step_by(20).chain(plain).map(|text| text.parse().unwrap())
+    all.skip(first)
+        .step_by(50)
+        .chain(plain.skip(first).step_by(3))
+        .map(|text| text.parse().unwrap())
 }
 
 #[test]

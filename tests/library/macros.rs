@@ -1,6 +1,7 @@
 //! `asm` statements that macros make, of the same file and of headers.
 //!
-//! `VPTX_MACRO_CASES` sets the number of random wrappings, and `VPTX_ASM_SEED` selects them.
+//! `VPTX_SAMPLES` sets how many times as many random wrappings to try, and `VPTX_ASM_SEED` selects
+//! them.
 //! The ignored test asks `gcc -E`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::asm::{Random, compared, setting};
-use crate::support::{fixture, fixture_text};
+use crate::asm::{Random, compared};
+use crate::support::{fixture, fixture_text, samples, setting};
 use vptx::analysis::{check, check_counted, fix};
 use vptx::check::{CheckOptions, Language};
 use vptx::diagnostic::{Applicability, Diagnostic};
@@ -276,7 +277,7 @@ fn the_preprocessor_agrees() {
         agree(&lines.join("\n").replace("#include \"missing.cuh\"", ""));
     }
     let seed = setting("VPTX_ASM_SEED", 7);
-    for case in 0..setting("VPTX_MACRO_CASES", 300) {
+    for case in 0..samples(300) {
         agree(&random_source(&mut Random::new(seed, case)).0);
     }
     assert!(with_findings > 100);
@@ -351,7 +352,7 @@ fn random_source(random: &mut Random) -> (String, &'static str) {
 fn wrapped_texts_have_the_findings_of_plain_ones() {
     let seed = setting("VPTX_ASM_SEED", 7);
     let mut with_findings = 0;
-    for case in 0..setting("VPTX_MACRO_CASES", 500) {
+    for case in 0..samples(500) {
         let (source, text) = random_source(&mut Random::new(seed, case));
         let plain = format!("void f() {{ asm(\"{text}\" {OPERANDS}); }}");
         let expected = said(&plain, &options());

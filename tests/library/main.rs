@@ -1,6 +1,8 @@
 //! Laws of the library, and recorded results.
 
 mod asm;
+#[cfg(feature = "batch")]
+mod batch;
 mod codes;
 #[cfg(feature = "cli")]
 mod conformance;

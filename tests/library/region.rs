@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::support::forms::{BYTES, HALVES, Random, adding_head, adding_parts, merging_head};
-use crate::support::{EDGES, fixture_text};
+use crate::support::{EDGES, fixture_text, samples};
 use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Fusion, Outcome, RewriteOptions, Rewritten, rewrite};
 use vptx::check::CheckOptions;
@@ -281,7 +281,7 @@ fn adding(random: &mut Random) -> String {
 
 /// Rewrites random chains, and compares what the new code computes with what the members do, one
 /// after the other. Gives the number of chains and the names of their instructions.
-fn compare(seed: u64, count: u32, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
+fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
     const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
     let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
@@ -333,14 +333,14 @@ fn compare(seed: u64, count: u32, chain: fn(&mut Random) -> String) -> (u32, Has
 
 #[test]
 fn sequences_compute_what_chains_compute() {
-    let (chains, names) = compare(11, 60_000, filling);
+    let (chains, names) = compare(11, samples(20_000), filling);
     println!("{chains} chains");
     assert_eq!(names.len(), 12, "{names:?}");
 }
 
 #[test]
 fn sequences_compute_what_sums_compute() {
-    let (chains, names) = compare(12, 60_000, adding);
+    let (chains, names) = compare(12, samples(20_000), adding);
     println!("{chains} sums");
     for name in ["vabsdiff4", "vadd4", "products"] {
         assert!(names.contains(name), "{names:?}");

@@ -2,7 +2,7 @@
 //! string literals. Its findings are compared with expectations written beside the calls of
 //! `fixtures/sources`, and with the findings of the same instructions as plain PTX.
 //!
-//! `VPTX_SOURCE_CASES` sets the number of random sources to try, and `VPTX_ASM_SEED` selects
+//! `VPTX_SAMPLES` sets how many times as many random sources to try, and `VPTX_ASM_SEED` selects
 //! them.
 
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use crate::asm::{
     AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, compared, draft,
-    each_case, kinds, percents, setting, spoil, write_literals,
+    each_case, kinds, percents, spoil, write_literals,
 };
-use crate::support::corpus;
+use crate::support::{corpus, samples};
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::check::{CheckOptions, Language};
 use vptx::diagnostic::{Applicability, Diagnostic};
@@ -642,7 +642,7 @@ fn placed(written: &Written, source: &mut String) -> Vec<Range<usize>> {
 
 #[test]
 fn random_sources_have_the_findings_of_plain_ptx() {
-    let count = setting("VPTX_SOURCE_CASES", 3000);
+    let count = samples(3000);
     let (mut clean, mut doubtful, mut ways) = (0, 0, BTreeMap::new());
     each_case(count, |random| {
         let pair = Pair::new(random);
@@ -659,7 +659,7 @@ fn random_sources_have_the_findings_of_plain_ptx() {
 
 #[test]
 fn fixes_do_what_they_do_in_plain_ptx() {
-    let count = setting("VPTX_SOURCE_CASES", 1000).min(10_000);
+    let count = samples(1000);
     let mut made = BTreeMap::new();
     each_case(count, |random| {
         let pair = Pair::new(random);
@@ -927,7 +927,7 @@ const SOUP: &[&str] = &[
 
 #[test]
 fn any_mixture_is_read() {
-    let count = setting("VPTX_SOURCE_CASES", 5000);
+    let count = samples(5000);
     each_case(count, |random| {
         let language = random.pick(&LANGUAGES);
         let mut source = String::from(random.pick(&[

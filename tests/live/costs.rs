@@ -13,6 +13,7 @@ use std::{env, fs, iter, thread};
 use crate::support::forms::{
     PARTS, Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
 };
+use crate::support::setting;
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -815,11 +816,6 @@ fn doubled() -> Vec<String> {
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn never_worse() {
-    let setting = |name: &str, default: u64| {
-        env::var(name).ok().filter(|text| !text.is_empty()).map_or(default, |text| {
-            text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
-        })
-    };
     let (count, seed) = (setting("VPTX_COST_COUNT", 2000), setting("VPTX_COST_SEED", 1));
     let mut random = Random(seed);
     let all: Vec<_> = rows().collect();
@@ -944,7 +940,7 @@ fn byte_lanes(random: &mut Random) -> String {
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn regions_are_never_worse() {
-    let mut random = Random(cost_setting("VPTX_COST_SEED", 1));
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("chains", &TARGETS, || {
         if random.one_in(2) { filling(&mut random) } else { adding(&mut random) }
     });
@@ -953,17 +949,13 @@ fn regions_are_never_worse() {
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn groups_are_never_worse() {
-    let mut random = Random(cost_setting("VPTX_COST_SEED", 1));
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("groups", &[90, 100, 120], || byte_lanes(&mut random));
-}
-
-fn cost_setting(name: &str, default: u64) -> u64 {
-    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// Compares texts rewritten one instruction by one with the same as regions.
 fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> String) {
-    let count = cost_setting("VPTX_COST_COUNT", 2000) / 4;
+    let count = setting("VPTX_COST_COUNT", 2000) / 4;
     let texts: Vec<String> = (0..count).map(|_| text()).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());

@@ -51,6 +51,18 @@ pub(crate) const EDGES: [u32; 24] = [
     0x2020_1f1f,
 ];
 
+/// A number that the environment sets.
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
+    let text = std::env::var(name).unwrap_or_default();
+    let number = || text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"));
+    if text.is_empty() { usual } else { number() }
+}
+
+/// So many random cases, or `VPTX_SAMPLES` times as many.
+pub(crate) fn samples(usual: u64) -> u64 {
+    usual * setting("VPTX_SAMPLES", 1)
+}
+
 /// A file below `fixtures/`.
 pub(crate) fn fixture(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path)

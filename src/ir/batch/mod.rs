@@ -9,8 +9,6 @@ mod kernel;
 mod lanes;
 mod plan;
 mod scalar;
-#[cfg(test)]
-mod tests;
 mod vectors;
 
 use std::fmt;
@@ -55,11 +53,19 @@ impl fmt::Debug for PlanOnce {
 }
 
 impl Program {
+    /// Whether the program has a plan, for tests.
+    #[doc(hidden)]
+    pub fn has_plan(&self) -> bool {
+        self.plan().is_some()
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        self.plan.0.get_or_init(|| Plan::new(&self.steps)).as_ref()
+    }
+
     /// Computes columns of equal length. Returns `false` if the program has no plan.
     pub(super) fn run_plan(&self, [a, b, c]: [&[u32]; 3], d: &mut [u32]) -> bool {
-        let Some(plan) = self.plan.0.get_or_init(|| Plan::new(&self.steps)) else {
-            return false;
-        };
+        let Some(plan) = self.plan() else { return false };
         // Wide vectors that are not aligned mostly straddle cache lines.
         let aligned = Wide::new().is_some() && d.len() >= LONG;
         let head = if aligned { d.as_ptr().align_offset(LINE) } else { 0 };

@@ -13,7 +13,7 @@ use crate::ir::{Op, Range, Step, Value};
 use crate::isa::Compare;
 
 /// Rows in a chunk, if a plan has several kernels.
-pub(super) const CHUNK: usize = 2048;
+const CHUNK: usize = 2048;
 
 /// The most steps that a program with a plan has. Instructions need far fewer.
 const MOST_STEPS: usize = 256;

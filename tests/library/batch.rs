@@ -1,81 +1,71 @@
-//! Random programs, which are less regular than those of instructions.
+//! Columns give what the interpreter gives, also for random programs, which are less regular than
+//! those of instructions.
 
-use super::Plan;
-use super::plan::CHUNK;
-use crate::ir::{Builder, Input, Op, Program, Range, Value};
-use crate::isa::Compare;
-use crate::video::{Instruction, Semantics};
+use crate::support::forms::Random;
+use vptx::Instruction;
+use vptx::ir::{Input, Op, Program, ProgramBuilder, Range, Value};
+use vptx::isa::Compare;
+use vptx::video::Semantics;
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[(self.next() % from.len() as u64) as usize]
-    }
-
-    fn word(&mut self) -> u32 {
-        let word = self.next() as u32;
-        let edge = self.pick(&[0, 1, 0x7f, 0x80, 0x7fff, 0x8000, 0x7fff_ffff, 0x8000_0000, !0]);
-        self.pick(&[word, word, word & 0x3f, edge])
-    }
+fn word(random: &mut Random) -> u32 {
+    let word = random.next() as u32;
+    let edge = *random.pick(&[0, 1, 0x7f, 0x80, 0x7fff, 0x8000, 0x7fff_ffff, 0x8000_0000, !0]);
+    *random.pick(&[word, word, word & 0x3f, edge])
 }
 
-/// Adds a random step, if its range is small enough.
-fn step(builder: &mut Builder, values: &[Value], random: &mut Random) -> Option<Value> {
+/// Adds a random step, if it is legal and its range is small enough.
+fn step(builder: &mut ProgramBuilder, values: &[Value], random: &mut Random) -> Option<Value> {
     const COMPARES: [Compare; 6] =
         [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge];
-    let (x, y) = (random.pick(values), random.pick(values));
-    let width = random.pick(&[8, 16, 31, 32, 32, 33, 64]);
-    let low = random.pick(&[0, 0, 8, 16, 24, 3]);
-    let signed = random.pick(&[false, true]);
-    let value = match random.next() % 14 {
-        0..=2 => builder.extract(x, low, width, signed),
-        3 => builder.binary(Op::Add, x, y),
-        4 => builder.binary(Op::Sub, x, y),
-        5 => builder.binary(Op::Mul, x, y),
-        6 => builder.binary(Op::AbsDiff, x, y),
-        7 => builder.min(x, y),
-        8 => builder.max(x, y),
-        9 => builder.compare(random.pick(&COMPARES), x, y),
-        10 => builder.clamp(x, Range::bits(width, signed)),
+    let (x, y) = (*random.pick(values), *random.pick(values));
+    let width = *random.pick(&[8, 16, 31, 32, 32, 33, 64]);
+    let low = *random.pick(&[0, 0, 8, 16, 24, 3]);
+    let signed = random.one_in(2);
+    let shift = *random.pick(&[Op::Shl as fn(_, _) -> _, Op::Shr]);
+    let op = match random.below(14) {
+        0..=2 => Op::Extract { value: x, low, width, signed },
+        3 => Op::Add(x, y),
+        4 => Op::Sub(x, y),
+        5 => Op::Mul(x, y),
+        6 => Op::AbsDiff(x, y),
+        7 => Op::Min(x, y),
+        8 => Op::Max(x, y),
+        9 => Op::Compare(*random.pick(&COMPARES), x, y),
+        10 => Op::Clamp(x, Range::bits(width, signed)),
         11 => {
-            let amount = builder.extract(y, low, 5, false);
-            builder.binary(random.pick(&[Op::Shl as fn(_, _) -> _, Op::Shr]), x, amount)
+            let amount = Op::Extract { value: y, low, width: 5, signed: false };
+            shift(x, builder.push(amount).ok()?)
         }
         12 => {
-            let (amount, most) = (builder.extract(y, 0, 32, false), builder.constant(32));
-            let amount = builder.min(amount, most);
-            builder.binary(random.pick(&[Op::Shl as fn(_, _) -> _, Op::Shr]), x, amount)
+            let amount = Op::Extract { value: y, low: 0, width: 32, signed: false };
+            let (amount, most) = (builder.push(amount).ok()?, builder.push(Op::Constant(32)).ok()?);
+            shift(x, builder.push(Op::Min(amount, most)).ok()?)
         }
         _ => {
-            let base = builder.extract(x, 0, 32, false);
-            let (low, width) = random.pick(&[(0, 8), (8, 8), (16, 16), (0, 16), (31, 1), (3, 24)]);
-            builder.insert(base, y, low, width)
+            let base = Op::Extract { value: x, low: 0, width: 32, signed: false };
+            let base = builder.push(base).ok()?;
+            let (low, width) = *random.pick(&[(0, 8), (8, 8), (16, 16), (0, 16), (31, 1), (3, 24)]);
+            Op::Insert { base, value: y, low, width }
         }
     };
+    let value = builder.push(op).ok()?;
     let all = Range::new(-(1 << 66), 1 << 66);
-    all.contains_range(builder.range(value)).then_some(value)
+    let range = builder.range(value)?;
+    (all.min <= range.min && range.max <= all.max).then_some(value)
 }
 
 fn program(random: &mut Random) -> Program {
-    let mut builder = Builder::new();
+    let mut builder = ProgramBuilder::new();
     let mut values: Vec<Value> = Input::ALL.map(|input| builder.input(input)).to_vec();
-    let constant = i128::from(random.word());
-    values.push(builder.constant(constant));
-    for _ in 0..2 + random.next() % 10 {
+    let constant = builder.push(Op::Constant(word(random).into()));
+    values.push(constant.expect("a narrow constant"));
+    for _ in 0..2 + random.below(10) {
         values.extend(step(&mut builder, &values, random));
         // Mostly uses the last value next.
         values.extend(values.last().copied());
     }
     let last = values[values.len() - 1];
-    builder.finish(last)
+    builder.finish(last).expect("a value of the builder")
 }
 
 #[test]
@@ -85,8 +75,8 @@ fn random_programs_give_what_the_interpreter_gives() {
     for _ in 0..4000 {
         let program = program(&mut random);
         assert_eq!(program.verify(), Ok(()), "{program}");
-        planned += usize::from(Plan::new(program.steps()).is_some());
-        let [a, b, c] = [(); 3].map(|()| (0..100).map(|_| random.word()).collect::<Vec<u32>>());
+        planned += usize::from(program.has_plan());
+        let [a, b, c] = [(); 3].map(|()| (0..100).map(|_| word(&mut random)).collect::<Vec<u32>>());
         let mut d = vec![0; 100];
         program.eval_batch(&a, &b, &c, &mut d);
         for (at, &d) in d.iter().enumerate() {
@@ -201,7 +191,7 @@ fn forms_give_what_the_interpreter_gives() {
         let [a, b, c] = [0, 1, 2].map(|place| {
             let word = |at: usize| match at / 144 {
                 0 => EDGES[at / [1, 12, 7][place] % 12],
-                _ => random.word(),
+                _ => word(&mut random),
             };
             (0..200).map(word).collect::<Vec<u32>>()
         });
@@ -218,14 +208,18 @@ fn forms_give_what_the_interpreter_gives() {
     assert!(read > 2000, "{read}");
 }
 
+/// On either side of the lengths that loops and chunks have.
+const LENGTHS: [usize; 13] =
+    [0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 2 * 4096 + 17];
+
 #[test]
 fn columns_have_any_length() {
     let mut random = Random(3);
     for text in ["vadd4.u32.u32.u32.sat d, a, b, c", "vmin2.s32.u32.s32.add d, a.h31, b, c"] {
         let program = text.parse::<Instruction>().expect("an instruction").lower(Semantics::Manual);
-        for length in [0, 1, 15, 16, 17, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 17] {
+        for length in LENGTHS {
             let [a, b, c] =
-                [(); 3].map(|()| (0..length).map(|_| random.word()).collect::<Vec<u32>>());
+                [(); 3].map(|()| (0..length).map(|_| word(&mut random)).collect::<Vec<u32>>());
             let mut d = vec![0; length];
             program.eval_batch(&a, &b, &c, &mut d);
             let wants: Vec<u32> = (0..length).map(|at| program.eval(a[at], b[at], c[at])).collect();
