@@ -105,7 +105,7 @@ fn enumerated_sentences_are_accepted() {
         }
     }
     report(&wrong, count);
-    assert!(count >= wanted.min(all), "{count} of {all}");
+    assert!(count as u64 >= wanted.min(all), "{count} of {all}");
 }
 
 #[test]
