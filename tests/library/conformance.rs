@@ -177,7 +177,7 @@ fn misread(text: &str) -> Vec<(&'static str, String)> {
 fn differ(one: &Instruction, other: &Instruction) -> bool {
     let mut random = Random(1);
     let programs = [one, other].map(|it| it.lower(Semantics::Manual));
-    (0..100_000).any(|_| {
+    (0..20_000).any(|_| {
         let [a, b, c] = [(); 3]
             .map(|()| if random.one_in(2) { *random.pick(&EDGES) } else { random.next() as u32 });
         programs[0].eval(a, b, c) != programs[1].eval(a, b, c)

@@ -10,7 +10,7 @@ use vptx::ir::Program;
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
-/// One of fifty texts of each row, and one of three combinations of modifiers without
+/// One of a hundred texts, and one of five combinations of modifiers without
 /// selectors, which vectors are for. Each architecture has others.
 fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
     let all = rows().flat_map(|(form, mnemonic)| texts(form, mnemonic));
@@ -18,8 +18,8 @@ fn instructions(first: usize) -> impl Iterator<Item = Instruction> {
     let plain = simd.flat_map(|(form, mnemonic)| heads(form, mnemonic));
     let plain = plain.map(|head| format!("{head} d, a, b, c;"));
     all.skip(first)
-        .step_by(50)
-        .chain(plain.skip(first).step_by(3))
+        .step_by(100)
+        .chain(plain.skip(first).step_by(5))
         .map(|text| text.parse().unwrap())
 }
 

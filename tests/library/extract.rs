@@ -11,6 +11,7 @@ use crate::support::fatbin::{
     zstd_frame,
 };
 use crate::support::forms::Random;
+use crate::support::samples;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -191,7 +192,7 @@ fn lying_fields_hide_no_neighbour() {
     let mut random = Random(5);
     let head = fat_binary(&[plain(75, &text(1)), lz4(80, &text(2)), zstd(86, &text(2))]);
     hides_no_neighbour(&head, 4..head.len(), &mut random);
-    for _ in 0..20_000 {
+    for _ in 0..samples(8000) {
         let mut bytes = sample();
         for _ in 0..=random.below(5) {
             let at = 1600 + random.below(bytes.len() - 1600);

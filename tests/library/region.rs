@@ -627,7 +627,7 @@ fn many_chains_take_little_time() {
     let bytes =
         "vadd.u32.u32.u32.sat d.b0, a.b0, b.b0, d;\nvadd.u32.u32.u32.sat d.b1, a.b1, b.b1, d;\n";
     let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::V602));
-    let count = 20_000;
+    let count = 10_000;
     for (text, regions) in [
         // One register for all of them: each word lives on.
         (kernel(&chain.repeat(count)), 0),

@@ -7,7 +7,7 @@ use vptx::syntax::{Context, Handler, Problem, Statement, TokenKind, read, read_p
 use vptx::{CheckOptions, Dialect};
 
 use crate::support::forms::Random;
-use crate::support::ptx_files;
+use crate::support::{ptx_files, samples};
 
 /// All results of a reader, as text.
 struct Record<'s> {
@@ -169,7 +169,7 @@ const PIECES: &[&str] = &[
 #[test]
 fn heaps_of_pieces_read_the_same() {
     let mut random = Random(0x0dd5_eed5);
-    for _ in 0..60_000 {
+    for _ in 0..samples(25_000) {
         // Up to a few groups of blocks of the scanner.
         let most = if random.one_in(4) { *random.pick(&[120, 120, 120, 600]) } else { 12 };
         let count = 1 + random.below(most);
