@@ -10,10 +10,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
+use crate::support::classes::{Classes, classes, parts};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
+    Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
 };
-use crate::support::setting;
+use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
     Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
     rewrite,
@@ -182,119 +183,6 @@ fn sequence_text(instruction: &Instruction, sequence: &Sequence) -> String {
     registers.declarations().join("\n") + "\n" + &text
 }
 
-/// Instructions by class.
-type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
-
-/// The instructions to measure.
-fn samples() -> Classes {
-    let mut random = Random(2026);
-    let mut classes = Classes::new();
-    let mut add = |text: String, most: usize| {
-        let instruction: Instruction = text.parse().expect(&text);
-        let class = classes.entry(class(&instruction)).or_default();
-        if class.len() < most && !class.contains(&instruction) {
-            class.push(instruction);
-        }
-    };
-    for (form, mnemonic) in rows() {
-        for head in heads(form, mnemonic) {
-            match form.sources {
-                Sources::Scalar => scalars(form, mnemonic, &head, &mut random, &mut add),
-                Sources::Lanes(LaneWidth::Halves) => simd(&head, 2, &mut random, &mut add),
-                Sources::Lanes(LaneWidth::Bytes) => simd(&head, 4, &mut random, &mut add),
-            }
-        }
-    }
-    classes
-}
-
-/// The whole word, and all parts of it.
-fn parts() -> impl Iterator<Item = &'static str> {
-    iter::once("").chain(PARTS)
-}
-
-fn scalars(
-    form: &Form,
-    mnemonic: Mnemonic,
-    head: &str,
-    random: &mut Random,
-    add: &mut impl FnMut(String, usize),
-) {
-    let c = if form.third { ", c" } else { "" };
-    let ds: &[&str] = if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
-    let minus: &[[&str; 3]] = match (form.negation, mnemonic.family()) {
-        (Negation::ProductOrThird, Family::MultiplyAdd) => {
-            &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]]
-        }
-        _ => &[["", "", ""]],
-    };
-    for d in ds {
-        let mut places: Vec<(&str, &str)> =
-            parts().flat_map(|a| parts().map(move |b| (a, b))).collect();
-        places.sort_by_cached_key(|_| random.below(1000));
-        for (a, b) in places {
-            for [na, nb, nc] in minus {
-                let c = c.replace('c', &format!("{nc}c"));
-                add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 2);
-            }
-        }
-    }
-}
-
-fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(String, usize)) {
-    let letter = if lanes == 2 { 'h' } else { 'b' };
-    let choices = 2 * lanes;
-    for mask in 1..1u32 << lanes {
-        let digits: String = (0..lanes)
-            .rev()
-            .filter(|at| mask >> at & 1 == 1)
-            .map(|at| char::from(b'0' + at as u8))
-            .collect();
-        let d = if digits.len() == lanes { String::new() } else { format!(".{letter}{digits}") };
-        add(format!("{head} d{d}, a, b, c;"), 6);
-        let mut pick = || loop {
-            let digits: String =
-                (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
-            // ptxas takes this selector for a type.
-            if digits != "1024" {
-                return format!(".{letter}{digits}");
-            }
-        };
-        for _ in 0..5 {
-            let (a, b) = (pick(), pick());
-            add(format!("{head} d{d}, a{a}, b{b}, c;"), 4);
-            add(format!("{head} d{d}, a, b{b}, c;"), 4);
-            add(format!("{head} d{d}, a{a}, b, c;"), 4);
-        }
-        // Selectors that make lanes alike.
-        let same = |digit: usize| {
-            format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
-        };
-        for (a, b) in [(0, lanes), (0, 0), (1, lanes), (lanes, 1)] {
-            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 6);
-        }
-        let own: String = (0..lanes).rev().map(|at| char::from(b'0' + at as u8)).collect();
-        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 4);
-        for different in 0..lanes {
-            for _ in 0..8 {
-                let pairs: Vec<(usize, usize)> = (0..=different)
-                    .map(|_| (random.below(choices), random.below(choices)))
-                    .collect();
-                let chosen: Vec<(usize, usize)> =
-                    (0..lanes).map(|_| *random.pick(&pairs)).collect();
-                let digits = |of: fn(&(usize, usize)) -> usize| -> String {
-                    chosen.iter().map(|pair| char::from(b'0' + of(pair) as u8)).collect()
-                };
-                let (a, b) = (digits(|pair| pair.0), digits(|pair| pair.1));
-                // ptxas takes this selector for a type.
-                if a != "1024" && b != "1024" {
-                    add(format!("{head} d{d}, a.{letter}{a}, b.{letter}{b}, c;"), 3);
-                }
-            }
-        }
-    }
-}
-
 /// A strategy, and its sequences for the instructions of a class.
 struct Tried {
     strategy: Strategy,
@@ -393,7 +281,7 @@ fn guarded_samples(cells: &Cells) -> Classes {
             }
         }
     }
-    for instruction in samples().values().flatten() {
+    for instruction in classes().values().flatten() {
         if instruction.form().sources != Sources::Scalar {
             add(instruction.to_string());
         }
@@ -491,7 +379,7 @@ fn write_table(mut cells: Cells) {
 #[test]
 #[ignore = "needs ptxas and six minutes; scripts/measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells(samples()));
+    write_table(known_cells(classes()));
 }
 
 #[test]
@@ -499,7 +387,7 @@ fn measure_guards() {
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) =
-        samples().into_iter().partition(|((head, _), _)| head.starts_with(&only));
+        classes().into_iter().partition(|((head, _), _)| head.starts_with(&only));
     let classes: Vec<(&(String, usize), &Vec<Instruction>)> = new.iter().collect();
     let mut originals: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for (class, instructions) in &classes {
@@ -544,197 +432,6 @@ fn measure_costs() {
         }
     }
     write_table(cells);
-}
-
-/// The rows of the README: the average costs of a mnemonic's classes, before and after,
-/// and the geometric mean of the ratios.
-fn summary() -> String {
-    let mut text = String::from("| |");
-    let mut rule = String::from("|---|");
-    for target in TARGETS {
-        write!(text, " sm_{target} |").expect("a string");
-        rule.push_str("---|");
-    }
-    text = format!("{text}\n{rule}\n");
-    let classes = samples();
-    let mut all = vec![Vec::new(); TARGETS.len()];
-    let mut weighted = vec![Vec::new(); TARGETS.len()];
-    let mut means = vec![Vec::new(); TARGETS.len()];
-    for &mnemonic in Mnemonic::ALL {
-        write!(text, "| `{mnemonic}` |").expect("a string");
-        for (column, target) in TARGETS.into_iter().enumerate() {
-            let own = classes.values().map(|instructions| &instructions[0]);
-            let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
-            let costs: Vec<Cost> = own
-                .filter(|instruction| usual(instruction))
-                .map(|instruction| instruction.cost(Target::sm(target)).expect("it was measured"))
-                .collect();
-            let pair = |cost: &Cost, before: u32, after: u32| {
-                let after = if cost.is_lower() { after } else { before };
-                (f64::from(before), f64::from(after.max(1)))
-            };
-            let weights = costs.iter().map(|it| pair(it, it.ptxas_weight, it.rewritten_weight));
-            weighted[column].extend(weights.map(|(before, after)| before / after));
-            let costs: Vec<(f64, f64)> =
-                costs.iter().map(|it| pair(it, it.ptxas, it.rewritten)).collect();
-            let count = number(costs.len());
-            let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
-            let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
-            let ratios: Vec<f64> = costs.iter().map(|(before, after)| before / after).collect();
-            let mean = geometric(&ratios);
-            write!(text, " {before:.1} → {after:.1}, {mean:.2} |").expect("a string");
-            all[column].extend(ratios);
-            means[column].push(mean);
-        }
-        text.push('\n');
-    }
-    for (name, ratios) in [
-        ("mean of these", &means),
-        ("mean of all classes", &all),
-        ("the same, weighted", &weighted),
-    ] {
-        write!(text, "| {name} |").expect("a string");
-        for ratios in ratios {
-            write!(text, " {:.2} |", geometric(ratios)).expect("a string");
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn geometric(ratios: &[f64]) -> f64 {
-    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
-}
-
-/// Converts a small count.
-fn number(count: usize) -> f64 {
-    f64::from(u32::try_from(count).expect("a small one"))
-}
-
-/// Whether an instruction neither takes a lane twice nor compares it with itself.
-fn usual(instruction: &Instruction) -> bool {
-    let simd = instruction.form().sources != Sources::Scalar;
-    !simd || class(instruction).1 % KINDS < 2
-}
-
-#[test]
-fn the_documentation_has_the_measured_table() {
-    let page = include_str!("../../docs/rewriting.md");
-    let table = summary();
-    assert!(page.contains(&table), "docs/rewriting.md should have\n{table}");
-}
-
-/// The averages of a column of the table.
-fn averages(column: usize) -> Vec<(String, f64, f64)> {
-    let rows = summary();
-    let rows = rows.lines().filter(|row| row.starts_with("| `"));
-    rows.map(|row| {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let (before, rest) = cells[2 + column].split_once(" → ").expect("two averages");
-        let (after, _) = rest.split_once(',').expect("an average");
-        let number = |text: &str| text.parse().expect("a number");
-        (cells[1].trim_matches('`').to_string(), number(before), number(after))
-    })
-    .collect()
-}
-
-/// Draws the machine instructions before and after: two bars for each mnemonic.
-fn chart() -> String {
-    // In pixels. The last number is the width of one machine instruction.
-    let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
-    let column = TARGETS.iter().position(|target| *target == 90).expect("sm_90");
-    let bars = averages(column);
-    let height = top + row * number(bars.len()) + 12.0;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"{height}\" \
-         viewBox=\"0 0 680 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>Machine instructions of ptxas 13.5 on sm_90, before and after</title>\n\
-         <rect width=\"680\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <rect x=\"{left}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#9aa5b1\"/>\n\
-         <text x=\"{}\" y=\"24\">as ptxas 13.5 emulates it on sm_90</text>\n\
-         <rect x=\"{}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#2f7d32\"/>\n\
-         <text x=\"{}\" y=\"24\">as vptx rewrites it</text>\n\
-         <text x=\"{left}\" y=\"44\" fill=\"#52606d\">machine instructions, on average over \
-         all forms</text>\n",
-        left + 18.0,
-        left + 280.0,
-        left + 298.0,
-    );
-    for (at, (name, before, after)) in bars.iter().enumerate() {
-        let y = top + row * number(at);
-        writeln!(svg, "<text x=\"8\" y=\"{}\" font-family=\"monospace\">{name}</text>", y + 14.0)
-            .expect("a string");
-        for (offset, length, fill) in [(0.0, before, "#9aa5b1"), (10.0, after, "#2f7d32")] {
-            let width = length * scale;
-            let (y, end, base) = (y + offset, left + width + 4.0, y + offset + 9.0);
-            writeln!(
-                svg,
-                "<rect x=\"{left}\" y=\"{y}\" width=\"{width:.1}\" height=\"9\" \
-                 fill=\"{fill}\"/>\n<text x=\"{end:.1}\" y=\"{base}\" font-size=\"10\">\
-                 {length:.1}</text>",
-            )
-            .expect("a string");
-        }
-    }
-    svg + "</svg>\n"
-}
-
-#[test]
-fn the_chart_shows_the_measured_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pictures/costs.svg");
-    let chart = chart();
-    if std::env::var_os("VPTX_PICTURES").is_some() {
-        std::fs::write(path, &chart).expect("a picture");
-    }
-    let drawn = std::fs::read_to_string(path).expect("a picture");
-    assert!(drawn == chart, "VPTX_PICTURES=1 draws docs/pictures/costs.svg again");
-}
-
-/// Every class has a cost. A cheaper sequence is admitted on the target where it was
-/// measured.
-#[test]
-fn every_class_is_in_the_table() {
-    for instruction in samples().values().flatten() {
-        for target in TARGETS.map(Target::sm) {
-            let cost = instruction.cost(target);
-            let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
-            let gate = Gate { target, version: None };
-            let sequence = cost.strategy.sequence(instruction, Semantics::Ptxas13, gate);
-            assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
-        }
-    }
-    assert_eq!(
-        "vadd.u32.u32.u32 d, a, b;".parse::<Instruction>().map(|it| it.cost(Target::sm(70))),
-        Ok(None)
-    );
-}
-
-/// The cost is that of the sequence that is written, even if a module's version lacks
-/// the measured one.
-#[test]
-fn costs_are_of_what_is_written() {
-    let all: Vec<Instruction> = samples().into_values().flatten().step_by(17).collect();
-    let mut told = [0, 0];
-    for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
-        let mut text =
-            format!(".version {version}\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n");
-        for instruction in &all {
-            writeln!(text, "{instruction}").expect("a string");
-        }
-        text.push_str("}\n");
-        let (module, _) = parse(&text);
-        let target = Target::sm(90);
-        let options = RewriteOptions::default().with_all(true).with_target(Some(target));
-        for change in rewrite(&module, &options).expect("a target").changes {
-            let Outcome::Rewritten(written) = change.outcome else { continue };
-            told[usize::from(change.cost.is_some())] += 1;
-            let Some(cost) = change.cost else { continue };
-            let gate = Gate { target, version: None };
-            let measured = cost.strategy.sequence(change.instruction, Semantics::Ptxas13, gate);
-            assert_eq!(measured, Some(written), "{} {version}", change.instruction);
-        }
-    }
-    assert!(told.iter().all(|count| *count > 100), "{told:?}");
 }
 
 /// An instruction of the table's forms with any operands, including constants.

@@ -1,4 +1,4 @@
-//! Tests that need ptxas, z3 or C compilers, and the parts of them that do not.
+//! Tests that need ptxas, z3 or compilers of C. Scripts run them.
 
 mod c;
 mod calls;

@@ -2,6 +2,7 @@
 // Each test binary uses its own part of it.
 #![allow(dead_code)]
 
+pub(crate) mod classes;
 pub(crate) mod ebnf;
 #[cfg(feature = "extract")]
 pub(crate) mod fatbin;
@@ -61,6 +62,16 @@ pub(crate) fn setting(name: &str, usual: u64) -> u64 {
 /// So many random cases, or `VPTX_SAMPLES` times as many.
 pub(crate) fn samples(usual: u64) -> u64 {
     usual * setting("VPTX_SAMPLES", 1)
+}
+
+/// The geometric mean.
+pub(crate) fn geometric(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / number(ratios.len())).exp()
+}
+
+/// Converts a small count.
+pub(crate) fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).expect("a small one"))
 }
 
 /// A file below `fixtures/`.

@@ -1,0 +1,193 @@
+//! The measured costs: a table in the documentation, a chart, and what is written for them.
+//! `tests/live/costs.rs` measures them.
+
+use std::fmt::Write;
+
+use crate::support::classes::classes;
+use crate::support::{geometric, number};
+use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, TARGETS, class, rewrite};
+use vptx::isa::{Mnemonic, Sources, Target};
+use vptx::video::Semantics;
+use vptx::{Instruction, parse};
+
+/// The rows of the table in docs/rewriting.md: the average costs of a mnemonic's classes, before
+/// and after, and the geometric mean of the ratios.
+fn summary() -> String {
+    let mut text = String::from("| |");
+    let mut rule = String::from("|---|");
+    for target in TARGETS {
+        write!(text, " sm_{target} |").expect("a string");
+        rule.push_str("---|");
+    }
+    text = format!("{text}\n{rule}\n");
+    let classes = classes();
+    let mut all = vec![Vec::new(); TARGETS.len()];
+    let mut weighted = vec![Vec::new(); TARGETS.len()];
+    let mut means = vec![Vec::new(); TARGETS.len()];
+    for &mnemonic in Mnemonic::ALL {
+        write!(text, "| `{mnemonic}` |").expect("a string");
+        for (column, target) in TARGETS.into_iter().enumerate() {
+            let own = classes.values().map(|instructions| &instructions[0]);
+            let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
+            let costs: Vec<Cost> = own
+                .filter(|instruction| usual(instruction))
+                .map(|instruction| instruction.cost(Target::sm(target)).expect("it was measured"))
+                .collect();
+            let pair = |cost: &Cost, before: u32, after: u32| {
+                let after = if cost.is_lower() { after } else { before };
+                (f64::from(before), f64::from(after.max(1)))
+            };
+            let weights = costs.iter().map(|it| pair(it, it.ptxas_weight, it.rewritten_weight));
+            weighted[column].extend(weights.map(|(before, after)| before / after));
+            let costs: Vec<(f64, f64)> =
+                costs.iter().map(|it| pair(it, it.ptxas, it.rewritten)).collect();
+            let count = number(costs.len());
+            let before = costs.iter().map(|(before, _)| before).sum::<f64>() / count;
+            let after = costs.iter().map(|(_, after)| after).sum::<f64>() / count;
+            let ratios: Vec<f64> = costs.iter().map(|(before, after)| before / after).collect();
+            let mean = geometric(&ratios);
+            write!(text, " {before:.1} → {after:.1}, {mean:.2} |").expect("a string");
+            all[column].extend(ratios);
+            means[column].push(mean);
+        }
+        text.push('\n');
+    }
+    for (name, ratios) in [
+        ("mean of these", &means),
+        ("mean of all classes", &all),
+        ("the same, weighted", &weighted),
+    ] {
+        write!(text, "| {name} |").expect("a string");
+        for ratios in ratios {
+            write!(text, " {:.2} |", geometric(ratios)).expect("a string");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Whether an instruction neither takes a lane twice nor compares it with itself.
+fn usual(instruction: &Instruction) -> bool {
+    let simd = instruction.form().sources != Sources::Scalar;
+    !simd || class(instruction).1 % KINDS < 2
+}
+
+#[test]
+fn the_documentation_has_the_measured_table() {
+    let page = include_str!("../../docs/rewriting.md");
+    let table = summary();
+    assert!(page.contains(&table), "docs/rewriting.md should have\n{table}");
+}
+
+/// The averages of a column of the table.
+fn averages(column: usize) -> Vec<(String, f64, f64)> {
+    let rows = summary();
+    let rows = rows.lines().filter(|row| row.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (before, rest) = cells[2 + column].split_once(" → ").expect("two averages");
+        let (after, _) = rest.split_once(',').expect("an average");
+        let number = |text: &str| text.parse().expect("a number");
+        (cells[1].trim_matches('`').to_string(), number(before), number(after))
+    })
+    .collect()
+}
+
+/// Draws the machine instructions before and after: two bars for each mnemonic.
+fn chart() -> String {
+    // In pixels. The last number is the width of one machine instruction.
+    let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
+    let column = TARGETS.iter().position(|target| *target == 90).expect("sm_90");
+    let bars = averages(column);
+    let height = top + row * number(bars.len()) + 12.0;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"{height}\" \
+         viewBox=\"0 0 680 {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>Machine instructions of ptxas 13.5 on sm_90, before and after</title>\n\
+         <rect width=\"680\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <rect x=\"{left}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#9aa5b1\"/>\n\
+         <text x=\"{}\" y=\"24\">as ptxas 13.5 emulates it on sm_90</text>\n\
+         <rect x=\"{}\" y=\"14\" width=\"12\" height=\"12\" fill=\"#2f7d32\"/>\n\
+         <text x=\"{}\" y=\"24\">as vptx rewrites it</text>\n\
+         <text x=\"{left}\" y=\"44\" fill=\"#52606d\">machine instructions, on average over \
+         all forms</text>\n",
+        left + 18.0,
+        left + 280.0,
+        left + 298.0,
+    );
+    for (at, (name, before, after)) in bars.iter().enumerate() {
+        let y = top + row * number(at);
+        writeln!(svg, "<text x=\"8\" y=\"{}\" font-family=\"monospace\">{name}</text>", y + 14.0)
+            .expect("a string");
+        for (offset, length, fill) in [(0.0, before, "#9aa5b1"), (10.0, after, "#2f7d32")] {
+            let width = length * scale;
+            let (y, end, base) = (y + offset, left + width + 4.0, y + offset + 9.0);
+            writeln!(
+                svg,
+                "<rect x=\"{left}\" y=\"{y}\" width=\"{width:.1}\" height=\"9\" \
+                 fill=\"{fill}\"/>\n<text x=\"{end:.1}\" y=\"{base}\" font-size=\"10\">\
+                 {length:.1}</text>",
+            )
+            .expect("a string");
+        }
+    }
+    svg + "</svg>\n"
+}
+
+#[test]
+fn the_chart_shows_the_measured_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pictures/costs.svg");
+    let chart = chart();
+    if std::env::var_os("VPTX_PICTURES").is_some() {
+        std::fs::write(path, &chart).expect("a picture");
+    }
+    let drawn = std::fs::read_to_string(path).expect("a picture");
+    assert!(drawn == chart, "VPTX_PICTURES=1 draws docs/pictures/costs.svg again");
+}
+
+/// Every class has a cost. A cheaper sequence is admitted on the target where it was
+/// measured.
+#[test]
+fn every_class_is_in_the_table() {
+    for instruction in classes().values().flatten() {
+        for target in TARGETS.map(Target::sm) {
+            let cost = instruction.cost(target);
+            let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
+            let gate = Gate { target, version: None };
+            let sequence = cost.strategy.sequence(instruction, Semantics::Ptxas13, gate);
+            assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
+        }
+    }
+    assert_eq!(
+        "vadd.u32.u32.u32 d, a, b;".parse::<Instruction>().map(|it| it.cost(Target::sm(70))),
+        Ok(None)
+    );
+}
+
+/// The cost is that of the sequence that is written, even if a module's version lacks
+/// the measured one.
+#[test]
+fn costs_are_of_what_is_written() {
+    let all: Vec<Instruction> = classes().into_values().flatten().step_by(17).collect();
+    let mut told = [0, 0];
+    for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
+        let mut text =
+            format!(".version {version}\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n");
+        for instruction in &all {
+            writeln!(text, "{instruction}").expect("a string");
+        }
+        text.push_str("}\n");
+        let (module, _) = parse(&text);
+        let target = Target::sm(90);
+        let options = RewriteOptions::default().with_all(true).with_target(Some(target));
+        for change in rewrite(&module, &options).expect("a target").changes {
+            let Outcome::Rewritten(written) = change.outcome else { continue };
+            told[usize::from(change.cost.is_some())] += 1;
+            let Some(cost) = change.cost else { continue };
+            let gate = Gate { target, version: None };
+            let measured = cost.strategy.sequence(change.instruction, Semantics::Ptxas13, gate);
+            assert_eq!(measured, Some(written), "{} {version}", change.instruction);
+        }
+    }
+    assert!(told.iter().all(|count| *count > 100), "{told:?}");
+}

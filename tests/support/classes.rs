@@ -1,0 +1,122 @@
+//! Instructions of every class of forms whose costs are measured.
+
+use std::collections::BTreeMap;
+use std::iter;
+
+use super::forms::{PARTS, Random, heads, rows};
+use vptx::Instruction;
+use vptx::backend::ptx::class;
+use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources};
+
+/// Instructions by class.
+pub(crate) type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
+
+/// The instructions to measure.
+pub(crate) fn classes() -> Classes {
+    let mut random = Random(2026);
+    let mut classes = Classes::new();
+    let mut add = |text: String, most: usize| {
+        let instruction: Instruction = text.parse().expect(&text);
+        let class = classes.entry(class(&instruction)).or_default();
+        if class.len() < most && !class.contains(&instruction) {
+            class.push(instruction);
+        }
+    };
+    for (form, mnemonic) in rows() {
+        for head in heads(form, mnemonic) {
+            match form.sources {
+                Sources::Scalar => scalars(form, mnemonic, &head, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Halves) => simd(&head, 2, &mut random, &mut add),
+                Sources::Lanes(LaneWidth::Bytes) => simd(&head, 4, &mut random, &mut add),
+            }
+        }
+    }
+    classes
+}
+
+/// The whole word, and all parts of it.
+pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
+    iter::once("").chain(PARTS)
+}
+
+fn scalars(
+    form: &Form,
+    mnemonic: Mnemonic,
+    head: &str,
+    random: &mut Random,
+    add: &mut impl FnMut(String, usize),
+) {
+    let c = if form.third { ", c" } else { "" };
+    let ds: &[&str] = if form.destination == Destination::Part { &[".b2", ".h1"] } else { &[""] };
+    let minus: &[[&str; 3]] = match (form.negation, mnemonic.family()) {
+        (Negation::ProductOrThird, Family::MultiplyAdd) => {
+            &[["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"]]
+        }
+        _ => &[["", "", ""]],
+    };
+    for d in ds {
+        let mut places: Vec<(&str, &str)> =
+            parts().flat_map(|a| parts().map(move |b| (a, b))).collect();
+        places.sort_by_cached_key(|_| random.below(1000));
+        for (a, b) in places {
+            for [na, nb, nc] in minus {
+                let c = c.replace('c', &format!("{nc}c"));
+                add(format!("{head} d{d}, {na}a{a}, {nb}b{b}{c};"), 2);
+            }
+        }
+    }
+}
+
+fn simd(head: &str, lanes: usize, random: &mut Random, add: &mut impl FnMut(String, usize)) {
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let choices = 2 * lanes;
+    for mask in 1..1u32 << lanes {
+        let digits: String = (0..lanes)
+            .rev()
+            .filter(|at| mask >> at & 1 == 1)
+            .map(|at| char::from(b'0' + at as u8))
+            .collect();
+        let d = if digits.len() == lanes { String::new() } else { format!(".{letter}{digits}") };
+        add(format!("{head} d{d}, a, b, c;"), 6);
+        let mut pick = || loop {
+            let digits: String =
+                (0..lanes).map(|_| char::from(b'0' + random.below(choices) as u8)).collect();
+            // ptxas takes this selector for a type.
+            if digits != "1024" {
+                return format!(".{letter}{digits}");
+            }
+        };
+        for _ in 0..5 {
+            let (a, b) = (pick(), pick());
+            add(format!("{head} d{d}, a{a}, b{b}, c;"), 4);
+            add(format!("{head} d{d}, a, b{b}, c;"), 4);
+            add(format!("{head} d{d}, a{a}, b, c;"), 4);
+        }
+        // Selectors that make lanes alike.
+        let same = |digit: usize| {
+            format!(".{letter}{}", char::from(b'0' + digit as u8).to_string().repeat(lanes))
+        };
+        for (a, b) in [(0, lanes), (0, 0), (1, lanes), (lanes, 1)] {
+            add(format!("{head} d{d}, a{}, b{}, c;", same(a), same(b)), 6);
+        }
+        let own: String = (0..lanes).rev().map(|at| char::from(b'0' + at as u8)).collect();
+        add(format!("{head} d{d}, a, b.{letter}{own}, c;"), 4);
+        for different in 0..lanes {
+            for _ in 0..8 {
+                let pairs: Vec<(usize, usize)> = (0..=different)
+                    .map(|_| (random.below(choices), random.below(choices)))
+                    .collect();
+                let chosen: Vec<(usize, usize)> =
+                    (0..lanes).map(|_| *random.pick(&pairs)).collect();
+                let digits = |of: fn(&(usize, usize)) -> usize| -> String {
+                    chosen.iter().map(|pair| char::from(b'0' + of(pair) as u8)).collect()
+                };
+                let (a, b) = (digits(|pair| pair.0), digits(|pair| pair.1));
+                // ptxas takes this selector for a type.
+                if a != "1024" && b != "1024" {
+                    add(format!("{head} d{d}, a.{letter}{a}, b.{letter}{b}, c;"), 3);
+                }
+            }
+        }
+    }
+}
