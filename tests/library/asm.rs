@@ -1207,7 +1207,7 @@ fn random_statements_have_the_findings_of_plain_ptx() {
             .collect();
         assert_eq!(found, [], "{text:?} is to say nothing");
     }
-    let count = samples(20_000);
+    let count = samples(10_000);
     let (mut clean, mut doubtful, mut codes) = (0, 0, BTreeMap::new());
     each_case(count, |random| {
         let pair = Pair::new(random);
@@ -1222,7 +1222,7 @@ fn random_statements_have_the_findings_of_plain_ptx() {
     println!("{count} statements, {clean} without a finding, {doubtful} doubtful, {codes:?}");
     assert!(clean > count / 10 && clean < count, "{clean} of {count}");
     assert!(doubtful < count / 20, "{doubtful} of {count}");
-    assert!(count < 10_000 || codes.len() > 40, "{codes:?}");
+    assert!(codes.len() > 40, "{codes:?}");
 }
 
 /// Codes and severities, in order.
@@ -1399,7 +1399,7 @@ const SOUP: &[&str] = &[
 
 #[test]
 fn any_mixture_is_read() {
-    each_case(samples(20_000), |random| {
+    each_case(samples(10_000), |random| {
         let mut source = String::new();
         // Half of the texts start like a statement.
         if random.percent(50) {

@@ -757,7 +757,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
     let gaps = ["\n", "\n", "\n", "\n\n", " ", " ", "\t", "", "\r\n", "  \n    ", "\n\n\n"];
     let mut numbers = Numbers(11);
     let mut formatted = 0;
-    for round in 0..samples(5000) as usize {
+    for round in 0..samples(3000) as usize {
         let count = 1 + numbers.below(9);
         let mut text = String::new();
         let mut open = 0;
@@ -810,7 +810,7 @@ fn suppressions_hold_for_the_same_statements_as_before() {
         same_findings(&text, options);
         laws(&text, &text, options);
     }
-    assert!(formatted > 1_500, "{formatted}");
+    assert!(formatted > 1_000, "{formatted}");
 }
 
 #[test]

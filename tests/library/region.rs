@@ -333,14 +333,14 @@ fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, Has
 
 #[test]
 fn sequences_compute_what_chains_compute() {
-    let (chains, names) = compare(11, samples(20_000), filling);
+    let (chains, names) = compare(11, samples(10_000), filling);
     println!("{chains} chains");
     assert_eq!(names.len(), 12, "{names:?}");
 }
 
 #[test]
 fn sequences_compute_what_sums_compute() {
-    let (chains, names) = compare(12, samples(20_000), adding);
+    let (chains, names) = compare(12, samples(10_000), adding);
     println!("{chains} sums");
     for name in ["vabsdiff4", "vadd4", "products"] {
         assert!(names.contains(name), "{names:?}");
