@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::support::classes::classes;
+use crate::support::classes::measured_classes;
 use crate::support::{geometric, number};
 use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, TARGETS, class, rewrite};
 use vptx::isa::{Mnemonic, Sources, Target};
@@ -20,7 +20,7 @@ fn summary() -> String {
         rule.push_str("---|");
     }
     text = format!("{text}\n{rule}\n");
-    let classes = classes();
+    let classes = measured_classes();
     let mut all = vec![Vec::new(); TARGETS.len()];
     let mut weighted = vec![Vec::new(); TARGETS.len()];
     let mut means = vec![Vec::new(); TARGETS.len()];
@@ -149,7 +149,7 @@ fn the_chart_shows_the_measured_table() {
 /// measured.
 #[test]
 fn every_class_is_in_the_table() {
-    for instruction in classes().values().flatten() {
+    for instruction in measured_classes().values().flatten() {
         for target in TARGETS.map(Target::sm) {
             let cost = instruction.cost(target);
             let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
@@ -168,7 +168,7 @@ fn every_class_is_in_the_table() {
 /// the measured one.
 #[test]
 fn costs_are_of_what_is_written() {
-    let all: Vec<Instruction> = classes().into_values().flatten().step_by(17).collect();
+    let all: Vec<Instruction> = measured_classes().into_values().flatten().step_by(17).collect();
     let mut told = [0, 0];
     for (version, own) in [("8.8", "sm_90"), ("6.0", "sm_70"), ("4.3", "sm_50")] {
         let mut text =

@@ -10,16 +10,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::classes::{Classes, classes, parts};
+use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
-    Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
+    PARTS, Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
-    Cost, FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class,
-    rewrite,
+    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class, rewrite,
 };
-use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
@@ -281,7 +280,7 @@ fn guarded_samples(cells: &Cells) -> Classes {
             }
         }
     }
-    for instruction in classes().values().flatten() {
+    for instruction in measured_classes().values().flatten() {
         if instruction.form().sources != Sources::Scalar {
             add(instruction.to_string());
         }
@@ -379,7 +378,7 @@ fn write_table(mut cells: Cells) {
 #[test]
 #[ignore = "needs ptxas and six minutes; scripts/measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells(classes()));
+    write_table(known_cells(measured_classes()));
 }
 
 #[test]
@@ -387,7 +386,7 @@ fn measure_guards() {
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
     let (new, old): (Classes, Classes) =
-        classes().into_iter().partition(|((head, _), _)| head.starts_with(&only));
+        measured_classes().into_iter().partition(|((head, _), _)| head.starts_with(&only));
     let classes: Vec<(&(String, usize), &Vec<Instruction>)> = new.iter().collect();
     let mut originals: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for (class, instructions) in &classes {

@@ -12,7 +12,7 @@ use vptx::isa::{Destination, Family, Form, LaneWidth, Mnemonic, Negation, Source
 pub(crate) type Classes = BTreeMap<(String, usize), Vec<Instruction>>;
 
 /// The instructions to measure.
-pub(crate) fn classes() -> Classes {
+pub(crate) fn measured_classes() -> Classes {
     let mut random = Random(2026);
     let mut classes = Classes::new();
     let mut add = |text: String, most: usize| {
