@@ -100,13 +100,10 @@ fn groups_end() {
         ".loc 1 2 3\n",
         "bar.sync 0;",
         "mov.b32 r7, r03;",
-        "mov.b32 a, r7;",
-        "ld.global.v2.b32 {r7, b}, [r9];",
         "ld.global.b32 r7, [r9]; vadd.u32.u32.u32 r7, r7, r7;",
     ] {
         assert_eq!(found(&cell(between)), [first], "{between}");
     }
-    assert_eq!(found(&cell("mov.b32 r7, r1;")), ["3: a b c e > r1 r3"]);
     // ptxas computes equal results once, and knows a maximum of equal words.
     for last in ["vmax4.s32.s32.s32 d, r3, r3, r3;", "vadd4.s32.s32.s32.sat d, a, b, r3;"] {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);
@@ -119,7 +116,8 @@ fn groups_end() {
         "vmax4.s32.s32.s32 d, r3, r0.b4567, r3;",
         "vmax4.s32.s32.s32.add d, r3, r0, r3;",
         "vmax2.s32.s32.s32 d, r3, r0, r3;",
-        "vset4.s32.s32.lt d, r3, r0, r3;",
+        "vset4.s32.s32.eq d, r3, r0, r3;",
+        "vset4.s32.s32.lt.add d, r3, r0, r3;",
         "vmax.s32.s32.s32 d, r3, r0;",
         // `.f16x2` registers.
         "vmax4.s32.s32.s32 d, r3, x, r3;",
@@ -130,6 +128,51 @@ fn groups_end() {
         let text = cell("").replace("vmax4.s32.s32.s32 d, r3, r0, r3;", last);
         assert_eq!(found(&text), [first], "{last}");
     }
+}
+
+/// The last instruction moves up, before statements that name registers of the others.
+#[test]
+fn groups_stand_before_what_reads_their_results() {
+    for (between, expected) in [
+        ("mov.b32 r7, r1;", "4: a b c e r0 > r1 d"),
+        ("mov.b32 a, r7;", "4: a b c e r0 > d"),
+        ("ld.global.v2.b32 {r7, b}, [r9]; mov.b32 r7, r03;", "3: a b c e > r3"),
+        ("st.global.b32 [r9], r2;", "4: a b c e r0 > r2 d"),
+        // The last one writes what these write or read.
+        ("mov.b32 r7, r1; mov.b32 r0, r7;", "3: a b c e > r1 r3"),
+        ("st.global.b32 [r9], r1; ld.global.v2.b32 {r7, d}, [r9];", "3: a b c e > r1 r3"),
+        ("st.global.v2.b32 [r9], {d, r1};", "3: a b c e > r1 r3"),
+    ] {
+        let text = cell(between);
+        assert_eq!(found(&text), [expected], "{between}");
+        let (module, _) = parse(&text);
+        let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+        let new = rewritten.text();
+        let (block, rest) = (new.find("max.s16x2").unwrap(), new.find(between).unwrap());
+        assert!(block < rest, "{new}");
+        let place = rewritten.changes.iter().position(|it| it.outcome != Outcome::Absorbed);
+        assert_eq!(place, Some(2), "{new}");
+    }
+    // Statements that only name others stay before the block.
+    let text = cell("mov.b32 r7, r9;");
+    let new = rewrite(&parse(&text).0, &RewriteOptions::default()).unwrap().text();
+    assert!(new.find("mov.b32 r7, r9").unwrap() < new.find("max.s16x2").unwrap(), "{new}");
+    // No group is that long.
+    let far = |count: usize| found(&cell(&"mov.b32 r7, r9;".repeat(count)));
+    assert_eq!([far(500), far(600)], [["4: a b c e r0 > d"], ["3: a b c e > r3"]]);
+}
+
+/// Comparisons are signs of differences.
+#[test]
+fn comparisons_are_members() {
+    let text = |last: &str| {
+        kernel(&format!("{ADD} r1, a, b, c;\n{SUB} r2, c, e, c;\n{MAX} d, r1, r2, c;\n{last}"))
+    };
+    for compare in ["lt", "le", "gt", "ge"] {
+        let whole = text(&format!("vset4.s32.s32.{compare} e, r1, r2, c;"));
+        assert_eq!(found(&whole), ["4: a b c e > e d"], "{compare}");
+    }
+    assert_eq!(found(&text("vset4.s32.s32.ne e, r1, r2, c;")), ["3: a b c e > r1 r2 d"]);
 }
 
 /// Only registers that nothing else names stay in the block.

@@ -209,14 +209,17 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
         if a == b && !random.one_in(8) {
             b = source(random);
         }
-        let op = *random.pick(&["vadd4", "vsub4", "vmin4", "vmax4"]);
+        let op = *random.pick(&["vadd4", "vsub4", "vmin4", "vmax4", "vset4"]);
         let mut ty = || if is_mixed && random.one_in(4) { "u32" } else { own };
-        let types = [ty(), ty(), ty()].join(".");
-        let saturate =
-            if random.one_in(if op.starts_with("vm") { 8 } else { 2 }) { ".sat" } else { "" };
+        let types = if op == "vset4" { vec![ty(), ty()] } else { vec![ty(), ty(), ty()] }.join(".");
+        let modifier = match op {
+            "vset4" => *random.pick(&[".lt", ".le", ".gt", ".ge", ".ge", ".eq"]),
+            _ if random.one_in(if op.starts_with("vm") { 8 } else { 2 }) => ".sat",
+            _ => "",
+        };
         let d = if random.one_in(6) { random.pick(inputs).to_string() } else { format!("r{at}") };
         let c = random.pick(&[inputs[0], &a, &d]).to_string();
-        let _ = writeln!(text, "{op}.{types}{saturate} {d}, {a}, {b}, {c};");
+        let _ = writeln!(text, "{op}.{types}{modifier} {d}, {a}, {b}, {c};");
         if !known.contains(&d) {
             known.push(d.clone());
             fresh.push(d);

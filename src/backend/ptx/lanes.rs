@@ -8,11 +8,11 @@ mod halves;
 
 use super::sequence::{Line, Opcode, results};
 use super::{Arg, Gate};
-use crate::isa::{LaneWidth, Lanes, Target, Type, WordRegisters};
+use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
 use crate::syntax::TokenKind;
 use crate::syntax::lexer::Lexer;
-use crate::video::{Operation, Register, SimdOp, SimdTail, numbered};
+use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
 use cost::machine_instructions;
 use halves::Halves;
@@ -21,8 +21,11 @@ use halves::Halves;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
-    /// The number of instructions, the last one included.
+    /// The number of instructions.
     pub members: usize,
+    /// The block stands in the place of this one of them, counted from 0. Later ones move up to
+    /// it, over statements that read results of earlier ones.
+    pub place: usize,
     inputs: Vec<Register>,
     lines: Vec<Line>,
     outputs: Vec<(Register, Line)>,
@@ -79,60 +82,111 @@ pub(super) struct Step<'m> {
     c: &'m Register,
 }
 
+/// Steps that may be a group.
+#[derive(Default)]
+pub(super) struct Run<'m> {
+    pub(super) steps: Vec<Step<'m>>,
+    /// How many of them stand before the first statement that reads results of theirs.
+    before: usize,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    op: SimdOp,
-    dtype: Type,
+    action: Action,
     types: [Type; 2],
-    saturate: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Arithmetic {
+        op: SimdOp,
+        dtype: Type,
+        saturate: bool,
+    },
+    /// 1 where the difference of two sources is negative, or else where it is not.
+    Less {
+        /// Whether it is the second source less the first one.
+        is_swapped: bool,
+        is_negated: bool,
+    },
 }
 
 impl<'m> Step<'m> {
     fn of(statement: &'m VideoStatement) -> Option<Step<'m>> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
-        let Operation::SimdArithmetic(it) = &instruction.operation else { return None };
-        let SimdTail::Merge { saturate } = it.tail else { return None };
-        let operands = &it.operands;
+        let (action, operands) = match &instruction.operation {
+            Operation::SimdArithmetic(it) => (arithmetic(it)?, &it.operands),
+            Operation::SimdSet(it) if !it.accumulate => (less(it.compare)?, &it.operands),
+            _ => return None,
+        };
         let is_plain = operands.lanes == Lanes::all(LaneWidth::Bytes)
-            && statement.declared.registers() != WordRegisters::Packed
-            && !matches!(it.op, SimdOp::AbsDiff | SimdOp::Avrg);
+            && statement.declared.registers() != WordRegisters::Packed;
         is_plain.then_some(Step {
-            kind: Kind {
-                op: it.op,
-                dtype: it.dtype,
-                types: [operands.atype, operands.btype],
-                saturate,
-            },
+            kind: Kind { action, types: [operands.atype, operands.btype] },
             d: &operands.d,
             sources: [&operands.a, &operands.b],
             c: &operands.c,
         })
     }
+
+    /// Whether one of its registers is among some names.
+    fn is_named_in(&self, names: &[(&str, &str)]) -> bool {
+        let [a, b] = self.sources;
+        [self.d, a, b].iter().any(|register| names.contains(&numbered(register.name())))
+    }
+}
+
+fn arithmetic(it: &SimdArithmetic) -> Option<Action> {
+    let SimdTail::Merge { saturate } = it.tail else { return None };
+    let is_simple = !matches!(it.op, SimdOp::AbsDiff | SimdOp::Avrg);
+    is_simple.then_some(Action::Arithmetic { op: it.op, dtype: it.dtype, saturate })
+}
+
+fn less(compare: Compare) -> Option<Action> {
+    let (is_swapped, is_negated) = match compare {
+        Compare::Lt => (false, false),
+        Compare::Ge => (false, true),
+        Compare::Gt => (true, false),
+        Compare::Le => (true, true),
+        Compare::Eq | Compare::Ne => return None,
+    };
+    Some(Action::Less { is_swapped, is_negated })
 }
 
 /// The instructions that may be a group together with the first of some statements, if the text
 /// may have sums of halves.
-pub(super) fn steps<'m>(
-    source: &str,
-    statements: &'m [VideoStatement],
-    gate: Gate,
-) -> Vec<Step<'m>> {
-    let mut steps: Vec<Step<'m>> = Vec::new();
+pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate) -> Run<'m> {
+    let mut run = Run::default();
     let (target, version) = Opcode::Add2.requirement();
     if !gate.has((Target::sm(target), version)) {
-        return steps;
+        return run;
     }
+    // The names in statements that later steps have to move over.
+    let mut moved_over: Vec<(&str, &str)> = Vec::new();
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
         let Some(step) = Step::of(statement) else { break };
-        let start = statement.span.start as usize;
-        if !steps.is_empty() && !can_pass(&steps, &source[..start], end) {
-            break;
+        if !run.steps.is_empty() {
+            let Some(names) = names_between(source, end, statement.span.start as usize) else {
+                break;
+            };
+            // Steps before these statements move over them, too, unless one of them is named.
+            let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
+            if run.before < run.steps.len() || are_named {
+                moved_over.extend(names);
+            } else {
+                run.before += 1;
+            }
+            if step.is_named_in(&moved_over) {
+                break;
+            }
+        } else {
+            run.before = 1;
         }
         end = statement.span.end as usize;
-        steps.push(step);
+        run.steps.push(step);
     }
-    steps
+    run
 }
 
 /// The ordinary instructions over which steps may move. They have no other effect than on the
@@ -142,42 +196,49 @@ const PASSED: [&str; 21] = [
     "prmt", "selp", "setp", "shl", "shr", "st", "sub", "xor",
 ];
 
-/// Whether steps may move over the rest of a text: over statements that name none of their
-/// registers.
-fn can_pass(steps: &[Step<'_>], text: &str, start: usize) -> bool {
-    let is_ours = |name: &str| {
-        let registers = steps.iter().flat_map(|step| [step.d, step.sources[0], step.sources[1]]);
-        registers.into_iter().any(|register| numbered(register.name()) == numbered(name))
-    };
-    let mut lexer = Lexer::new(text, start);
+/// Steps do not move over more bytes than these.
+const FAR: usize = 1 << 13;
+
+/// The names in the statements between two places, if steps may move over those that do not name
+/// their registers.
+fn names_between(source: &str, start: usize, end: usize) -> Option<Vec<(&str, &str)>> {
+    if end - start > FAR {
+        return None;
+    }
+    let mut names = Vec::new();
+    let mut lexer = Lexer::new(&source[..end], start);
     let mut is_start = true;
     while let Some(token) = lexer.token() {
-        let word = token.span.text(text);
+        let word = token.span.text(source);
         let passes = match token.kind {
             TokenKind::Ident if is_start => PASSED.contains(&word),
-            TokenKind::Ident => !is_ours(word),
+            TokenKind::Ident => {
+                names.push(numbered(word));
+                true
+            }
             TokenKind::Dot | TokenKind::Number => !is_start,
             // Not a label, and not the brace of a block.
             TokenKind::Punct(_) => !is_start && !token.is(b':'),
             _ => false,
         };
         if !passes {
-            return false;
+            return None;
         }
         is_start = token.is(b';');
     }
-    is_start
+    is_start.then_some(names)
 }
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
 /// stay alone. `in_function` says how often the function names a register that it declares itself.
 pub(super) fn best(
-    steps: &[Step<'_>],
+    run: &Run<'_>,
     alone: &[u32],
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Result<Group, usize> {
+    let steps = &run.steps[..];
     let whole = halves(steps, &mut in_function);
     if whole.has_equal() {
         return Err(steps.len());
@@ -196,7 +257,7 @@ pub(super) fn best(
     if from(1).is_some_and(|(_, other)| other > saved) {
         return Err(1);
     }
-    Ok(halves(&steps[..members], in_function).group())
+    Ok(halves(&steps[..members], in_function).group(members.min(run.before) - 1))
 }
 
 /// The first steps whose names are clearly one register or two.

@@ -118,11 +118,12 @@ pub enum Outcome {
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
     Fused(Box<Fusion>),
-    /// One block of ordinary PTX replaces the instruction together with those right before it
-    /// that are [`Outcome::Absorbed`].
+    /// One block of ordinary PTX replaces the instruction together with neighbours that are
+    /// [`Outcome::Absorbed`]: as many before it as [`Group::place`], and the other members after
+    /// it.
     Grouped(Box<Group>),
-    /// The instruction goes: the next one that is [`Outcome::Fused`] or [`Outcome::Grouped`]
-    /// does its work, too.
+    /// The instruction goes: a neighbour that is [`Outcome::Fused`] or [`Outcome::Grouped`] does
+    /// its work, too.
     Absorbed,
     /// The instruction stays: nothing is cheaper.
     Kept,
@@ -155,8 +156,8 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
-    /// exactly that was not measured. The replacement of several instructions counts at
-    /// the last of them, and nothing at the others. That of a group is counted, not measured.
+    /// exactly that was not measured. The replacement of several instructions counts where it
+    /// stands, and nothing at the others. That of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
     pub differs: Vec<Semantics>,
@@ -331,7 +332,10 @@ impl<'o> Rewriter<'o> {
             return Some(Whole { chain: Some(chain), outcomes, template });
         }
         let outcomes = self.group(chains, alone_to, statements, place)?;
-        let Outcome::Grouped(group) = &outcomes.last()?.outcome else { return None };
+        let group = outcomes.iter().find_map(|known| match &known.outcome {
+            Outcome::Grouped(group) => Some(group),
+            _ => None,
+        })?;
         let template = Template::group(group, self.fresh(place.source));
         Some(Whole { chain: None, outcomes, template })
     }
@@ -347,7 +351,8 @@ impl<'o> Rewriter<'o> {
         if statements[0].span.start < *alone_to {
             return None;
         }
-        let steps = lanes::steps(place.source, statements, place.gate);
+        let run = lanes::run(place.source, statements, place.gate);
+        let steps = &run.steps;
         if steps.len() < 2 {
             return None;
         }
@@ -366,7 +371,7 @@ impl<'o> Rewriter<'o> {
         }
         let function = statements[0].function;
         let in_function = |register: &Register| chains.occurrences(function, register);
-        let group = match lanes::best(&steps, &alone, place.target, in_function) {
+        let group = match lanes::best(&run, &alone, place.target, in_function) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;
@@ -375,9 +380,9 @@ impl<'o> Rewriter<'o> {
         };
         outcomes.truncate(group.members);
         let rewritten = group.cost(place.target);
-        let last = outcomes.last_mut()?;
-        last.outcome = Outcome::Grouped(Box::new(group));
-        last.cost = last.cost.map(|cost| Cost { rewritten, rewritten_weight: rewritten, ..cost });
+        let known = outcomes.get_mut(group.place)?;
+        known.outcome = Outcome::Grouped(Box::new(group));
+        known.cost = known.cost.map(|cost| Cost { rewritten, rewritten_weight: rewritten, ..cost });
         Some(outcomes)
     }
 

@@ -29,7 +29,8 @@ pub(super) fn machine_instructions(lines: &[Line], packed: &[Line], target: Targ
     };
     // Whether a line has taken in another one, or is part of one.
     let mut is_joined = vec![false; lines.len()];
-    let mut count = packed.len() as u32;
+    // The `and` before a last `xor` is part of it.
+    let mut count = packed.iter().filter(|line| line.opcode != Opcode::Xor).count() as u32;
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| reads[*at] > 0) {
         if is_free(line.opcode) {
             continue;

@@ -2,7 +2,7 @@
 
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
 use super::cost::machine_instructions;
-use super::{Group, Kind, Step};
+use super::{Action, Group, Kind, Step};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
@@ -12,10 +12,14 @@ type Words = [Arg; 2];
 
 /// Bytes 0 and 2 of a word, and bytes 1 and 3.
 const TAKEN: [[u32; 2]; 2] = [[0x4240, 0x4341], [0xa280, 0xb391]];
-/// The lower bytes of the halves of two words.
+/// The lower bytes of the halves of two words, and their signs.
 const PACKED: u32 = 0x6240;
+const SIGNS: u32 = 0xfbd9;
 /// The lower bytes of halves.
 const BYTES: u32 = 0x00ff_00ff;
+
+/// A 1 in each byte.
+const FLAGS: u32 = 0x0101_0101;
 
 /// The range of a half.
 const HALF: Range = Range::bits(16, true);
@@ -45,6 +49,8 @@ enum Form {
     /// Halves whose low bytes are the lanes. They lie in a range, as signed halves, or may
     /// have anything in their upper bytes.
     Halves(Words, Option<Range>),
+    /// Halves that are negative where a lane is 1, or else where it is 0.
+    Signs { words: Words, is_negated: bool },
 }
 
 /// The range of results for operands in these ranges.
@@ -57,9 +63,18 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
     }
 }
 
-/// Bytes of the low bytes of halves.
-fn packed([even, odd]: Words) -> Line {
-    Line::new(Opcode::Permute, [even, odd, word(PACKED)])
+/// The instruction that packs halves. Those that it needs are added to others.
+fn packed([even, odd]: Words, packing: Packing, lines: &mut Vec<Line>) -> Line {
+    let Packing::Signs { is_negated } = packing else {
+        return Line::new(Opcode::Permute, [even, odd, word(PACKED)]);
+    };
+    let mut add = |line| {
+        lines.push(line);
+        Arg::Line(lines.len() as u16 - 1)
+    };
+    let signs = add(Line::new(Opcode::Permute, [even, odd, word(SIGNS)]));
+    let flags = Line::new(Opcode::And, [signs, word(FLAGS), word(0)]);
+    if is_negated { Line::new(Opcode::Xor, [add(flags), word(FLAGS), word(0)]) } else { flags }
 }
 
 /// A register that steps name.
@@ -94,6 +109,14 @@ struct LaneResult<'m> {
     register: &'m Register,
     step: usize,
     words: Words,
+    packing: Packing,
+}
+
+/// How halves become bytes.
+#[derive(Clone, Copy)]
+enum Packing {
+    Low,
+    Signs { is_negated: bool },
 }
 
 /// Steps on halves.
@@ -180,42 +203,55 @@ impl<'m> Halves<'m> {
 
     /// The machine instructions of all steps.
     pub(super) fn cost(&self, target: Target) -> u32 {
-        let packed: Vec<Line> = self.results().map(|result| packed(result.words)).collect();
-        machine_instructions(self.builder.lines(), &packed, target)
+        let mut lines = self.builder.lines().to_vec();
+        let packed: Vec<Line> =
+            self.results().map(|result| packed(result.words, result.packing, &mut lines)).collect();
+        machine_instructions(&lines, &packed, target)
     }
 
-    /// The group of all steps.
-    pub(super) fn group(&self) -> Group {
+    /// The group of all steps, in the place of one of them.
+    pub(super) fn group(&self, place: usize) -> Group {
         let results: Vec<LaneResult<'_>> = self.results().collect();
         // Lanes 0 and 2 of all results come first: so fewer registers are in use at a time.
         let words = [0, 1].map(|at| results.iter().map(move |result| result.words[at]));
         let mut words: Vec<Arg> = words.into_iter().flatten().collect();
-        let lines = self.builder.used(&mut words);
-        let registers = results.iter().map(|result| result.register.clone());
+        let mut lines = self.builder.used(&mut words);
         let (even, odd) = words.split_at(words.len() / 2);
-        let pairs = even.iter().zip(odd).map(|(even, odd)| packed([*even, *odd]));
-        Group {
-            members: self.len(),
-            inputs: self.inputs.iter().copied().cloned().collect(),
-            lines,
-            outputs: registers.zip(pairs).collect(),
-        }
+        let pairs = even.iter().zip(odd).map(|(even, odd)| [*even, *odd]);
+        let outputs = results.iter().zip(pairs).map(|(result, words)| {
+            (result.register.clone(), packed(words, result.packing, &mut lines))
+        });
+        let outputs = outputs.collect();
+        let inputs = self.inputs.iter().copied().cloned().collect();
+        Group { members: self.len(), place, inputs, lines, outputs }
     }
 
     /// The values of registers that steps write and that live on. Others are read by later steps
     /// only.
     fn results(&self) -> impl Iterator<Item = LaneResult<'m>> {
         self.names.iter().filter_map(|name| {
-            let Value { form: Form::Halves(words, _), step: Some(step), .. } = name.value? else {
-                return None;
+            let Value { form, step: Some(step), .. } = name.value? else { return None };
+            let (words, packing) = match form {
+                Form::Packed(_) => return None,
+                Form::Halves(words, _) => (words, Packing::Low),
+                Form::Signs { words, is_negated } => (words, Packing::Signs { is_negated }),
             };
             let lives = name.is_input || name.in_function != Some(name.occurrences);
-            lives.then_some(LaneResult { register: name.register, step, words })
+            lives.then_some(LaneResult { register: name.register, step, words, packing })
         })
     }
 
     fn compute(&mut self, kind: Kind, a: usize, b: usize) -> Form {
-        let Kind { op, dtype, types: [atype, btype], saturate } = kind;
+        let Kind { action, types: [atype, btype] } = kind;
+        let (op, dtype, saturate) = match action {
+            Action::Arithmetic { op, dtype, saturate } => (op, dtype, saturate),
+            Action::Less { is_swapped, is_negated } => {
+                let (x, y) = (self.extended(a, atype).0, self.extended(b, btype).0);
+                let (x, y) = if is_swapped { (y, x) } else { (x, y) };
+                // Differences of bytes are no larger than a half.
+                return Form::Signs { words: self.words(SimdOp::Sub, x, y), is_negated };
+            }
+        };
         // Only low bytes matter to sums of low bytes.
         let wraps = !saturate && matches!(op, SimdOp::Add | SimdOp::Sub);
         if wraps {
@@ -271,13 +307,30 @@ impl<'m> Halves<'m> {
         })
     }
 
+    /// The value that a register holds, as numbers.
+    fn number(&mut self, name: usize) -> Value {
+        let value = self.value(name);
+        let Form::Signs { words, is_negated } = value.form else { return value };
+        let words = words.map(|word| self.flags(word, is_negated));
+        let form = Form::Halves(words, Some(Range::new(0, 1)));
+        *self.names[name].value.insert(Value { form, ..value })
+    }
+
+    /// The signs of halves, or their complements, as 0 and 1.
+    fn flags(&mut self, halves: Arg, is_negated: bool) -> Arg {
+        let ones = word(0x0001_0001);
+        let signs = self.builder.push(Opcode::Shr(Type::U32), &[halves, word(15)]);
+        let signs = self.builder.and(signs, ones);
+        if is_negated { self.builder.xor(signs, ones) } else { signs }
+    }
+
     /// Halves whose low bytes are a register's lanes.
     fn low(&mut self, name: usize) -> (Words, Option<Range>) {
-        let value = self.value(name);
+        let value = self.number(name);
         match (value.form, value.extended) {
             (Form::Halves(words, range), _) => (words, range),
-            (Form::Packed(_), [None, Some(words)]) => (words, Some(byte(Type::S32))),
-            (Form::Packed(_), _) => {
+            (_, [None, Some(words)]) => (words, Some(byte(Type::S32))),
+            (_, _) => {
                 let (words, range) = self.extended(name, Type::U32);
                 (words, Some(range))
             }
@@ -286,7 +339,7 @@ impl<'m> Halves<'m> {
 
     /// A register's lanes as bytes of a type, extended to halves.
     fn extended(&mut self, name: usize, ty: Type) -> (Words, Range) {
-        let value = self.value(name);
+        let value = self.number(name);
         if let Form::Halves(words, Some(range)) = value.form
             && byte(ty).contains_range(range)
         {
@@ -295,7 +348,9 @@ impl<'m> Halves<'m> {
         let kind = usize::from(is_signed(ty));
         let words = value.extended[kind].unwrap_or_else(|| match value.form {
             Form::Packed(arg) => TAKEN[kind].map(|bytes| self.taken(arg, bytes)),
-            Form::Halves(words, _) => words.map(|word| self.taken(word, TAKEN[kind][0])),
+            Form::Halves(words, _) | Form::Signs { words, .. } => {
+                words.map(|word| self.taken(word, TAKEN[kind][0]))
+            }
         });
         if let Some(value) = &mut self.names[name].value {
             value.extended[kind] = Some(words);
@@ -330,18 +385,30 @@ mod tests {
 
     /// A step on words of bytes, as the manual has it.
     fn instruction(kind: Kind) -> Program {
-        let op = match kind.op {
-            SimdOp::Add => "vadd4",
-            SimdOp::Sub => "vsub4",
-            SimdOp::Min => "vmin4",
-            SimdOp::Max => "vmax4",
-            SimdOp::AbsDiff => "vabsdiff4",
-            SimdOp::Avrg => "vavrg4",
+        let name = |ty: Type| if ty == Type::S32 { "s32" } else { "u32" };
+        let [a, b] = kind.types.map(name);
+        let text = match kind.action {
+            Action::Arithmetic { op, dtype, saturate } => {
+                let op = match op {
+                    SimdOp::Add => "vadd4",
+                    SimdOp::Sub => "vsub4",
+                    SimdOp::Min => "vmin4",
+                    SimdOp::Max => "vmax4",
+                    SimdOp::AbsDiff | SimdOp::Avrg => panic!("{op:?} is no step"),
+                };
+                let saturate = if saturate { ".sat" } else { "" };
+                format!("{op}.{}.{a}.{b}{saturate} d, a, b, c;", name(dtype))
+            }
+            Action::Less { is_swapped, is_negated } => {
+                let compare = match (is_swapped, is_negated) {
+                    (false, false) => "lt",
+                    (false, true) => "ge",
+                    (true, false) => "gt",
+                    (true, true) => "le",
+                };
+                format!("vset4.{a}.{b}.{compare} d, a, b, c;")
+            }
         };
-        let [d, a, b] = [kind.dtype, kind.types[0], kind.types[1]]
-            .map(|ty| if ty == Type::S32 { "s32" } else { "u32" });
-        let saturate = if kind.saturate { ".sat" } else { "" };
-        let text = format!("{op}.{d}.{a}.{b}{saturate} d, a, b, c;");
         let instruction: Instruction = text.parse().expect(&text);
         let program = instruction.lower(Semantics::Manual);
         for semantics in Semantics::ALL {
@@ -357,17 +424,25 @@ mod tests {
     fn steps_are_exact() {
         let [d, a, b] = ["d", "a", "b"].map(|name| Register::new(name).unwrap());
         let ops = [SimdOp::Add, SimdOp::Sub, SimdOp::Min, SimdOp::Max];
-        for at in 0..ops.len() * 16 {
+        for at in 0..=ops.len() * 16 + 15 {
             let ty = |bit: usize| TYPES[at >> bit & 1];
-            let (dtype, types) = (ty(0), [ty(1), ty(2)]);
-            let kind = Kind { op: ops[at >> 4], dtype, types, saturate: at >> 3 & 1 == 1 };
+            let (dtype, types, bit) = (ty(0), [ty(1), ty(2)], at >> 3 & 1 == 1);
+            let action = match ops.get(at >> 4) {
+                Some(&op) => Action::Arithmetic { op, dtype, saturate: bit },
+                None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
+            };
+            let kind = Kind { action, types };
             let step = Step { kind, d: &d, sources: [&a, &b], c: &a };
             let program = instruction(kind);
             let mut halves = Halves::default();
             assert!(halves.push(&step, |_| None));
-            let group = halves.group();
+            let group = halves.group(0);
             let result = halves.names.iter().find(|name| *name.register == d).unwrap();
-            let Form::Halves(words, range) = result.value.unwrap().form else { panic!() };
+            let (words, range) = match result.value.unwrap().form {
+                Form::Halves(words, range) => (words, range.unwrap()),
+                Form::Signs { words, .. } => (words, Range::new(-383, 383)),
+                Form::Packed(_) => panic!(),
+            };
             // Each pair of bytes in each lane, with three others beside it.
             for first in 0..=0xffff {
                 let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
@@ -381,7 +456,7 @@ mod tests {
                 for word in words {
                     let Arg::Line(line) = word else { panic!() };
                     let own = split(values[usize::from(line)]);
-                    assert!(own.iter().all(|own| range.unwrap().contains(*own)), "{step:?}");
+                    assert!(own.iter().all(|own| range.contains(*own)), "{step:?}");
                 }
             }
         }
