@@ -1,9 +1,11 @@
 //! Kernels compute the same before and after rewriting, and as their authors would write them
 //! today.
 
-use crate::support::forms::Random;
+use crate::region::{adding, filling};
+use crate::support::forms::{Random, byte_steps};
 use crate::support::run_ptx::{Kernel, address};
-use crate::support::{EDGES, corpus, is_about_results};
+use crate::support::{EDGES, corpus, is_about_results, samples};
+use vptx::backend::ptx::Outcome;
 use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
@@ -144,4 +146,85 @@ $L__loop:
 fn endless_kernels_stop() {
     let kernel = Kernel::read(".entry k(\n)\n{\nL: bra L;\n}\n", "k", SEMANTICS);
     kernel.run(&[], &mut []);
+}
+
+/// The registers of random kernels that have a value from the start. Members write others first.
+const REGISTERS: [&str; 9] = ["a", "b", "c", "d", "e", "f", "r0", "r2", "r3"];
+
+/// A statement that reads or writes registers among some video instructions.
+fn ordinary(random: &mut Random) -> String {
+    let [x, y, z] = [(); 3].map(|()| *random.pick(&REGISTERS));
+    let word = 4 * random.below(16);
+    match random.below(6) {
+        0 => format!("mov.b32 {x}, {y};\n"),
+        1 => format!("add.u32 {x}, {y}, {z};\n"),
+        2 => format!("ld.global.u32 {x}, [p+{word}];\n"),
+        _ => format!("st.global.u32 [p+{word}], {x};\n"),
+    }
+}
+
+/// A kernel with groups and chains, and ordinary statements among them.
+fn random_kernel(random: &mut Random) -> String {
+    let mut body = String::new();
+    for (at, register) in REGISTERS.iter().enumerate() {
+        body += &format!("ld.global.u32 {register}, [p+{}];\n", 4 * at);
+    }
+    let odds = *random.pick(&[4, 8, 100]);
+    for _ in 0..=random.below(4) {
+        let members = match random.below(4) {
+            0 => filling(random),
+            1 => adding(random),
+            _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
+        };
+        for line in members.lines() {
+            body += &format!("{line}\n");
+            if random.one_in(odds) {
+                body += &ordinary(random);
+            }
+        }
+    }
+    for (at, register) in REGISTERS.iter().enumerate() {
+        body += &format!("st.global.u32 [p+{}], {register};\n", 4 * (at + 26));
+    }
+    format!(
+        ".version 8.8\n.target sm_75\n.address_size 64\n.entry k(\n.param .u64 k_param_0\n)\n{{\n\
+         .reg .b32 a, b, c, d, e, f, r<20>;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
+    )
+}
+
+/// Also where groups move over other statements. Counts the instructions in chains and groups.
+#[test]
+fn random_regions_compute_the_same() {
+    let mut random = Random(21);
+    let (mut fused, mut grouped, mut moved) = (0, 0, 0);
+    for _ in 0..samples(1000) {
+        let target = *random.pick(&[75, 90, 90, 100, 120]);
+        let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
+        let (module, findings) = parse(&text);
+        assert!(findings.iter().all(is_about_results), "{findings:?}\n{text}");
+        let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+        for change in &rewritten.changes {
+            match &change.outcome {
+                Outcome::Fused(_) => fused += 1,
+                Outcome::Grouped(group) => {
+                    grouped += 1;
+                    moved += u32::from(group.place + 1 < group.members);
+                }
+                _ => {}
+            }
+        }
+        let new = rewritten.text();
+        let [before, after] = [&text, &new].map(|text| Kernel::read(text, "k", SEMANTICS));
+        for _ in 0..3 {
+            let words = arrays("k", &mut random);
+            let [left, right] = [&before, &after].map(|kernel| {
+                let mut memory = words.clone();
+                kernel.run(&[address(0)], &mut memory);
+                memory
+            });
+            assert_eq!(left, right, "{text}\n{new}");
+        }
+    }
+    println!("{fused} chains, {grouped} groups, {moved} of them moved up");
+    assert!(fused > 100 && grouped > 60 && moved > 10, "{fused} {grouped} {moved}");
 }

@@ -238,7 +238,7 @@ fn run(statements: &[&Instruction], semantics: Semantics, words: &mut HashMap<St
 }
 
 /// A chain that fills a word, on some of its registers.
-fn filling(random: &mut Random) -> String {
+pub(crate) fn filling(random: &mut Random) -> String {
     let head = merging_head(random);
     let parts = *random.pick(&[&BYTES[..], &HALVES[..]]);
     let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
@@ -261,7 +261,7 @@ fn filling(random: &mut Random) -> String {
 }
 
 /// A chain that adds to a sum, on some of its registers.
-fn adding(random: &mut Random) -> String {
+pub(crate) fn adding(random: &mut Random) -> String {
     let head = adding_head(random);
     let [parts_a, parts_b] = adding_parts(&head, random);
     let (a, b) = *random.pick(&[("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("r2", "c")]);
