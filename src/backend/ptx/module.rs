@@ -197,8 +197,8 @@ impl Rewritten<'_> {
 /// Scalar instructions without guards that stand one after the other, and fill parts of a word
 /// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
 /// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
-/// of the others. So do SIMD instructions on bytes, one after the other, that cost less in one
-/// block, on halves.
+/// of the others. Neighbouring SIMD instructions on bytes that cost less as one block on halves
+/// become one, in the place of one of them.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
