@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::support::forms::{
-    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, heads, rows,
+    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, byte_steps, heads, rows,
 };
-use crate::support::smt::{Answer, Solver, chain_query, evaluation, places, query};
+use crate::support::smt::{Answer, Solver, chain_query, evaluation, group_query, places, query};
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
@@ -457,6 +457,46 @@ fn sums_are_proven() {
         }
     }
     tally.print("sums", start);
+    assert!(tally.proven > 0);
+    prover.total = tally;
+    prover.finish();
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn groups_are_proven() {
+    let mut prover = Prover::new();
+    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut solver = Solver::new(&z3());
+    let (start, mut tally) = (Instant::now(), Tally::default());
+    for _ in 0..number("VPTX_PROVE_COUNT", 300) {
+        let (body, unread) = byte_steps(&mut random, &["a", "b", "c", "e", "r0"]);
+        let read: String = unread.iter().map(|it| format!("mov.b32 d, {it};\n")).collect();
+        let target = *random.pick(&[90, 120]);
+        let text = format!(
+            ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
+             .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}{read}}}\n"
+        );
+        let (module, _) = vptx::parse(&text);
+        let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+        for (at, change) in rewritten.changes.iter().enumerate() {
+            let Outcome::Grouped(group) = &change.outcome else { continue };
+            let members = &rewritten.changes[at - group.place..][..group.members];
+            let members: Vec<_> = members.iter().map(|it| it.instruction).collect();
+            let query = group_query(&members, Semantics::CURRENT, group);
+            tally.sequences += 1;
+            if !prover.is_new(&query) {
+                continue;
+            }
+            match solver.ask(&query, PATIENCE) {
+                Answer::Proven => tally.proven += 1,
+                Answer::Unknown => tally.unknown.push(body.clone()),
+                Answer::Differs(_) => tally.different.push(body.clone()),
+            }
+        }
+        tally.classes += 1;
+    }
+    tally.print("groups", start);
     assert!(tally.proven > 0);
     prover.total = tally;
     prover.finish();

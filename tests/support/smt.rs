@@ -4,16 +4,18 @@
 //! Both sides are written from the definitions of their operations. The code that
 //! evaluates them is not called.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::llvm::Function;
-use vptx::backend::ptx::{Arg, Class, Line, Opcode, Sequence};
+use vptx::Instruction;
+use vptx::backend::ptx::{Arg, Class, Group, Line, Opcode, Sequence};
 use vptx::ir::{Input, Op, Program, Range, Step, Value};
 use vptx::isa::{Compare, Type};
-use vptx::video::Register;
+use vptx::video::{Register, Semantics};
 
 /// The place whose word each input uses. Inputs that are one register share one word.
 pub(crate) fn places(sources: &[Option<&Register>; 3]) -> [usize; 3] {
@@ -77,7 +79,12 @@ fn define(program: &Program, sequence: &Sequence, text: &mut String) -> (String,
 
 /// Defines every line, and returns the term of the result.
 fn define_sequence(sequence: &Sequence, text: &mut String) -> String {
-    for (at, line) in sequence.lines().iter().enumerate() {
+    define_lines(sequence.lines(), text);
+    format!("s{}", sequence.lines().len() - 1)
+}
+
+fn define_lines(lines: &[Line], text: &mut String) {
+    for (at, line) in lines.iter().enumerate() {
         let sort = match line.opcode.class() {
             Class::Word => "(_ BitVec 32)",
             Class::Wide => "(_ BitVec 64)",
@@ -86,7 +93,6 @@ fn define_sequence(sequence: &Sequence, text: &mut String) -> String {
         };
         let _ = writeln!(text, "(define-fun s{at} () {sort} {})", line_term(line));
     }
-    format!("s{}", sequence.lines().len() - 1)
 }
 
 /// The claim that programs one after the other, each with the result of the one before as its
@@ -95,23 +101,59 @@ pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [us
     let mut text = inputs(places);
     let mut before = Input::C.text().to_owned();
     for (number, program) in programs.iter().enumerate() {
-        let mut own = String::new();
-        let result = define_program(program, false, &mut own);
-        let name = |word: &str| match word {
-            "c" => before.clone(),
-            _ if word.strip_prefix('p').is_some_and(|at| at.parse::<usize>().is_ok()) => {
-                format!("m{number}{word}")
-            }
-            _ => word.to_owned(),
-        };
-        text += &with_names(&own, name);
-        let result = with_names(&result, name);
-        before = format!("m{number}");
-        let _ = writeln!(text, "(define-fun {before} () (_ BitVec 32) {result})");
+        before = define_member(program, number, ["a", "b", &before], &mut text);
     }
     let right = define_sequence(sequence, &mut text);
     let _ = writeln!(text, "(assert (distinct {before} {right}))");
     text
+}
+
+/// The claim that instructions one after the other and a group give something else for some
+/// inputs, which are the words `r0`, `r1` and so on.
+pub(crate) fn group_query(members: &[&Instruction], semantics: Semantics, group: &Group) -> String {
+    let mut text = inputs([0, 1, 2]);
+    let mut terms: HashMap<&str, String> = HashMap::new();
+    for (at, register) in group.inputs().iter().enumerate() {
+        let _ = writeln!(text, "(declare-const r{at} (_ BitVec 32))");
+        terms.insert(register.name(), format!("r{at}"));
+    }
+    for (number, member) in members.iter().enumerate() {
+        // The value of `c` does not matter, so any word does.
+        let sources = member
+            .sources()
+            .map(|it| it.and_then(|it| terms.get(it.name())).map_or("c", String::as_str));
+        let result = define_member(&member.lower(semantics), number, sources, &mut text);
+        terms.insert(member.destination().name(), result);
+    }
+    define_lines(group.lines(), &mut text);
+    let differ = group.outputs().iter().map(|(register, line)| {
+        format!("(distinct {} {})", terms[register.name()], line_term(line))
+    });
+    let differ: Vec<String> = differ.collect();
+    let _ = writeln!(text, "(assert (or false {}))", differ.join(" "));
+    text
+}
+
+/// Defines the result of a member of a chain or group on some terms, and returns its name.
+fn define_member(
+    program: &Program,
+    number: usize,
+    sources: [&str; 3],
+    text: &mut String,
+) -> String {
+    let mut own = String::new();
+    let result = define_program(program, false, &mut own);
+    let name = |word: &str| match Input::ALL.iter().position(|input| input.text() == word) {
+        Some(at) => sources[at].to_owned(),
+        None if word.strip_prefix('p').is_some_and(|at| at.parse::<usize>().is_ok()) => {
+            format!("m{number}{word}")
+        }
+        None => word.to_owned(),
+    };
+    *text += &with_names(&own, name);
+    let (result, member) = (with_names(&result, name), format!("m{number}"));
+    let _ = writeln!(text, "(define-fun {member} () (_ BitVec 32) {result})");
+    member
 }
 
 /// A text of terms with other names.
