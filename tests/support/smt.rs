@@ -108,9 +108,14 @@ pub(crate) fn chain_query(programs: &[Program], sequence: &Sequence, places: [us
     text
 }
 
-/// The claim that instructions one after the other and a group give something else for some
-/// inputs, which are the words `r0`, `r1` and so on.
-pub(crate) fn group_query(members: &[&Instruction], semantics: Semantics, group: &Group) -> String {
+/// The claim that instructions one after the other and a group give something else in a lane, for
+/// some inputs, which are the words `r0`, `r1` and so on.
+pub(crate) fn group_query(
+    members: &[&Instruction],
+    semantics: Semantics,
+    group: &Group,
+    lane: u32,
+) -> String {
     let mut text = inputs([0, 1, 2]);
     let mut terms: HashMap<&str, String> = HashMap::new();
     for (at, register) in group.inputs().iter().enumerate() {
@@ -126,8 +131,9 @@ pub(crate) fn group_query(members: &[&Instruction], semantics: Semantics, group:
         terms.insert(member.destination().name(), result);
     }
     define_lines(group.lines(), &mut text);
+    let byte = |term: &str| format!("((_ extract {} {}) {term})", 8 * lane + 7, 8 * lane);
     let differ = group.outputs().iter().map(|(register, line)| {
-        format!("(distinct {} {})", terms[register.name()], line_term(line))
+        format!("(distinct {} {})", byte(&terms[register.name()]), byte(&line_term(line)))
     });
     let differ: Vec<String> = differ.collect();
     let _ = writeln!(text, "(assert (or false {}))", differ.join(" "));
