@@ -86,7 +86,7 @@ pub(super) struct Step<'m> {
 #[derive(Default)]
 pub(super) struct Run<'m> {
     pub(super) steps: Vec<Step<'m>>,
-    /// How many of them stand before the first statement that reads results of theirs.
+    /// How many of them stand before the first statement that names a register of theirs.
     before: usize,
 }
 
