@@ -1,6 +1,8 @@
 //! Kernels compute the same before and after rewriting, and as their authors would write them
 //! today.
 
+use std::fmt::Write as _;
+
 use crate::region::{adding, filling};
 use crate::support::forms::{Random, byte_steps};
 use crate::support::run_ptx::{Kernel, address};
@@ -167,7 +169,7 @@ fn ordinary(random: &mut Random) -> String {
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::new();
     for (at, register) in REGISTERS.iter().enumerate() {
-        body += &format!("ld.global.u32 {register}, [p+{}];\n", 4 * at);
+        let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
     }
     let odds = *random.pick(&[4, 8, 100]);
     for _ in 0..=random.below(4) {
@@ -177,14 +179,14 @@ fn random_kernel(random: &mut Random) -> String {
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
         };
         for line in members.lines() {
-            body += &format!("{line}\n");
+            let _ = writeln!(body, "{line}");
             if random.one_in(odds) {
                 body += &ordinary(random);
             }
         }
     }
     for (at, register) in REGISTERS.iter().enumerate() {
-        body += &format!("st.global.u32 [p+{}], {register};\n", 4 * (at + 26));
+        let _ = writeln!(body, "st.global.u32 [p+{}], {register};", 4 * (at + 26));
     }
     format!(
         ".version 8.8\n.target sm_75\n.address_size 64\n.entry k(\n.param .u64 k_param_0\n)\n{{\n\

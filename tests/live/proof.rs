@@ -471,11 +471,12 @@ fn groups_are_proven() {
     let (start, mut tally) = (Instant::now(), Tally::default());
     for _ in 0..number("VPTX_PROVE_COUNT", 300) {
         let (body, unread) = byte_steps(&mut random, &["a", "b", "c", "e", "r0"]);
-        let read: String = unread.iter().map(|it| format!("mov.b32 d, {it};\n")).collect();
+        let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
+        let read = read.join("\n");
         let target = *random.pick(&[90, 120]);
         let text = format!(
             ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
-             .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}{read}}}\n"
+             .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}{read}\n}}\n"
         );
         let (module, _) = vptx::parse(&text);
         let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");

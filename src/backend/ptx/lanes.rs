@@ -166,7 +166,9 @@ pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
         let Some(step) = Step::of(statement) else { break };
-        if !run.steps.is_empty() {
+        if run.steps.is_empty() {
+            run.before = 1;
+        } else {
             let Some(names) = names_between(source, end, statement.span.start as usize) else {
                 break;
             };
@@ -180,8 +182,6 @@ pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate
             if step.is_named_in(&moved_over) {
                 break;
             }
-        } else {
-            run.before = 1;
         }
         end = statement.span.end as usize;
         run.steps.push(step);
