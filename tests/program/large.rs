@@ -27,7 +27,7 @@ $L__BB0_1:
 ";
 
 /// Texts from 4 MiB on are read in parts.
-const LARGE: usize = 9 << 19;
+const LARGE: usize = 17 << 18;
 
 /// A text that is large enough, with something in its middle.
 fn text(middle: &[u8]) -> Vec<u8> {

@@ -535,7 +535,7 @@ mod tests {
         ];
         let mut numbers = Numbers(5);
         let (mut several, mut fused) = (0, 0);
-        for round in 0..10_000 {
+        for round in 0..5000 {
             let line_end = numbers.pick(&["\n", "\r\n"]);
             let target = numbers.pick(&["20", "75", "90"]);
             let mut text = format!(".version 7.0{line_end}.target sm_{target}\n");

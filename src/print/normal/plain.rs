@@ -436,7 +436,7 @@ mod tests {
     fn usual_statements_are_written_as_tokens_are() {
         let mut numbers = Numbers(7);
         let mut usual = 0;
-        for round in 0..100_000 {
+        for round in 0..40_000 {
             let count = 1 + numbers.below(16);
             let source: String = (0..count).map(|_| numbers.pick(PIECES)).collect();
             let options = NormalOptions {
@@ -451,6 +451,6 @@ mod tests {
             usual += usize::from(text.contains("add.s32 %r1, %r2, 5;\n"));
             assert_eq!(text, plain.text_with(Speed::ByTokens), "{source}");
         }
-        assert!(usual > 1000, "{usual}");
+        assert!(usual > 400, "{usual}");
     }
 }
