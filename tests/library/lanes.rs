@@ -226,7 +226,7 @@ fn blocks_compute_what_their_members_compute() {
             .with_target(Some(Target::sm(*random.pick(&[90, 100, 120]))));
         let rewritten = rewrite(&module, &options).expect("a target");
         let new = rewritten.text();
-        // Those that stay may be a group without their neighbours.
+        // Instructions that stay may be a group without their neighbours.
         let kept = rewritten.changes.iter().filter(|it| it.outcome == Outcome::Kept).count();
         if kept < 2 {
             assert_eq!(rewrite(&parse(&new).0, &options).expect("a target").text(), new);
