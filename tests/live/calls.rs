@@ -1,13 +1,12 @@
 //! Calls of compiled functions with the results that programs give, and recorded ones.
 
-use std::env;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::forms::{Random, heads, rows, texts};
-use crate::support::{EDGES, fixture_text};
+use crate::support::{EDGES, fixture_text, setting};
 use vptx::isa::Sources;
 use vptx::{Instruction, Semantics};
 
@@ -74,11 +73,6 @@ pub(crate) fn instructions(lanes: usize, random: &mut Random) -> Vec<Instruction
     all.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// A number from a variable, or the usual one.
-pub(crate) fn number(name: &str, usual: u64) -> u64 {
-    env::var(name).map_or(usual, |text| text.parse().expect("a number"))
-}
-
 /// Calls of functions: the number of each with three words, and the result.
 pub(crate) struct Rows {
     pub(crate) given: Vec<[u32; 4]>,
@@ -95,7 +89,7 @@ impl Rows {
         prefix: &str,
         mut function: impl FnMut(&Instruction, usize) -> Option<usize>,
     ) -> Rows {
-        let variable = |name: &str, usual| number(&format!("{prefix}_{name}"), usual);
+        let variable = |name: &str, usual| setting(&format!("{prefix}_{name}"), usual);
         let mut random = Random(variable("SEED", 1));
         let (mut given, mut expected) = (Vec::new(), Vec::new());
         for instruction in instructions(variable("LANES", 300) as usize, &mut random) {

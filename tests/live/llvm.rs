@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::calls::{Rows, driver, number, run};
+use crate::calls::{Rows, driver, run};
 use crate::proof::{random_operands, table, z3};
 use crate::support::forms::{Random, heads, rows, texts};
 use crate::support::llvm;
+use crate::support::setting;
 use crate::support::smt::{Answer, Solver, llvm_query};
 use vptx::backend::llvm::{Architecture, Module};
 use vptx::ir::Input;
@@ -179,7 +180,7 @@ fn forms_to_count() {
     let folder = Path::new(&folder);
     let mut modules = Architecture::ALL.map(|it| Module::new(Semantics::CURRENT, it));
     let (mut list, mut seen) = (String::new(), HashSet::new());
-    for (text, family) in counted(&mut Random(number("VPTX_LLVM_SEED", 1))) {
+    for (text, family) in counted(&mut Random(setting("VPTX_LLVM_SEED", 1))) {
         let instruction: Instruction = text.parse().unwrap();
         let names = modules.each_mut().map(|module| module.add(&instruction));
         let Some(cost) = instruction.cost(Target::sm(90)).filter(|_| seen.insert(names[0].clone()))
@@ -205,10 +206,10 @@ const PATIENCE: u64 = 15;
 #[test]
 #[ignore = "needs z3: scripts/emit-llvm --proofs"]
 fn functions_are_programs() {
-    let mut random = Random(number("VPTX_LLVM_SEED", 1));
+    let mut random = Random(setting("VPTX_LLVM_SEED", 1));
     let mut solver = Solver::new(&z3());
     let table = table();
-    let count = number("VPTX_LLVM_PROOFS", 300);
+    let count = setting("VPTX_LLVM_PROOFS", 300);
     let (mut proven, mut called, mut wrong) = (0, 0, 0);
     let mut seen = HashSet::new();
     while proven + called < count {

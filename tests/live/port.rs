@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::c::results;
 use crate::calls::program;
 use crate::support::forms::{Random, rows, texts};
-use crate::support::{EDGES, fixture};
+use crate::support::{EDGES, fixture, setting};
 use vptx::backend::c::Header;
 use vptx::isa::Sources;
 use vptx::port::port;
@@ -23,10 +23,6 @@ const PLAIN: &str = "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n\
 
 /// The header of ported sources.
 const HEADER: &str = "vptx_video.h";
-
-fn number(name: &str, usual: usize) -> usize {
-    env::var(name).map_or(usual, |text| text.parse().expect("a number"))
-}
 
 /// The compilers for C or C++.
 fn compilers(plus: bool) -> Vec<String> {
@@ -122,7 +118,7 @@ fn fixtures_compute_what_they_say() {
         }
         fs::write(folder.0.join(HEADER), header.to_string()).unwrap();
         source += &program(names.into_iter());
-        let mut random = Random(number("VPTX_C_SEED", 1) as u64);
+        let mut random = Random(setting("VPTX_C_SEED", 1));
         let (mut rows, mut expected) = (Vec::new(), Vec::new());
         for (at, statements) in tests.iter().enumerate() {
             for _ in 0..200 {
@@ -441,8 +437,8 @@ impl Plan {
 #[test]
 #[ignore = "needs C compilers"]
 fn random_statements_compute_what_they_did() {
-    let mut random = Random(number("VPTX_C_SEED", 1) as u64);
-    let count = number("VPTX_PORT_STATEMENTS", 300);
+    let mut random = Random(setting("VPTX_C_SEED", 1));
+    let count = setting("VPTX_PORT_STATEMENTS", 300) as usize;
     let mut pool = Vec::new();
     for (form, mnemonic) in rows() {
         let texts = texts(form, mnemonic);

@@ -15,6 +15,7 @@ use std::time::Instant;
 use crate::support::forms::{
     MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, byte_steps, heads, rows,
 };
+use crate::support::setting;
 use crate::support::smt::{Answer, Solver, chain_query, evaluation, group_query, places, query};
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
@@ -41,12 +42,6 @@ const CONSTANTS: [&str; 7] = ["0", "1", "27", "0x1234", "0x7fffffff", "0x8000000
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-pub(crate) fn number(name: &str, default: u64) -> u64 {
-    variable(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number, and is {value:?}"))
-    })
 }
 
 pub(crate) fn z3() -> PathBuf {
@@ -84,6 +79,15 @@ impl Tally {
         self.unknown.extend(other.unknown);
         if other.slowest.0 > self.slowest.0 {
             self.slowest = other.slowest;
+        }
+    }
+
+    /// Counts what the solver says about a query.
+    fn take(&mut self, answer: &Answer, what: String) {
+        match answer {
+            Answer::Proven => self.proven += 1,
+            Answer::Unknown => self.unknown.push(what),
+            Answer::Differs(words) => self.different.push(format!("{what}: {words:#010x?}")),
         }
     }
 
@@ -397,11 +401,7 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
                 continue;
             }
             let what = format!("{chain} {semantics} sm_{target}");
-            match solver.ask(&query, PATIENCE) {
-                Answer::Proven => own.proven += 1,
-                Answer::Unknown => own.unknown.push(what),
-                Answer::Differs(words) => own.different.push(format!("{what}: {words:#010x?}")),
-            }
+            own.take(&solver.ask(&query, PATIENCE), what);
         }
     }
     own.classes += 1;
@@ -411,7 +411,7 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn regions_are_proven() {
     let mut prover = Prover::new();
-    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
     let mut solver = Solver::new(&z3());
     let shapes: [&[&str]; 6] = [
         &PARTS[..4],
@@ -442,21 +442,14 @@ fn regions_are_proven() {
     prover.finish();
 }
 
-#[test]
-#[ignore = "needs z3: scripts/prove-rewrites"]
-fn sums_are_proven() {
+/// Proves what is made at random.
+fn prove_random(name: &str, ask: impl FnOnce(&mut Prover, &mut Solver, &mut Tally, &mut Random)) {
     let mut prover = Prover::new();
-    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
     let mut solver = Solver::new(&z3());
     let (start, mut tally) = (Instant::now(), Tally::default());
-    let heads: BTreeSet<String> = (0..5000).map(|_| adding_head(&mut random)).collect();
-    for head in &heads {
-        for shape in 0..6 {
-            let chain = adding(head, shape, &mut random);
-            prove_chains(&mut prover, &mut solver, &mut tally, &chain);
-        }
-    }
-    tally.print("sums", start);
+    ask(&mut prover, &mut solver, &mut tally, &mut random);
+    tally.print(name, start);
     assert!(tally.proven > 0);
     prover.total = tally;
     prover.finish();
@@ -464,45 +457,52 @@ fn sums_are_proven() {
 
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
-fn groups_are_proven() {
-    let mut prover = Prover::new();
-    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
-    let mut solver = Solver::new(&z3());
-    let (start, mut tally) = (Instant::now(), Tally::default());
-    for _ in 0..number("VPTX_PROVE_COUNT", 300) {
-        let (body, unread) = byte_steps(&mut random, &["a", "b", "c", "e", "r0"]);
-        let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
-        let read = read.join("\n");
-        let target = *random.pick(&[90, 120]);
-        let text = format!(
-            ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
-             .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}{read}\n}}\n"
-        );
-        let (module, _) = vptx::parse(&text);
-        let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
-        for (at, change) in rewritten.changes.iter().enumerate() {
-            let Outcome::Grouped(group) = &change.outcome else { continue };
-            let members = &rewritten.changes[at - group.place..][..group.members];
-            let members: Vec<_> = members.iter().map(|it| it.instruction).collect();
-            tally.sequences += 1;
-            for lane in 0..4 {
-                let query = group_query(&members, Semantics::CURRENT, group, lane);
-                if !prover.is_new(&query) {
-                    continue;
-                }
-                match solver.ask(&query, PATIENCE) {
-                    Answer::Proven => tally.proven += 1,
-                    Answer::Unknown => tally.unknown.push(body.clone()),
-                    Answer::Differs(_) => tally.different.push(body.clone()),
-                }
+fn sums_are_proven() {
+    prove_random("sums", |prover, solver, tally, random| {
+        let heads: BTreeSet<String> = (0..5000).map(|_| adding_head(random)).collect();
+        for head in &heads {
+            for shape in 0..6 {
+                let chain = adding(head, shape, random);
+                prove_chains(prover, solver, tally, &chain);
             }
         }
-        tally.classes += 1;
+    });
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn groups_are_proven() {
+    prove_random("groups", |prover, solver, tally, random| {
+        for _ in 0..setting("VPTX_PROVE_COUNT", 300) {
+            let (body, unread) = byte_steps(random, &["a", "b", "c", "e", "r0"]);
+            let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
+            prove_groups(prover, solver, tally, &format!("{body}{}", read.join("\n")));
+        }
+    });
+}
+
+/// Asks z3 about each lane of the groups of a text, on one of two targets.
+fn prove_groups(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: &str) {
+    let target = [90, 120][own.classes % 2];
+    let text = format!(
+        ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
+         .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}\n}}\n"
+    );
+    let (module, _) = vptx::parse(&text);
+    let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+    for (at, change) in rewritten.changes.iter().enumerate() {
+        let Outcome::Grouped(group) = &change.outcome else { continue };
+        let members = &rewritten.changes[at - group.place..][..group.members];
+        let members: Vec<_> = members.iter().map(|it| it.instruction).collect();
+        own.sequences += 1;
+        for lane in 0..4 {
+            let query = group_query(&members, Semantics::CURRENT, group, lane);
+            if prover.is_new(&query) {
+                own.take(&solver.ask(&query, PATIENCE), body.to_owned());
+            }
+        }
     }
-    tally.print("groups", start);
-    assert!(tally.proven > 0);
-    prover.total = tally;
-    prover.finish();
+    own.classes += 1;
 }
 
 /// Selector `number` of four lanes.
@@ -637,8 +637,8 @@ fn immediate(random: &mut Random) -> String {
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn samples_are_proven() {
     let mut prover = Prover::new();
-    let count = number("VPTX_PROVE_COUNT", 500) as usize;
-    let seed = number("VPTX_PROVE_SEED", DEFAULT_SEED);
+    let count = setting("VPTX_PROVE_COUNT", 500) as usize;
+    let seed = setting("VPTX_PROVE_SEED", DEFAULT_SEED);
     let mut random = Random(seed);
     let table = table();
     let texts: Vec<String> = (0..count).map(|_| random_text(&table, &mut random)).collect();
@@ -650,8 +650,8 @@ fn samples_are_proven() {
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn encodings_equal_evaluation() {
-    let count = number("VPTX_PROVE_COUNT", 500);
-    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let count = setting("VPTX_PROVE_COUNT", 500);
+    let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
     let mut solver = Solver::new(&z3());
     let (table, mut checked) = (table(), 0);
     for _ in 0..count {

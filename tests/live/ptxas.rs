@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::generate::Generator;
-use crate::support::{ORACLE_HEAD, errors, oracle_module};
+use crate::support::{ORACLE_HEAD, errors, oracle_module, setting};
 use vptx::analysis::parse_with;
 use vptx::check::{CheckOptions, Dialect};
 use vptx::diagnostic::{Code, Diagnostic, Severity};
@@ -322,12 +322,6 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn number(name: &str, default: u64) -> u64 {
-    variable(name).map_or(default, |value| {
-        value.parse().unwrap_or_else(|_| panic!("{name} must be a number, and is {value:?}"))
-    })
-}
-
 /// Groups of cases to ask together. A case that must stand alone has a module of its
 /// own.
 fn tasks(cases: &[Case]) -> Vec<Vec<usize>> {
@@ -384,8 +378,8 @@ fn ask_all(assemblers: &[Ptxas], cases: &mut [Case], scratch: &Scratch) {
 #[ignore = "needs ptxas: scripts/ptxas-agree"]
 fn ptxas_agrees() {
     let start = Instant::now();
-    let count = number("VPTX_LIVE_COUNT", 2000) as usize;
-    let seed = number("VPTX_LIVE_SEED", DEFAULT_SEED);
+    let count = setting("VPTX_LIVE_COUNT", 2000) as usize;
+    let seed = setting("VPTX_LIVE_SEED", DEFAULT_SEED);
     println!("{count} instructions, seed {seed}");
     let folder = variable("VPTX_CUDA_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".cuda"), PathBuf::from);

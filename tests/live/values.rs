@@ -2,9 +2,10 @@
 //!
 //! `scripts/prove-rewrites` runs it.
 
-use crate::proof::{DEFAULT_SEED, GATE, number, random_operands, table, z3};
+use crate::proof::{DEFAULT_SEED, GATE, random_operands, table, z3};
 use crate::support::ORACLE_HEAD;
 use crate::support::forms::Random;
+use crate::support::setting;
 use crate::support::smt::{Answer, Solver, places, query};
 use vptx::Instruction;
 use vptx::backend::ptx::{FreshRegisters, Sequence, candidates};
@@ -45,8 +46,8 @@ fn claim(instruction: &Instruction, new: &[String]) -> Option<bool> {
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn claims_are_proven() {
-    let count = number("VPTX_PROVE_COUNT", 500);
-    let mut random = Random(number("VPTX_PROVE_SEED", DEFAULT_SEED));
+    let count = setting("VPTX_PROVE_COUNT", 500);
+    let mut random = Random(setting("VPTX_PROVE_SEED", DEFAULT_SEED));
     let mut solver = Solver::new(&z3());
     let table = table();
     let (mut same, mut others, mut silent, mut unknown) = (0, 0, 0, 0);
