@@ -23,6 +23,7 @@ mod macros;
 mod manual;
 mod names;
 mod normal;
+mod order;
 mod port;
 mod reader;
 mod region;

@@ -1,5 +1,6 @@
 //! Rewrites whole modules.
 
+mod order;
 mod regions;
 
 use thiserror::Error;
@@ -232,6 +233,8 @@ pub(crate) struct Rewriter<'o> {
 enum Standing {
     Plain,
     Guarded,
+    /// It compares its sources in the other order, as a neighbour does.
+    Exchanged,
     /// It stands for several others, and not in the text. So it cannot stay.
     Fused,
 }
@@ -306,8 +309,11 @@ impl<'o> Rewriter<'o> {
                 }
                 continue;
             }
-            let (known, template) =
-                self.form(instruction, Standing::of(instruction), declared, place);
+            let at = module.statements().len() - rest.len();
+            let is_exchanged = options.regions && order::should_exchange(module.statements(), at);
+            let standing =
+                if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
+            let (known, template) = self.form(instruction, standing, declared, place);
             if let Some(template) = template {
                 let new = Some((template, Operands::of(instruction)));
                 replace((span, instruction), new, source, options, &mut places, text);
@@ -401,16 +407,21 @@ impl<'o> Rewriter<'o> {
         let Rewriter { options, forms, registers: fresh } = self;
         let registers = declared.registers();
         forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
+            let exchanged = (standing == Standing::Exchanged).then(|| order::exchange(instruction));
+            let instruction = exchanged.as_ref().unwrap_or(instruction);
             let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
             if outcome == Outcome::Kept && standing == Standing::Fused {
                 // Perhaps the SIMD instruction itself.
                 let own = cost::measured_best(instruction, target, options.semantics, gate);
                 outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
             }
-            let known = FormOutcome::new(instruction, outcome, registers, target, options);
-            let Outcome::Rewritten(sequence) = &known.outcome else {
+            let mut known = FormOutcome::new(instruction, outcome, registers, target, options);
+            let Outcome::Rewritten(sequence) = &mut known.outcome else {
                 return (known, None);
             };
+            if exchanged.is_some() {
+                *sequence = sequence.exchanged();
+            }
             let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
             let template = Template::block(sequence, fresh);
             (known, Some(template))

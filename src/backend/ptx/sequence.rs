@@ -444,6 +444,18 @@ impl Sequence {
         }
     }
 
+    /// The sequence that reads `b` where this one reads `a`, and `a` where this one reads `b`.
+    pub(super) fn exchanged(&self) -> Sequence {
+        let exchange = |arg| match arg {
+            Arg::Input(Input::A) => Arg::Input(Input::B),
+            Arg::Input(Input::B) => Arg::Input(Input::A),
+            _ => arg,
+        };
+        let lines = self.lines.iter();
+        let lines = lines.map(|line| Line { args: line.args.map(exchange), ..*line }).collect();
+        Sequence { lines }
+    }
+
     fn on_copies(&self) -> Sequence {
         let read = |input| self.lines.iter().any(|line| line.args().contains(&Arg::Input(input)));
         let inputs: Vec<Input> = Input::ALL.into_iter().filter(|input| read(*input)).collect();
