@@ -165,6 +165,27 @@ fn ordinary(random: &mut Random) -> String {
     }
 }
 
+/// Comparisons and extrema of the same words, in one order and in the other.
+fn comparing(random: &mut Random) -> String {
+    let (width, ty) = (random.pick(&["2", "4"]), random.pick(&["u32", "s32"]));
+    let mut line = |_| {
+        let (d, c) = (random.pick(&REGISTERS), random.pick(&REGISTERS));
+        let sources = random.pick(&["a, b", "b, a"]);
+        let tail = random.pick(&["", "", ".add"]);
+        match random.below(3) {
+            0 => {
+                let compare = random.pick(&["lt", "le", "gt", "ge"]);
+                format!("vset{width}.{ty}.{ty}.{compare}{tail} {d}, {sources}, {c};\n")
+            }
+            _ => {
+                let extremum = random.pick(&["vmin", "vmax"]);
+                format!("{extremum}{width}.{ty}.{ty}.{ty}{tail} {d}, {sources}, {c};\n")
+            }
+        }
+    };
+    (0..3).map(&mut line).collect()
+}
+
 /// A kernel with groups and chains, and ordinary statements among them.
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::new();
@@ -173,9 +194,10 @@ fn random_kernel(random: &mut Random) -> String {
     }
     let odds = *random.pick(&[4, 8, 100]);
     for _ in 0..=random.below(4) {
-        let members = match random.below(4) {
+        let members = match random.below(5) {
             0 => filling(random),
             1 => adding(random),
+            2 => comparing(random),
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
         };
         for line in members.lines() {
