@@ -270,15 +270,24 @@ mod tests {
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, d;\n",
     ];
 
+    /// Some of these are one block.
+    const GROUP: [&str; 3] = [
+        "vadd4.s32.s32.s32.sat a, b, c, d;\n",
+        "vsub4.s32.s32.s32.sat b, a, d, c;\n",
+        "vmax4.s32.s32.s32 d, a, b, c;\n",
+    ];
+
     /// Statements wait for those that follow, while other findings are handed over.
     #[test]
     fn findings_on_regions_are_in_order() {
         let costs = RuleSet::NONE.with(Code::V104).with(Code::V601).with(Code::V602);
-        let pieces = [CHAIN[0], CHAIN[1], PIECES[7], "}", "// vptx: ignore[V602]\n", "ret;\n"];
+        let others = [PIECES[7], "}", "// vptx: ignore[V602]\n", "ret;\n"];
         let mut numbers = Numbers(7);
-        let mut regions = 0;
+        let (mut regions, mut groups) = (0, 0);
         for at in 0..300 {
             let count = 2 + numbers.below(25);
+            let members: &[&str] = if at % 2 == 0 { &CHAIN } else { &GROUP };
+            let pieces = [members, &others].concat();
             let mut text: String = (0..count).map(|_| numbers.pick(&pieces)).collect();
             let mut rules = costs;
             if at % 100 == 0 {
@@ -291,9 +300,10 @@ mod tests {
             let mut found = Vec::new();
             let count = check_in_order(&text, &options, &mut |mut some| found.append(&mut some));
             regions += found.iter().filter(|it| it.code == Code::V602).count();
+            groups += found.iter().filter(|it| it.message.contains("block on halves")).count();
             assert_eq!((count, found), check_counted(&text, &options), "{text:?}");
         }
-        assert!(regions > 100, "{regions}");
+        assert!(regions > 100 && groups > 30, "{regions} {groups}");
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl<'s> Waiting<'s> {
     /// Reports the first statement, alone or with those of its region.
     fn settle(&mut self, found: &mut Vec<Diagnostic>) {
         let region = self.regions.starting(&self.statements);
-        let count = region.as_ref().map_or(1, |region| region.fusion.members);
+        let count = region.as_ref().map_or(1, |region| region.outcomes.len());
         let statements: Vec<VideoStatement> = self.statements.drain(..count).collect();
         let alone = self.alone.drain(..count);
         match region {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::region::{adding, filling};
-use crate::support::forms::{Random, byte_steps};
+use crate::support::forms::{Random, byte_steps, comparing};
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, corpus, is_about_results, samples};
 use vptx::backend::ptx::Outcome;
@@ -165,27 +165,6 @@ fn ordinary(random: &mut Random) -> String {
     }
 }
 
-/// Comparisons and extrema of the same words, in one order and in the other.
-fn comparing(random: &mut Random) -> String {
-    let (width, ty) = (random.pick(&["2", "4"]), random.pick(&["u32", "s32"]));
-    let mut line = |_| {
-        let (d, c) = (random.pick(&REGISTERS), random.pick(&REGISTERS));
-        let sources = random.pick(&["a, b", "b, a"]);
-        let tail = random.pick(&["", "", ".add"]);
-        match random.below(3) {
-            0 => {
-                let compare = random.pick(&["lt", "le", "gt", "ge"]);
-                format!("vset{width}.{ty}.{ty}.{compare}{tail} {d}, {sources}, {c};\n")
-            }
-            _ => {
-                let extremum = random.pick(&["vmin", "vmax"]);
-                format!("{extremum}{width}.{ty}.{ty}.{ty}{tail} {d}, {sources}, {c};\n")
-            }
-        }
-    };
-    (0..3).map(&mut line).collect()
-}
-
 /// A kernel with groups and chains, and ordinary statements among them.
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::new();
@@ -197,7 +176,7 @@ fn random_kernel(random: &mut Random) -> String {
         let members = match random.below(5) {
             0 => filling(random),
             1 => adding(random),
-            2 => comparing(random),
+            2 => comparing(random, &REGISTERS),
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
         };
         for line in members.lines() {
@@ -221,7 +200,7 @@ fn random_kernel(random: &mut Random) -> String {
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved) = (0, 0, 0);
-    for _ in 0..samples(1000) {
+    for _ in 0..samples(1200) {
         let target = *random.pick(&[75, 90, 90, 100, 120]);
         let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
         let (module, findings) = parse(&text);

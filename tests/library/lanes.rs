@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use crate::support::forms::{Random, byte_steps};
 use crate::support::{EDGES, samples};
+use vptx::analysis::check;
 use vptx::backend::ptx::{Group, Outcome, RewriteOptions, Rewritten, rewrite};
-use vptx::diagnostic::Severity;
+use vptx::check::CheckOptions;
+use vptx::diagnostic::{Code, Diagnostic, RuleSet, Severity};
 use vptx::ir::Program;
 use vptx::isa::Target;
+use vptx::source::Span;
 use vptx::video::{Register, Semantics};
 use vptx::{Instruction, parse};
 
@@ -288,4 +291,35 @@ fn nothing_is_lost() {
         assert!(change.outcome.is_rewritten());
         assert!(with.contains(&format!("/* {} */", change.instruction)), "{with}");
     }
+}
+
+fn findings(text: &str, targets: &[u16]) -> Vec<Diagnostic> {
+    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V602));
+    check(text, &options.with_targets(targets.iter().copied().map(Target::sm).collect()))
+}
+
+#[test]
+fn groups_are_reported() {
+    let text = cell("st.global.u32 [d], r0;");
+    let found = findings(&text, &[90, 100]);
+    assert_eq!(found.len(), 1);
+    let place = |span: Span| span.text(&text).split(' ').next().expect("a mnemonic").to_owned();
+    assert_eq!(
+        (place(found[0].span), found[0].labels[0].text.as_str()),
+        (MAX.into(), "the first of the 4")
+    );
+    assert!(
+        found[0]
+            .message
+            .starts_with("4 instructions that are one block on halves: ptxas 13.5 emits "),
+        "{}",
+        found[0].message
+    );
+    let rewritten = |text: &str| {
+        let (module, _) = parse(text);
+        rewrite(&module, &RewriteOptions::default()).expect("a target").text()
+    };
+    assert_eq!(found[0].fixes[0].apply(&text), rewritten(&text));
+    // Other targets have no sums of halves, or other blocks are cheaper there.
+    assert_eq!(findings(&text, &[75, 90]), []);
 }

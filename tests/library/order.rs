@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use crate::support::EDGES;
 use vptx::backend::ptx::{Arg, Outcome, RewriteOptions, Sequence, rewrite};
-use vptx::ir::Input;
-use vptx::isa::Target;
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
@@ -92,6 +90,19 @@ fn others_stay_as_they_are() {
         ("vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.gt e, a, c, c;".to_owned(), false),
         ("vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.eq e, a, b, c;".to_owned(), false),
         ("vmin2.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.gt e, a, b, c;".to_owned(), false),
+        (
+            // The other direction is there, too.
+            "vmin4.u32.u32.u32 d, a, b, c;\nvset4.u32.u32.lt c, a, b, c;\n\
+             vset4.u32.u32.gt e, a, b, c;"
+                .to_owned(),
+            false,
+        ),
+        (
+            "vmin4.u32.u32.u32 d, a, b, c;\n}\n.func g()\n{\n.reg .b32 a, b, c, d, e;\n\
+             vset4.u32.u32.gt e, a, b, c;"
+                .to_owned(),
+            false,
+        ),
         (format!("vmin4.u32.u32.u32 d, a, b, c;\n{far}vset4.u32.u32.gt e, a, b, c;"), false),
     ] {
         let [together, single] = common(&body);
@@ -102,32 +113,28 @@ fn others_stay_as_they_are() {
 /// Also where `c` is a source that is exchanged.
 #[test]
 fn exchanged_sources_give_the_same_result() {
-    for extremum in ["vmin4.u32.u32.u32", "vmax4.s32.s32.s32.sat", "vmin2.s32.u32.u32.add"] {
-        for operands in ["d, a, b, c", "d, a, b, a", "d, a, b, b"] {
-            for mask in if extremum.contains('4') { [".b20", ""] } else { ["", ""] } {
-                let extremum =
-                    format!("{extremum} {};", operands.replacen('d', &format!("d{mask}"), 1));
-                let types = if extremum.contains("u32.u32") { "u32.u32" } else { "s32.s32" };
-                let width = &extremum[4..5];
-                let body = format!("{extremum}\nvset{width}.{types}.gt e, a, b, c;");
-                let options = RewriteOptions::default().with_target(Some(Target::sm(80)));
-                let found = rewritten(&body, &options);
-                let [exchanged, natural] =
-                    [&found[0].1, &rewritten(&body, &options.clone().with_regions(false))[0].1];
-                assert_ne!(exchanged, natural, "{body}");
-                let program = found[0].0.lower(Semantics::CURRENT);
-                for a in EDGES {
-                    for b in EDGES {
-                        for c in [0, 0x80ff_7f01] {
-                            let c = if operands.ends_with('a') { a } else { c };
-                            let c = if operands.ends_with('b') { b } else { c };
-                            assert_eq!(
-                                exchanged.eval(a, b, c),
-                                program.eval(a, b, c),
-                                "{body}: {a:#x} {b:#x} {c:#x}"
-                            );
-                        }
-                    }
+    let extrema = [
+        ("vmin4.u32.u32.u32", "u32.u32"),
+        ("vmax4.s32.s32.s32.sat", "s32.s32"),
+        ("vmin4.s32.u32.u32.add", "u32.u32"),
+    ];
+    for (extremum, types) in extrema {
+        for operands in ["d, a, b, c", "d.b20, a, b, c", "d.b20, a, b, a", "d.b3, a, b, b"] {
+            let body = format!("{extremum} {operands};\nvset4.{types}.gt e, a, b, c;");
+            let options = RewriteOptions::default();
+            let (instruction, exchanged) = rewritten(&body, &options).swap_remove(0);
+            let (_, natural) = rewritten(&body, &options.with_regions(false)).swap_remove(0);
+            assert_ne!(exchanged, natural, "{body}");
+            let program = instruction.lower(Semantics::CURRENT);
+            for a in EDGES {
+                for b in EDGES {
+                    let c = match operands.as_bytes().last() {
+                        Some(b'a') => a,
+                        Some(b'b') => b,
+                        _ => 0x80ff_7f01,
+                    };
+                    let [expected, found] = [program.eval(a, b, c), exchanged.eval(a, b, c)];
+                    assert_eq!(found, expected, "{body}: {a:#x} {b:#x} {c:#x}");
                 }
             }
         }

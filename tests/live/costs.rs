@@ -12,7 +12,7 @@ use std::{env, fs, iter, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, byte_steps, heads, merging_head, rows,
+    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, merging_head, rows,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
@@ -649,6 +649,25 @@ fn groups_are_never_worse() {
     regions_compared("groups", &[90, 100, 120], || byte_lanes(&mut random));
 }
 
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn shared_comparisons_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("comparisons", &TARGETS, || {
+        let mut text = String::from(".reg .b32 r<4>;\n");
+        let registers = ["r1", "r2", "r3"];
+        for register in registers {
+            let _ = writeln!(text, "mov.b32 {register}, c;");
+        }
+        text += &comparing(&mut random, &registers);
+        for (at, register) in registers.iter().enumerate() {
+            let at = 16 + 4 * at;
+            let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
+        }
+        text + "mov.b32 d, c;"
+    });
+}
+
 /// Compares texts rewritten one instruction by one with the same as regions.
 fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> String) {
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
@@ -680,22 +699,25 @@ fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> Strin
                 worse.lock().expect("no panic").push(message);
             }
         }
-        let is_fused =
-            |outcome: &Outcome| matches!(outcome, Outcome::Fused(_) | Outcome::Grouped(_));
-        let fused = together.changes.iter().filter(|it| is_fused(&it.outcome)).count() as u64;
+        let outcomes = apart.changes.iter().zip(&together.changes);
+        let outcomes = outcomes.map(|(single, region)| (&single.outcome, &region.outcome));
+        let is_other = |(single, region): &(&Outcome, &Outcome)| {
+            single != region && **region != Outcome::Absorbed
+        };
+        let other = outcomes.filter(is_other).count() as u64;
         let sum =
             |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
-        let own = [fused, sum(&before), sum(&single), sum(&region)];
+        let own = [other, sum(&before), sum(&single), sum(&region)];
         let mut sums = sums.lock().expect("no panic");
         let all = sums.entry(target).or_default();
         *all = [0, 1, 2, 3].map(|at| all[at] + own[at]);
     });
-    for (target, [fused, before, single, region]) in sums.into_inner().expect("no panic") {
+    for (target, [other, before, single, region]) in sums.into_inner().expect("no panic") {
         println!(
-            "sm_{target}: {count} {what}, {fused} fused: {before} machine instructions, \
+            "sm_{target}: {count} {what}, {other} other blocks: {before} machine instructions, \
              {single} one by one, {region} as regions"
         );
-        assert!(fused > 0);
+        assert!(other > 0);
     }
     let worse = worse.into_inner().expect("no panic");
     assert!(worse.is_empty(), "{} worse: {}", worse.len(), worse.join("\n"));

@@ -228,6 +228,23 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
     (text, fresh)
 }
 
+/// Comparisons and extrema of the same words, in one order and in the other. They write some
+/// registers, and may read any as `c`.
+pub(crate) fn comparing(random: &mut Random, registers: &[&str]) -> String {
+    let (width, ty) = (*random.pick(&["2", "4"]), *random.pick(&["u32", "s32"]));
+    let mut text = String::new();
+    for _ in 0..2 + random.below(2) {
+        let op = *random.pick(&["vset", "vmin", "vmax"]);
+        // The comparison, or the type of `d`.
+        let last = if op == "vset" { *random.pick(&["lt", "le", "gt", "ge"]) } else { ty };
+        let tail = random.pick(&["", "", ".add"]);
+        let sources = random.pick(&["a, b", "b, a"]);
+        let (d, c) = (random.pick(registers), random.pick(registers));
+        let _ = writeln!(text, "{op}{width}.{ty}.{ty}.{last}{tail} {d}, {sources}, {c};");
+    }
+    text
+}
+
 /// Parts of one width.
 pub(crate) const BYTES: [&str; 4] = [".b0", ".b1", ".b2", ".b3"];
 pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];

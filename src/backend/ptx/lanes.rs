@@ -157,8 +157,7 @@ fn less(compare: Compare) -> Option<Action> {
 /// may have sums of halves.
 pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate) -> Run<'m> {
     let mut run = Run::default();
-    let (target, version) = Opcode::Add2.requirement();
-    if !gate.has((Target::sm(target), version)) {
+    if !has_sums_of_halves(gate) {
         return run;
     }
     // The names in statements that later steps have to move over.
@@ -187,6 +186,28 @@ pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate
         run.steps.push(step);
     }
     run
+}
+
+/// Whether statements that follow may be a group together with all of these, if all but the last
+/// had that answer.
+pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
+    let is_next = match statements {
+        [.., before, last] => {
+            let (end, start) = (before.span.end as usize, last.span.start as usize);
+            names_between(source, end, start).is_some()
+        }
+        _ => true,
+    };
+    is_next
+        && statements.len() < MOST
+        && has_sums_of_halves(gate)
+        && statements.iter().all(|statement| Step::of(statement).is_some())
+}
+
+/// Whether the text may have sums of halves.
+pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
+    let (target, version) = Opcode::Add2.requirement();
+    gate.has((Target::sm(target), version))
 }
 
 /// The ordinary instructions over which steps may move. They have no other effect than on the

@@ -310,7 +310,8 @@ impl<'o> Rewriter<'o> {
                 continue;
             }
             let at = module.statements().len() - rest.len();
-            let is_exchanged = options.regions && order::should_exchange(module.statements(), at);
+            let is_exchanged =
+                options.regions && order::should_exchange(module.statements(), at, place.gate);
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
             let (known, template) = self.form(instruction, standing, declared, place);

@@ -3,32 +3,38 @@
 //! `min(a, b)` is `min(b, a)`, but a sequence compares in one direction only. ptxas computes once
 //! what neighbours repeat, so they should compare in the same direction.
 
-use crate::isa::{Compare, Lanes, Type};
+use super::super::Gate;
+use super::super::lanes::has_sums_of_halves;
+use crate::isa::{Compare, LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
-use crate::video::{Instruction, Operation, Register, SimdOp, SimdOperands};
+use crate::video::{Instruction, Operation, Register, SimdOp, SimdOperands, SimdTail};
 
 /// So many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
 
-/// Whether an instruction shares a comparison with a neighbour if its sources are exchanged. `at`
-/// is its place among the statements.
-pub(super) fn should_exchange(statements: &[VideoStatement], at: usize) -> bool {
-    let instruction = statements[at].instruction.as_ref().filter(|it| it.guard.is_none());
+/// Whether an instruction shares a comparison with a neighbour if its sources are exchanged, and
+/// with none as it is. `at` is its place among the statements.
+pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool {
+    let statement = &statements[at];
+    let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none());
     let Some(own) = instruction.and_then(Compared::of).filter(|own| own.is_extremum) else {
         return false;
     };
+    if own.lanes.width() == LaneWidth::Halves && has_sums_of_halves(gate) {
+        // These targets have extrema of halves, too.
+        return false;
+    }
     let (before, after) = (&statements[..at], &statements[at + 1..]);
     let near = before.iter().rev().take(NEAR).chain(after.iter().take(NEAR));
-    let mut is_alone = true;
-    let near = near.filter_map(|statement| Compared::of(statement.instruction.as_ref()?));
-    for other in near.filter(|other| own.is_alike(other)) {
-        if !other.is_extremum {
-            return own.pair != other.pair;
-        }
-        is_alone = false;
+    let near = near.filter(|other| other.function == statement.function);
+    let near = near.filter_map(|other| Compared::of(other.instruction.as_ref()?));
+    let near: Vec<Compared<'_>> = near.filter(|other| own.is_alike(other)).collect();
+    let results: Vec<&Compared<'_>> = near.iter().filter(|other| !other.is_extremum).collect();
+    if results.is_empty() {
+        // Among themselves, extrema agree on the names' order.
+        return !near.is_empty() && own.pair[0].name() > own.pair[1].name();
     }
-    // Among themselves, extrema agree on the names' order.
-    !is_alone && own.pair[0].name() > own.pair[1].name()
+    results.iter().all(|other| other.pair != own.pair)
 }
 
 /// A comparison of lanes that is a result, or decides which lane is one.
@@ -45,6 +51,11 @@ impl<'s> Compared<'s> {
     fn of(instruction: &'s Instruction) -> Option<Compared<'s>> {
         let (operands, is_extremum, is_turned) = match &instruction.operation {
             Operation::SimdArithmetic(it) if matches!(it.op, SimdOp::Min | SimdOp::Max) => {
+                if it.operands.lanes.width() == LaneWidth::Halves && it.tail == SimdTail::Accumulate
+                {
+                    // Each half is extended for the sum, and needs no comparison.
+                    return None;
+                }
                 (&it.operands, true, false)
             }
             Operation::SimdSet(it) => match it.compare {

@@ -3,21 +3,32 @@
 use std::sync::LazyLock;
 
 use super::{
-    Chain, Chains, Fusion, Gate, Outcome, Place, Places, RewriteOptions, Rewriter, replace,
+    Chain, Chains, FormOutcome, Gate, Operands, Outcome, Place, Places, RewriteOptions, Rewriter,
+    Template, lanes, replace,
 };
 use crate::diagnostic::Edit;
 use crate::isa::Target;
 use crate::module::VideoStatement;
 
-/// Statements that one sequence replaces together.
+/// Statements that one block replaces together.
 pub(crate) struct Region {
-    pub(crate) fusion: Fusion,
-    /// The machine instructions on each target: those of the statements, and of the sequence.
+    /// The outcome for each statement. That of the one where the block stands says what the block
+    /// is.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// The machine instructions on each target: those of the statements, and of the block.
     pub(crate) costs: Vec<(Target, u32, u32)>,
     /// Whether each statement has the same result under all semantics.
     pub(crate) is_undisputed: bool,
     /// The replacement of each statement.
     pub(crate) edits: Vec<Edit>,
+}
+
+impl Region {
+    /// The place of the block among the statements.
+    pub(crate) fn place(&self) -> usize {
+        let is_there = |outcome: &Outcome| *outcome != Outcome::Absorbed;
+        self.outcomes.iter().position(is_there).unwrap_or_default()
+    }
 }
 
 /// Finds the regions of a text, for the code that ptxas 13 emits.
@@ -27,8 +38,9 @@ pub(crate) struct Regions<'s> {
     places: Places,
     targets: Vec<Target>,
     gate: Option<Gate>,
-    /// One for each target; there may be more.
-    rewriters: Vec<Rewriter<'static>>,
+    /// One for each target; there may be more. Each with the end of the last instructions that are
+    /// in no group there.
+    rewriters: Vec<(Rewriter<'static>, u32)>,
 }
 
 static OPTIONS: LazyLock<RewriteOptions> = LazyLock::new(RewriteOptions::default);
@@ -56,15 +68,21 @@ impl<'s> Regions<'s> {
         self.targets = targets.to_vec();
         self.gate = gate;
         // New registers keep their names: a search for those takes a pass over the text.
-        self.rewriters.iter_mut().for_each(|rewriter| rewriter.forms.clear());
+        for (rewriter, alone_to) in &mut self.rewriters {
+            rewriter.forms.clear();
+            *alone_to = 0;
+        }
         while self.rewriters.len() < targets.len() {
-            self.rewriters.push(Rewriter::new(&OPTIONS));
+            self.rewriters.push((Rewriter::new(&OPTIONS), 0));
         }
     }
 
-    /// Whether statements that follow may belong to a region with all of these.
+    /// Whether statements that follow may belong to a region with all of these. All but the last
+    /// of these had that answer.
     pub(crate) fn may_go_on(&self, statements: &[VideoStatement]) -> bool {
-        self.gate.is_some() && self.chains.may_go_on(statements)
+        self.gate.is_some_and(|gate| {
+            self.chains.may_go_on(statements) || lanes::may_go_on(self.source, statements, gate)
+        })
     }
 
     /// The region that starts with the first of some statements. The statements of a text are
@@ -72,54 +90,90 @@ impl<'s> Regions<'s> {
     pub(crate) fn starting(&mut self, statements: &[VideoStatement]) -> Option<Region> {
         let gate = self.gate?;
         let found = self.chains.starting(statements, OPTIONS.semantics);
-        found.into_iter().find_map(|chain| self.region(&chain, &statements[..chain.members], gate))
+        let chain = found.into_iter().find_map(|chain| self.chain(&chain, statements, gate));
+        chain.or_else(|| self.group(statements, gate))
     }
 
     /// A chain as a region, if the same sequence is cheaper on all targets.
-    fn region(
+    fn chain(
         &mut self,
         chain: &Chain,
         statements: &[VideoStatement],
         gate: Gate,
     ) -> Option<Region> {
-        let mut costs = Vec::new();
-        let mut agreed: Option<Fusion> = None;
-        let mut is_undisputed = true;
-        for (&target, rewriter) in self.targets.iter().zip(&mut self.rewriters) {
-            let place = Place { source: self.source, target, gate };
-            let outcomes = rewriter.fused(chain, statements, place)?;
-            let each = outcomes.iter().filter_map(|known| known.cost);
-            let (before, after) =
-                each.fold((0, 0), |(x, y), cost| (x + cost.ptxas, y + cost.rewritten));
-            costs.push((target, before, after));
-            is_undisputed &= outcomes.iter().all(|known| known.differs.is_empty());
-            let Outcome::Fused(fusion) = outcomes.into_iter().next_back()?.outcome else {
-                return None;
-            };
-            if *agreed.get_or_insert_with(|| (*fusion).clone()) != *fusion {
-                return None;
-            }
-        }
-        let fusion = agreed?;
-        let edits = self.edits(chain, &fusion, statements)?;
-        Some(Region { fusion, costs, is_undisputed, edits })
+        let region =
+            self.agreed(gate, |rewriter, _, _, place| rewriter.fused(chain, statements, place))?;
+        let Some(Outcome::Fused(fusion)) = region.outcomes.last() else { return None };
+        let template = self.rewriters.first_mut()?.0.block(&fusion.sequence, self.source);
+        self.with_edits(region, &template, Some(chain), statements)
     }
 
-    /// The block takes the place of the last statement, and nothing that of the others.
-    fn edits(
+    /// A group as a region, if the same block is cheaper on all targets.
+    fn group(&mut self, statements: &[VideoStatement], gate: Gate) -> Option<Region> {
+        let region = self.agreed(gate, |rewriter, chains, alone_to, place| {
+            rewriter.group(chains, alone_to, statements, place)
+        })?;
+        let Some(Outcome::Grouped(group)) = region.outcomes.get(region.place()) else {
+            return None;
+        };
+        let registers = self.rewriters.first_mut()?.0.fresh(self.source);
+        let template = Template::group(group, registers);
+        self.with_edits(region, &template, None, statements)
+    }
+
+    /// A region without edits, if the outcomes are the same on all targets.
+    fn agreed(
         &mut self,
-        chain: &Chain,
-        fusion: &Fusion,
+        gate: Gate,
+        mut on_target: impl FnMut(
+            &mut Rewriter<'static>,
+            &mut Chains<'s>,
+            &mut u32,
+            Place<'s>,
+        ) -> Option<Vec<FormOutcome>>,
+    ) -> Option<Region> {
+        let mut agreed: Option<Region> = None;
+        for (&target, (rewriter, alone_to)) in self.targets.iter().zip(&mut self.rewriters) {
+            let place = Place { source: self.source, target, gate };
+            let known = on_target(rewriter, &mut self.chains, alone_to, place)?;
+            let is_undisputed = known.iter().all(|known| known.differs.is_empty());
+            let each = known.iter().filter_map(|known| known.cost);
+            let (before, after) =
+                each.fold((0, 0), |(x, y), cost| (x + cost.ptxas, y + cost.rewritten));
+            let outcomes: Vec<Outcome> = known.into_iter().map(|known| known.outcome).collect();
+            let region = agreed.get_or_insert_with(|| Region {
+                outcomes: outcomes.clone(),
+                costs: Vec::new(),
+                is_undisputed: true,
+                edits: Vec::new(),
+            });
+            if region.outcomes != outcomes {
+                return None;
+            }
+            region.costs.push((target, before, after));
+            region.is_undisputed &= is_undisputed;
+        }
+        agreed
+    }
+
+    /// The block takes the place of one statement, and nothing that of the others.
+    fn with_edits(
+        &mut self,
+        mut region: Region,
+        template: &Template,
+        chain: Option<&Chain>,
         statements: &[VideoStatement],
-    ) -> Option<Vec<Edit>> {
-        let block = self.rewriters.first_mut()?.block(&fusion.sequence, self.source);
-        let edit = |(at, statement): (usize, &VideoStatement)| {
-            let old = (statement.span, statement.instruction.as_ref()?);
-            let new = (at + 1 == statements.len()).then_some((&block, chain.operands()));
+    ) -> Option<Region> {
+        let place = region.place();
+        for (at, statement) in statements.iter().enumerate().take(region.outcomes.len()) {
+            let instruction = statement.instruction.as_ref()?;
+            let operands = chain.map_or_else(|| Operands::of(instruction), Chain::operands);
+            let old = (statement.span, instruction);
+            let new = (at == place).then_some((template, operands));
             let mut text = String::new();
             replace(old, new, self.source, &OPTIONS, &mut self.places, &mut text);
-            Some(Edit::replace(statement.span, text))
-        };
-        statements.iter().enumerate().map(edit).collect()
+            region.edits.push(Edit::replace(statement.span, text));
+        }
+        Some(region)
     }
 }
