@@ -191,17 +191,17 @@ pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate
 /// Whether statements that follow may be a group together with all of these, if all but the last
 /// had that answer.
 pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
-    let is_next = match statements {
-        [.., before, last] => {
+    let is_step = |statement: &VideoStatement| Step::of(statement).is_some();
+    let goes_on = match statements {
+        [] => false,
+        [first] => is_step(first),
+        [first, .., last] => {
+            let before = &statements[statements.len() - 2];
             let (end, start) = (before.span.end as usize, last.span.start as usize);
-            names_between(source, end, start).is_some()
+            is_step(first) && is_step(last) && names_between(source, end, start).is_some()
         }
-        _ => true,
     };
-    is_next
-        && statements.len() < MOST
-        && has_sums_of_halves(gate)
-        && statements.iter().all(|statement| Step::of(statement).is_some())
+    goes_on && statements.len() < MOST && has_sums_of_halves(gate)
 }
 
 /// Whether the text may have sums of halves.
