@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::region::{adding, filling};
-use crate::support::forms::{Random, byte_steps, comparing};
+use crate::support::forms::{Random, byte_steps, comparing, on_constant};
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, corpus, is_about_results, samples};
 use vptx::backend::ptx::Outcome;
@@ -172,10 +172,11 @@ fn random_kernel(random: &mut Random) -> String {
         let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
     }
     let odds = *random.pick(&[4, 8, 100]);
-    for _ in 0..=random.below(4) {
-        let members = match random.below(5) {
+    for at in 0..=random.below(4) {
+        let members = match random.below(6) {
             0 => filling(random),
             1 => adding(random),
+            3 => on_constant(random, &format!("r1{at}")),
             2 => comparing(random, &REGISTERS),
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
         };
@@ -200,7 +201,7 @@ fn random_kernel(random: &mut Random) -> String {
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved) = (0, 0, 0);
-    for _ in 0..samples(1200) {
+    for _ in 0..samples(1500) {
         let target = *random.pick(&[75, 90, 90, 100, 120]);
         let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
         let (module, findings) = parse(&text);

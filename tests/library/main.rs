@@ -6,6 +6,7 @@ mod batch;
 mod codes;
 #[cfg(feature = "cli")]
 mod conformance;
+mod constants;
 mod costs;
 #[cfg(feature = "diff")]
 mod diff;

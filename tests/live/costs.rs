@@ -12,7 +12,8 @@ use std::{env, fs, iter, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, merging_head, rows,
+    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, merging_head,
+    on_constant, rows,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
@@ -665,6 +666,15 @@ fn shared_comparisons_are_never_worse() {
             let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
         }
         text + "mov.b32 d, c;"
+    });
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn known_constants_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("constants", &TARGETS, || {
+        format!(".reg .b32 r<2>;\n{}", on_constant(&mut random, "r1"))
     });
 }
 

@@ -249,6 +249,25 @@ pub(crate) fn comparing(random: &mut Random, registers: &[&str]) -> String {
 pub(crate) const BYTES: [&str; 4] = [".b0", ".b1", ".b2", ".b3"];
 pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];
 
+/// A constant that is moved into a register, and a scalar instruction that may read it.
+pub(crate) fn on_constant(random: &mut Random, register: &str) -> String {
+    let scalar: Vec<_> = rows().filter(|(form, _)| form.sources == Sources::Scalar).collect();
+    let (form, mnemonic) = *random.pick(&scalar);
+    let head = random.pick(&heads(form, mnemonic)).clone();
+    let value = *random.pick(&[0i64, 1, 5, 31, 64, 255, -1, -128, 0x7fff_ffff, 0xffff_ff00]);
+    let ty = *random.pick(&["u32", "s32", "b32"]);
+    let mut source = |name: &str| match random.below(5) {
+        0 | 1 => register.to_owned(),
+        2 => name.to_owned(),
+        _ => format!("{name}{}", random.pick(&PARTS)),
+    };
+    let (a, b) = (source("a"), source("b"));
+    let c = if random.one_in(2) { register } else { "c" };
+    let c = if form.third { format!(", {c}") } else { String::new() };
+    let d = if form.destination == Destination::Part { *random.pick(&PARTS) } else { "" };
+    format!("mov.{ty} {register}, {value};\n{head} d{d}, {a}, {b}{c};\n")
+}
+
 /// The mnemonic and modifiers of a scalar instruction that adds to `c`.
 pub(crate) fn adding_head(random: &mut Random) -> String {
     let types = [(); 3].map(|()| *random.pick(&[".u32", ".s32"]));

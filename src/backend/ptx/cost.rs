@@ -11,7 +11,7 @@
 use std::sync::LazyLock;
 
 use super::sequence::{Arg, Line, Opcode, Sequence};
-use super::{Gate, Strategy, candidates};
+use super::{Gate, Strategy, candidates, constants};
 use crate::isa::{Lanes, Mnemonic, Part, Target, Type};
 use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
 
@@ -252,6 +252,45 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
         1 + if is_dot { constants as u32 } else { 0 }
     };
     sequence.lines().iter().map(of).sum()
+}
+
+/// A sequence for an instruction with constants, if it is shorter than the one for registers where
+/// these hold the constants.
+pub(super) fn on_constants(
+    instruction: &Instruction,
+    on_registers: &Sequence,
+    target: Target,
+    semantics: Semantics,
+    gate: Gate,
+) -> Option<Sequence> {
+    let known = on_registers.with_constants(constants(&instruction.operation));
+    let best = measured_best(instruction, target, semantics, gate)?;
+    // ptxas joins a product of 64 bits and a sum.
+    let is_joined = known.lines().iter().any(|line| line.opcode == Opcode::MulWide);
+    let least = estimate(&known, target).saturating_sub(if is_joined { 4 } else { 0 });
+    let is_shorter = best == known || estimate(&best, target) < least;
+    (is_shorter && !moves_constants(&best)).then_some(best)
+}
+
+/// Whether ptxas may move constants of a sequence into registers first. Most instructions on words
+/// take one at most, and others take none.
+fn moves_constants(sequence: &Sequence) -> bool {
+    sequence.lines().iter().any(|line| {
+        let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(1..)));
+        let taken = match line.opcode {
+            Opcode::Dot4(..)
+            | Opcode::Dot2(..)
+            | Opcode::Dot2High(..)
+            | Opcode::Sad(_)
+            | Opcode::Sub
+            | Opcode::AddWide
+            | Opcode::SubWide
+            | Opcode::MinWide(_)
+            | Opcode::MaxWide(_) => 0,
+            _ => 1,
+        };
+        constants.count() > taken
+    })
 }
 
 /// The measured best sequence, if the gate admits it and it computes what the semantics

@@ -1,5 +1,6 @@
 //! Rewrites whole modules.
 
+mod constants;
 mod order;
 mod regions;
 
@@ -16,6 +17,8 @@ use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
 use crate::video::{Instruction, Operation, Register, Semantics};
+
+use constants::Moves;
 
 pub(crate) use regions::{Region, Regions};
 
@@ -114,7 +117,8 @@ pub enum RewriteError {
 /// The fate of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Ordinary PTX replaces the instruction.
+    /// Ordinary PTX replaces the instruction. A register that always holds the same constant may
+    /// be that constant in it.
     Rewritten(Sequence),
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
@@ -157,7 +161,8 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
-    /// exactly that was not measured. The replacement of several instructions counts where it
+    /// exactly that was not measured. A replacement on known constants costs at most as much as
+    /// this, which is the cost on registers. The replacement of several instructions counts where it
     /// stands, and nothing at the others. That of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
@@ -232,6 +237,8 @@ pub(crate) struct Rewriter<'o> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Standing {
     Plain,
+    /// Some registers hold the constants of the form.
+    OnConstants,
     Guarded,
     /// It compares its sources in the other order, as a neighbour does.
     Exchanged,
@@ -281,6 +288,7 @@ impl<'o> Rewriter<'o> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
         let mut chains = Chains::new(source);
+        let mut moves = Moves::new(source);
         // Where the last instructions end that are in no group.
         let mut alone_to = 0;
         let mut rest = module.statements();
@@ -314,7 +322,12 @@ impl<'o> Rewriter<'o> {
                 options.regions && order::should_exchange(module.statements(), at, place.gate);
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
-            let (known, template) = self.form(instruction, standing, declared, place);
+            let on_constants =
+                if options.regions { moves.known(statement, &mut chains) } else { None };
+            let (known, template) = match &on_constants {
+                Some(constant) => self.on_constants(instruction, constant, declared, place),
+                None => self.form(instruction, standing, declared, place),
+            };
             if let Some(template) = template {
                 let new = Some((template, Operands::of(instruction)));
                 replace((span, instruction), new, source, options, &mut places, text);
@@ -427,6 +440,33 @@ impl<'o> Rewriter<'o> {
             let template = Template::block(sequence, fresh);
             (known, Some(template))
         })
+    }
+
+    /// The outcome for an instruction without a guard of which some registers hold constants.
+    fn on_constants(
+        &mut self,
+        instruction: &Instruction,
+        constant: &Instruction,
+        declared: DeclaredTypes,
+        place: Place<'_>,
+    ) -> &(FormOutcome, Option<Template>) {
+        let registers = declared.registers();
+        let key = (constant.anonymous(), Standing::OnConstants, registers);
+        if !self.forms.contains_key(&key) {
+            let Place { source, target, gate } = place;
+            let mut found = self.form(instruction, Standing::Plain, declared, place).clone();
+            if let Outcome::Rewritten(own) = &found.0.outcome
+                && let Some(shorter) =
+                    cost::on_constants(constant, own, target, self.options.semantics, gate)
+            {
+                let sequence = shorter.for_registers(registers);
+                found.1 = Some(Template::block(&sequence, self.fresh(source)));
+                // The cost is that on registers: on constants it is not more.
+                found.0.outcome = Outcome::Rewritten(sequence);
+            }
+            self.forms.insert(key.clone(), found);
+        }
+        &self.forms[&key]
     }
 
     /// The chain that starts with the first statement and becomes one block, with the

@@ -456,6 +456,22 @@ impl Sequence {
         Sequence { lines }
     }
 
+    /// The sequence with these constants in the place of inputs.
+    pub(super) fn with_constants(&self, constants: [Option<u32>; 3]) -> Sequence {
+        let mut builder = Builder::default();
+        let mut values: Vec<Arg> = Vec::new();
+        for line in &self.lines {
+            let args = line.args().iter().map(|arg| match *arg {
+                Arg::Line(at) => values[usize::from(at)],
+                Arg::Input(input) => constants[input as usize].map_or(*arg, word),
+                Arg::Register(_) | Arg::Constant(_) => *arg,
+            });
+            let args: Vec<Arg> = args.collect();
+            values.push(builder.push(line.opcode, &args));
+        }
+        builder.finish(values.last().copied().unwrap_or(ZERO))
+    }
+
     fn on_copies(&self) -> Sequence {
         let read = |input| self.lines.iter().any(|line| line.args().contains(&Arg::Input(input)));
         let inputs: Vec<Input> = Input::ALL.into_iter().filter(|input| read(*input)).collect();
@@ -494,6 +510,13 @@ impl Builder {
         all[..args.len()].copy_from_slice(args);
         if let Some(value) = simplified(opcode, all) {
             return value;
+        }
+        if let (Opcode::Add, [Arg::Line(at), more @ Arg::Constant(_), _]) = (opcode, all)
+            && let Line { opcode: Opcode::Mad, args: [x, y, known @ Arg::Constant(_)] } =
+                self.lines[usize::from(at)]
+        {
+            let sum = self.add(known, more);
+            return self.push(Opcode::Mad, &[x, y, sum]);
         }
         if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_)) {
             // These instructions take registers only.
@@ -704,6 +727,9 @@ fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
         {
             Some(zero)
         }
+        Opcode::Min(Type::U32) if x == zero || y == zero => Some(zero),
+        Opcode::Max(Type::U32) if x == zero => Some(y),
+        Opcode::Max(Type::U32) if y == zero => Some(x),
         Opcode::Permute if z == word(0x3210) => Some(x),
         Opcode::Permute if z == word(0x7654) => Some(y),
         Opcode::Or

@@ -203,12 +203,19 @@ impl<'s> Chains<'s> {
         function: Option<Span>,
         register: &Register,
     ) -> Option<u32> {
-        let function = function?;
+        self.names(function?)?.occurrences(register)
+    }
+
+    /// The value of a register that holds the same constant wherever a function reads it.
+    pub(super) fn constant(&mut self, function: Option<Span>, register: &Register) -> Option<u32> {
+        self.names(function?)?.constant(register)
+    }
+
+    fn names(&mut self, function: Span) -> Option<&Names<'s>> {
         if self.names.as_ref().is_none_or(|(known, _)| *known != function) {
             self.names = Some((function, Names::of(self.source, function)));
         }
-        let names = self.names.as_ref().and_then(|(_, names)| names.as_ref());
-        names.and_then(|names| names.occurrences(register))
+        self.names.as_ref().and_then(|(_, names)| names.as_ref())
     }
 }
 

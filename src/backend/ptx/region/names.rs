@@ -2,16 +2,22 @@
 
 use crate::hash::{Map, Set};
 use crate::source::Span;
-use crate::syntax::TokenKind;
+use crate::syntax::constant::integer_literal;
 use crate::syntax::lexer::Lexer;
+use crate::syntax::{Token, TokenKind};
 use crate::video::{Register, numbered};
 
 /// The names in a function.
+#[derive(Default)]
 pub(super) struct Names<'s> {
     /// How often each one occurs, by its base and its number.
     counts: Map<(&'s str, &'s str), u32>,
     /// The names that declare a range.
     ranges: Set<&'s str>,
+    /// How often each one stands where an instruction may write it.
+    writes: Map<(&'s str, &'s str), u32>,
+    /// The constants that a `mov` without a guard writes.
+    constants: Map<(&'s str, &'s str), u32>,
 }
 
 impl<'s> Names<'s> {
@@ -32,12 +38,14 @@ impl<'s> Names<'s> {
         if word != ".func" && word != ".entry" {
             return None;
         }
-        let mut names = Names { counts: Map::default(), ranges: Set::default() };
+        let mut names = Names::default();
         let mut lexer = Lexer::new(source, function.end as usize);
         let (mut depth, mut before) = (0, "");
+        let mut statement = Statement::default();
         loop {
             let token = lexer.token()?;
             let text = token.span.text(source);
+            statement.take(token, text, &mut names);
             match token.kind {
                 TokenKind::Ident => *names.counts.entry(numbered(text)).or_default() += 1,
                 TokenKind::Punct(_) if token.is(b'{') => depth += 1,
@@ -58,5 +66,103 @@ impl<'s> Names<'s> {
         let (base, number) = numbered(register.name());
         let is_declared = !number.is_empty() && self.ranges.contains(base);
         self.counts.get(&(base, number)).copied().filter(|_| is_declared)
+    }
+
+    /// The value of a register that holds the same constant wherever it has a value: a range in
+    /// the function declares it, and one `mov` alone writes it.
+    pub(super) fn constant(&self, register: &Register) -> Option<u32> {
+        self.occurrences(register)?;
+        let name = numbered(register.name());
+        let is_written_once = self.writes.get(&name) == Some(&1);
+        self.constants.get(&name).copied().filter(|_| is_written_once)
+    }
+}
+
+/// A statement as far as it is read. Instructions write what their first operand names only.
+#[derive(Default)]
+struct Statement<'s> {
+    place: Place,
+    /// Open brackets of all kinds in the operands.
+    nesting: u32,
+    is_guarded: bool,
+    /// The first tokens, without a guard.
+    start: Vec<&'s str>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Start,
+    Guard,
+    First,
+    Later,
+    /// In a directive. It ends with a `;`.
+    Directive,
+    /// In a `.loc`, which has no `;`.
+    Line,
+}
+
+/// As many tokens as `mov.u32 r, -1`.
+const MOVE: usize = 6;
+
+impl<'s> Statement<'s> {
+    fn take(&mut self, token: Token, text: &'s str, names: &mut Names<'s>) {
+        if self.place == Place::Line && token.kind != TokenKind::Number {
+            self.place = if token.is(b',') { Place::Directive } else { Place::Start };
+        }
+        let is_name = token.kind == TokenKind::Ident;
+        let is_brace = token.is(b'{') || token.is(b'}');
+        match self.place {
+            // A label, or the brace of a block.
+            Place::First if token.is(b':') => return self.end(),
+            Place::Start | Place::Directive if is_brace => return self.end(),
+            Place::Start if token.is(b'@') => {
+                self.is_guarded = true;
+                self.place = Place::Guard;
+            }
+            Place::Start if is_name => self.place = Place::First,
+            Place::Start if text == ".loc" => self.place = Place::Line,
+            Place::Start => self.place = Place::Directive,
+            Place::Guard if is_name => self.place = Place::Start,
+            Place::First if token.is(b',') && self.nesting == 0 => self.place = Place::Later,
+            Place::First | Place::Directive if is_name => {
+                *names.writes.entry(numbered(text)).or_default() += 1;
+            }
+            Place::Guard | Place::First | Place::Later | Place::Directive | Place::Line => {}
+        }
+        if token.is(b';') {
+            if let Some((register, value)) = self.moved_constant() {
+                names.constants.insert(register, value);
+            }
+            return self.end();
+        }
+        if [b'(', b'[', b'{'].iter().any(|&open| token.is(open)) {
+            self.nesting += 1;
+        } else if [b')', b']', b'}'].iter().any(|&close| token.is(close)) {
+            self.nesting = self.nesting.saturating_sub(1);
+        }
+        if matches!(self.place, Place::First | Place::Later) && self.start.len() <= MOVE {
+            self.start.push(text);
+        }
+    }
+
+    fn end(&mut self) {
+        self.start.clear();
+        *self = Statement { start: std::mem::take(&mut self.start), ..Statement::default() };
+    }
+
+    /// The register that the statement sets to a constant.
+    fn moved_constant(&self) -> Option<((&'s str, &'s str), u32)> {
+        let (register, value) = match self.start[..] {
+            ["mov", ".u32" | ".s32" | ".b32", register, ",", value] => {
+                (register, integer_literal(value)?)
+            }
+            ["mov", ".u32" | ".s32" | ".b32", register, ",", "-", value] => {
+                (register, integer_literal(value)?.wrapping_neg())
+            }
+            _ => return None,
+        };
+        // All of 64 bits would be a mistake of the text, which ptxas reports.
+        (!self.is_guarded).then_some((numbered(register), value as u32))
     }
 }

@@ -1,0 +1,126 @@
+//! Scalar instructions on registers that hold a known constant.
+
+use crate::support::EDGES;
+use vptx::backend::ptx::{Arg, Outcome, RewriteOptions, Sequence, rewrite};
+use vptx::ir::Input;
+use vptx::parse;
+
+const ADD: &str = "vadd.s32.s32.s32.sat d, a, %r5;";
+
+/// A function with `%r1` to `%r8`, and other registers.
+fn function(body: &str) -> String {
+    format!(
+        ".version 8.8\n.target sm_90\n.func f(.reg .b32 %q1)\n{{\n.reg .b32 %r<9>, a, b, c, d, e;\n\
+         .reg .b64 %rd<3>;\n.reg .pred %p<3>;\n{body}\n}}\n"
+    )
+}
+
+/// The sequence for the first instruction that is not `vabsdiff`.
+fn sequence(text: &str, options: &RewriteOptions) -> Sequence {
+    let (module, findings) = parse(text);
+    assert!(findings.iter().all(crate::support::is_about_results), "{text}: {findings:?}");
+    let rewritten = rewrite(&module, options).expect("a target");
+    let found = rewritten.changes.iter().find_map(|change| match &change.outcome {
+        Outcome::Rewritten(sequence) if !change.instruction.to_string().contains("absdiff") => {
+            Some(sequence.clone())
+        }
+        _ => None,
+    });
+    found.expect("one is rewritten")
+}
+
+fn reads_b(body: &str) -> bool {
+    let found = sequence(&function(body), &RewriteOptions::default());
+    found.lines().iter().any(|line| line.args().contains(&Arg::Input(Input::B)))
+}
+
+#[test]
+fn moved_constants_are_known() {
+    for moves in [
+        "mov.u32 %r5, 64;",
+        "mov.b32 %r5 , -3;",
+        "mov.s32\t%r05,0x10; mov.u32 %r6, %r5;",
+        "mov.u32 /* %r5, 1; */ %r5, /* - */ 64; // mov.u32 %r5, 1;",
+        "L: mov.u32 %r5, 64; @%p1 bra L;",
+        ".loc 1 2 3\nmov.u32 %r5, 64;\n.loc 1 2 4",
+        ".loc 1 2 3 mov.u32 %r5, 64; .pragma \"nounroll\";",
+        "{ mov.u32 %r5, 64; }",
+        "mov.u32 %r5, 64; st.global.u32 [%rd1], %r5; add.u32 %r6, %r5, %r5;",
+        "mov.u32 %r5, 64; @%p1 vabsdiff.u32.u32.u32 %r6, %r5, %r5;",
+        "mov.u32 %r5, 64; ld.global.v2.u32 {%r6, %r7}, [%rd1]; setp.eq.u32 %p1|%p2, %r5, %r6;",
+    ] {
+        assert!(!reads_b(&format!("{moves}\n{ADD}")), "{moves}");
+    }
+}
+
+#[test]
+fn other_registers_are_not_known() {
+    for moves in [
+        "mov.u32 %r5, %r6;",
+        "mov.u32 %r5, 64; mov.u32 %r5, 65;",
+        "mov.u32 %r5, 64; @%p1 mov.u32 %r05, 65;",
+        "@%p1 mov.u32 %r5, 64;",
+        "@!%p1 mov.u32 %r5, 64;",
+        "mov.u32 %r5, 64; ld.global.v2.u32 {%r6, %r5}, [%rd1];",
+        "mov.u32 %r5, 64; mov.b64 {%r6, %r5}, %rd1;",
+        "mov.u32 %r5, 64; vabsdiff.u32.u32.u32 %r5, a, b;",
+        "mov.u32 %r5, 64; vabsdiff.u32.u32.u32 %r5.b1, a, b, c;",
+        "mov.u32 %r5, 64; { mov.u32 %r5, 65; }",
+        "mov.u32 %r5, 64; .loc 1 2 3\nmov.u32 %r5, 65;",
+        "mov.u32 %r5, 64; .loc 1 2 3, function_name $L1, inlined_at 1 2 3\nadd.u32 %r5, %r5, 1;",
+        "mov.u32 %r5, 64; L: add.u32 %r5, %r5, 1;",
+        "mov.u32 %r5, 64; /* , */ add.u32 %r5, %r5, 1;",
+        "mov.u32 %r5, 64; call (%r5), g, (%r6);",
+        "mov.u32 %r5, 64 + 1;",
+        "mov.u32 %r5, 1.0;",
+    ] {
+        assert!(reads_b(&format!("{moves}\n{ADD}")), "{moves}");
+        // Nor if the other write comes later.
+        if let Some((first, later)) = moves.split_once("64; ") {
+            assert!(reads_b(&format!("{first}64; {ADD}\n{later}")), "{moves}");
+        }
+    }
+    let only = |body: &str, options| sequence(&function(body), &options);
+    let reads =
+        |found: &Sequence| found.lines().iter().any(|it| it.args().contains(&Arg::Input(Input::B)));
+    let single = RewriteOptions::default().with_regions(false);
+    assert!(reads(&only(&format!("mov.u32 %r5, 64; {ADD}"), single)));
+    // Registers without a range may belong to another scope.
+    for register in ["e", "%q1"] {
+        let body = format!("mov.u32 {register}, 64;\n{}", ADD.replace("%r5", register));
+        assert!(reads_b(&body), "{body}");
+    }
+    // Another function does not count.
+    let other = function("mov.u32 %r5, 64;")
+        + &function(ADD)[".version 8.8\n.target sm_90\n".len()..].replace("f(", "g(");
+    assert!(reads(&sequence(&other, &RewriteOptions::default())));
+}
+
+/// The sequence is that of the constant itself.
+#[test]
+fn sequences_are_those_of_constants() {
+    for (instruction, value) in [
+        ("vadd.s32.s32.s32.sat d, a, K;", 64),
+        ("vmad.s32.s32.s32.sat d, a.h0, b.h1, K;", 64),
+        ("vmad.s32.s32.s32.shr7 d, a.h0, b.b1, K;", 64),
+        ("vset.s32.u32.lt.min d, a, K, c;", 5),
+    ] {
+        let on_register = format!("mov.u32 %r5, {value};\n{}", instruction.replace('K', "%r5"));
+        let on_constant = instruction.replace('K', &value.to_string());
+        let options = RewriteOptions::default();
+        let found = sequence(&function(&on_register), &options);
+        assert_eq!(found, sequence(&function(&on_constant), &options), "{instruction}");
+        let single = sequence(&function(&on_register), &options.with_regions(false));
+        assert_ne!(found, single, "{instruction}");
+        let place =
+            instruction.split(' ').skip(1).position(|it| it.starts_with('K')).expect("K") - 1;
+        for x in EDGES {
+            for y in EDGES {
+                let mut words = [x, y, x ^ 0x55];
+                words[place] = value;
+                let [a, b, c] = words;
+                assert_eq!(found.eval(a, b, c), single.eval(a, b, c), "{instruction}");
+            }
+        }
+    }
+}
