@@ -107,39 +107,37 @@ const MOVE: usize = 6;
 
 impl<'s> Statement<'s> {
     fn take(&mut self, token: Token, text: &'s str, names: &mut Names<'s>) {
-        if self.place == Place::Line && token.kind != TokenKind::Number {
-            self.place = if token.is(b',') { Place::Directive } else { Place::Start };
-        }
         let is_name = token.kind == TokenKind::Ident;
-        let is_brace = token.is(b'{') || token.is(b'}');
-        match self.place {
+        let punctuation = if let TokenKind::Punct([one, 0]) = token.kind { one } else { 0 };
+        if self.place == Place::Line && token.kind != TokenKind::Number {
+            self.place = if punctuation == b',' { Place::Directive } else { Place::Start };
+        }
+        match (self.place, punctuation) {
             // A label, or the brace of a block.
-            Place::First if token.is(b':') => return self.end(),
-            Place::Start | Place::Directive if is_brace => return self.end(),
-            Place::Start if token.is(b'@') => {
+            (Place::First, b':') | (Place::Start | Place::Directive, b'{' | b'}') => {
+                return self.end();
+            }
+            (_, b';') => {
+                if let Some((register, value)) = self.moved_constant() {
+                    names.constants.insert(register, value);
+                }
+                return self.end();
+            }
+            (Place::Start, b'@') => {
                 self.is_guarded = true;
                 self.place = Place::Guard;
             }
-            Place::Start if is_name => self.place = Place::First,
-            Place::Start if text == ".loc" => self.place = Place::Line,
-            Place::Start => self.place = Place::Directive,
-            Place::Guard if is_name => self.place = Place::Start,
-            Place::First if token.is(b',') && self.nesting == 0 => self.place = Place::Later,
-            Place::First | Place::Directive if is_name => {
+            (Place::Start, _) if is_name => self.place = Place::First,
+            (Place::Start, _) if text == ".loc" => self.place = Place::Line,
+            (Place::Start, _) => self.place = Place::Directive,
+            (Place::Guard, _) if is_name => self.place = Place::Start,
+            (Place::First, b',') if self.nesting == 0 => self.place = Place::Later,
+            (Place::First | Place::Directive, _) if is_name => {
                 *names.writes.entry(numbered(text)).or_default() += 1;
             }
-            Place::Guard | Place::First | Place::Later | Place::Directive | Place::Line => {}
-        }
-        if token.is(b';') {
-            if let Some((register, value)) = self.moved_constant() {
-                names.constants.insert(register, value);
-            }
-            return self.end();
-        }
-        if [b'(', b'[', b'{'].iter().any(|&open| token.is(open)) {
-            self.nesting += 1;
-        } else if [b')', b']', b'}'].iter().any(|&close| token.is(close)) {
-            self.nesting = self.nesting.saturating_sub(1);
+            (_, b'(' | b'[' | b'{') => self.nesting += 1,
+            (_, b')' | b']' | b'}') => self.nesting = self.nesting.saturating_sub(1),
+            _ => {}
         }
         if matches!(self.place, Place::First | Place::Later) && self.start.len() <= MOVE {
             self.start.push(text);
