@@ -124,3 +124,19 @@ fn sequences_are_those_of_constants() {
         }
     }
 }
+
+/// These have the same constants, and not the same registers. No sequence for the constants is
+/// shorter.
+#[test]
+fn other_forms_keep_their_registers() {
+    let text = function(
+        "mov.u32 %r5, 31;\nvabsdiff.u32.u32.u32.add c, %r5, b, 31;\n\
+         vabsdiff.u32.u32.u32.add d, 31, b, %r5;",
+    );
+    let (module, _) = parse(&text);
+    let options = RewriteOptions::default();
+    let written = |options| rewrite(&module, &options).expect("a target").text();
+    let single = written(options.clone().with_regions(false));
+    assert!(single.contains("d, 31, b, %r5") || single.contains("d, b, 31, %r5"), "{single}");
+    assert_eq!(written(options), single);
+}

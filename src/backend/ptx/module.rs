@@ -229,15 +229,19 @@ pub fn rewrite<'m>(
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, for registers that are declared so.
-    forms: Map<(Operation, Standing, WordRegisters), (FormOutcome, Option<Template>)>,
+    forms: Map<FormKey, (FormOutcome, Option<Template>)>,
+    /// Whether the sequence for constants that registers hold is shorter than that on these.
+    is_shorter: Map<FormKey, bool>,
     registers: Option<FreshRegisters>,
 }
+
+type FormKey = (Operation, Standing, WordRegisters);
 
 /// The part that an instruction plays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Standing {
     Plain,
-    /// Some registers hold the constants of the form.
+    /// It has constants in the place of registers that hold them.
     OnConstants,
     Guarded,
     /// It compares its sources in the other order, as a neighbour does.
@@ -262,7 +266,7 @@ pub(crate) struct Decision<'r, 'm> {
 
 impl<'o> Rewriter<'o> {
     pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
-        Rewriter { options, forms: Map::default(), registers: None }
+        Rewriter { options, forms: Map::default(), is_shorter: Map::default(), registers: None }
     }
 
     /// A rewriter for several modules, all under the same gates. None of them may use
@@ -418,7 +422,7 @@ impl<'o> Rewriter<'o> {
         declared: DeclaredTypes,
         Place { source, target, gate }: Place<'_>,
     ) -> &(FormOutcome, Option<Template>) {
-        let Rewriter { options, forms, registers: fresh } = self;
+        let Rewriter { options, forms, registers: fresh, .. } = self;
         let registers = declared.registers();
         forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
             let exchanged = (standing == Standing::Exchanged).then(|| order::exchange(instruction));
@@ -452,21 +456,30 @@ impl<'o> Rewriter<'o> {
     ) -> &(FormOutcome, Option<Template>) {
         let registers = declared.registers();
         let key = (constant.anonymous(), Standing::OnConstants, registers);
-        if !self.forms.contains_key(&key) {
+        if !self.is_shorter.contains_key(&key) {
             let Place { source, target, gate } = place;
-            let mut found = self.form(instruction, Standing::Plain, declared, place).clone();
-            if let Outcome::Rewritten(own) = &found.0.outcome
-                && let Some(shorter) =
+            let (known, _) = self.form(instruction, Standing::Plain, declared, place);
+            let mut known = known.clone();
+            let shorter = match &known.outcome {
+                Outcome::Rewritten(own) => {
                     cost::on_constants(constant, own, target, self.options.semantics, gate)
-            {
+                }
+                _ => None,
+            };
+            self.is_shorter.insert(key.clone(), shorter.is_some());
+            if let Some(shorter) = shorter {
                 let sequence = shorter.for_registers(registers);
-                found.1 = Some(Template::block(&sequence, self.fresh(source)));
+                let template = Template::block(&sequence, self.fresh(source));
                 // The cost is that on registers: on constants it is not more.
-                found.0.outcome = Outcome::Rewritten(sequence);
+                known.outcome = Outcome::Rewritten(sequence);
+                self.forms.insert(key.clone(), (known, Some(template)));
             }
-            self.forms.insert(key.clone(), found);
         }
-        &self.forms[&key]
+        if self.is_shorter[&key] {
+            &self.forms[&key]
+        } else {
+            self.form(instruction, Standing::Plain, declared, place)
+        }
     }
 
     /// The chain that starts with the first statement and becomes one block, with the

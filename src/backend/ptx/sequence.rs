@@ -713,23 +713,26 @@ fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
     let [x, y, z] = args;
     let (zero, ones) = (ZERO, word(u32::MAX));
     match opcode {
-        Opcode::Add | Opcode::Or | Opcode::Xor if x == zero => Some(y),
-        Opcode::Add | Opcode::Sub | Opcode::Or | Opcode::Xor | Opcode::Shl | Opcode::Shr(_)
+        Opcode::Add | Opcode::Or | Opcode::Xor | Opcode::Max(Type::U32) if x == zero => Some(y),
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Shl
+        | Opcode::Shr(_)
+        | Opcode::Max(Type::U32)
             if y == zero =>
         {
             Some(x)
         }
         Opcode::And if x == y || y == ones => Some(x),
         Opcode::And if x == ones => Some(y),
-        Opcode::And if x == zero || y == zero => Some(zero),
+        Opcode::And | Opcode::Min(Type::U32) if x == zero || y == zero => Some(zero),
         Opcode::Sub | Opcode::Xor | Opcode::Set(Compare::Ne | Compare::Lt | Compare::Gt, _)
             if x == y =>
         {
             Some(zero)
         }
-        Opcode::Min(Type::U32) if x == zero || y == zero => Some(zero),
-        Opcode::Max(Type::U32) if x == zero => Some(y),
-        Opcode::Max(Type::U32) if y == zero => Some(x),
         Opcode::Permute if z == word(0x3210) => Some(x),
         Opcode::Permute if z == word(0x7654) => Some(y),
         Opcode::Or

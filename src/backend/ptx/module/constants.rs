@@ -65,14 +65,17 @@ impl<'s> Moves<'s> {
     }
 }
 
+/// Names are not searched further than these bytes.
+const LONG: usize = 256;
+
 /// The name in `NAME, 5` or `NAME, -5`.
 fn moved(text: &str) -> Option<&str> {
     let text = text.trim_start();
-    let (name, value) = text.split_at(text.find([',', ';', '\n'])?);
+    let start = &text.as_bytes()[..text.len().min(LONG)];
+    let (name, value) = text.split_at(memchr::memchr3(b',', b';', b'\n', start)?);
     let value = value.strip_prefix(',')?.trim_start();
-    value
-        .starts_with(|first: char| first == '-' || first.is_ascii_digit())
-        .then_some(name.trim_end())
+    let is_number = |first: char| first == '-' || first.is_ascii_digit();
+    value.starts_with(is_number).then_some(name.trim_end())
 }
 
 /// Puts constants in the place of registers, and tells whether there was one.
