@@ -43,6 +43,8 @@ fn moved_constants_are_known() {
         "mov.u32 /* %r5, 1; */ %r5, /* - */ 64; // mov.u32 %r5, 1;",
         "L: mov.u32 %r5, 64; @%p1 bra L;",
         ".loc 1 2 3\nmov.u32 %r5, 64;\n.loc 1 2 4",
+        ".loc 1 2 3, function_name $L1, inlined_at 1 5 3\nmov.u32 %r5, 64;\n.loc 1 2 4, \
+         function_name $L1 + 7, inlined_at 1 5 3",
         ".loc 1 2 3 mov.u32 %r5, 64; .pragma \"nounroll\";",
         "{ mov.u32 %r5, 64; }",
         "mov.u32 %r5, 64; st.global.u32 [%rd1], %r5; add.u32 %r6, %r5, %r5;",

@@ -326,10 +326,13 @@ impl<'o> Rewriter<'o> {
                 options.regions && order::should_exchange(module.statements(), at, place.gate);
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
-            let on_constants =
-                if options.regions { moves.known(statement, &mut chains) } else { None };
+            let on_constants = if options.regions { moves.find(statement) } else { None };
+            let on_constants = on_constants.filter(|it| {
+                self.is_shorter(instruction, &it.instruction, declared, place)
+                    && it.are_known(statement.function, &mut chains)
+            });
             let (known, template) = match &on_constants {
-                Some(constant) => self.on_constants(instruction, constant, declared, place),
+                Some(it) => self.form(&it.instruction, Standing::OnConstants, declared, place),
                 None => self.form(instruction, standing, declared, place),
             };
             if let Some(template) = template {
@@ -446,40 +449,36 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// The outcome for an instruction without a guard of which some registers hold constants.
-    fn on_constants(
+    /// Whether the sequence for an instruction is shorter with constants in the place of registers
+    /// that hold them.
+    fn is_shorter(
         &mut self,
         instruction: &Instruction,
-        constant: &Instruction,
+        on_constants: &Instruction,
         declared: DeclaredTypes,
         place: Place<'_>,
-    ) -> &(FormOutcome, Option<Template>) {
+    ) -> bool {
         let registers = declared.registers();
-        let key = (constant.anonymous(), Standing::OnConstants, registers);
-        if !self.is_shorter.contains_key(&key) {
-            let Place { source, target, gate } = place;
-            let (known, _) = self.form(instruction, Standing::Plain, declared, place);
-            let mut known = known.clone();
-            let shorter = match &known.outcome {
-                Outcome::Rewritten(own) => {
-                    cost::on_constants(constant, own, target, self.options.semantics, gate)
-                }
-                _ => None,
-            };
-            self.is_shorter.insert(key.clone(), shorter.is_some());
-            if let Some(shorter) = shorter {
-                let sequence = shorter.for_registers(registers);
-                let template = Template::block(&sequence, self.fresh(source));
-                // The cost is that on registers: on constants it is not more.
-                known.outcome = Outcome::Rewritten(sequence);
-                self.forms.insert(key.clone(), (known, Some(template)));
+        let key = (on_constants.anonymous(), Standing::OnConstants, registers);
+        if let Some(&known) = self.is_shorter.get(&key) {
+            return known;
+        }
+        let (mut known, _) = self.form(instruction, Standing::Plain, declared, place).clone();
+        let Place { source, target, gate } = place;
+        let shorter = match &known.outcome {
+            Outcome::Rewritten(own) => {
+                cost::on_constants(on_constants, own, target, self.options.semantics, gate)
             }
-        }
-        if self.is_shorter[&key] {
-            &self.forms[&key]
-        } else {
-            self.form(instruction, Standing::Plain, declared, place)
-        }
+            _ => None,
+        };
+        self.is_shorter.insert(key.clone(), shorter.is_some());
+        let Some(shorter) = shorter else { return false };
+        let sequence = shorter.for_registers(registers);
+        let template = Template::block(&sequence, self.fresh(source));
+        // The cost is that on registers: on constants it is not more.
+        known.outcome = Outcome::Rewritten(sequence);
+        self.forms.insert(key, (known, Some(template)));
+        true
     }
 
     /// The chain that starts with the first statement and becomes one block, with the

@@ -4,38 +4,51 @@
 //! constant itself often has a shorter sequence, as its range is known.
 
 use super::super::region::Chains;
-use crate::hash::Set;
+use crate::hash::Map;
 use crate::module::VideoStatement;
 use crate::source::Span;
+use crate::syntax::constant::integer_literal;
 use crate::video::{
     Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Source, Tail,
     numbered,
 };
 
-/// The registers that a `mov` may set to a constant, in the last function that was asked for.
+/// The constants that a `mov` may put in registers, in the last function that was asked for.
 pub(super) struct Moves<'s> {
     source: &'s str,
     function: Option<Span>,
     /// The text before it was searched.
     end: usize,
-    names: Set<(&'s str, &'s str)>,
+    /// `None` where there are several.
+    constants: Map<(&'s str, &'s str), Option<u32>>,
+}
+
+/// An instruction with constants in the place of registers.
+pub(super) struct OnConstants {
+    pub(super) instruction: Instruction,
+    /// These must hold the constants.
+    registers: Vec<(Register, u32)>,
+}
+
+impl OnConstants {
+    /// Whether the registers hold the constants wherever a function reads them.
+    pub(super) fn are_known(&self, function: Option<Span>, chains: &mut Chains<'_>) -> bool {
+        let mut registers = self.registers.iter();
+        registers.all(|(register, value)| chains.constant(function, register) == Some(*value))
+    }
 }
 
 impl<'s> Moves<'s> {
     pub(super) fn new(source: &'s str) -> Moves<'s> {
-        Moves { source, function: None, end: 0, names: Set::default() }
+        Moves { source, function: None, end: 0, constants: Map::default() }
     }
 
-    /// A scalar instruction without a guard, with constants in the place of registers that hold
-    /// them. `None` if there are none.
-    pub(super) fn known(
-        &mut self,
-        statement: &VideoStatement,
-        chains: &mut Chains<'_>,
-    ) -> Option<Instruction> {
+    /// A scalar instruction without a guard, with the constants that registers may hold. `None` if
+    /// there are none.
+    pub(super) fn find(&mut self, statement: &VideoStatement) -> Option<OnConstants> {
         let function = statement.function?;
-        let instruction = statement.instruction.as_ref()?;
-        if instruction.simd().is_some() || instruction.guard.is_some() {
+        let old = statement.instruction.as_ref()?;
+        if old.simd().is_some() || old.guard.is_some() {
             return None;
         }
         if self.function != Some(function) {
@@ -46,36 +59,44 @@ impl<'s> Moves<'s> {
             };
         }
         self.search(statement.span.start as usize);
-        let mut changed = instruction.clone();
+        let mut registers = Vec::new();
         let mut known = |register: &Register| {
-            let may_be = self.names.contains(&numbered(register.name()));
-            if may_be { chains.constant(Some(function), register) } else { None }
+            let value = *self.constants.get(&numbered(register.name()))?;
+            registers.extend(value.map(|value| (register.clone(), value)));
+            value
         };
-        replace(&mut changed.operation, &mut known).then_some(changed)
+        let mut instruction = old.clone();
+        let is_other = replace(&mut instruction.operation, &mut known);
+        is_other.then_some(OnConstants { instruction, registers })
     }
 
-    /// Finds the moves before a place. What is no such move is refused later.
+    /// Finds the moves before a place, and perhaps text that looks like some.
     fn search(&mut self, to: usize) {
         let text = &self.source[self.end..to.max(self.end)];
         for at in memchr::memmem::find_iter(text.as_bytes(), "mov.") {
-            let Some(register) = text.get(at + "mov.u32".len()..).and_then(moved) else { continue };
-            self.names.insert(numbered(register));
+            let Some((name, value)) = text.get(at + "mov.u32".len()..).and_then(moved) else {
+                continue;
+            };
+            let found = self.constants.entry(numbered(name)).or_insert(Some(value));
+            *found = found.filter(|found| *found == value);
         }
         self.end = to.max(self.end);
     }
 }
 
-/// Names are not searched further than these bytes.
+/// Moves are not longer than so many bytes.
 const LONG: usize = 256;
 
-/// The name in `NAME, 5` or `NAME, -5`.
-fn moved(text: &str) -> Option<&str> {
-    let text = text.trim_start();
+/// The name and the value in `NAME, 5;` or `NAME, -5;`.
+fn moved(text: &str) -> Option<(&str, u32)> {
     let start = &text.as_bytes()[..text.len().min(LONG)];
-    let (name, value) = text.split_at(memchr::memchr3(b',', b';', b'\n', start)?);
-    let value = value.strip_prefix(',')?.trim_start();
-    let is_number = |first: char| first == '-' || first.is_ascii_digit();
-    value.starts_with(is_number).then_some(name.trim_end())
+    let (name, value) = text[..memchr::memchr(b';', start)?].split_once(',')?;
+    let value = value.trim();
+    let bits = match value.strip_prefix('-') {
+        Some(positive) => integer_literal(positive.trim_start())?.wrapping_neg(),
+        None => integer_literal(value)?,
+    };
+    Some((name.trim(), bits as u32))
 }
 
 /// Puts constants in the place of registers, and tells whether there was one.

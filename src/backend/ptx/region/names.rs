@@ -85,7 +85,7 @@ struct Statement<'s> {
     /// Open brackets of all kinds in the operands.
     nesting: u32,
     is_guarded: bool,
-    /// The first tokens, without a guard.
+    /// The first tokens, without a guard. In a `.loc`, the one before a label.
     start: Vec<&'s str>,
 }
 
@@ -98,7 +98,7 @@ enum Place {
     Later,
     /// In a directive. It ends with a `;`.
     Directive,
-    /// In a `.loc`, which has no `;`.
+    /// In a `.loc`, which has no `;`: `.loc 1 2 3, function_name $L1, inlined_at 1 5 3`.
     Line,
 }
 
@@ -109,8 +109,17 @@ impl<'s> Statement<'s> {
     fn take(&mut self, token: Token, text: &'s str, names: &mut Names<'s>) {
         let is_name = token.kind == TokenKind::Ident;
         let punctuation = if let TokenKind::Punct([one, 0]) = token.kind { one } else { 0 };
-        if self.place == Place::Line && token.kind != TokenKind::Number {
-            self.place = if punctuation == b',' { Place::Directive } else { Place::Start };
+        if self.place == Place::Line {
+            let is_label = self.start == ["function_name"];
+            self.start.clear();
+            if text == "function_name" {
+                self.start.push(text);
+            } else if !is_label
+                && token.kind != TokenKind::Number
+                && !matches!(text, "," | "+" | "inlined_at")
+            {
+                self.place = Place::Start;
+            }
         }
         match (self.place, punctuation) {
             // A label, or the brace of a block.
