@@ -40,7 +40,7 @@ fn moved_constants_are_known() {
         "mov.u32 %r5, 64;",
         "mov.b32 %r5 , -3;",
         "mov.s32\t%r05,0x10; mov.u32 %r6, %r5;",
-        "mov.u32 /* %r5, 1; */ %r5, /* - */ 64; // mov.u32 %r5, 1;",
+        "mov.u32 %r5, 64; // a comment on %r5, 1",
         "L: mov.u32 %r5, 64; @%p1 bra L;",
         ".loc 1 2 3\nmov.u32 %r5, 64;\n.loc 1 2 4",
         ".loc 1 2 3, function_name $L1, inlined_at 1 5 3\nmov.u32 %r5, 64;\n.loc 1 2 4, \
@@ -74,6 +74,9 @@ fn other_registers_are_not_known() {
         "mov.u32 %r5, 64; /* , */ add.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; call (%r5), g, (%r6);",
         "mov.u32 %r5, 64 + 1;",
+        // A comment may hide a known constant, and never makes one.
+        "// mov.u32 %r5, 64;\nadd.u32 %r5, %r5, 1;",
+        "mov.u32 /* %r5, 1; */ %r5, %r6; /* mov.u32 %r5, 1; */",
         "mov.u32 %r5, 1.0;",
     ] {
         assert!(reads_b(&format!("{moves}\n{ADD}")), "{moves}");
