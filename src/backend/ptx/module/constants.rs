@@ -74,9 +74,7 @@ impl<'s> Moves<'s> {
     fn search(&mut self, to: usize) {
         let text = &self.source[self.end..to.max(self.end)];
         for at in memchr::memmem::find_iter(text.as_bytes(), "mov.") {
-            let Some((name, value)) = text.get(at + "mov.u32".len()..).and_then(moved) else {
-                continue;
-            };
+            let Some((name, value)) = moved(&text[at + "mov.".len()..]) else { continue };
             let found = self.constants.entry(numbered(name)).or_insert(Some(value));
             *found = found.filter(|found| *found == value);
         }
@@ -87,16 +85,23 @@ impl<'s> Moves<'s> {
 /// Moves are not longer than so many bytes.
 const LONG: usize = 256;
 
-/// The name and the value in `NAME, 5;` or `NAME, -5;`.
+/// The name and the value in `u32 NAME, 5;` or `u32 NAME, -5;`.
 fn moved(text: &str) -> Option<(&str, u32)> {
     let start = &text.as_bytes()[..text.len().min(LONG)];
-    let (name, value) = text[..memchr::memchr(b';', start)?].split_once(',')?;
-    let value = value.trim();
+    let [b'u' | b's' | b'b', b'3', b'2', ..] = start else { return None };
+    // Most moves are of other registers.
+    let comma = memchr::memchr2(b',', b';', start)?;
+    let first = start[comma + 1..].iter().find(|byte| !byte.is_ascii_whitespace())?;
+    if *first != b'-' && !first.is_ascii_digit() {
+        return None;
+    }
+    let end = memchr::memchr(b';', start)?;
+    let (name, value) = (text["u32".len()..comma].trim(), text.get(comma + 1..end)?.trim());
     let bits = match value.strip_prefix('-') {
         Some(positive) => integer_literal(positive.trim_start())?.wrapping_neg(),
         None => integer_literal(value)?,
     };
-    Some((name.trim(), bits as u32))
+    Some((name, bits as u32))
 }
 
 /// Puts constants in the place of registers, and tells whether there was one.
