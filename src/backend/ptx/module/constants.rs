@@ -3,6 +3,8 @@
 //! Compilers move the constants of inline assembly into registers first. An instruction on the
 //! constant itself often has a shorter sequence, as its range is known.
 
+use memchr::memmem::Finder;
+
 use super::super::region::Chains;
 use crate::hash::Map;
 use crate::module::VideoStatement;
@@ -16,6 +18,7 @@ use crate::video::{
 /// The constants that a `mov` may put in registers, in the last function that was asked for.
 pub(super) struct Moves<'s> {
     source: &'s str,
+    finder: Finder<'static>,
     function: Option<Span>,
     /// The text before it was searched.
     end: usize,
@@ -40,7 +43,8 @@ impl OnConstants {
 
 impl<'s> Moves<'s> {
     pub(super) fn new(source: &'s str) -> Moves<'s> {
-        Moves { source, function: None, end: 0, constants: Map::default() }
+        let finder = Finder::new("mov.");
+        Moves { source, finder, function: None, end: 0, constants: Map::default() }
     }
 
     /// A scalar instruction without a guard, with the constants that registers may hold. `None` if
@@ -52,11 +56,9 @@ impl<'s> Moves<'s> {
             return None;
         }
         if self.function != Some(function) {
-            *self = Moves {
-                function: Some(function),
-                end: function.end as usize,
-                ..Moves::new(self.source)
-            };
+            self.function = Some(function);
+            self.end = function.end as usize;
+            self.constants.clear();
         }
         self.search(statement.span.start as usize);
         let mut registers = Vec::new();
@@ -73,7 +75,7 @@ impl<'s> Moves<'s> {
     /// Finds the moves before a place, and perhaps text that looks like some.
     fn search(&mut self, to: usize) {
         let text = &self.source[self.end..to.max(self.end)];
-        for at in memchr::memmem::find_iter(text.as_bytes(), "mov.") {
+        for at in self.finder.find_iter(text.as_bytes()) {
             let Some((name, value)) = moved(&text[at + "mov.".len()..]) else { continue };
             let found = self.constants.entry(numbered(name)).or_insert(Some(value));
             *found = found.filter(|found| *found == value);
