@@ -42,10 +42,12 @@ gives its place.
 replaces those for which ptxas 13.5 needs more machine instructions on the
 target than for the new PTX; all other bytes stay the same. Scalar instructions
 in a row that fill a word part by part, or add to one sum, may become one SIMD
-instruction's PTX. SIMD instructions in a row may become one block. --only single
-rewrites each for itself. A summary, and notes where the three semantics differ
-or several instructions become one, go to standard error. For a single
-instruction, the PTX is printed even if it does not save machine instructions.
+instruction's PTX. SIMD instructions in a row may become one block, or share a
+comparison. A register that always holds a constant may become that constant.
+--only single rewrites each for itself. A summary, and notes where the three
+semantics differ or several instructions become one, go to standard error. For a
+single instruction, the PTX is printed even if it does not save machine
+instructions.
   vptx lower --emit ptx --target sm_90 kernel.ptx > kernel.fast.ptx
   vptx lower --emit ptx --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
 

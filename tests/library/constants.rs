@@ -145,3 +145,19 @@ fn other_forms_keep_their_registers() {
     assert!(single.contains("d, 31, b, %r5") || single.contains("d, b, 31, %r5"), "{single}");
     assert_eq!(written(options), single);
 }
+
+/// The same constants stand in the second as in the first. Only the second has no constant of its
+/// own, and so a measured cost.
+#[test]
+fn the_order_of_forms_does_not_matter() {
+    let own = "vadd.s32.s32.s32.sat.min c, a, %r5, 64;";
+    let known = "vadd.s32.s32.s32.sat.min d, a, %r5, %r5;";
+    let costs = |first: &str, second: &str| {
+        let text = function(&format!("mov.u32 %r5, 64;\n{first}\n{second}"));
+        let (module, _) = parse(&text);
+        let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+        rewritten.changes.iter().map(|change| change.cost.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(costs(own, known), [false, true]);
+    assert_eq!(costs(known, own), [true, false]);
+}

@@ -254,8 +254,8 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
     sequence.lines().iter().map(of).sum()
 }
 
-/// A sequence for an instruction with constants, if it is shorter than the one for registers where
-/// these hold the constants.
+/// The sequence for an instruction with constants, if it is shorter than the one that reads them
+/// from registers.
 pub(super) fn on_constants(
     instruction: &Instruction,
     on_registers: &Sequence,

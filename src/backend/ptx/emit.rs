@@ -208,7 +208,7 @@ impl Operands<'_> {
 const ROOM: usize = 64;
 
 /// A text with holes for the parts that differ among instructions of one form.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Template {
     text: String,
     /// The parts that stand before these bytes of the text.

@@ -38,7 +38,8 @@ pub struct RewriteOptions {
     pub all: bool,
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
     /// that fill a word part by part or add to one sum, and one block that of several SIMD
-    /// instructions on bytes, where that is cheaper still.
+    /// instructions on bytes, where that is cheaper still. Also let an instruction profit from
+    /// others: from a comparison that it shares, and from a `mov` that makes a source a constant.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -204,7 +205,8 @@ impl Rewritten<'_> {
 /// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
 /// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
 /// of the others. Neighbouring SIMD instructions on bytes that cost less as one block on halves
-/// become one, in the place of one of them.
+/// become one, in the place of one of them. SIMD minima and maxima compare in the direction of
+/// their neighbours, and a register that always holds the same constant may become that constant.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -229,20 +231,20 @@ pub fn rewrite<'m>(
 pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, for registers that are declared so.
-    forms: Map<FormKey, (FormOutcome, Option<Template>)>,
-    /// Whether the sequence for constants that registers hold is shorter than that on these.
-    is_shorter: Map<FormKey, bool>,
+    forms: Map<(Operation, Standing, WordRegisters), Form>,
+    /// Of each form, and of the same one with constants in the place of registers. `None` if that
+    /// has no shorter sequence.
+    on_constants: Map<(Operation, Operation, WordRegisters), Option<Form>>,
     registers: Option<FreshRegisters>,
 }
 
-type FormKey = (Operation, Standing, WordRegisters);
+/// The outcome for a form, and the text that replaces it, if any.
+type Form = (FormOutcome, Option<Template>);
 
 /// The part that an instruction plays.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Standing {
     Plain,
-    /// It has constants in the place of registers that hold them.
-    OnConstants,
     Guarded,
     /// It compares its sources in the other order, as a neighbour does.
     Exchanged,
@@ -266,7 +268,7 @@ pub(crate) struct Decision<'r, 'm> {
 
 impl<'o> Rewriter<'o> {
     pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
-        Rewriter { options, forms: Map::default(), is_shorter: Map::default(), registers: None }
+        Rewriter { options, forms: Map::default(), on_constants: Map::default(), registers: None }
     }
 
     /// A rewriter for several modules, all under the same gates. None of them may use
@@ -327,12 +329,15 @@ impl<'o> Rewriter<'o> {
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
             let on_constants = if options.regions { moves.find(statement) } else { None };
+            // The search for writes takes longer than that for a shorter sequence.
             let on_constants = on_constants.filter(|it| {
-                self.is_shorter(instruction, &it.instruction, declared, place)
+                self.on_constants(instruction, &it.instruction, declared, place).is_some()
                     && it.are_known(statement.function, &mut chains)
             });
-            let (known, template) = match &on_constants {
-                Some(it) => self.form(&it.instruction, Standing::OnConstants, declared, place),
+            let shorter = on_constants
+                .and_then(|it| self.on_constants(instruction, &it.instruction, declared, place));
+            let (known, template) = match shorter {
+                Some(form) => form,
                 None => self.form(instruction, standing, declared, place),
             };
             if let Some(template) = template {
@@ -417,14 +422,14 @@ impl<'o> Rewriter<'o> {
         self.registers.get_or_insert_with(|| FreshRegisters::avoiding(source))
     }
 
-    /// The outcome for an instruction, and the text that replaces it, if any.
+    /// The form of an instruction.
     fn form(
         &mut self,
         instruction: &Instruction,
         standing: Standing,
         declared: DeclaredTypes,
         Place { source, target, gate }: Place<'_>,
-    ) -> &(FormOutcome, Option<Template>) {
+    ) -> &Form {
         let Rewriter { options, forms, registers: fresh, .. } = self;
         let registers = declared.registers();
         forms.entry((instruction.anonymous(), standing, registers)).or_insert_with(|| {
@@ -449,36 +454,36 @@ impl<'o> Rewriter<'o> {
         })
     }
 
-    /// Whether the sequence for an instruction is shorter with constants in the place of registers
-    /// that hold them.
-    fn is_shorter(
+    /// The outcome for an instruction that becomes the sequence for the same one with constants in
+    /// the place of registers, if that is shorter.
+    fn on_constants(
         &mut self,
         instruction: &Instruction,
         on_constants: &Instruction,
         declared: DeclaredTypes,
         place: Place<'_>,
-    ) -> bool {
+    ) -> Option<&Form> {
         let registers = declared.registers();
-        let key = (on_constants.anonymous(), Standing::OnConstants, registers);
-        if let Some(&known) = self.is_shorter.get(&key) {
-            return known;
+        let key = (instruction.anonymous(), on_constants.anonymous(), registers);
+        if !self.on_constants.contains_key(&key) {
+            let (known, _) = self.form(instruction, Standing::Plain, declared, place);
+            let known = known.clone();
+            let Place { source, target, gate } = place;
+            let shorter = match &known.outcome {
+                Outcome::Rewritten(own) => {
+                    cost::on_constants(on_constants, own, target, self.options.semantics, gate)
+                }
+                _ => None,
+            };
+            let form = shorter.map(|shorter| {
+                let sequence = shorter.for_registers(registers);
+                let template = self.block(&sequence, source);
+                // The cost is that on registers: on constants it is not more.
+                (FormOutcome { outcome: Outcome::Rewritten(sequence), ..known }, Some(template))
+            });
+            self.on_constants.insert(key.clone(), form);
         }
-        let (mut known, _) = self.form(instruction, Standing::Plain, declared, place).clone();
-        let Place { source, target, gate } = place;
-        let shorter = match &known.outcome {
-            Outcome::Rewritten(own) => {
-                cost::on_constants(on_constants, own, target, self.options.semantics, gate)
-            }
-            _ => None,
-        };
-        self.is_shorter.insert(key.clone(), shorter.is_some());
-        let Some(shorter) = shorter else { return false };
-        let sequence = shorter.for_registers(registers);
-        let template = Template::block(&sequence, self.fresh(source));
-        // The cost is that on registers: on constants it is not more.
-        known.outcome = Outcome::Rewritten(sequence);
-        self.forms.insert(key, (known, Some(template)));
-        true
+        self.on_constants.get(&key)?.as_ref()
     }
 
     /// The chain that starts with the first statement and becomes one block, with the

@@ -5,11 +5,10 @@
 
 use memchr::memmem::Finder;
 
-use super::super::region::Chains;
+use super::super::region::{Chains, moved_word};
 use crate::hash::Map;
 use crate::module::VideoStatement;
 use crate::source::Span;
-use crate::syntax::constant::integer_literal;
 use crate::video::{
     Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Source, Tail,
     numbered,
@@ -72,7 +71,7 @@ impl<'s> Moves<'s> {
         is_other.then_some(OnConstants { instruction, registers })
     }
 
-    /// Finds the moves before a place, and perhaps text that looks like some.
+    /// Finds the moves before a place, also those in comments.
     fn search(&mut self, to: usize) {
         let text = &self.source[self.end..to.max(self.end)];
         for at in self.finder.find_iter(text.as_bytes()) {
@@ -99,27 +98,25 @@ fn moved(text: &str) -> Option<(&str, u32)> {
     }
     let end = memchr::memchr(b';', start)?;
     let (name, value) = (text["u32".len()..comma].trim(), text.get(comma + 1..end)?.trim());
-    let bits = match value.strip_prefix('-') {
-        Some(positive) => integer_literal(positive.trim_start())?.wrapping_neg(),
-        None => integer_literal(value)?,
+    let value = match value.strip_prefix('-') {
+        Some(positive) => moved_word(true, positive.trim_start())?,
+        None => moved_word(false, value)?,
     };
-    Some((name, bits as u32))
+    Some((name, value))
 }
 
 /// Puts constants in the place of registers, and tells whether there was one.
 fn replace(operation: &mut Operation, known: &mut dyn FnMut(&Register) -> Option<u32>) -> bool {
     match operation {
         Operation::Arithmetic(it) => {
-            let parts = [source(&mut it.a, known), source(&mut it.b, known)];
-            parts.contains(&true) | third(&mut it.tail, known)
+            source(&mut it.a, known) | source(&mut it.b, known) | third(&mut it.tail, known)
+        }
+        Operation::Set(it) => {
+            source(&mut it.a, known) | source(&mut it.b, known) | third(&mut it.tail, known)
         }
         // Constants that are shifted or multiplied are moved into registers again, and ptxas knows
         // the amount of a shift.
         Operation::Shift(it) => third(&mut it.tail, known),
-        Operation::Set(it) => {
-            let parts = [source(&mut it.a, known), source(&mut it.b, known)];
-            parts.contains(&true) | third(&mut it.tail, known)
-        }
         Operation::MultiplyAdd(it) => {
             let mut parts = it.parts();
             let is_known = parts.mode == MadMode::Plain && operand(&mut parts.c, known);

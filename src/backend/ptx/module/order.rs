@@ -20,7 +20,7 @@ pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Ga
     let Some(own) = instruction.and_then(Compared::of).filter(|own| own.is_extremum) else {
         return false;
     };
-    if own.lanes.width() == LaneWidth::Halves && has_sums_of_halves(gate) {
+    if own.width == LaneWidth::Halves && has_sums_of_halves(gate) {
         // These targets have extrema of halves, too.
         return false;
     }
@@ -39,11 +39,10 @@ pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Ga
 
 /// A comparison of lanes that is a result, or decides which lane is one.
 struct Compared<'s> {
-    /// Is the first one less than the second?
+    /// The sequence finds the lanes where the first one is less than the second.
     pair: [&'s Register; 2],
     ty: Type,
-    /// The lanes that are read.
-    lanes: Lanes,
+    width: LaneWidth,
     is_extremum: bool,
 }
 
@@ -71,7 +70,7 @@ impl<'s> Compared<'s> {
         is_plain.then_some(Compared {
             pair: if is_turned { [b, a] } else { [a, b] },
             ty: *atype,
-            lanes: whole,
+            width: lanes.width(),
             is_extremum,
         })
     }
@@ -79,7 +78,7 @@ impl<'s> Compared<'s> {
     /// Whether both compare the same lanes, in this order or in the other one.
     fn is_alike(&self, other: &Compared<'_>) -> bool {
         let [a, b] = self.pair;
-        (self.ty, self.lanes) == (other.ty, other.lanes)
+        (self.ty, self.width) == (other.ty, other.width)
             && (other.pair == [a, b] || other.pair == [b, a])
     }
 }

@@ -17,6 +17,7 @@ use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
 
 use member::{Meaning, Member, Primary};
 use names::Names;
+pub(super) use names::moved_word;
 use simd::{is_exact, simd};
 use sum::summand;
 

@@ -162,14 +162,19 @@ impl<'s> Statement<'s> {
     fn moved_constant(&self) -> Option<((&'s str, &'s str), u32)> {
         let (register, value) = match self.start[..] {
             ["mov", ".u32" | ".s32" | ".b32", register, ",", value] => {
-                (register, integer_literal(value)?)
+                (register, moved_word(false, value)?)
             }
             ["mov", ".u32" | ".s32" | ".b32", register, ",", "-", value] => {
-                (register, integer_literal(value)?.wrapping_neg())
+                (register, moved_word(true, value)?)
             }
             _ => return None,
         };
-        // All of 64 bits would be a mistake of the text, which ptxas reports.
-        (!self.is_guarded).then_some((numbered(register), value as u32))
+        (!self.is_guarded).then_some((numbered(register), value))
     }
+}
+
+/// The word that a `mov` of 32 bits makes of a literal, perhaps with a minus.
+pub(in super::super) fn moved_word(is_negative: bool, literal: &str) -> Option<u32> {
+    let bits = integer_literal(literal)?;
+    Some((if is_negative { bits.wrapping_neg() } else { bits }) as u32)
 }
