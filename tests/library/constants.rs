@@ -85,6 +85,8 @@ fn other_registers_are_not_known() {
             assert!(reads_b(&format!("{first}64; {ADD}\n{later}")), "{moves}");
         }
     }
+    let far = "add.u32 %r6, %r6, %r7;\n".repeat(60);
+    assert!(reads_b(&format!("mov.u32 %r5, 64;\n{far}{ADD}")));
     let only = |body: &str, options| sequence(&function(body), &options);
     let reads =
         |found: &Sequence| found.lines().iter().any(|it| it.args().contains(&Arg::Input(Input::B)));

@@ -19,7 +19,7 @@ pub(super) struct Moves<'s> {
     source: &'s str,
     finder: Finder<'static>,
     function: Option<Span>,
-    /// The text before it was searched.
+    /// No more of the text before it is searched.
     end: usize,
     /// `None` where there are several.
     constants: Map<(&'s str, &'s str), Option<u32>>,
@@ -71,17 +71,23 @@ impl<'s> Moves<'s> {
         is_other.then_some(OnConstants { instruction, registers })
     }
 
-    /// Finds the moves before a place, also those in comments.
+    /// Finds the moves shortly before a place, also those in comments.
     fn search(&mut self, to: usize) {
-        let text = &self.source[self.end..to.max(self.end)];
-        for at in self.finder.find_iter(text.as_bytes()) {
-            let Some((name, value)) = moved(&text[at + "mov.".len()..]) else { continue };
+        let bytes = self.source.as_bytes();
+        let start = self.end.max(to.saturating_sub(NEAR));
+        for at in self.finder.find_iter(bytes.get(start..to).unwrap_or_default()) {
+            let Some(text) = self.source.get(start + at + "mov.".len()..) else { continue };
+            let Some((name, value)) = moved(text) else { continue };
             let found = self.constants.entry(numbered(name)).or_insert(Some(value));
             *found = found.filter(|found| *found == value);
         }
-        self.end = to.max(self.end);
+        self.end = self.end.max(to);
     }
 }
+
+/// So many bytes before each instruction are searched. All of a large text would take a quarter of
+/// the time that rewriting takes.
+const NEAR: usize = 1024;
 
 /// Moves are not longer than so many bytes.
 const LONG: usize = 256;
