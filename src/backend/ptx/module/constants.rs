@@ -87,7 +87,7 @@ impl<'s> Moves<'s> {
 
 /// So many bytes before each instruction are searched. All of a large text would take a quarter of
 /// the time that rewriting takes.
-const NEAR: usize = 1024;
+const NEAR: usize = 512;
 
 /// Moves are not longer than so many bytes.
 const LONG: usize = 256;
