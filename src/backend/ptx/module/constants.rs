@@ -85,8 +85,8 @@ impl<'s> Moves<'s> {
     }
 }
 
-/// So many bytes before each instruction are searched. All of a large text would take a quarter of
-/// the time that rewriting takes.
+/// So many bytes before each instruction are searched. With all of a large text, rewriting takes a
+/// twelfth longer.
 const NEAR: usize = 512;
 
 /// Moves are not longer than so many bytes.
