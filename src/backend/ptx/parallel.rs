@@ -795,21 +795,18 @@ impl Parallel {
 
     fn average(&mut self, x: Arg, y: Arg) -> Results {
         let (ones, top) = (word(self.each(1)), word(self.top()));
-        let one = word(1);
         if self.simd.atype == Type::U32 {
-            // Rounded up: x + y = 2 (x | y) - (x ^ y).
+            // x + y = 2 (x & y) + (x ^ y). Rounded up, an odd sum adds its 1 to an even (x & y).
             let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
-            let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
-            let either = self.builder.or(x, y);
-            return Results::new(self.builder.sub(either, half), Type::U32);
+            let both = self.builder.lop3(x, y, ones, |x, y, one| (x & y) | ((x ^ y) & one));
+            return Results::new(self.half(both, half), Type::U32);
         }
         // Rounded down as unsigned lanes, x + y = 2 (x & y) + (x ^ y); then rounded up
         // where the sum is odd and not negative.
         let differ = self.builder.xor(x, y);
         let half = self.builder.lop3(x, y, ones, |x, y, one| (x ^ y) & !one);
-        let half = self.builder.push(Opcode::Shr(Type::U32), &[half, one]);
         let both = self.builder.lop3(x, y, top, |x, y, h| (x ^ h) & (y ^ h));
-        let down = self.builder.add(both, half);
+        let down = self.half(both, half);
         let positive = self.builder.push(Opcode::Shr(Type::U32), &[down, word(self.simd.bits - 1)]);
         let up = self.builder.lop3(positive, differ, ones, |x, y, z| x & y & z);
         let rounded = self.builder.add(down, up);
