@@ -29,6 +29,7 @@ mod interpret;
 mod range;
 mod text;
 mod verify;
+mod within;
 
 use crate::isa::Compare;
 
@@ -298,10 +299,15 @@ impl Builder {
     }
 
     pub(crate) fn push(&mut self, op: Op) -> Value {
+        self.push_in(op, |builder| range::of(&op, |value| builder.range(value)))
+    }
+
+    /// Adds an operation whose result lies in a range.
+    fn push_in(&mut self, op: Op, range: impl FnOnce(&Builder) -> Range) -> Value {
         if let Some(at) = self.steps.iter().position(|step| step.op == op) {
             return Value(at as u32);
         }
-        let range = range::of(&op, |value| self.range(value));
+        let range = range(self);
         self.steps.push(Step { op, range, stage: self.stage });
         Value(self.steps.len() as u32 - 1)
     }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::region::{adding, filling};
-use crate::support::forms::{Random, byte_steps, comparing, on_constant};
+use crate::support::forms::{Random, byte_steps, comparing, on_constant, on_range, subtracting};
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, corpus, is_about_results, samples};
 use vptx::backend::ptx::Outcome;
@@ -173,11 +173,13 @@ fn random_kernel(random: &mut Random) -> String {
     }
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
-        let members = match random.below(6) {
+        let members = match random.below(8) {
             0 => filling(random),
             1 => adding(random),
-            3 => on_constant(random, &format!("r1{at}")),
             2 => comparing(random, &REGISTERS),
+            3 => on_constant(random, &format!("r1{at}")),
+            5 => subtracting(random, &["d", "e", "r0", "f", "r12", "r13"]),
+            4 => on_range(random, [&format!("r1{at}"), &format!("r2{at}")]),
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
         };
         for line in members.lines() {
@@ -192,7 +194,7 @@ fn random_kernel(random: &mut Random) -> String {
     }
     format!(
         ".version 8.8\n.target sm_75\n.address_size 64\n.entry k(\n.param .u64 k_param_0\n)\n{{\n\
-         .reg .b32 a, b, c, d, e, f, r<20>;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
+         .reg .b32 a, b, c, d, e, f, r<30>;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
     )
 }
 
@@ -230,5 +232,5 @@ fn random_regions_compute_the_same() {
         }
     }
     println!("{fused} chains, {grouped} groups, {moved} of them moved up");
-    assert!(fused > 100 && grouped > 60 && moved > 10, "{fused} {grouped} {moved}");
+    assert!(fused > 100 && grouped > 60 && moved > 5, "{fused} {grouped} {moved}");
 }

@@ -13,7 +13,7 @@ use std::{env, fs, iter, thread};
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
     PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, merging_head,
-    on_constant, rows,
+    on_constant, on_range, rows, subtracting,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
@@ -675,6 +675,32 @@ fn known_constants_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("constants", &TARGETS, || {
         format!(".reg .b32 r<2>;\n{}", on_constant(&mut random, "r1"))
+    });
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn known_ranges_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("ranges", &TARGETS, || {
+        format!(".reg .b32 r<3>;\n{}", on_range(&mut random, ["r1", "r2"]))
+    });
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn shared_limits_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    // On later targets, such a difference is one machine instruction.
+    let targets: Vec<u16> = TARGETS.into_iter().filter(|it| *it < 120).collect();
+    regions_compared("limits", &targets, || {
+        let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
+        let mut text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, registers));
+        for (at, register) in registers.iter().enumerate() {
+            let at = 16 + 4 * at;
+            let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
+        }
+        text
     });
 }
 

@@ -13,12 +13,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::support::forms::{
-    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, byte_steps, heads, rows,
+    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, byte_steps, heads, on_range, rows,
 };
 use crate::support::setting;
-use crate::support::smt::{Answer, Solver, chain_query, evaluation, group_query, places, query};
+use crate::support::smt::{
+    Answer, Solver, chain_query, evaluation, group_query, places, query, query_after,
+};
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
+use vptx::ir::Input;
 use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 
@@ -479,6 +482,52 @@ fn groups_are_proven() {
             prove_groups(prover, solver, tally, &format!("{body}{}", read.join("\n")));
         }
     });
+}
+
+#[test]
+#[ignore = "needs z3: scripts/prove-rewrites"]
+fn ranges_are_proven() {
+    prove_random("ranges", |prover, solver, tally, random| {
+        for _ in 0..3 * setting("VPTX_PROVE_COUNT", 300) {
+            prove_range(prover, solver, tally, &on_range(random, ["r1", "r1"]));
+        }
+    });
+}
+
+/// Asks z3 about an instruction that reads what another one, and perhaps a `mov`, has written.
+fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: &str) {
+    own.classes += 1;
+    let target = *[75, 90, 120].iter().cycle().nth(own.classes).expect("it has no end");
+    let text = format!(
+        ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
+         .reg .b32 r<2>;\n.reg .b32 a, b, c, d;\n{body}\n}}\n"
+    );
+    let (module, _) = vptx::parse(&text);
+    let [single, known] = [false, true].map(|regions| {
+        let options = RewriteOptions::default().with_regions(regions);
+        rewrite(&module, &options).expect("a target").changes
+    });
+    let ([first, last], Some(alone)) = (&known[..], single.last()) else {
+        panic!("{text} has other instructions");
+    };
+    let Outcome::Rewritten(sequence) = &last.outcome else { return };
+    if last.outcome == alone.outcome {
+        return;
+    }
+    let sources = last.instruction.sources();
+    let place = sources.iter().position(|it| it.is_some_and(|it| it.name() == "r1"));
+    let input = Input::ALL[place.expect("it reads r1")];
+    let constants = body.lines().filter_map(|line| line.strip_prefix("mov.b32 r1, "));
+    let constants = constants.filter_map(|it| it.strip_suffix(';')?.parse::<i32>().ok());
+    let constants: Vec<u32> = constants.map(i32::cast_unsigned).collect();
+    let [before, program] =
+        [first, last].map(|change| change.instruction.lower(Semantics::CURRENT));
+    let known = (&before, &constants[..], input);
+    let query = query_after(known, &program, sequence, places(&sources));
+    own.sequences += 1;
+    if prover.is_new(&query) {
+        own.take(&solver.ask(&query, PATIENCE), body.to_owned());
+    }
 }
 
 /// Asks z3 about each lane of the groups of a text, on one of two targets.

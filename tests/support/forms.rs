@@ -251,11 +251,16 @@ pub(crate) const HALVES: [&str; 2] = [".h0", ".h1"];
 
 /// A constant that is moved into a register, and a scalar instruction that may read it.
 pub(crate) fn on_constant(random: &mut Random, register: &str) -> String {
+    let value = *random.pick(&[0i64, 1, 5, 31, 64, 255, -1, -128, 0x7fff_ffff, 0xffff_ff00]);
+    let ty = *random.pick(&["u32", "s32", "b32"]);
+    format!("mov.{ty} {register}, {value};\n{}", reading(random, register))
+}
+
+/// A scalar instruction that may read a register.
+fn reading(random: &mut Random, register: &str) -> String {
     let scalar: Vec<_> = rows().filter(|(form, _)| form.sources == Sources::Scalar).collect();
     let (form, mnemonic) = *random.pick(&scalar);
     let head = random.pick(&heads(form, mnemonic)).clone();
-    let value = *random.pick(&[0i64, 1, 5, 31, 64, 255, -1, -128, 0x7fff_ffff, 0xffff_ff00]);
-    let ty = *random.pick(&["u32", "s32", "b32"]);
     let mut source = |name: &str| match random.below(5) {
         0 | 1 => register.to_owned(),
         2 => name.to_owned(),
@@ -265,7 +270,58 @@ pub(crate) fn on_constant(random: &mut Random, register: &str) -> String {
     let c = if random.one_in(2) { register } else { "c" };
     let c = if form.third { format!(", {c}") } else { String::new() };
     let d = if form.destination == Destination::Part { *random.pick(&PARTS) } else { "" };
-    format!("mov.{ty} {register}, {value};\n{head} d{d}, {a}, {b}{c};\n")
+    format!("{head} d{d}, {a}, {b}{c};\n")
+}
+
+/// An instruction whose result has a range, and a scalar instruction that may read it from one of
+/// two registers.
+pub(crate) fn on_range(random: &mut Random, [first, second]: [&str; 2]) -> String {
+    let [ty, other] = [(); 2].map(|()| *random.pick(&["u32", "s32"]));
+    let [a, b] = [("a", &PARTS), ("b", &PARTS)].map(|(name, parts)| {
+        let part = *random.pick(parts);
+        format!("{name}{part}")
+    });
+    let constant = *random.pick(&[0u32, 1, 64, 255, 1000, 0x7fff_ff00]);
+    let mut text = match random.below(6) {
+        0 => format!("vadd.s32.{ty}.{other} {first}, {a}, {b};\n"),
+        1 => format!("vsub.s32.{ty}.{other} {first}, {a}, {b};\n"),
+        2 => format!("vmad.s32.{ty}.{other} {first}, {a}, {b}, {constant};\n"),
+        3 => format!("vmax.{ty}.{ty}.{ty} {first}, a, {constant};\n"),
+        4 => format!("vmin.{ty}.{ty}.{ty} {first}, a, {constant};\n"),
+        _ => format!("vset.{ty}.{other}.lt {first}, {a}, {b};\n"),
+    };
+    if random.one_in(3) {
+        text = format!("mov.b32 {first}, {};\n{text}", random.pick(&[0, 1000, -3]));
+    }
+    let read = if random.one_in(2) {
+        let _ = writeln!(text, "mov.u32 {second}, {first};");
+        second
+    } else {
+        first
+    };
+    text + &reading(random, read)
+}
+
+/// Differences that saturate, most of them of the same word, written to registers in turn.
+pub(crate) fn subtracting(random: &mut Random, registers: &[&str]) -> String {
+    let mut sources = vec!["a", "c"];
+    let mut text = String::new();
+    for d in registers {
+        let source = random.below(sources.len());
+        let a = sources[source];
+        let b = if random.one_in(5) { "a" } else { "b" };
+        let _ = match random.below(4) {
+            0 => writeln!(text, "vsub.s32.s32.s32.sat.max {d}, {a}, {b}, c;"),
+            1 => writeln!(text, "vmax.s32.s32.s32 {d}, {a}, 0;"),
+            _ => {
+                // Not once more: ptxas computes equal differences once.
+                sources.remove(source);
+                writeln!(text, "vsub.s32.s32.s32.sat {d}, {a}, {b};")
+            }
+        };
+        sources.push(d);
+    }
+    text
 }
 
 /// The mnemonic and modifiers of a scalar instruction that adds to `c`.

@@ -49,6 +49,27 @@ pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) 
     text
 }
 
+/// The claim that the results differ for some inputs, of which one is a constant or what another
+/// program gives for any words.
+pub(crate) fn query_after(
+    (before, constants, input): (&Program, &[u32], Input),
+    program: &Program,
+    sequence: &Sequence,
+    places: [usize; 3],
+) -> String {
+    let mut text = inputs(places);
+    text += "(declare-const x (_ BitVec 32))\n(declare-const y (_ BitVec 32))\n";
+    let known = define_member(before, 0, ["x", "y", "y"], &mut text);
+    let constants = constants.iter().map(|value| format!("#x{value:08x}"));
+    let values: Vec<String> =
+        constants.chain([known]).map(|it| format!("(= {} {it})", input.text())).collect();
+    let _ = writeln!(text, "(assert (or {}))", values.join(" "));
+    let left = define_member(program, 1, ["a", "b", "c"], &mut text);
+    let right = define_sequence(sequence, &mut text);
+    let _ = writeln!(text, "(assert (distinct {left} {right}))");
+    text
+}
+
 /// The claim that a function of LLVM gives something else for some inputs, or poison.
 pub(crate) fn llvm_query(program: &Program, function: &Function) -> String {
     let mut text = inputs([0, 1, 2]);

@@ -8,10 +8,12 @@
 //! weighted by throughput. A line
 //! whose modifiers end in `@` has the costs with a guard, where they differ.
 
+use std::iter;
 use std::sync::LazyLock;
 
 use super::sequence::{Arg, Line, Opcode, Sequence};
 use super::{Gate, Strategy, candidates, constants};
+use crate::ir::{Input, Range};
 use crate::isa::{Lanes, Mnemonic, Part, Target, Type};
 use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
 
@@ -246,51 +248,110 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
 /// product is moved into a register first.
 pub(super) fn products(sequence: &Sequence) -> u32 {
     let of = |line: &Line| {
-        let is_dot =
-            matches!(line.opcode, Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..));
         let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(_))).count();
-        1 + if is_dot { constants as u32 } else { 0 }
+        1 + if is_dot(line) { constants as u32 } else { 0 }
     };
     sequence.lines().iter().map(of).sum()
 }
 
-/// The sequence for an instruction with constants, if it is shorter than the one that reads them
-/// from registers.
-pub(super) fn on_constants(
+/// The facts about the place of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Context {
+    /// The ranges of its sources, as far as they are known.
+    pub(super) ranges: [Option<Range>; 3],
+    /// So many instructions compute what it makes of `b` alone, itself included.
+    pub(super) sharing: u32,
+}
+
+/// The sequence for an instruction with constants, in a context, if it is shorter than the one that
+/// reads any values from registers.
+pub(super) fn on_known(
     instruction: &Instruction,
+    context: Context,
     on_registers: &Sequence,
     target: Target,
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let known = on_registers.with_constants(constants(&instruction.operation));
-    let best = measured_best(instruction, target, semantics, gate)?;
-    // ptxas joins a product of 64 bits and a sum.
-    let is_joined = known.lines().iter().any(|line| line.opcode == Opcode::MulWide);
-    let least = estimate(&known, target).saturating_sub(if is_joined { 4 } else { 0 });
-    let is_shorter = best == known || estimate(&best, target) < least;
-    (is_shorter && !moves_constants(&best)).then_some(best)
+    let Context { ranges, sharing } = context;
+    let constant = on_registers.with_constants(constants(&instruction.operation));
+    let free = |line: &Line| match line.opcode {
+        // ptxas joins a product of 64 bits and a sum to one instruction of weight 2.
+        Opcode::MulWide => 4,
+        Opcode::Product(_) => 2,
+        // It computes with constants itself.
+        _ if line.args().iter().all(|it| matches!(it, Arg::Constant(_))) => 1,
+        _ => 0,
+    };
+    let free: u32 = constant.lines().iter().map(free).sum();
+    let own = instruction.cost(target)?.strategy;
+    if ranges == [None; 3] && sharing == 1 {
+        let best = own.sequence(instruction, semantics, gate)?;
+        let least = estimate(&constant, target).saturating_sub(free);
+        let is_shorter = best == constant || estimate(&best, target) < least;
+        return (is_shorter && moved_constants(&best) == 0).then_some(best);
+    }
+    // For all that share something.
+    let steps = |sequence: &Sequence| {
+        // Of a dot product's estimate, 1 is for a constant.
+        let dots = sequence.lines().iter().filter(|line| is_dot(line) && target.number >= 90);
+        let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
+        sharing * all - (sharing - 1) * lines_of_b(sequence)
+    };
+    // Estimates are compared with estimates only: another strategy is not shorter by ranges.
+    let mut least = steps(&constant).saturating_sub(sharing * free);
+    let mut found: Option<(u32, Sequence)> = None;
+    for strategy in iter::once(own).chain(Strategy::words()) {
+        let any = strategy.sequence(instruction, semantics, gate);
+        least = any.iter().map(steps).fold(least, u32::min);
+        let strategy = if sharing > 1 { strategy.sharing() } else { strategy };
+        let best = strategy.sequence_within(instruction, ranges, semantics, gate);
+        let best = best.filter(|best| any.as_ref() != Some(best)).map(|best| (steps(&best), best));
+        if let Some((count, best)) = best
+            && found.as_ref().is_none_or(|(least, _)| count < *least)
+        {
+            found = Some((count, best));
+        }
+    }
+    found.filter(|(count, _)| *count < least).map(|(_, best)| best)
 }
 
-/// Whether ptxas may move constants of a sequence into registers first. Most instructions on words
+/// How many lines depend on `b` only.
+fn lines_of_b(sequence: &Sequence) -> u32 {
+    let mut depend: Vec<bool> = Vec::new();
+    for line in sequence.lines() {
+        depend.push(line.args().iter().all(|arg| match *arg {
+            Arg::Input(input) => input == Input::B,
+            Arg::Line(at) => depend[usize::from(at)],
+            Arg::Constant(_) => true,
+            Arg::Register(_) => false,
+        }));
+    }
+    depend.iter().filter(|it| **it).count() as u32
+}
+
+fn is_dot(line: &Line) -> bool {
+    matches!(line.opcode, Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..))
+}
+
+/// How many constants of a sequence ptxas may move into registers first. Most instructions on words
 /// take one at most, and others take none.
-fn moves_constants(sequence: &Sequence) -> bool {
-    sequence.lines().iter().any(|line| {
+fn moved_constants(sequence: &Sequence) -> u32 {
+    let of = |line: &Line| {
         let constants = line.args().iter().filter(|arg| matches!(arg, Arg::Constant(1..)));
         let taken = match line.opcode {
-            Opcode::Dot4(..)
-            | Opcode::Dot2(..)
-            | Opcode::Dot2High(..)
-            | Opcode::Sad(_)
+            Opcode::Sad(_)
             | Opcode::Sub
             | Opcode::AddWide
             | Opcode::SubWide
             | Opcode::MinWide(_)
             | Opcode::MaxWide(_) => 0,
+            _ if is_dot(line) => 0,
             _ => 1,
         };
-        constants.count() > taken
-    })
+        constants.count().saturating_sub(taken) as u32
+    };
+    sequence.lines().iter().map(of).sum()
 }
 
 /// The measured best sequence, if the gate admits it and it computes what the semantics

@@ -220,9 +220,9 @@ const PASSED: [&str; 21] = [
 /// Steps do not move over more bytes than these.
 const FAR: usize = 1 << 13;
 
-/// The names in the statements between two places, if steps may move over those that do not name
-/// their registers.
-fn names_between(source: &str, start: usize, end: usize) -> Option<Vec<(&str, &str)>> {
+/// The names in the statements between two places, if these are simple: instructions may move over
+/// those that do not name their registers.
+pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Vec<(&str, &str)>> {
     if end - start > FAR {
         return None;
     }

@@ -35,7 +35,7 @@ mod words;
 
 use std::fmt;
 
-use crate::ir::Input;
+use crate::ir::{Input, Range};
 use crate::isa::{PtxVersion, Target};
 use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
 
@@ -73,6 +73,9 @@ const PACK: u8 = 4;
 const WIDE: u8 = 8;
 /// The strategies below this one that compute one value after the other.
 const WORDS: u8 = 16;
+/// The bit of a strategy of these that finds limits that neighbours share. It has no number in the
+/// table.
+const LIMITS: u8 = 32;
 /// The bit of a strategy that computes all lanes at once. It has further bits of its own.
 const PARALLEL: u8 = 64;
 const HALVES: u8 = 1;
@@ -83,7 +86,17 @@ const MEANS: u8 = 4;
 impl Strategy {
     /// Every strategy.
     pub fn all() -> impl Iterator<Item = Strategy> {
-        (0..WORDS).chain(PARALLEL..PARALLEL + MEANS).map(Strategy)
+        Strategy::words().chain((PARALLEL..PARALLEL + MEANS).map(Strategy))
+    }
+
+    /// Those that compute one value after the other.
+    fn words() -> impl Iterator<Item = Strategy> {
+        (0..WORDS).map(Strategy)
+    }
+
+    /// The same strategy with limits that neighbours share.
+    fn sharing(self) -> Strategy {
+        Strategy(self.0 | LIMITS)
     }
 
     /// The number in the table of costs.
@@ -103,10 +116,27 @@ impl Strategy {
         semantics: Semantics,
         gate: Gate,
     ) -> Option<Sequence> {
-        self.compile(instruction, semantics).filter(|sequence| gate.admits(sequence))
+        self.sequence_within(instruction, [None; 3], semantics, gate)
     }
 
-    fn compile(self, instruction: &Instruction, semantics: Semantics) -> Option<Sequence> {
+    /// The same for sources that lie in ranges. Only strategies for one value after the other make
+    /// use of them.
+    fn sequence_within(
+        self,
+        instruction: &Instruction,
+        ranges: [Option<Range>; 3],
+        semantics: Semantics,
+        gate: Gate,
+    ) -> Option<Sequence> {
+        self.compile(instruction, ranges, semantics).filter(|sequence| gate.admits(sequence))
+    }
+
+    fn compile(
+        self,
+        instruction: &Instruction,
+        ranges: [Option<Range>; 3],
+        semantics: Semantics,
+    ) -> Option<Sequence> {
         let inputs = inputs(instruction);
         if self.0 >= PARALLEL {
             let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
@@ -117,8 +147,13 @@ impl Strategy {
             dot: self.0 & DOT != 0,
             pack: self.0 & PACK != 0,
             wide: self.0 & WIDE != 0,
+            limits: self.0 & LIMITS != 0,
         };
-        words::compile(&instruction.lower(semantics), inputs, tactics)
+        let mut program = instruction.lower(semantics);
+        if ranges.iter().any(Option::is_some) {
+            program = program.within(ranges);
+        }
+        words::compile(&program, inputs, tactics)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Rewrites whole modules.
 
 mod constants;
+mod limits;
 mod order;
+mod ranges;
 mod regions;
 
 use thiserror::Error;
 
-use super::cost::{self, Cost};
+use super::cost::{self, Context, Cost};
 use super::emit::{Operands, Places, Surroundings, Template};
 use super::lanes::{self, Group};
 use super::region::{Chain, Chains, Code, Fusion};
@@ -19,6 +21,7 @@ use crate::source::Span;
 use crate::video::{Instruction, Operation, Register, Semantics};
 
 use constants::Moves;
+use ranges::Known;
 
 pub(crate) use regions::{Region, Regions};
 
@@ -39,7 +42,8 @@ pub struct RewriteOptions {
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
     /// that fill a word part by part or add to one sum, and one block that of several SIMD
     /// instructions on bytes, where that is cheaper still. Also let an instruction profit from
-    /// others: from a comparison that it shares, and from a `mov` that makes a source a constant.
+    /// others: from a comparison that it shares, from a `mov` that makes a source a constant, and
+    /// from results whose range is known.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -119,7 +123,8 @@ pub enum RewriteError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Ordinary PTX replaces the instruction. A register that always holds the same constant may
-    /// be that constant in it.
+    /// be that constant in it, and other registers may have to lie in a range, as they always do
+    /// in the module.
     Rewritten(Sequence),
     /// Ordinary PTX replaces the instruction together with those right before it that are
     /// [`Outcome::Absorbed`].
@@ -162,8 +167,8 @@ pub struct Change<'m> {
     /// Whether it is rewritten.
     pub outcome: Outcome,
     /// The cost of the instruction on the target, and of its replacement. `None` if
-    /// exactly that was not measured. A replacement on known constants costs at most as much as
-    /// this, which is the cost on registers. The replacement of several instructions counts where it
+    /// exactly that was not measured. A replacement on known constants or ranges costs at most as
+    /// much as this, which is the cost on any registers. The replacement of several instructions counts where it
     /// stands, and nothing at the others. That of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.
@@ -207,6 +212,8 @@ impl Rewritten<'_> {
 /// of the others. Neighbouring SIMD instructions on bytes that cost less as one block on halves
 /// become one, in the place of one of them. SIMD minima and maxima compare in the direction of
 /// their neighbours, and a register that always holds the same constant may become that constant.
+/// Scalar instructions without a guard, on results of others, may have a sequence for the range of
+/// these results only.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -232,9 +239,9 @@ pub(crate) struct Rewriter<'o> {
     options: &'o RewriteOptions,
     /// Of each form, for registers that are declared so.
     forms: Map<(Operation, Standing, WordRegisters), Form>,
-    /// Of each form, and of the same one with constants in the place of registers. `None` if that
-    /// has no shorter sequence.
-    on_constants: Map<(Operation, Operation, WordRegisters), Option<Form>>,
+    /// Of each form, and of the same one with constants in the place of registers, in a context.
+    /// `None` if that has no shorter sequence.
+    on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Form>>,
     registers: Option<FreshRegisters>,
 }
 
@@ -268,7 +275,7 @@ pub(crate) struct Decision<'r, 'm> {
 
 impl<'o> Rewriter<'o> {
     pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
-        Rewriter { options, forms: Map::default(), on_constants: Map::default(), registers: None }
+        Rewriter { options, forms: Map::default(), on_known: Map::default(), registers: None }
     }
 
     /// A rewriter for several modules, all under the same gates. None of them may use
@@ -294,7 +301,7 @@ impl<'o> Rewriter<'o> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
         let mut chains = Chains::new(source);
-        let mut moves = Moves::new(source);
+        let mut sources = Sources { moves: Moves::new(source), known: Known::new(source) };
         // Where the last instructions end that are in no group.
         let mut alone_to = 0;
         let mut rest = module.statements();
@@ -328,14 +335,15 @@ impl<'o> Rewriter<'o> {
                 options.regions && order::should_exchange(module.statements(), at, place.gate);
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
-            let on_constants = if options.regions { moves.find(statement) } else { None };
-            // The search for writes takes longer than that for a shorter sequence.
-            let on_constants = on_constants.filter(|it| {
-                self.on_constants(instruction, &it.instruction, declared, place).is_some()
-                    && it.are_known(statement.function, &mut chains)
-            });
-            let shorter = on_constants
-                .and_then(|it| self.on_constants(instruction, &it.instruction, declared, place));
+            let shorter = if options.regions {
+                self.known(module.statements(), at, &mut sources, &mut chains, place)
+            } else {
+                None
+            };
+            let shorter = match &shorter {
+                Some((on, context)) => self.on_known(instruction, (on, *context), declared, place),
+                None => None,
+            };
             let (known, template) = match shorter {
                 Some(form) => form,
                 None => self.form(instruction, standing, declared, place),
@@ -454,36 +462,74 @@ impl<'o> Rewriter<'o> {
         })
     }
 
+    /// A statement's instruction with constants in the place of registers, and its context, as far
+    /// as these are known and give a shorter sequence.
+    fn known<'m>(
+        &mut self,
+        statements: &'m [VideoStatement],
+        at: usize,
+        sources: &mut Sources<'_, 'm>,
+        chains: &mut Chains<'_>,
+        place: Place<'_>,
+    ) -> Option<(Instruction, Context)> {
+        let statement = &statements[at];
+        let instruction = statement.instruction.as_ref()?;
+        if instruction.simd().is_some() || instruction.guard.is_some() {
+            return None;
+        }
+        let semantics = self.options.semantics;
+        let mut is_shorter = |on: &Instruction, context: Context| {
+            self.on_known(instruction, (on, context), statement.declared, place).is_some()
+        };
+        let nothing = Context { ranges: [None; 3], sharing: 1 };
+        // The search for writes takes longer than that for a shorter sequence.
+        let on_constants = sources.moves.find(statement).filter(|it| {
+            is_shorter(&it.instruction, nothing) && it.are_known(statement.function, chains)
+        });
+        let on = on_constants.as_ref().map_or(instruction, |it| &it.instruction);
+        let sharing = limits::sharing(place.source, statements, at);
+        // Results of instructions that stay are those of ptxas 13.
+        let is_looked_for = semantics == Semantics::CURRENT
+            && sources.known.is_near(statements, at)
+            && is_shorter(on, Context { ranges: ranges::MOST, sharing });
+        let ranges = if is_looked_for { sources.known.find(instruction, chains) } else { None };
+        let context = Context { ranges: ranges.unwrap_or_default(), sharing };
+        if context != nothing && is_shorter(on, context) {
+            return Some((on.clone(), context));
+        }
+        on_constants.map(|it| (it.instruction, nothing))
+    }
+
     /// The outcome for an instruction that becomes the sequence for the same one with constants in
-    /// the place of registers, if that is shorter.
-    fn on_constants(
+    /// the place of registers, in a context, if that is shorter.
+    fn on_known(
         &mut self,
         instruction: &Instruction,
-        on_constants: &Instruction,
+        (on, context): (&Instruction, Context),
         declared: DeclaredTypes,
         place: Place<'_>,
     ) -> Option<&Form> {
         let registers = declared.registers();
-        let key = (instruction.anonymous(), on_constants.anonymous(), registers);
-        if !self.on_constants.contains_key(&key) {
+        let key = (instruction.anonymous(), on.anonymous(), context, registers);
+        if !self.on_known.contains_key(&key) {
             let (known, _) = self.form(instruction, Standing::Plain, declared, place);
             let known = known.clone();
             let Place { source, target, gate } = place;
             let shorter = match &known.outcome {
                 Outcome::Rewritten(own) => {
-                    cost::on_constants(on_constants, own, target, self.options.semantics, gate)
+                    cost::on_known(on, context, own, target, self.options.semantics, gate)
                 }
                 _ => None,
             };
             let form = shorter.map(|shorter| {
                 let sequence = shorter.for_registers(registers);
                 let template = self.block(&sequence, source);
-                // The cost is that on registers: on constants it is not more.
+                // The cost is that on any registers: on these it is not more.
                 (FormOutcome { outcome: Outcome::Rewritten(sequence), ..known }, Some(template))
             });
-            self.on_constants.insert(key.clone(), form);
+            self.on_known.insert(key.clone(), form);
         }
-        self.on_constants.get(&key)?.as_ref()
+        self.on_known.get(&key)?.as_ref()
     }
 
     /// The chain that starts with the first statement and becomes one block, with the
@@ -572,6 +618,12 @@ impl<'o> Rewriter<'o> {
     fn block(&mut self, sequence: &Sequence, source: &str) -> Template {
         Template::block(sequence, self.fresh(source))
     }
+}
+
+/// The facts about sources of instructions in the last function that was asked for.
+struct Sources<'s, 'm> {
+    moves: Moves<'s>,
+    known: Known<'s, 'm>,
 }
 
 /// Statements that one block replaces together.

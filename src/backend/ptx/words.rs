@@ -30,6 +30,8 @@ pub(super) struct Tactics {
     pub(super) pack: bool,
     /// Clamping of 64 bits by `min` and `max`, not by parts.
     pub(super) wide: bool,
+    /// Saturating differences of words by limits on the first one.
+    pub(super) limits: bool,
 }
 
 const S32: Range = Range::bits(32, true);

@@ -112,7 +112,10 @@ fn moved(text: &str) -> Option<(&str, u32)> {
 }
 
 /// Puts constants in the place of registers, and tells whether there was one.
-fn replace(operation: &mut Operation, known: &mut dyn FnMut(&Register) -> Option<u32>) -> bool {
+pub(super) fn replace(
+    operation: &mut Operation,
+    known: &mut dyn FnMut(&Register) -> Option<u32>,
+) -> bool {
     match operation {
         Operation::Arithmetic(it) => {
             source(&mut it.a, known) | source(&mut it.b, known) | third(&mut it.tail, known)

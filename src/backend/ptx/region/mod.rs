@@ -9,7 +9,7 @@ mod sum;
 use super::emit::Operands;
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
-use crate::ir::Input;
+use crate::ir::{Input, Range};
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::source::Span;
 use crate::syntax::lexer::Lexer;
@@ -17,8 +17,9 @@ use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
 
 use member::{Meaning, Member, Primary};
 use names::Names;
-pub(super) use names::moved_word;
+pub(super) use names::{Results, joined, moved_word};
 use simd::{is_exact, simd};
+pub(super) use sum::result_range;
 use sum::summand;
 
 /// Scalar instructions that one sequence replaces.
@@ -210,6 +211,17 @@ impl<'s> Chains<'s> {
     /// The value of a register that holds the same constant wherever a function reads it.
     pub(super) fn constant(&mut self, function: Option<Span>, register: &Register) -> Option<u32> {
         self.names(function?)?.constant(register)
+    }
+
+    /// The range in which a register lies wherever a function reads it, by the results of the
+    /// function's video instructions.
+    pub(super) fn range(
+        &mut self,
+        function: Span,
+        register: &Register,
+        results: &Results<'_>,
+    ) -> Option<Range> {
+        self.names(function)?.range(register, results)
     }
 
     fn names(&mut self, function: Span) -> Option<&Names<'s>> {

@@ -1,24 +1,52 @@
 //! The names in a function.
 
 use crate::hash::{Map, Set};
+use crate::ir::Range;
 use crate::source::Span;
 use crate::syntax::constant::integer_literal;
 use crate::syntax::lexer::Lexer;
 use crate::syntax::{Token, TokenKind};
 use crate::video::{Register, numbered};
 
+/// The base of a register's name, and its number.
+type Name<'s> = (&'s str, &'s str);
+
 /// The names in a function.
 #[derive(Default)]
 pub(super) struct Names<'s> {
-    /// How often each one occurs, by its base and its number.
-    counts: Map<(&'s str, &'s str), u32>,
+    /// The uses of those with a number.
+    uses: Map<Name<'s>, Uses<'s>>,
     /// The names that declare a range.
     ranges: Set<&'s str>,
-    /// How often each one stands where an instruction may write it.
-    writes: Map<(&'s str, &'s str), u32>,
-    /// The constants that a `mov` without a guard writes.
-    constants: Map<(&'s str, &'s str), u32>,
 }
+
+#[derive(Default)]
+struct Uses<'s> {
+    /// How often the name occurs.
+    count: u32,
+    /// How often it stands where an instruction may write it.
+    writes: u32,
+    /// The moves into it.
+    moves: Vec<Move<'s>>,
+}
+
+/// A `mov` of 32 bits.
+struct Move<'s> {
+    from: Origin<'s>,
+    is_guarded: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Origin<'s> {
+    Constant(u32),
+    Name(Name<'s>),
+}
+
+/// How many video instructions write each register, and the range that holds their results.
+pub(in super::super) type Results<'m> = Map<Name<'m>, (u32, Option<Range>)>;
+
+/// No more registers are looked at to find the range of one.
+const MOST: usize = 32;
 
 impl<'s> Names<'s> {
     /// The names after a function's own. `None` if registers may stand before it, or if
@@ -45,9 +73,20 @@ impl<'s> Names<'s> {
         loop {
             let token = lexer.token()?;
             let text = token.span.text(source);
-            statement.take(token, text, &mut names);
+            let found = statement.take(token, text);
+            if let Some(Found::Move(name, moved)) = found {
+                names.uses.entry(name).or_default().moves.push(moved);
+                continue;
+            }
             match token.kind {
-                TokenKind::Ident => *names.counts.entry(numbered(text)).or_default() += 1,
+                TokenKind::Ident => {
+                    let name = numbered(text);
+                    if !name.1.is_empty() {
+                        let uses = names.uses.entry(name).or_default();
+                        uses.count += 1;
+                        uses.writes += u32::from(found.is_some());
+                    }
+                }
                 TokenKind::Punct(_) if token.is(b'{') => depth += 1,
                 TokenKind::Punct(_) if token.is(b'}') && depth == 1 => return Some(names),
                 TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
@@ -63,19 +102,67 @@ impl<'s> Names<'s> {
 
     /// How often the function names a register, if it declares it itself, by a range.
     pub(super) fn occurrences(&self, register: &Register) -> Option<u32> {
-        let (base, number) = numbered(register.name());
-        let is_declared = !number.is_empty() && self.ranges.contains(base);
-        self.counts.get(&(base, number)).copied().filter(|_| is_declared)
+        Some(self.own(numbered(register.name()))?.count)
+    }
+
+    /// The uses of a register that the function declares by a range.
+    fn own<'n>(&'n self, name: Name<'n>) -> Option<&'n Uses<'n>> {
+        self.uses.get(&name).filter(|_| self.ranges.contains(name.0))
     }
 
     /// The value of a register that holds the same constant wherever it has a value: a range in
     /// the function declares it, and one `mov` alone writes it.
     pub(super) fn constant(&self, register: &Register) -> Option<u32> {
-        self.occurrences(register)?;
-        let name = numbered(register.name());
-        let is_written_once = self.writes.get(&name) == Some(&1);
-        self.constants.get(&name).copied().filter(|_| is_written_once)
+        let Uses { writes, moves, .. } = self.own(numbered(register.name()))?;
+        match moves[..] {
+            [Move { from: Origin::Constant(value), is_guarded: false }] if *writes == 1 => {
+                Some(value)
+            }
+            _ => None,
+        }
     }
+
+    /// The range in which a register lies wherever it has a value: a range in the function declares
+    /// it, and it holds constants and results of video instructions only, perhaps by way of other
+    /// registers.
+    pub(super) fn range(&self, register: &Register, results: &Results<'_>) -> Option<Range> {
+        let mut names: Vec<Name<'_>> = vec![numbered(register.name())];
+        let mut range: Option<Range> = None;
+        let mut at = 0;
+        while let Some(&name) = names.get(at) {
+            let Uses { writes, moves, .. } = self.own(name)?;
+            let (count, own) = results.get(&name).copied().unwrap_or((0, None));
+            if count > 0 {
+                range = Some(joined(range, own?)?);
+            }
+            if *writes == 0 || *writes != count + moves.len() as u32 {
+                return None;
+            }
+            for Move { from, .. } in moves {
+                match *from {
+                    Origin::Constant(value) => {
+                        let value = i128::from(value.cast_signed());
+                        range = Some(joined(range, Range::new(value, value))?);
+                    }
+                    Origin::Name(name) if names.contains(&name) => {}
+                    Origin::Name(_) if names.len() >= MOST => return None,
+                    Origin::Name(name) => names.push(name),
+                }
+            }
+            at += 1;
+        }
+        range
+    }
+}
+
+/// The range that holds both, if it is one of signed words or of unsigned ones.
+pub(in super::super) fn joined(one: Option<Range>, other: Range) -> Option<Range> {
+    let range = match one {
+        Some(one) => Range::new(one.min.min(other.min), one.max.max(other.max)),
+        None => other,
+    };
+    let fits = |signed| Range::bits(32, signed).contains_range(range);
+    (fits(true) || fits(false)).then_some(range)
 }
 
 /// A statement as far as it is read. Instructions write what their first operand names only.
@@ -87,6 +174,13 @@ struct Statement<'s> {
     is_guarded: bool,
     /// The first tokens, without a guard. In a `.loc`, the one before a label.
     start: Vec<&'s str>,
+}
+
+enum Found<'s> {
+    /// An instruction may write what the token names.
+    Write,
+    /// The token ends a `mov` into a register.
+    Move(Name<'s>, Move<'s>),
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -106,7 +200,8 @@ enum Place {
 const MOVE: usize = 6;
 
 impl<'s> Statement<'s> {
-    fn take(&mut self, token: Token, text: &'s str, names: &mut Names<'s>) {
+    /// Takes the next token of the function.
+    fn take(&mut self, token: Token, text: &'s str) -> Option<Found<'s>> {
         let is_name = token.kind == TokenKind::Ident;
         let punctuation = if let TokenKind::Punct([one, 0]) = token.kind { one } else { 0 };
         if self.place == Place::Line {
@@ -121,16 +216,18 @@ impl<'s> Statement<'s> {
                 self.place = Place::Start;
             }
         }
+        let mut found = None;
         match (self.place, punctuation) {
             // A label, or the brace of a block.
             (Place::First, b':') | (Place::Start | Place::Directive, b'{' | b'}') => {
-                return self.end();
+                self.end();
+                return None;
             }
             (_, b';') => {
-                if let Some((register, value)) = self.moved_constant() {
-                    names.constants.insert(register, value);
-                }
-                return self.end();
+                let is_guarded = self.is_guarded;
+                let moved = self.moved();
+                self.end();
+                return moved.map(|(name, from)| Found::Move(name, Move { from, is_guarded }));
             }
             (Place::Start, b'@') => {
                 self.is_guarded = true;
@@ -141,9 +238,7 @@ impl<'s> Statement<'s> {
             (Place::Start, _) => self.place = Place::Directive,
             (Place::Guard, _) if is_name => self.place = Place::Start,
             (Place::First, b',') if self.nesting == 0 => self.place = Place::Later,
-            (Place::First | Place::Directive, _) if is_name => {
-                *names.writes.entry(numbered(text)).or_default() += 1;
-            }
+            (Place::First | Place::Directive, _) if is_name => found = Some(Found::Write),
             (_, b'(' | b'[' | b'{') => self.nesting += 1,
             (_, b')' | b']' | b'}') => self.nesting = self.nesting.saturating_sub(1),
             _ => {}
@@ -151,6 +246,7 @@ impl<'s> Statement<'s> {
         if matches!(self.place, Place::First | Place::Later) && self.start.len() <= MOVE {
             self.start.push(text);
         }
+        found
     }
 
     fn end(&mut self) {
@@ -158,18 +254,19 @@ impl<'s> Statement<'s> {
         *self = Statement { start: std::mem::take(&mut self.start), ..Statement::default() };
     }
 
-    /// The register that the statement sets to a constant.
-    fn moved_constant(&self) -> Option<((&'s str, &'s str), u32)> {
-        let (register, value) = match self.start[..] {
+    /// The register that the statement writes, if it is a `mov` of 32 bits.
+    fn moved(&self) -> Option<(Name<'s>, Origin<'s>)> {
+        let (register, from) = match self.start[..] {
             ["mov", ".u32" | ".s32" | ".b32", register, ",", value] => {
-                (register, moved_word(false, value)?)
+                let constant = moved_word(false, value).map(Origin::Constant);
+                (register, constant.unwrap_or(Origin::Name(numbered(value))))
             }
             ["mov", ".u32" | ".s32" | ".b32", register, ",", "-", value] => {
-                (register, moved_word(true, value)?)
+                (register, Origin::Constant(moved_word(true, value)?))
             }
             _ => return None,
         };
-        (!self.is_guarded).then_some((numbered(register), value))
+        Some((numbered(register), from))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::words::{self, Tactics};
 use super::super::{Arg, Sequence};
-use crate::ir::{Builder, Input, Op, Program, Value, renumber};
+use crate::ir::{Builder, Input, Op, Program, Range, Value, renumber};
 
 /// The value that a program adds to `c`, as a program of its own. `None` if the program is no
 /// such sum, modulo 2^32.
@@ -24,6 +24,14 @@ pub(super) fn summand(program: &Program) -> Option<Program> {
     let value = copy(program, value, &mut builder);
     let summand = builder.finish(value);
     (!summand.reads(Input::C)).then_some(summand)
+}
+
+/// The range of a program's result as a signed or an unsigned word, if it is not just any word.
+pub(in super::super) fn result_range(program: &Program) -> Option<Range> {
+    let range = program.step(whole(program))?.range;
+    let word = [true, false].map(|signed| Range::bits(32, signed));
+    let tells = word.iter().any(|word| word.contains_range(range)) && !word.contains(&range);
+    tells.then_some(range)
 }
 
 /// The value whose low 32 bits are a program's result.

@@ -94,6 +94,9 @@ impl Compiler<'_> {
         let (low, high) = (whole.min < range.min, whole.max > range.max);
         let combine = if subtract { Opcode::Sub } else { Opcode::Add };
         let signed = common(x.range, y.range) == Some(Type::S32);
+        if self.tactics.limits && subtract && signed && range == S32 && (low || high) {
+            return Some(self.clamp_by_limits(x.arg, y.arg, [low, high]));
+        }
         // `add.sat` and `sub.sat` are five instructions before sm_120. If only one
         // limit matters, three instructions do the same.
         if signed && range == S32 && (self.tactics.wide || low == high) {
@@ -149,6 +152,31 @@ impl Compiler<'_> {
             return Some(self.push(Opcode::SubSat, &[x, y]));
         }
         None
+    }
+
+    /// The difference of signed words, of which the first one is clamped before, from below, from
+    /// above or both. The limits depend on the second one only.
+    fn clamp_by_limits(&mut self, x: Arg, y: Arg, [low, high]: [bool; 2]) -> Arg {
+        let mut limited = x;
+        let mut most = None;
+        if high {
+            let negative = self.push(Opcode::Min(Type::S32), &[y, word(0)]);
+            let limit = self.builder.add(negative, word(!TOP));
+            limited = self.push(Opcode::Min(Type::S32), &[limited, limit]);
+            most = Some(limit);
+        }
+        if low {
+            let limit = if let Some(most) = most {
+                // Both limits and 1 are the second word, modulo 2^32.
+                let rest = self.builder.sub(y, most);
+                self.builder.add(rest, word(u32::MAX))
+            } else {
+                let positive = self.push(Opcode::Max(Type::S32), &[y, word(0)]);
+                self.builder.add(positive, word(TOP))
+            };
+            limited = self.push(Opcode::Max(Type::S32), &[limited, limit]);
+        }
+        self.builder.sub(limited, y)
     }
 
     /// Clamps a sum or difference by clamping its first operand, if the limits are

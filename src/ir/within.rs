@@ -1,0 +1,60 @@
+//! Programs for sources that lie in known ranges.
+
+use super::{Builder, Op, Program, Range, Value, renumber};
+
+impl Program {
+    /// The same program for sources `a`, `b` and `c` that lie in these ranges, of signed or of
+    /// unsigned words. Ranges of steps may be narrower, and steps that change nothing are left out.
+    pub(crate) fn within(&self, ranges: [Option<Range>; 3]) -> Program {
+        let mut builder = Builder::new();
+        let mut moved: Vec<Value> = Vec::with_capacity(self.steps().len());
+        for step in self.steps() {
+            builder.stage(step.stage);
+            let op = renumber(step.op, |old| moved[old.index()]);
+            moved.push(builder.push_within(op, ranges));
+        }
+        builder.finish(moved[self.result().index()])
+    }
+}
+
+impl Builder {
+    fn push_within(&mut self, op: Op, ranges: [Option<Range>; 3]) -> Value {
+        match op {
+            Op::Input(input) => {
+                let range = ranges[input as usize].and_then(unsigned);
+                self.push_in(op, |_| range.unwrap_or(Range::bits(32, false)))
+            }
+            Op::Extract { value, low: 0, width, signed: true } => {
+                let known = match self.steps[value.index()].op {
+                    Op::Input(input) => ranges[input as usize].and_then(signed),
+                    _ => None,
+                };
+                match known.filter(|range| Range::bits(width, true).contains_range(*range)) {
+                    Some(range) => {
+                        let whole = Op::Extract { value, low: 0, width: 32, signed: true };
+                        self.push_in(whole, |_| range)
+                    }
+                    None => self.extract(value, 0, width, true),
+                }
+            }
+            Op::Extract { value, low, width, signed } => self.extract(value, low, width, signed),
+            Op::Min(x, y) => self.min(x, y),
+            Op::Max(x, y) => self.max(x, y),
+            Op::Compare(compare, x, y) => self.compare(compare, x, y),
+            Op::Clamp(value, range) => self.clamp(value, range),
+            _ => self.push(op),
+        }
+    }
+}
+
+/// The range of the same words, read as unsigned. `None` if they are not all in one piece.
+fn unsigned(range: Range) -> Option<Range> {
+    let moved = Range::new(range.min + (1 << 32), range.max + (1 << 32));
+    [range, moved].into_iter().find(|range| Range::bits(32, false).contains_range(*range))
+}
+
+/// The range of the same words, read as signed.
+fn signed(range: Range) -> Option<Range> {
+    let moved = Range::new(range.min - (1 << 32), range.max - (1 << 32));
+    [range, moved].into_iter().find(|range| Range::bits(32, true).contains_range(*range))
+}

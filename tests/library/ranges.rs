@@ -1,0 +1,186 @@
+//! Scalar instructions on registers that hold results of other ones.
+
+use std::fmt::Write as _;
+
+use crate::support::EDGES;
+use vptx::backend::ptx::{Outcome, RewriteOptions, Sequence, rewrite};
+use vptx::parse;
+use vptx::video::Semantics;
+
+/// A sum that saturates only upwards if `%r5` is not negative, and not at all if it is small.
+const ADD: &str = "vadd.s32.s32.s32.sat d, %r5, a;";
+/// Its sum needs 64 bits if `%r5` may be any word.
+const SHIFT: &str = "vmad.s32.s32.s32.shr7 d, a.h0, b.b1, %r5;";
+
+/// A function with `%r1` to `%r8`, and other registers.
+fn function(body: &str) -> String {
+    format!(
+        ".version 8.8\n.target sm_90\n.func f(.reg .b32 %q1)\n{{\n.reg .b32 %r<9>, a, b, c, d, e;\n\
+         .reg .b64 %rd<3>;\n.reg .pred %p<3>;\n{body}\n}}\n"
+    )
+}
+
+/// The sequence for the instruction that writes `d`.
+fn sequence(text: &str, options: &RewriteOptions) -> Sequence {
+    let (module, findings) = parse(text);
+    assert!(findings.iter().all(crate::support::is_about_results), "{text}: {findings:?}");
+    let rewritten = rewrite(&module, options).expect("a target");
+    let found = rewritten.changes.into_iter().find_map(|change| match change.outcome {
+        Outcome::Rewritten(found) if change.instruction.destination().name() == "d" => Some(found),
+        _ => None,
+    });
+    found.expect("it is rewritten")
+}
+
+/// Whether an instruction after or before others is rewritten in another way than alone.
+fn is_other(body: &str, instruction: &str) -> bool {
+    assert!(body.contains(instruction), "{body}");
+    let options = RewriteOptions::default();
+    sequence(&function(body), &options) != sequence(&function(instruction), &options)
+}
+
+#[test]
+fn results_are_known() {
+    for before in [
+        "vadd.s32.u32.u32 %r5, a.b0, b.b1;",
+        "vabsdiff.u32.u32.u32 %r5, a.h0, b.h1;",
+        "vmax.s32.s32.s32 %r5, a, 0;",
+        "vmin.u32.u32.u32 %r5, a, 1000;",
+        "vmad.u32.u32.u32 %r05, a.h0, b.b1, 64;",
+        // By way of other registers, and with constants among them.
+        "mov.u32 %r1, 64; vmad.u32.u32.u32 %r5, a.h0, b.b1, %r1;",
+        "mov.u32 %r5, 0; L: vmax.s32.s32.s32 %r4, a, 0; mov.b32 %r5, %r4; @%p1 bra L;",
+        "vmax.s32.s32.s32 %r4, a, 0; mov.s32 %r3, %r4; @%p1 mov.u32 %r5, %r3; mov.u32 %r5, 7;",
+        "mov.u32 %r5, %r4; mov.u32 %r4, %r5; vmax.s32.s32.s32 %r4, a, 0;",
+        "@%p1 vmax.s32.s32.s32 %r5, a, 0; @!%p1 vmax.s32.s32.s32 %r5, b, 1;",
+        // By the ranges of other results.
+        "vmax.s32.s32.s32 %r4, a, 0; vmax.s32.s32.s32 %r5, b, %r4;",
+        "vadd.s32.u32.u32 %r4, a.b0, b.b1; vadd.s32.s32.u32 %r5, %r4, b.b2;",
+    ] {
+        assert!(is_other(&format!("{before}\n{ADD}"), ADD), "{before}");
+    }
+    // Wherever they stand.
+    assert!(is_other(&format!("{ADD}\nvmax.s32.s32.s32 %r5, a, 0;"), ADD));
+}
+
+#[test]
+fn other_values_are_not_known() {
+    for before in [
+        "add.u32 %r5, a, b;",
+        "ld.global.u32 %r5, [%rd1];",
+        "vadd.s32.s32.s32 %r5, a, b;",
+        "vadd.u32.u32.u32 %r5.b1, a, b, c;",
+        "vmax.s32.s32.s32 %r5, a, 0; add.u32 %r5, %r5, 1;",
+        "vmax.s32.s32.s32 %r5, a, 0; mov.b64 {%r5, %r6}, %rd1;",
+        "vmax.s32.s32.s32 %r5, a, 0; vadd.s32.s32.s32 %r5, a, b;",
+        "vmax.s32.s32.s32 %r5, a, 0; vadd2.s32.s32.s32 %r5, a, b, c;",
+        "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %r4;",
+        "vmax.s32.s32.s32 %r4, a, 0; mov.u32 %r5, %r4; call (%r4), g, (%r1);",
+        "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, e;",
+        "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %tid.x;",
+        "vmax.s32.s32.s32 %r5, a, 0; mov.b32 %r5, 1.0;",
+        // Signed in part, and unsigned in part.
+        "vmin.s32.s32.s32 %r5, a, 0; vmax.u32.u32.u32 %r5, a, 0x90000000;",
+        // Of an illegal instruction, nothing is known.
+        "vmax.s32.s32.s32 %r5, a, 0; vmax.s32.s32 %r5, a, 0;",
+    ] {
+        let text = function(&format!("{before}\n{ADD}"));
+        let options = RewriteOptions::default();
+        let (module, _) = parse(&text);
+        let rewritten = rewrite(&module, &options).expect("a target");
+        let last = rewritten.changes.last().expect("one is legal");
+        let alone = Outcome::Rewritten(sequence(&function(ADD), &options));
+        assert_eq!(last.outcome, alone, "{before}");
+    }
+    // Registers without a range may belong to another scope.
+    for register in ["e", "%q1"] {
+        let body = format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", register);
+        assert!(!is_other(&body, &ADD.replace("%r5", register)), "{body}");
+    }
+    // Constants and flags are known to ptxas.
+    assert!(!is_other(&format!("vset.u32.u32.lt %r5, a, b;\n{ADD}"), ADD));
+    // Another function does not count.
+    let other = function("vmax.s32.s32.s32 %r5, a, 0;")
+        + &function(ADD)[".version 8.8\n.target sm_90\n".len()..].replace("f(", "g(");
+    let options = RewriteOptions::default();
+    let alone = sequence(&function(ADD), &options);
+    assert_eq!(sequence(&other, &options), alone);
+    // Nor do functions with few video instructions.
+    let far = "add.u32 %r6, %r6, %r7;\n".repeat(200);
+    assert!(!is_other(&format!("vmax.s32.s32.s32 %r5, a, 0;\n{far}{ADD}"), ADD));
+    // Nothing is asked for, or results are not those of ptxas 13.
+    let known = function(&format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}"));
+    assert_eq!(sequence(&known, &options.clone().with_regions(false)), alone);
+    let manual = options.with_semantics(Semantics::Manual);
+    assert_eq!(sequence(&known, &manual), sequence(&function(ADD), &manual));
+}
+
+/// A cycle of moves, and more registers than are looked at.
+#[test]
+fn long_ways_end() {
+    let registers: Vec<String> = (1..100).map(|at| format!("%r{at}")).collect();
+    for length in [3, 20, 90] {
+        let mut body = format!("vmax.s32.s32.s32 {}, a, 0;\n", registers[length]);
+        for pair in registers[..=length].windows(2) {
+            let _ = writeln!(body, "mov.u32 {}, {};", pair[0], pair[1]);
+        }
+        let _ = writeln!(body, "mov.u32 {}, {};", registers[length], registers[0]);
+        // Enough video instructions for the function to be read.
+        body += &"vmax.s32.s32.s32 c, a, b;\n".repeat(3);
+        body += &ADD.replace("%r5", "%r1");
+        let text = function(&body).replace("%r<9>", "%r<100>");
+        let alone = function(&ADD.replace("%r5", "%r1"));
+        let options = RewriteOptions::default();
+        let is_known = sequence(&text, &options) != sequence(&alone, &options);
+        assert_eq!(is_known, length < 30, "{length}");
+    }
+}
+
+/// Sequences are right for all values in the range: below, at and above its ends.
+#[test]
+fn sequences_are_right_within_ranges() {
+    let results: [(&str, i64, i64); 5] = [
+        ("vmax.s32.s32.s32 %r5, a, 0;", 0, 0x7fff_ffff),
+        ("vmin.s32.s32.s32 %r5, a, -1;", -0x8000_0000, -1),
+        ("vsub.s32.u32.u32 %r5, a.b0, b.b0;", -255, 255),
+        ("vmad.s32.s32.s32 %r5, a.h0, b.b0, 64;", -32768 * 127 + 64, 32768 * 128 + 64),
+        ("vmax.u32.u32.u32 %r5, a, 0xfffffff0;", 0xffff_fff0, 0xffff_ffff),
+    ];
+    let options = RewriteOptions::default();
+    let mut others = 0;
+    for instruction in [
+        ADD,
+        SHIFT,
+        "vsub.s32.s32.s32.sat d, %r5, b;",
+        "vsub.s32.s32.s32.sat d, b, %r5;",
+        "vsub.s32.u32.s32.sat d, b, %r5;",
+        "vadd.u32.u32.s32.sat.add d, b, %r5, c;",
+        "vabsdiff.s32.u32.s32.sat d, %r5, b;",
+        "vmin.s32.u32.s32.sat d, b, %r5;",
+        "vset.u32.s32.lt d, b, %r5;",
+        "vmad.s32.s32.s32.sat d, a.h0, b.b1, %r5;",
+        "vmad.u32.u32.u32.sat.shr15 d, a.h0, b.h1, %r5;",
+        "vmad.s32.s32.s32.sat.shr7 d, %r5, b.b1, c;",
+    ] {
+        for (result, least, most) in results {
+            let found = sequence(&function(&format!("{result}\n{instruction}")), &options);
+            let single = sequence(&function(instruction), &options);
+            others += u32::from(found != single);
+            let known = [least, least + 1, i64::midpoint(least, most), 0, 1, -1, most - 1, most];
+            let known = known.into_iter().filter(|it| (least..=most).contains(it));
+            let place = instruction.split(", ").position(|it| it.starts_with("%r5"));
+            let place = place.expect("a source") - 1;
+            for value in known {
+                let word = u32::try_from(value.rem_euclid(1 << 32)).expect("32 bits");
+                for (x, y) in EDGES.iter().flat_map(|x| EDGES.map(|y| (*x, y))) {
+                    let mut words = [x, y, x ^ y.rotate_left(7)];
+                    words[place] = word;
+                    let [a, b, c] = words;
+                    let message = format!("{result} {instruction} {a:#x} {b:#x} {c:#x}");
+                    assert_eq!(found.eval(a, b, c), single.eval(a, b, c), "{message}");
+                }
+            }
+        }
+    }
+    assert!(others > 20, "{others}");
+}
