@@ -23,6 +23,7 @@ mod laws;
 mod limits;
 mod macros;
 mod manual;
+mod masks;
 mod names;
 mod normal;
 mod order;

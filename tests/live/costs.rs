@@ -12,7 +12,7 @@ use std::{env, fs, iter, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, merging_head,
+    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, masking, merging_head,
     on_constant, on_range, rows, subtracting,
 };
 use crate::support::{geometric, setting};
@@ -704,6 +704,18 @@ fn shared_limits_are_never_worse() {
     });
 }
 
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn masks_of_flags_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("masks", &TARGETS, || {
+        let text = masking(&mut random, ["r1", "d"]);
+        let stored =
+            if random.one_in(2) { "st.volatile.global.u32 [%pointer+16], r1;\n" } else { "" };
+        format!(".reg .b32 r<2>;\n{text}{stored}")
+    });
+}
+
 /// Compares texts rewritten one instruction by one with the same as regions.
 fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> String) {
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
@@ -740,7 +752,8 @@ fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> Strin
         let is_other = |(single, region): &(&Outcome, &Outcome)| {
             single != region && **region != Outcome::Absorbed
         };
-        let other = outcomes.filter(is_other).count() as u64;
+        let products = together.edits().len().saturating_sub(apart.edits().len());
+        let other = (outcomes.filter(is_other).count() + products) as u64;
         let sum =
             |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
         let own = [other, sum(&before), sum(&single), sum(&region)];

@@ -324,6 +324,19 @@ pub(crate) fn subtracting(random: &mut Random, registers: &[&str]) -> String {
     text
 }
 
+/// Flags of `a` and `b`, and a product that may make a mask of them.
+pub(crate) fn masking(random: &mut Random, [flags, mask]: [&str; 2]) -> String {
+    let [ty, other] = [(); 2].map(|()| *random.pick(&["u32", "s32"]));
+    let (width, factor) =
+        *random.pick(&[("2", "65535"), ("4", "255"), ("4", "0xff"), ("4", "254")]);
+    let compare = random.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
+    let tail = random.pick(&["", "", "", ".add"]);
+    format!(
+        "vset{width}.{ty}.{other}.{compare}{tail} {flags}, a, b, c;\n\
+         mul.lo.{ty} {mask}, {flags}, {factor};\n"
+    )
+}
+
 /// The mnemonic and modifiers of a scalar instruction that adds to `c`.
 pub(crate) fn adding_head(random: &mut Random) -> String {
     let types = [(); 3].map(|()| *random.pick(&[".u32", ".s32"]));

@@ -2,9 +2,12 @@
 
 mod constants;
 mod limits;
+mod masks;
 mod order;
 mod ranges;
 mod regions;
+
+use std::fmt;
 
 use thiserror::Error;
 
@@ -21,6 +24,7 @@ use crate::source::Span;
 use crate::video::{Instruction, Operation, Register, Semantics};
 
 use constants::Moves;
+use masks::Product;
 use ranges::Known;
 
 pub(crate) use regions::{Region, Regions};
@@ -42,8 +46,9 @@ pub struct RewriteOptions {
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
     /// that fill a word part by part or add to one sum, and one block that of several SIMD
     /// instructions on bytes, where that is cheaper still. Also let an instruction profit from
-    /// others: from a comparison that it shares, from a `mov` that makes a source a constant, and
-    /// from results whose range is known.
+    /// others: from a comparison or limits that it shares, from a `mov` that makes a source a
+    /// constant, and from results whose range is known. And let a product with 255 that makes a
+    /// mask of a comparison's flags become that comparison's mask.
     pub regions: bool,
     /// Write each original instruction as a comment.
     pub comments: bool,
@@ -185,7 +190,8 @@ pub struct Rewritten<'m> {
 }
 
 impl Rewritten<'_> {
-    /// The replacements, one for each rewritten statement, in order.
+    /// The replacements, one for each rewritten statement, in order. A product that makes a mask of
+    /// flags may be one of these.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
@@ -213,7 +219,7 @@ impl Rewritten<'_> {
 /// become one, in the place of one of them. SIMD minima and maxima compare in the direction of
 /// their neighbours, and a register that always holds the same constant may become that constant.
 /// Scalar instructions without a guard, on results of others, may have a sequence for the range of
-/// these results only.
+/// these results only. A `mul.lo` that makes a mask of flags becomes the mask of their comparison.
 ///
 /// # Errors
 /// When neither the options nor the module name a target.
@@ -222,8 +228,15 @@ pub fn rewrite<'m>(
     options: &RewriteOptions,
 ) -> Result<Rewritten<'m>, RewriteError> {
     let (mut edits, mut changes, mut text) = (Vec::new(), Vec::new(), String::new());
-    Rewriter::new(options).each(module, &mut text, |found, text| {
-        let Decision { span, instruction, target, known } = found;
+    Rewriter::new(options).each(module, &mut text, |visited, text| {
+        let Decision { span, instruction, target, known } = match visited {
+            Visited::Instruction(decision) => decision,
+            Visited::Ordinary(span) => {
+                edits.push(Edit::replace(span, text.as_str()));
+                text.clear();
+                return;
+            }
+        };
         let FormOutcome { outcome, cost, differs } = known.clone();
         if outcome.is_rewritten() {
             edits.push(Edit::replace(span, text.as_str()));
@@ -265,6 +278,13 @@ impl Standing {
     }
 }
 
+/// A statement of a module that changes or may change.
+pub(crate) enum Visited<'r, 'm> {
+    Instruction(Decision<'r, 'm>),
+    /// An ordinary instruction that goes with the video instruction before it.
+    Ordinary(Span),
+}
+
 /// The decision about one instruction of a module.
 pub(crate) struct Decision<'r, 'm> {
     pub(crate) span: Span,
@@ -290,13 +310,13 @@ impl<'o> Rewriter<'o> {
         self.options
     }
 
-    /// Calls `work` for each legal video instruction of a module. Before the call, the
-    /// instruction's replacement, if any, is appended to the text.
+    /// Calls `work` for each legal video instruction of a module, and for each other statement that
+    /// is replaced. Before the call, the replacement, if any, is appended to the text.
     pub(crate) fn each<'m>(
         &mut self,
         module: &'m Module<'_>,
         text: &mut String,
-        mut work: impl FnMut(Decision<'_, 'm>, &mut String),
+        mut work: impl FnMut(Visited<'_, 'm>, &mut String),
     ) -> Result<(), RewriteError> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         let mut places = Places::new(source);
@@ -326,7 +346,19 @@ impl<'o> Rewriter<'o> {
                     let is_last = known.outcome != Outcome::Absorbed;
                     let new = is_last.then(|| (&whole.template, whole.operands(instruction)));
                     replace((span, instruction), new, source, options, &mut places, text);
-                    work(Decision { span, instruction, target, known }, text);
+                    work(Visited::Instruction(Decision { span, instruction, target, known }), text);
+                }
+                if let Some(Chain { code: Code::Simd(instruction), .. }) = &whole.chain
+                    && let Some(Outcome::Fused(fusion)) =
+                        whole.outcomes.last().map(|it| &it.outcome)
+                {
+                    let operands = whole.operands(instruction);
+                    let end = members.last().map_or(span.end, |last| last.span.end);
+                    let gap = [end, others.first().map_or(u32::MAX, |next| next.span.start)];
+                    let flags = (instruction, operands, &fusion.sequence);
+                    if let Some(span) = self.product(gap, flags, source, &mut places, text) {
+                        work(Visited::Ordinary(span), text);
+                    }
                 }
                 continue;
             }
@@ -352,10 +384,42 @@ impl<'o> Rewriter<'o> {
                 let new = Some((template, Operands::of(instruction)));
                 replace((span, instruction), new, source, options, &mut places, text);
             }
-            work(Decision { span, instruction, target, known }, text);
+            let flags = match (&instruction.operation, &known.outcome) {
+                (Operation::SimdSet(_), Outcome::Rewritten(sequence)) => Some(sequence.clone()),
+                _ => None,
+            };
+            work(Visited::Instruction(Decision { span, instruction, target, known }), text);
             rest = others;
+            if options.regions
+                && let Some(sequence) = flags
+            {
+                let gap = [span.end, others.first().map_or(u32::MAX, |next| next.span.start)];
+                let flags = (instruction, Operands::of(instruction), &sequence);
+                if let Some(span) = self.product(gap, flags, source, &mut places, text) {
+                    work(Visited::Ordinary(span), text);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Replaces the product that makes a mask of flags, if it stands between two places. The flags
+    /// are results of an instruction, by its operands and a sequence.
+    fn product(
+        &mut self,
+        [start, end]: [u32; 2],
+        (instruction, operands, sequence): (&Instruction, Operands<'_>, &Sequence),
+        source: &str,
+        places: &mut Places,
+        text: &mut String,
+    ) -> Option<Span> {
+        let gap = [start as usize, source.len().min(end as usize)];
+        let product = Product::find(source, gap, instruction, operands, sequence)?;
+        let template = self.block(&product.sequence, source);
+        let new = Some((&template, product.operands(operands)));
+        let old = product.span.text(source);
+        replace((product.span, &old), new, source, self.options, places, text);
+        Some(product.span)
     }
 
     /// The chain or group that starts with the first statement and becomes one block.
@@ -652,7 +716,7 @@ struct Place<'s> {
 /// Appends what takes the place of an instruction: the text of a template for an instruction,
 /// or nothing but comments.
 fn replace(
-    (span, old): (Span, &Instruction),
+    (span, old): (Span, &dyn fmt::Display),
     new: Option<(&Template, Operands<'_>)>,
     source: &str,
     options: &RewriteOptions,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::sides::Pair;
 use super::source::Compared;
-use crate::backend::ptx::{RewriteOptions, Rewriter};
+use crate::backend::ptx::{RewriteOptions, Rewriter, Visited};
 use crate::check::CheckOptions;
 use crate::diff::{Change, ChangeKind, Comparison, Figures, Side, Subject};
 
@@ -224,8 +224,9 @@ fn video(source: &str) -> (usize, usize) {
     let (mut count, mut cost) = (0, 0);
     let options = RewriteOptions::default().with_regions(false);
     // Without a target there are no costs.
-    let _ = Rewriter::new(&options).each(&module, &mut String::new(), |decision, text| {
+    let _ = Rewriter::new(&options).each(&module, &mut String::new(), |visited, text| {
         text.clear();
+        let Visited::Instruction(decision) = visited else { return };
         cost += decision.known.machine_instructions().map_or(0, |(before, _)| before as usize);
     });
     count += module.instructions().count();

@@ -11,6 +11,7 @@ use super::{Arguments, Destination, Only, ptx_bytes, put, put_in_place, semantic
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Fusion, Outcome, RewriteError, RewriteOptions, Rewriter,
+    Visited,
 };
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
@@ -193,8 +194,11 @@ impl Lowered {
         let (source, semantics) = (module.source(), rewriter.options().semantics);
         let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
         let (mut edits, mut text) = (Vec::new(), String::new());
-        rewriter.each(module, &mut text, |found, text| {
-            let Decision { span, instruction, target, known } = found;
+        rewriter.each(module, &mut text, |visited, text| {
+            let Decision { span, instruction, target, known } = match visited {
+                Visited::Instruction(decision) => decision,
+                Visited::Ordinary(span) => return edits.push((span, text.len())),
+            };
             new.total += 1;
             new.target = Some(target);
             new.unavailable |= known.outcome == Outcome::Unavailable;

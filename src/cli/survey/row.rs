@@ -11,7 +11,7 @@ use super::super::table::Align::{Left, Right};
 use super::super::{by_count, table};
 use super::package::Package;
 use crate::analysis::parse_with;
-use crate::backend::ptx::{RewriteOptions, Rewriter};
+use crate::backend::ptx::{RewriteOptions, Rewriter, Visited};
 use crate::check::CheckOptions;
 use crate::hash::Map;
 use crate::report::visible;
@@ -156,8 +156,9 @@ impl Row {
         let options = RewriteOptions::default().with_regions(false);
         let mut text = String::new();
         // Without a target there are no costs.
-        let _ = Rewriter::new(&options).each(&module, &mut text, |decision, text| {
+        let _ = Rewriter::new(&options).each(&module, &mut text, |visited, text| {
             text.clear();
+            let Visited::Instruction(decision) = visited else { return };
             if let Some((before, after)) = decision.known.machine_instructions() {
                 figures.measured += 1;
                 figures.before += before as usize;

@@ -1,5 +1,6 @@
 //! Finds regions among statements that come one after the other.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
@@ -168,7 +169,7 @@ impl<'s> Regions<'s> {
         for (at, statement) in statements.iter().enumerate().take(region.outcomes.len()) {
             let instruction = statement.instruction.as_ref()?;
             let operands = chain.map_or_else(|| Operands::of(instruction), Chain::operands);
-            let old = (statement.span, instruction);
+            let old: (_, &dyn fmt::Display) = (statement.span, instruction);
             let new = (at == place).then_some((template, operands));
             let mut text = String::new();
             replace(old, new, self.source, &OPTIONS, &mut self.places, &mut text);

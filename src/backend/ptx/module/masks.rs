@@ -1,0 +1,122 @@
+//! Products that make masks of flags.
+//!
+//! `vset4` gives 1 in each lane where a comparison holds. Programs multiply that by 255 for a mask,
+//! as C has no other way. All bits of a lane are copies of one that the sequence for the flags has
+//! anyway. ptxas leaves out what nothing else reads.
+
+use super::super::emit::Operands;
+use super::super::lanes::names_between;
+use super::super::region::moved_word;
+use super::super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use crate::isa::{LaneWidth, Lanes, Type};
+use crate::source::Span;
+use crate::syntax::TokenKind;
+use crate::syntax::lexer::Lexer;
+use crate::video::{Instruction, Operation, Register, numbered};
+
+/// A product of flags that is a mask.
+pub(super) struct Product {
+    pub(super) span: Span,
+    /// The mask, by the sources of the comparison.
+    pub(super) sequence: Sequence,
+    d: Register,
+}
+
+/// A product stands at most so many bytes after the comparison.
+const NEAR: usize = 1024;
+
+impl Product {
+    /// The registers of its sequence.
+    pub(super) fn operands<'p>(&'p self, compared: Operands<'p>) -> Operands<'p> {
+        Operands { d: &self.d, ..compared }
+    }
+
+    /// The product of the flags that a SIMD instruction writes by a sequence, if it stands between
+    /// two places of a text, and only simple statements before it.
+    pub(super) fn find(
+        source: &str,
+        [start, end]: [usize; 2],
+        instruction: &Instruction,
+        Operands { guard, d, sources: [a, b, _] }: Operands<'_>,
+        sequence: &Sequence,
+    ) -> Option<Product> {
+        let Operation::SimdSet(it) = &instruction.operation else { return None };
+        let width = it.operands.lanes.width();
+        if it.accumulate || guard.is_some() || it.operands.lanes != Lanes::all(width) {
+            return None;
+        }
+        let [flags, a, b] = [d, a?, b?].map(|register| numbered(register.name()));
+        // The sources are read once more.
+        if flags == a || flags == b {
+            return None;
+        }
+        let end = end.min(start + NEAR);
+        let (span, d) = product(source.get(..end)?, start, flags, width)?;
+        let names = names_between(source, start, span.start as usize)?;
+        let is_written = names.iter().any(|name| [flags, a, b].contains(name));
+        let d = Register::new(d).filter(|_| !is_written)?;
+        Some(Product { span, sequence: mask(sequence, width)?, d })
+    }
+}
+
+/// The first `mul.lo` of flags with all bits of a lane, and the register that it writes.
+fn product<'s>(
+    source: &'s str,
+    start: usize,
+    flags: (&str, &str),
+    width: LaneWidth,
+) -> Option<(Span, &'s str)> {
+    let mut lexer = Lexer::new(source, start);
+    let mut statement: Vec<Span> = Vec::new();
+    while let Some(token) = lexer.token() {
+        // A label is part of the statement after it, which is no product then.
+        statement.push(token.span);
+        if token.kind == TokenKind::Punct([b';', 0]) {
+            if let Some(d) = factor(source, &statement, flags, width) {
+                return Some((Span::new(statement[0].start, token.span.end), d));
+            }
+            statement.clear();
+        }
+    }
+    None
+}
+
+/// The register that a statement writes, if that is a product of flags with all bits of a lane.
+fn factor<'s>(
+    source: &'s str,
+    statement: &[Span],
+    flags: (&str, &str),
+    width: LaneWidth,
+) -> Option<&'s str> {
+    let [mul, low, ty, d, first, one, second, other, _] = statement else { return None };
+    let [mul, low, ty, d, first, one, second, other] =
+        [mul, low, ty, d, first, one, second, other].map(|span| span.text(source));
+    let is_product = (mul, low) == ("mul", ".lo") && matches!(ty, ".s32" | ".u32");
+    let lane = (1 << width.bits()) - 1;
+    let is_factor =
+        |one: &str, other: &str| numbered(one) == flags && moved_word(false, other) == Some(lane);
+    let is_mask = is_factor(one, other) || is_factor(other, one);
+    (is_product && (first, second) == (",", ",") && is_mask).then_some(d)
+}
+
+/// The mask for flags: the bit that was moved to the bottom of each lane, everywhere in it.
+fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
+    let (last, lines) = flags.lines().split_last()?;
+    let (moved, lines) = match (last.opcode, last.args()) {
+        (Opcode::And, [Arg::Line(_), Arg::Constant(_)]) => lines.split_last()?,
+        _ => (last, lines),
+    };
+    let (Opcode::Shr(Type::U32), [bits @ Arg::Line(_), by]) = (moved.opcode, moved.args()) else {
+        return None;
+    };
+    if *by != word(width.bits() - 1) {
+        return None;
+    }
+    let mut builder = Builder::default();
+    for line in lines {
+        builder.push(line.opcode, line.args());
+    }
+    let selector = if width == LaneWidth::Bytes { 0xba98 } else { 0xbb99 };
+    let mask = builder.permute(*bits, word(0), selector);
+    Some(builder.finish(mask))
+}
