@@ -37,7 +37,7 @@ fn products_become_masks() {
         format!("{SET} st.global.u32 [q], f; mov.b32 f, c; {PRODUCT}"),
         "vset2.u32.s32.ge d, a, b, c; mul.lo.s32 e, d, 65535;".to_owned(),
         "vset4.s32.s32.eq d, a, b, c; mul.lo.s32 e, d, 255;".to_owned(),
-        "vset4.u32.u32.ne %r04, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
+        "vset4.u32.u32.ne %r4, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
         // Four instructions fill a word with flags.
         format!(
             "{}mul.lo.s32 e, d, 255;",
@@ -67,6 +67,8 @@ fn other_products_stay() {
         format!("{SET} L: mov.b32 f, c; {PRODUCT}"),
         format!("{SET} @p bra L; {PRODUCT} L:"),
         format!("{SET} {{ {PRODUCT} }}"),
+        // Each may have its own declaration.
+        "vset4.u32.u32.ne %r04, a, b, c; mul.lo.s32 e, %r4, 255;".to_owned(),
         // Something is written, or may be.
         format!("{SET} mov.b32 d, c; {PRODUCT}"),
         format!("{SET} add.u32 a, a, 1; {PRODUCT}"),

@@ -171,9 +171,9 @@ pub struct Change<'m> {
     pub target: Target,
     /// Whether it is rewritten.
     pub outcome: Outcome,
-    /// The cost of the instruction on the target, and of its replacement. `None` if
-    /// exactly that was not measured. A replacement on known constants or ranges costs at most as
-    /// much as this, which is the cost on any registers. The replacement of several instructions counts where it
+    /// The cost of the instruction on the target, and of its replacement. `None` if exactly that
+    /// was not measured. A replacement on known constants or ranges costs at most as much as this,
+    /// which is the cost on any registers. The replacement of several instructions counts where it
     /// stands, and nothing at the others. That of a group is counted, not measured.
     pub cost: Option<Cost>,
     /// The other semantics under which the instruction computes something else.

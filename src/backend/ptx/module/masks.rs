@@ -45,15 +45,16 @@ impl Product {
         if it.accumulate || guard.is_some() || it.operands.lanes != Lanes::all(width) {
             return None;
         }
-        let [flags, a, b] = [d, a?, b?].map(|register| numbered(register.name()));
+        let (flags, a, b) = (d, a?, b?);
         // The sources are read once more.
-        if flags == a || flags == b {
+        if flags.names_same(a) || flags.names_same(b) {
             return None;
         }
         let end = end.min(start + NEAR);
         let (span, d) = product(source.get(..end)?, start, flags, width)?;
         let names = names_between(source, start, span.start as usize)?;
-        let is_written = names.iter().any(|name| [flags, a, b].contains(name));
+        let kept = [flags, a, b].map(|register| numbered(register.name()));
+        let is_written = names.iter().any(|name| kept.contains(name));
         let d = Register::new(d).filter(|_| !is_written)?;
         Some(Product { span, sequence: mask(sequence, width)?, d })
     }
@@ -63,7 +64,7 @@ impl Product {
 fn product<'s>(
     source: &'s str,
     start: usize,
-    flags: (&str, &str),
+    flags: &Register,
     width: LaneWidth,
 ) -> Option<(Span, &'s str)> {
     let mut lexer = Lexer::new(source, start);
@@ -85,7 +86,7 @@ fn product<'s>(
 fn factor<'s>(
     source: &'s str,
     statement: &[Span],
-    flags: (&str, &str),
+    flags: &Register,
     width: LaneWidth,
 ) -> Option<&'s str> {
     let [mul, low, ty, d, first, one, second, other, _] = statement else { return None };
@@ -94,7 +95,7 @@ fn factor<'s>(
     let is_product = (mul, low) == ("mul", ".lo") && matches!(ty, ".s32" | ".u32");
     let lane = (1 << width.bits()) - 1;
     let is_factor =
-        |one: &str, other: &str| numbered(one) == flags && moved_word(false, other) == Some(lane);
+        |one: &str, other: &str| one == flags.name() && moved_word(false, other) == Some(lane);
     let is_mask = is_factor(one, other) || is_factor(other, one);
     (is_product && (first, second) == (",", ",") && is_mask).then_some(d)
 }
