@@ -121,3 +121,39 @@ fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
     let mask = builder.permute(*bits, word(0), selector);
     Some(builder.finish(mask))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::candidates;
+    use super::*;
+    use crate::backend::ptx::Gate;
+    use crate::isa::Target;
+    use crate::video::Semantics;
+
+    /// A mask has all bits where a comparison holds, for each pair of bytes in each lane.
+    #[test]
+    fn masks_are_flags_times_all_bits() {
+        let gate = Gate { target: Target::sm(120), version: None };
+        let mut found = 0;
+        for (width, lane, lanes) in [(LaneWidth::Bytes, 0xff, 4), (LaneWidth::Halves, 0xffff, 2)] {
+            for compare in ["eq", "ne", "lt", "le", "gt", "ge"] {
+                for types in ["u32.u32", "s32.s32", "u32.s32", "s32.u32"] {
+                    let text = format!("vset{lanes}.{types}.{compare} d, a, b, c;");
+                    let set: Instruction = text.parse().expect(&text);
+                    for (_, flags) in candidates(&set, Semantics::CURRENT, gate) {
+                        let Some(mask) = mask(&flags, width) else { continue };
+                        found += 1;
+                        for pair in (0..=0xffff_u32).step_by(3) {
+                            let [x, y] = [pair >> 8, pair & 0xff].map(|byte| {
+                                (byte | (byte ^ 0x80) << 8 | (byte ^ 0x7f) << 24) ^ pair << 16
+                            });
+                            let expected = flags.eval(x, y, 0) * lane;
+                            assert_eq!(mask.eval(x, y, 0), expected, "{text} {x:#x} {y:#x}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(found >= 48, "{found}");
+    }
+}
