@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::region::{adding, filling};
 use crate::support::forms::{
-    Random, byte_steps, comparing, masking, on_constant, on_range, subtracting,
+    Random, byte_steps, comparing, masking, on_constant, on_range, on_zero, subtracting,
 };
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, corpus, is_about_results, samples};
@@ -175,7 +175,7 @@ fn random_kernel(random: &mut Random) -> String {
     }
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
-        let members = match random.below(9) {
+        let members = match random.below(10) {
             0 => filling(random),
             1 => adding(random),
             2 => comparing(random, &REGISTERS),
@@ -184,6 +184,7 @@ fn random_kernel(random: &mut Random) -> String {
                 let registers = [(); 2].map(|()| *random.pick(&REGISTERS));
                 masking(random, registers)
             }
+            7 => on_zero(random, &format!("r1{at}"), &["d", "e"]),
             5 => subtracting(random, &["d", "e", "r0", "f", "r12", "r13"]),
             4 => on_range(random, [&format!("r1{at}"), &format!("r2{at}")]),
             _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
@@ -209,7 +210,7 @@ fn random_kernel(random: &mut Random) -> String {
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved) = (0, 0, 0);
-    for _ in 0..samples(2000) {
+    for _ in 0..samples(2500) {
         let target = *random.pick(&[75, 90, 90, 100, 120]);
         let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
         let (module, findings) = parse(&text);

@@ -140,3 +140,43 @@ fn exchanged_sources_give_the_same_result() {
         }
     }
 }
+
+/// Minima and maxima with a register that holds 0 look at signs only.
+#[test]
+fn extrema_of_zero_are_short() {
+    let lines = |moves: &str, extremum: &str, options: &RewriteOptions| {
+        let text = format!(
+            ".version 8.8\n.target sm_80\n.func f()\n{{\n.reg .b32 a, c, d, e, %r<9>;\n\
+             vadd.s32.s32.s32 e, a, c;\n{moves}\n{extremum}\n}}\n"
+        );
+        let (module, findings) = parse(&text);
+        assert!(findings.iter().all(crate::support::is_about_results), "{text}: {findings:?}");
+        let rewritten = rewrite(&module, options).expect("a target");
+        match &rewritten.changes.last().expect("one").outcome {
+            Outcome::Rewritten(sequence) => sequence.lines().len(),
+            other => panic!("{extremum}: {other:?}"),
+        }
+    };
+    let options = RewriteOptions::default();
+    for extremum in [
+        "vmax4.s32.s32.s32 d, a, %r5, c;",
+        "vmin4.s32.s32.s32 d, %r5, a, c;",
+        "vmax2.s32.s32.s32 d, a, %r5, %r5;",
+        "vmax4.u32.u32.u32 d, %r5, a, c;",
+    ] {
+        let known = lines("mov.u32 %r5, 0;", extremum, &options);
+        assert!(known <= 3, "{extremum}: {known}");
+        for (moves, options) in [
+            ("mov.u32 %r5, 1;", options.clone()),
+            ("mov.u32 %r5, e;", options.clone()),
+            ("mov.u32 %r5, 0; mov.u32 %r5, 0;", options.clone()),
+            ("mov.u32 %r5, 0; add.u32 %r5, a, a;", options.clone()),
+            ("mov.u32 %r5, 0;", options.clone().with_regions(false)),
+        ] {
+            assert!(lines(moves, extremum, &options) > 4, "{moves} {extremum}");
+        }
+    }
+    // The types differ.
+    let mixed = "vmax4.s32.u32.s32 d, a, %r5, c;";
+    assert_eq!(lines("mov.u32 %r5, 0;", mixed, &options), lines("", mixed, &options));
+}

@@ -53,6 +53,7 @@ fn results_are_known() {
         "vmax.s32.s32.s32 %r4, a, 0; mov.s32 %r3, %r4; @%p1 mov.u32 %r5, %r3; mov.u32 %r5, 7;",
         "mov.u32 %r5, %r4; mov.u32 %r4, %r5; vmax.s32.s32.s32 %r4, a, 0;",
         "@%p1 vmax.s32.s32.s32 %r5, a, 0; @!%p1 vmax.s32.s32.s32 %r5, b, 1;",
+        "{ .reg .b32 v<9>; { vmax.s32.s32.s32 v5, a, 0; } { mov.u32 %r5, v5; } }",
         // By the ranges of other results.
         "vmax.s32.s32.s32 %r4, a, 0; vmax.s32.s32.s32 %r5, b, %r4;",
         "vadd.s32.u32.u32 %r4, a.b0, b.b1; vadd.s32.s32.u32 %r5, %r4, b.b2;",
@@ -79,6 +80,13 @@ fn other_values_are_not_known() {
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, e;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %tid.x;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.b32 %r5, 1.0;",
+        // This one writes its second operand.
+        "vmin.s32.s32.s32 %r5, a, -1; tcgen05.ld.red.sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, \
+         %r5, [%r3];",
+        // Not the registers of a block that has ended, or that declares them later.
+        "{ .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
+        "mov.u32 %r5, v5; .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1;",
+        ".shared .b32 v<6>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         // Signed in part, and unsigned in part.
         "vmin.s32.s32.s32 %r5, a, 0; vmax.u32.u32.u32 %r5, a, 0x90000000;",
         // Of an illegal instruction, nothing is known.

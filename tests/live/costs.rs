@@ -13,7 +13,7 @@ use std::{env, fs, iter, thread};
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
     PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, masking, merging_head,
-    on_constant, on_range, rows, subtracting,
+    on_constant, on_range, on_zero, rows, subtracting,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
@@ -701,6 +701,16 @@ fn shared_limits_are_never_worse() {
             let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{at}], {register};");
         }
         text
+    });
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn extrema_of_zero_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("extrema of 0", &TARGETS, || {
+        let text = on_zero(&mut random, "r1", &["r2", "d"]);
+        format!(".reg .b32 r<3>;\n{text}st.volatile.global.u32 [%pointer+16], r2;\n")
     });
 }
 

@@ -307,19 +307,33 @@ pub(crate) fn subtracting(random: &mut Random, registers: &[&str]) -> String {
     let mut sources = vec!["a", "c"];
     let mut text = String::new();
     for d in registers {
-        let source = random.below(sources.len());
-        let a = sources[source];
+        // Not twice: ptxas computes equal differences once.
+        let a = sources.remove(random.below(sources.len()));
         let b = if random.one_in(5) { "a" } else { "b" };
         let _ = match random.below(4) {
             0 => writeln!(text, "vsub.s32.s32.s32.sat.max {d}, {a}, {b}, c;"),
             1 => writeln!(text, "vmax.s32.s32.s32 {d}, {a}, 0;"),
-            _ => {
-                // Not once more: ptxas computes equal differences once.
-                sources.remove(source);
-                writeln!(text, "vsub.s32.s32.s32.sat {d}, {a}, {b};")
-            }
+            _ => writeln!(text, "vsub.s32.s32.s32.sat {d}, {a}, {b};"),
         };
         sources.push(d);
+    }
+    text
+}
+
+/// SIMD minima and maxima with a register that holds 0.
+pub(crate) fn on_zero(random: &mut Random, register: &str, results: &[&str]) -> String {
+    let mut text = format!("mov.u32 {register}, 0;\n");
+    for d in results {
+        let (op, width) = (random.pick(&["vmin", "vmax"]), random.pick(&["2", "4"]));
+        let [ty, other] = [(); 2].map(|()| *random.pick(&["u32", "s32", "s32"]));
+        let btype = if random.one_in(4) { other } else { ty };
+        let tail = random.pick(&["", "", ".sat", ".add"]);
+        let mut sources = [random.pick(&["a", "b"]).to_string(), register.to_owned()];
+        if random.one_in(2) {
+            sources.swap(0, 1);
+        }
+        let sources = sources.join(", ");
+        let _ = writeln!(text, "{op}{width}.{other}.{ty}.{btype}{tail} {d}, {sources}, c;");
     }
     text
 }

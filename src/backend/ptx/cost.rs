@@ -296,12 +296,13 @@ pub(super) fn on_known(
         // Of a dot product's estimate, 1 is for a constant.
         let dots = sequence.lines().iter().filter(|line| is_dot(line) && target.number >= 90);
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
-        sharing * all - (sharing - 1) * lines_of_b(sequence)
+        (sharing * all).saturating_sub((sharing - 1) * lines_of_b(sequence))
     };
     // Estimates are compared with estimates only: another strategy is not shorter by ranges.
     let mut least = steps(&constant).saturating_sub(sharing * free);
     let mut found: Option<(u32, Sequence)> = None;
-    for strategy in iter::once(own).chain(Strategy::words()) {
+    let others = if instruction.simd().is_some() { 0 } else { usize::MAX };
+    for strategy in iter::once(own).chain(Strategy::words().take(others)) {
         let any = strategy.sequence(instruction, semantics, gate);
         least = any.iter().map(steps).fold(least, u32::min);
         let strategy = if sharing > 1 { strategy.sharing() } else { strategy };

@@ -61,6 +61,9 @@ pub use sequence::{Arg, Builder, Class, Line, Opcode};
 use parallel::Means;
 use words::Tactics;
 
+/// The range of a source that is 0.
+const ZERO: Range = Range::new(0, 0);
+
 /// A way to compute a video instruction with ordinary ones.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,8 +122,8 @@ impl Strategy {
         self.sequence_within(instruction, [None; 3], semantics, gate)
     }
 
-    /// The same for sources that lie in ranges. Only strategies for one value after the other make
-    /// use of them.
+    /// The same for sources that lie in ranges. Strategies for all lanes at once make use of those
+    /// that are 0.
     fn sequence_within(
         self,
         instruction: &Instruction,
@@ -137,8 +140,13 @@ impl Strategy {
         ranges: [Option<Range>; 3],
         semantics: Semantics,
     ) -> Option<Sequence> {
-        let inputs = inputs(instruction);
+        let mut inputs = inputs(instruction);
         if self.0 >= PARALLEL {
+            for (input, range) in inputs.iter_mut().zip(ranges) {
+                if range == Some(ZERO) {
+                    *input = Arg::Constant(0);
+                }
+            }
             let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
             return parallel::compile(&instruction.operation, inputs, means);
         }

@@ -15,17 +15,17 @@ use super::cost::{self, Context, Cost};
 use super::emit::{Operands, Places, Surroundings, Template};
 use super::lanes::{self, Group};
 use super::region::{Chain, Chains, Code, Fusion};
-use super::{FreshRegisters, Gate, Sequence};
+use super::{FreshRegisters, Gate, Sequence, ZERO};
 use crate::diagnostic::{Edit, apply};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
-use crate::video::{Instruction, Operation, Register, Semantics};
+use crate::video::{Instruction, Operation, Register, Semantics, SimdOp};
 
 use constants::Moves;
 use masks::Product;
-use ranges::Known;
+use ranges::{Known, Ranges};
 
 pub(crate) use regions::{Region, Regions};
 
@@ -538,7 +538,7 @@ impl<'o> Rewriter<'o> {
     ) -> Option<(Instruction, Context)> {
         let statement = &statements[at];
         let instruction = statement.instruction.as_ref()?;
-        if instruction.simd().is_some() || instruction.guard.is_some() {
+        if instruction.guard.is_some() {
             return None;
         }
         let semantics = self.options.semantics;
@@ -546,6 +546,12 @@ impl<'o> Rewriter<'o> {
             self.on_known(instruction, (on, context), statement.declared, place).is_some()
         };
         let nothing = Context { ranges: [None; 3], sharing: 1 };
+        if instruction.simd().is_some() {
+            let is_near = sources.known.is_near(statements, at);
+            let ranges = is_near.then(|| zeros(statement.function, instruction, chains))??;
+            let context = Context { ranges, ..nothing };
+            return is_shorter(instruction, context).then(|| (instruction.clone(), context));
+        }
         // The search for writes takes longer than that for a shorter sequence.
         let on_constants = sources.moves.find(statement).filter(|it| {
             is_shorter(&it.instruction, nothing) && it.are_known(statement.function, chains)
@@ -688,6 +694,22 @@ impl<'o> Rewriter<'o> {
 struct Sources<'s, 'm> {
     moves: Moves<'s>,
     known: Known<'s, 'm>,
+}
+
+/// The sources of a SIMD minimum or maximum that are 0, as ranges.
+fn zeros(
+    function: Option<Span>,
+    instruction: &Instruction,
+    chains: &mut Chains<'_>,
+) -> Option<Ranges> {
+    let Operation::SimdArithmetic(it) = &instruction.operation else { return None };
+    let is_alike = it.operands.atype == it.operands.btype;
+    if !is_alike || !matches!(it.op, SimdOp::Min | SimdOp::Max) {
+        return None;
+    }
+    let [a, b] = [&it.operands.a, &it.operands.b]
+        .map(|register| chains.constant(function, register).filter(|value| *value == 0));
+    (a != b).then(|| [a.map(|_| ZERO), b.map(|_| ZERO), None])
 }
 
 /// Statements that one block replaces together.

@@ -705,6 +705,11 @@ impl Parallel {
             let pick = if least { Opcode::Min2(ty) } else { Opcode::Max2(ty) };
             return Results::new(self.builder.push(pick, &[x, y]), ty);
         }
+        let zero = word(0);
+        if atype == btype && (x == zero || y == zero) {
+            let other = if x == zero { y } else { x };
+            return Results::new(self.extreme_of_zero(least, other, ty), ty);
+        }
         let less = self.is_less(x, y, atype, btype);
         let less = self.word(less);
         let less = self.spread(less);
@@ -714,6 +719,19 @@ impl Parallel {
             self.builder.lop3(less, x, y, |m, x, y| (m & y) | (!m & x))
         };
         Results::new(arg, ty)
+    }
+
+    /// The smaller or the larger of each lane and 0.
+    fn extreme_of_zero(&mut self, least: bool, x: Arg, ty: Type) -> Arg {
+        if ty == Type::U32 {
+            return if least { word(0) } else { x };
+        }
+        let negative = self.spread(x);
+        if least {
+            self.builder.and(x, negative)
+        } else {
+            self.builder.lop3(x, negative, negative, |x, m, _| x & !m)
+        }
     }
 
     /// Halves of one type clamped to the other type.

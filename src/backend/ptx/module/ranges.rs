@@ -76,11 +76,21 @@ impl<'s, 'm> Known<'s, 'm> {
             // ptxas knows more of what is shifted, and of the amount.
             (sources[0], sources[1]) = (None, None);
         }
-        // ptxas knows constants itself, and makes predicates of flags.
-        let tells = |range: &Range| range.max - range.min > 1;
-        let ranges = sources.map(|it| chains.range(function, it?, results).filter(tells));
+        let ranges = sources.map(|it| chains.range(function, it?, results).and_then(rounded));
         ranges.iter().any(Option::is_some).then_some(ranges)
     }
+}
+
+/// A range of as many bits as another one needs. So there are few, and few sequences are looked for.
+/// `None` if it tells nothing, or nothing new: ptxas knows constants itself, and makes predicates
+/// of flags.
+fn rounded(range: Range) -> Option<Range> {
+    let above = |value: i128| 128 - value.leading_zeros();
+    let max = if range.max < 0 { -1 } else { (1 << above(range.max)) - 1 };
+    let min = if range.min < 0 { -(1 << above(-1 - range.min)) } else { 0 };
+    let all = Range::new(min, max);
+    let is_word = [true, false].iter().any(|signed| all.contains_range(Range::bits(32, *signed)));
+    (range.max - range.min > 1 && !is_word).then_some(all)
 }
 
 /// So many times, ranges of results are found from the ranges of sources.

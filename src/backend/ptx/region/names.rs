@@ -26,12 +26,37 @@ struct Uses<'s> {
     count: u32,
     /// How often it stands where an instruction may write it.
     writes: u32,
-    /// The moves into it.
-    moves: Vec<Move<'s>>,
+    /// How many of these are in moves from registers and of constants.
+    moves: u32,
+    /// A constant that a `mov` without a guard moves into it.
+    constant: Option<u32>,
+    /// The range of all such constants, also with a guard.
+    constants: Option<Range>,
+    /// The registers that are moved into it, each once.
+    sources: Vec<Name<'s>>,
+}
+
+impl<'s> Uses<'s> {
+    /// Takes a `mov`. Those that tell nothing of the register's range stay mere writes.
+    fn take(&mut self, Move { from, is_guarded, .. }: &Move<'s>) {
+        match *from {
+            Origin::Constant(value) => {
+                let signed = i128::from(value.cast_signed());
+                let Some(all) = joined(self.constants, Range::new(signed, signed)) else { return };
+                self.constants = Some(all);
+                self.constant = (!is_guarded).then_some(value);
+            }
+            Origin::Name(name) if self.sources.contains(&name) => {}
+            Origin::Name(_) if self.sources.len() >= MOST => return,
+            Origin::Name(name) => self.sources.push(name),
+        }
+        self.moves += 1;
+    }
 }
 
 /// A `mov` of 32 bits.
 struct Move<'s> {
+    to: Name<'s>,
     from: Origin<'s>,
     is_guarded: bool,
 }
@@ -69,13 +94,22 @@ impl<'s> Names<'s> {
         let mut names = Names::default();
         let mut lexer = Lexer::new(source, function.end as usize);
         let (mut depth, mut before) = (0, "");
+        // The names that declare a range of registers in a block that is open, and its depth.
+        let mut open: Vec<(&str, u32)> = Vec::new();
         let mut statement = Statement::default();
         loop {
             let token = lexer.token()?;
             let text = token.span.text(source);
             let found = statement.take(token, text);
-            if let Some(Found::Move(name, moved)) = found {
-                names.uses.entry(name).or_default().moves.push(moved);
+            if let Some(Found::Move(moved)) = &found {
+                // Elsewhere the same name may be that of a variable.
+                let is_known = match moved.from {
+                    Origin::Constant(_) => true,
+                    Origin::Name((base, _)) => open.iter().any(|(name, _)| *name == base),
+                };
+                if is_known {
+                    names.uses.entry(moved.to).or_default().take(moved);
+                }
                 continue;
             }
             match token.kind {
@@ -90,8 +124,18 @@ impl<'s> Names<'s> {
                 TokenKind::Punct(_) if token.is(b'{') => depth += 1,
                 TokenKind::Punct(_) if token.is(b'}') && depth == 1 => return Some(names),
                 TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
-                TokenKind::Punct(_) if token.is(b'}') => depth -= 1,
-                TokenKind::Punct(_) if token.is(b'<') => _ = names.ranges.insert(before),
+                TokenKind::Punct(_) if token.is(b'}') => {
+                    depth -= 1;
+                    open.retain(|(_, at)| *at <= depth);
+                }
+                TokenKind::Punct(_) if token.is(b'<') => {
+                    // Variables may have ranges, too.
+                    if !statement.declares_registers {
+                        return None;
+                    }
+                    names.ranges.insert(before);
+                    open.push((before, depth));
+                }
                 // Functions do not nest: this one has no end.
                 TokenKind::Dot if matches!(text, ".func" | ".entry") => return None,
                 _ => {}
@@ -113,13 +157,9 @@ impl<'s> Names<'s> {
     /// The value of a register that holds the same constant wherever it has a value: a range in
     /// the function declares it, and one `mov` alone writes it.
     pub(super) fn constant(&self, register: &Register) -> Option<u32> {
-        let Uses { writes, moves, .. } = self.own(numbered(register.name()))?;
-        match moves[..] {
-            [Move { from: Origin::Constant(value), is_guarded: false }] if *writes == 1 => {
-                Some(value)
-            }
-            _ => None,
-        }
+        let uses = self.own(numbered(register.name()))?;
+        let is_written_once = (uses.writes, uses.moves) == (1, 1);
+        uses.constant.filter(|_| is_written_once)
     }
 
     /// The range in which a register lies wherever it has a value: a range in the function declares
@@ -130,23 +170,23 @@ impl<'s> Names<'s> {
         let mut range: Option<Range> = None;
         let mut at = 0;
         while let Some(&name) = names.get(at) {
-            let Uses { writes, moves, .. } = self.own(name)?;
+            let uses = self.own(name)?;
             let (count, own) = results.get(&name).copied().unwrap_or((0, None));
+            if uses.writes == 0 || uses.writes != count + uses.moves {
+                return None;
+            }
             if count > 0 {
                 range = Some(joined(range, own?)?);
             }
-            if *writes == 0 || *writes != count + moves.len() as u32 {
-                return None;
+            if let Some(constants) = uses.constants {
+                range = Some(joined(range, constants)?);
             }
-            for Move { from, .. } in moves {
-                match *from {
-                    Origin::Constant(value) => {
-                        let value = i128::from(value.cast_signed());
-                        range = Some(joined(range, Range::new(value, value))?);
-                    }
-                    Origin::Name(name) if names.contains(&name) => {}
-                    Origin::Name(_) if names.len() >= MOST => return None,
-                    Origin::Name(name) => names.push(name),
+            for &name in &uses.sources {
+                if names.len() >= MOST {
+                    return None;
+                }
+                if !names.contains(&name) {
+                    names.push(name);
                 }
             }
             at += 1;
@@ -165,10 +205,15 @@ pub(in super::super) fn joined(one: Option<Range>, other: Range) -> Option<Range
     (fits(true) || fits(false)).then_some(range)
 }
 
-/// A statement as far as it is read. Instructions write what their first operand names only.
+/// A statement as far as it is read. Instructions write what their first operand names only, but for
+/// some.
 #[derive(Default)]
 struct Statement<'s> {
     place: Place,
+    /// Whether it may write what any operand names, as `tcgen05.ld.red` does.
+    writes_all: bool,
+    /// Whether it is a `.reg`.
+    declares_registers: bool,
     /// Open brackets of all kinds in the operands.
     nesting: u32,
     is_guarded: bool,
@@ -179,8 +224,8 @@ struct Statement<'s> {
 enum Found<'s> {
     /// An instruction may write what the token names.
     Write,
-    /// The token ends a `mov` into a register.
-    Move(Name<'s>, Move<'s>),
+    /// The token ends a `mov`.
+    Move(Move<'s>),
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -224,21 +269,27 @@ impl<'s> Statement<'s> {
                 return None;
             }
             (_, b';') => {
-                let is_guarded = self.is_guarded;
                 let moved = self.moved();
                 self.end();
-                return moved.map(|(name, from)| Found::Move(name, Move { from, is_guarded }));
+                return moved.map(Found::Move);
             }
             (Place::Start, b'@') => {
                 self.is_guarded = true;
                 self.place = Place::Guard;
             }
-            (Place::Start, _) if is_name => self.place = Place::First,
+            (Place::Start, _) if is_name => {
+                self.place = Place::First;
+                self.writes_all = text == "tcgen05" || text.starts_with('_');
+            }
             (Place::Start, _) if text == ".loc" => self.place = Place::Line,
-            (Place::Start, _) => self.place = Place::Directive,
+            (Place::Start, _) => {
+                self.place = Place::Directive;
+                self.declares_registers = text == ".reg";
+            }
             (Place::Guard, _) if is_name => self.place = Place::Start,
             (Place::First, b',') if self.nesting == 0 => self.place = Place::Later,
             (Place::First | Place::Directive, _) if is_name => found = Some(Found::Write),
+            (Place::Later, _) if is_name && self.writes_all => found = Some(Found::Write),
             (_, b'(' | b'[' | b'{') => self.nesting += 1,
             (_, b')' | b']' | b'}') => self.nesting = self.nesting.saturating_sub(1),
             _ => {}
@@ -254,8 +305,8 @@ impl<'s> Statement<'s> {
         *self = Statement { start: std::mem::take(&mut self.start), ..Statement::default() };
     }
 
-    /// The register that the statement writes, if it is a `mov` of 32 bits.
-    fn moved(&self) -> Option<(Name<'s>, Origin<'s>)> {
+    /// The statement, if it is a `mov` of 32 bits.
+    fn moved(&self) -> Option<Move<'s>> {
         let (register, from) = match self.start[..] {
             ["mov", ".u32" | ".s32" | ".b32", register, ",", value] => {
                 let constant = moved_word(false, value).map(Origin::Constant);
@@ -266,7 +317,7 @@ impl<'s> Statement<'s> {
             }
             _ => return None,
         };
-        Some((numbered(register), from))
+        Some(Move { to: numbered(register), from, is_guarded: self.is_guarded })
     }
 }
 
