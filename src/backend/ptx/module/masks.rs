@@ -4,6 +4,8 @@
 //! as C has no other way. All bits of a lane are copies of one that the sequence for the flags has
 //! anyway. ptxas leaves out what nothing else reads.
 
+use memchr::memmem;
+
 use super::super::emit::Operands;
 use super::super::lanes::names_between;
 use super::super::region::moved_word;
@@ -23,7 +25,7 @@ pub(super) struct Product {
 }
 
 /// A product stands at most so many bytes after the comparison.
-const NEAR: usize = 1024;
+const NEAR: usize = 512;
 
 impl Product {
     /// The registers of its sequence.
@@ -67,6 +69,8 @@ fn product<'s>(
     flags: &Register,
     width: LaneWidth,
 ) -> Option<(Span, &'s str)> {
+    // Most comparisons have none.
+    memmem::find(source.as_bytes().get(start..)?, b"mul.lo")?;
     let mut lexer = Lexer::new(source, start);
     let mut statement: Vec<Span> = Vec::new();
     while let Some(token) = lexer.token() {
