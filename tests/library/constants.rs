@@ -8,7 +8,7 @@ use vptx::parse;
 const ADD: &str = "vadd.s32.s32.s32.sat d, a, %r5;";
 
 /// A function with `%r1` to `%r8`, and other registers.
-fn function(body: &str) -> String {
+pub(crate) fn function(body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_90\n.func f(.reg .b32 %q1)\n{{\n.reg .b32 %r<9>, a, b, c, d, e;\n\
          .reg .b64 %rd<3>;\n.reg .pred %p<3>;\n{body}\n}}\n"

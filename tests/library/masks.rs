@@ -51,8 +51,15 @@ fn products_become_masks() {
         assert!(rewritten(&body, &single).contains("mul.lo"), "{body}");
     }
     let commented = RewriteOptions::default().with_comments(true);
-    let text = rewritten(&format!("{SET}\n{PRODUCT}"), &commented);
-    assert!(text.contains(&format!("/* {PRODUCT} */")), "{text}");
+    for product in [PRODUCT, "mul.lo.s32 e /* of */, d, // all\n255;"] {
+        let text = rewritten(&format!("{SET}\n{product}"), &commented);
+        assert!(text.contains(&format!("{{ /* {PRODUCT} */")), "{text}");
+    }
+    // Wherever a character ends.
+    for blanks in 480..500 {
+        let comment = format!("//{}{}", " ".repeat(blanks), "é".repeat(9));
+        assert!(!has_product(&format!("{SET} {PRODUCT} {comment}")), "{comment}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::constants::function;
 use crate::support::EDGES;
 use vptx::backend::ptx::{Outcome, RewriteOptions, Sequence, rewrite};
 use vptx::parse;
@@ -11,14 +12,6 @@ use vptx::video::Semantics;
 const ADD: &str = "vadd.s32.s32.s32.sat d, %r5, a;";
 /// Its sum needs 64 bits if `%r5` may be any word.
 const SHIFT: &str = "vmad.s32.s32.s32.shr7 d, a.h0, b.b1, %r5;";
-
-/// A function with `%r1` to `%r8`, and other registers.
-fn function(body: &str) -> String {
-    format!(
-        ".version 8.8\n.target sm_90\n.func f(.reg .b32 %q1)\n{{\n.reg .b32 %r<9>, a, b, c, d, e;\n\
-         .reg .b64 %rd<3>;\n.reg .pred %p<3>;\n{body}\n}}\n"
-    )
-}
 
 /// The sequence for the instruction that writes `d`.
 fn sequence(text: &str, options: &RewriteOptions) -> Sequence {
@@ -86,6 +79,7 @@ fn other_values_are_not_known() {
         // Not the registers of a block that has ended, or that declares them later.
         "{ .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         "mov.u32 %r5, v5; .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1;",
+        ".reg .b32 v<5>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         ".shared .b32 v<6>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         // Signed in part, and unsigned in part.
         "vmin.s32.s32.s32 %r5, a, 0; vmax.u32.u32.u32 %r5, a, 0x90000000;",

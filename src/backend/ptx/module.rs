@@ -417,8 +417,7 @@ impl<'o> Rewriter<'o> {
         let product = Product::find(source, gap, instruction, operands, sequence)?;
         let template = self.block(&product.sequence, source);
         let new = Some((&template, product.operands(operands)));
-        let old = product.span.text(source);
-        replace((product.span, &old), new, source, self.options, places, text);
+        replace((product.span, &product.text), new, source, self.options, places, text);
         Some(product.span)
     }
 

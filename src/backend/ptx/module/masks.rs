@@ -21,6 +21,8 @@ pub(super) struct Product {
     pub(super) span: Span,
     /// The mask, by the sources of the comparison.
     pub(super) sequence: Sequence,
+    /// Its text without comments.
+    pub(super) text: String,
     d: Register,
 }
 
@@ -53,22 +55,24 @@ impl Product {
             return None;
         }
         let end = end.min(start + NEAR);
-        let (span, d) = product(source.get(..end)?, start, flags, width)?;
+        // A character has at most four bytes.
+        let near = (0..4).find_map(|back| source.get(..end.saturating_sub(back)))?;
+        let (span, d, text) = product(near, start, flags, width)?;
         let names = names_between(source, start, span.start as usize)?;
         let kept = [flags, a, b].map(|register| numbered(register.name()));
         let is_written = names.iter().any(|name| kept.contains(name));
         let d = Register::new(d).filter(|_| !is_written)?;
-        Some(Product { span, sequence: mask(sequence, width)?, d })
+        Some(Product { span, sequence: mask(sequence, width)?, text, d })
     }
 }
 
-/// The first `mul.lo` of flags with all bits of a lane, and the register that it writes.
+/// The first `mul.lo` of flags with all bits of a lane, the register that it writes, and its text.
 fn product<'s>(
     source: &'s str,
     start: usize,
     flags: &Register,
     width: LaneWidth,
-) -> Option<(Span, &'s str)> {
+) -> Option<(Span, &'s str, String)> {
     // Most comparisons have none.
     memmem::find(source.as_bytes().get(start..)?, b"mul.lo")?;
     let mut lexer = Lexer::new(source, start);
@@ -77,8 +81,8 @@ fn product<'s>(
         // A label is part of the statement after it, which is no product then.
         statement.push(token.span);
         if token.kind == TokenKind::Punct([b';', 0]) {
-            if let Some(d) = factor(source, &statement, flags, width) {
-                return Some((Span::new(statement[0].start, token.span.end), d));
+            if let Some((d, text)) = factor(source, &statement, flags, width) {
+                return Some((Span::new(statement[0].start, token.span.end), d, text));
             }
             statement.clear();
         }
@@ -86,13 +90,14 @@ fn product<'s>(
     None
 }
 
-/// The register that a statement writes, if that is a product of flags with all bits of a lane.
+/// The register that a statement writes, and its text, if it is a product of flags with all bits of
+/// a lane.
 fn factor<'s>(
     source: &'s str,
     statement: &[Span],
     flags: &Register,
     width: LaneWidth,
-) -> Option<&'s str> {
+) -> Option<(&'s str, String)> {
     let [mul, low, ty, d, first, one, second, other, _] = statement else { return None };
     let [mul, low, ty, d, first, one, second, other] =
         [mul, low, ty, d, first, one, second, other].map(|span| span.text(source));
@@ -101,14 +106,17 @@ fn factor<'s>(
     let is_factor =
         |one: &str, other: &str| one == flags.name() && moved_word(false, other) == Some(lane);
     let is_mask = is_factor(one, other) || is_factor(other, one);
-    (is_product && (first, second) == (",", ",") && is_mask).then_some(d)
+    (is_product && (first, second) == (",", ",") && is_mask)
+        .then(|| (d, format!("mul.lo{ty} {d}, {one}, {other};")))
 }
 
 /// The mask for flags: the bit that was moved to the bottom of each lane, everywhere in it.
 fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
     let (last, lines) = flags.lines().split_last()?;
+    let ones = if width == LaneWidth::Bytes { 0x0101_0101 } else { 0x0001_0001 };
+    let before = Arg::Line((lines.len() as u16).wrapping_sub(1));
     let (moved, lines) = match (last.opcode, last.args()) {
-        (Opcode::And, [Arg::Line(_), Arg::Constant(_)]) => lines.split_last()?,
+        (Opcode::And, [of, one]) if (*of, *one) == (before, word(ones)) => lines.split_last()?,
         _ => (last, lines),
     };
     let (Opcode::Shr(Type::U32), [bits @ Arg::Line(_), by]) = (moved.opcode, moved.args()) else {

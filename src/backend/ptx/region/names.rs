@@ -94,8 +94,9 @@ impl<'s> Names<'s> {
         let mut names = Names::default();
         let mut lexer = Lexer::new(source, function.end as usize);
         let (mut depth, mut before) = (0, "");
-        // The names that declare a range of registers in a block that is open, and its depth.
-        let mut open: Vec<(&str, u32)> = Vec::new();
+        // The names that declare a range of registers in a block that is open, how many, and the
+        // depth of the block.
+        let mut open: Vec<(&str, u64, u32)> = Vec::new();
         let mut statement = Statement::default();
         loop {
             let token = lexer.token()?;
@@ -105,7 +106,11 @@ impl<'s> Names<'s> {
                 // Elsewhere the same name may be that of a variable.
                 let is_known = match moved.from {
                     Origin::Constant(_) => true,
-                    Origin::Name((base, _)) => open.iter().any(|(name, _)| *name == base),
+                    Origin::Name((base, number)) => {
+                        let number = number.parse::<u64>();
+                        let is_in = |count: u64| number.as_ref().is_ok_and(|it| *it < count);
+                        open.iter().any(|(name, count, _)| *name == base && is_in(*count))
+                    }
                 };
                 if is_known {
                     names.uses.entry(moved.to).or_default().take(moved);
@@ -126,7 +131,7 @@ impl<'s> Names<'s> {
                 TokenKind::Punct(_) if token.is(b'}') && depth == 0 => return None,
                 TokenKind::Punct(_) if token.is(b'}') => {
                     depth -= 1;
-                    open.retain(|(_, at)| *at <= depth);
+                    open.retain(|(_, _, at)| *at <= depth);
                 }
                 TokenKind::Punct(_) if token.is(b'<') => {
                     // Variables may have ranges, too.
@@ -134,7 +139,12 @@ impl<'s> Names<'s> {
                         return None;
                     }
                     names.ranges.insert(before);
-                    open.push((before, depth));
+                    open.push((before, 0, depth));
+                }
+                TokenKind::Number if before == "<" => {
+                    if let Some((_, count, _)) = open.last_mut() {
+                        *count = integer_literal(text).unwrap_or_default();
+                    }
                 }
                 // Functions do not nest: this one has no end.
                 TokenKind::Dot if matches!(text, ".func" | ".entry") => return None,
