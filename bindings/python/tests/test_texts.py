@@ -206,7 +206,7 @@ def test_instructions():
     assert [operand.register for operand in special] == ["d", "%laneid", "%0"]
     assert pickle.loads(pickle.dumps(instruction)) == instruction
     cost = vptx.Instruction("vavrg4.u32.u32.u32 d, a, b, c;").cost("sm_90")
-    assert (cost.ptxas, cost.rewritten) == (31, 4)
+    assert (cost.ptxas, cost.rewritten) == (31, 3)
     assert "lop3.b32" in vptx.Instruction("vavrg4.u32.u32.u32 d, a, b, c;").to_ptx("sm_90")
 
 
