@@ -49,23 +49,23 @@ pub(crate) fn query(program: &Program, sequence: &Sequence, places: [usize; 3]) 
     text
 }
 
-/// The claim that the results differ for some inputs, of which one is a constant or what another
-/// program gives for any words.
-pub(crate) fn query_after(
-    (before, constants, input): (&Program, &[u32], Input),
+/// The claim that the results differ for some inputs, of which one is a constant or lies in a range,
+/// of signed words or of unsigned ones.
+pub(crate) fn query_within(
+    (input, range, constants): (Input, Range, &[u32]),
     program: &Program,
     sequence: &Sequence,
     places: [usize; 3],
 ) -> String {
     let mut text = inputs(places);
-    text += "(declare-const x (_ BitVec 32))\n(declare-const y (_ BitVec 32))\n";
-    let known = define_member(before, 0, ["x", "y", "y"], &mut text);
-    let constants = constants.iter().map(|value| format!("#x{value:08x}"));
-    let values: Vec<String> =
-        constants.chain([known]).map(|it| format!("(= {} {it})", input.text())).collect();
-    let _ = writeln!(text, "(assert (or {}))", values.join(" "));
-    let left = define_member(program, 1, ["a", "b", "c"], &mut text);
-    let right = define_sequence(sequence, &mut text);
+    let (name, not_above) = (input.text(), if range.min < 0 { "bvsle" } else { "bvule" });
+    let [least, most] = [range.min, range.max].map(|it| constant(it, 32));
+    let mut values = format!("(and ({not_above} {least} {name}) ({not_above} {name} {most}))");
+    for value in constants {
+        let _ = write!(values, " (= {name} {})", constant((*value).into(), 32));
+    }
+    let _ = writeln!(text, "(assert (or {values}))");
+    let (left, right) = define(program, sequence, &mut text);
     let _ = writeln!(text, "(assert (distinct {left} {right}))");
     text
 }
