@@ -259,7 +259,7 @@ pub(super) fn products(sequence: &Sequence) -> u32 {
 pub(super) struct Context {
     /// The ranges of its sources, as far as they are known.
     pub(super) ranges: [Option<Range>; 3],
-    /// So many instructions compute what it makes of `b` alone, itself included.
+    /// How many instructions compute the same from `b` alone, itself included.
     pub(super) sharing: u32,
 }
 
@@ -291,7 +291,7 @@ pub(super) fn on_known(
         let is_shorter = best == constant || estimate(&best, target) < least;
         return (is_shorter && moved_constants(&best) == 0).then_some(best);
     }
-    // For all that share something.
+    // Of all instructions that compute the same from `b`.
     let steps = |sequence: &Sequence| {
         // Of a dot product's estimate, 1 is for a constant.
         let dots = sequence.lines().iter().filter(|line| is_dot(line) && target.number >= 90);

@@ -353,10 +353,9 @@ impl<'o> Rewriter<'o> {
                         whole.outcomes.last().map(|it| &it.outcome)
                 {
                     let operands = whole.operands(instruction);
-                    let end = members.last().map_or(span.end, |last| last.span.end);
-                    let gap = [end, others.first().map_or(u32::MAX, |next| next.span.start)];
                     let flags = (instruction, operands, &fusion.sequence);
-                    if let Some(span) = self.product(gap, flags, source, &mut places, text) {
+                    let after = (members.last().map_or(span, |last| last.span), others);
+                    if let Some(span) = self.product(flags, after, source, &mut places, text) {
                         work(Visited::Ordinary(span), text);
                     }
                 }
@@ -393,9 +392,8 @@ impl<'o> Rewriter<'o> {
             if options.regions
                 && let Some(sequence) = flags
             {
-                let gap = [span.end, others.first().map_or(u32::MAX, |next| next.span.start)];
                 let flags = (instruction, Operands::of(instruction), &sequence);
-                if let Some(span) = self.product(gap, flags, source, &mut places, text) {
+                if let Some(span) = self.product(flags, (span, others), source, &mut places, text) {
                     work(Visited::Ordinary(span), text);
                 }
             }
@@ -403,17 +401,18 @@ impl<'o> Rewriter<'o> {
         Ok(())
     }
 
-    /// Replaces the product that makes a mask of flags, if it stands between two places. The flags
-    /// are results of an instruction, by its operands and a sequence.
+    /// Replaces the product that makes a mask of flags, if it stands after a place and before other
+    /// statements. The flags are results of an instruction, by its operands and a sequence.
     fn product(
         &mut self,
-        [start, end]: [u32; 2],
         (instruction, operands, sequence): (&Instruction, Operands<'_>, &Sequence),
+        (span, others): (Span, &[VideoStatement]),
         source: &str,
         places: &mut Places,
         text: &mut String,
     ) -> Option<Span> {
-        let gap = [start as usize, source.len().min(end as usize)];
+        let end = others.first().map_or(source.len(), |next| next.span.start as usize);
+        let gap = [span.end as usize, end];
         let product = Product::find(source, gap, instruction, operands, sequence)?;
         let template = self.block(&product.sequence, source);
         let new = Some((&template, product.operands(operands)));

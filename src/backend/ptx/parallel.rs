@@ -84,6 +84,11 @@ impl Results {
     }
 }
 
+/// The selector of a `prmt` that copies the top bit of each lane, of so many bits, to all of it.
+pub(super) fn spreading(bits: u32) -> u32 {
+    if bits == 8 { 0xba98 } else { 0xbb99 }
+}
+
 /// A sequence for a SIMD instruction, if this strategy has one.
 pub(super) fn compile(operation: &Operation, inputs: [Arg; 3], means: Means) -> Option<Sequence> {
     let simd = match operation {
@@ -175,8 +180,7 @@ impl Parallel {
 
     /// The top bit of each lane, in all its bits.
     fn spread(&mut self, x: Arg) -> Arg {
-        let selector = if self.simd.bits == 8 { 0xba98 } else { 0xbb99 };
-        self.builder.permute(x, word(0), selector)
+        self.builder.permute(x, word(0), spreading(self.simd.bits))
     }
 
     /// The lanes that a selector names, each in its place. Results that do not count

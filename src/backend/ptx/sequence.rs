@@ -458,17 +458,8 @@ impl Sequence {
 
     /// The sequence with these constants in the place of inputs.
     pub(super) fn with_constants(&self, constants: [Option<u32>; 3]) -> Sequence {
-        let mut builder = Builder::default();
-        let mut values: Vec<Arg> = Vec::new();
-        for line in &self.lines {
-            let args = line.args().iter().map(|arg| match *arg {
-                Arg::Line(at) => values[usize::from(at)],
-                Arg::Input(input) => constants[input as usize].map_or(*arg, word),
-                Arg::Register(_) | Arg::Constant(_) => *arg,
-            });
-            let args: Vec<Arg> = args.collect();
-            values.push(builder.push(line.opcode, &args));
-        }
+        let constant = |input| constants[input as usize].map_or(Arg::Input(input), word);
+        let (builder, values) = Builder::of(&self.lines, constant);
         builder.finish(values.last().copied().unwrap_or(ZERO))
     }
 
@@ -504,6 +495,22 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// A builder of lines with other inputs, and the value of each line.
+    pub(super) fn of(lines: &[Line], input: impl Fn(Input) -> Arg) -> (Builder, Vec<Arg>) {
+        let mut builder = Builder::default();
+        let mut values: Vec<Arg> = Vec::new();
+        for line in lines {
+            let args = line.args().iter().map(|arg| match *arg {
+                Arg::Line(at) => values[usize::from(at)],
+                Arg::Input(own) => input(own),
+                Arg::Register(_) | Arg::Constant(_) => *arg,
+            });
+            let args: Vec<Arg> = args.collect();
+            values.push(builder.push(line.opcode, &args));
+        }
+        (builder, values)
+    }
+
     /// The value of an instruction on arguments of the right classes.
     pub fn push(&mut self, opcode: Opcode, args: &[Arg]) -> Arg {
         let mut all = [ZERO; 3];

@@ -1,13 +1,14 @@
 //! Products that make masks of flags.
 //!
-//! `vset4` gives 1 in each lane where a comparison holds. Programs multiply that by 255 for a mask,
-//! as C has no other way. All bits of a lane are copies of one that the sequence for the flags has
-//! anyway. ptxas leaves out what nothing else reads.
+//! `vset4` gives 1 in each lane where a comparison holds. Programs multiply that by 255 for a mask.
+//! The sequence for the flags has the bit that fills each lane of it. ptxas leaves out flags that
+//! nothing reads.
 
 use memchr::memmem;
 
 use super::super::emit::Operands;
 use super::super::lanes::names_between;
+use super::super::parallel::spreading;
 use super::super::region::moved_word;
 use super::super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::isa::{LaneWidth, Lanes, Type};
@@ -119,18 +120,14 @@ fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
         (Opcode::And, [of, one]) if (*of, *one) == (before, word(ones)) => lines.split_last()?,
         _ => (last, lines),
     };
-    let (Opcode::Shr(Type::U32), [bits @ Arg::Line(_), by]) = (moved.opcode, moved.args()) else {
+    let (Opcode::Shr(Type::U32), [Arg::Line(bits), by]) = (moved.opcode, moved.args()) else {
         return None;
     };
     if *by != word(width.bits() - 1) {
         return None;
     }
-    let mut builder = Builder::default();
-    for line in lines {
-        builder.push(line.opcode, line.args());
-    }
-    let selector = if width == LaneWidth::Bytes { 0xba98 } else { 0xbb99 };
-    let mask = builder.permute(*bits, word(0), selector);
+    let (mut builder, values) = Builder::of(lines, Arg::Input);
+    let mask = builder.permute(values[usize::from(*bits)], word(0), spreading(width.bits()));
     Some(builder.finish(mask))
 }
 
