@@ -86,7 +86,7 @@ pub(super) struct Arguments {
     emit: Emit,
 
     /// The semantics to follow [default: manual for ir; ptxas-13 for ptx, c and llvm,
-    /// which keeps the results of the program]
+    /// which keeps the results that ptxas gives from 13.3 on; ptxas-12 those before]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 

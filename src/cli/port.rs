@@ -64,8 +64,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE|DIR")]
     header: Option<PathBuf>,
 
-    /// The semantics to follow [default: ptxas-13, which keeps the results of the
-    /// program]
+    /// The semantics to follow [default: ptxas-13, which keeps the results that ptxas
+    /// gives from 13.3 on; ptxas-12 those before]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 

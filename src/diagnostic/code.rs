@@ -131,7 +131,7 @@ codes! {
     V407 "ignored-selector" Warning on [Safe] "A selector that ptxas ignores",
     V408 "explicit-default" Note off [Safe] "A selector or mask that only repeats the default",
     V501 "result-differs" Warning on [] "The result of ptxas can differ from the manual's",
-    V502 "result-differs-in-old-ptxas" Warning on [] "The result of ptxas 11 and 12 can differ from the manual's",
+    V502 "result-differs-in-old-ptxas" Warning on [] "The result of ptxas before 13.3 can differ from the manual's",
     V503 "saturate-without-effect" Warning off [Safe] "A `.sat` that can never clamp",
     V504 "saturate-one-sided" Note off [] "A `.sat` that can clamp at one end only",
     V505 "constant-comparison" Warning on [] "A comparison that is always true or always false",

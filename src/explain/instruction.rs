@@ -249,9 +249,9 @@ fn lanes(
 /// Writes whether ptxas computes what the manual says.
 fn agreement(text: &mut String, instruction: &Instruction, unicode: bool) -> std::fmt::Result {
     let found = Semantics::PTXAS.map(|it| instruction.agreement(it));
-    let names = ["ptxas 11 and 12", "ptxas 13"];
+    let names = ["ptxas before 13.3", "ptxas from 13.3 on"];
     let told: Vec<(&str, &Agreement)> = match &found {
-        [one, other] if one == other => vec![("ptxas 11 to 13", one)],
+        [one, other] if one == other => vec![("ptxas", one)],
         found => names.into_iter().zip(found).collect(),
     };
     let arrow = if unicode { "→" } else { "->" };

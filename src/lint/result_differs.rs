@@ -17,7 +17,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
 fn diagnostic(instruction: &Instruction, difference: &Difference, span: Span) -> Diagnostic {
     let Difference { semantics, witness } = difference;
     let (code, who, column) = match semantics {
-        Semantics::Ptxas12 => (Code::V502, "the code of ptxas 11 and 12", "ptxas 12"),
+        Semantics::Ptxas12 => (Code::V502, "the code of ptxas before 13.3", "ptxas 12"),
         _ => (Code::V501, "the code of ptxas", "ptxas 13"),
     };
     let program = instruction.lower(Semantics::Manual);

@@ -44,8 +44,9 @@ macro_rules! deviations {
 deviations! {
     C1 "A merge into `.h1` takes the upper half of the result" "\
 The manual puts the low 16 bits of the result into the part that the destination
-selector names. The code of ptxas 11.x and 12.x does so for every part but `.h1`,
-which receives bits 16 to 31 of the result. ptxas 13.x follows the manual.
+selector names. The code of ptxas 11.0 to 13.2 does so for every part but `.h1`,
+which receives bits 16 to 31 of the result, and so does that of the driver of
+CUDA 13.0. From 13.3 on, ptxas follows the manual.
 
 To be safe with both, merge into `.h0` and swap the halves of `c` before and of
 `d` after. In place of the last line:

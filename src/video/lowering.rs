@@ -102,7 +102,7 @@ impl Lowering {
 
     /// Merges the low bits of a result into a part of `c`.
     ///
-    /// C1: ptxas 11 and 12 put the upper half of a result into `.h1`.
+    /// C1: ptxas before 13.3 puts the upper half of a result into `.h1`.
     pub(super) fn merge(&mut self, part: Part, result: Value, c: &Operand) -> Value {
         self.builder.stage(Stage::Merge);
         let base = self.third(c, false);

@@ -15,9 +15,9 @@ pub enum Semantics {
     /// The manual, as `vptx explain` reads it.
     #[default]
     Manual,
-    /// The results of the code that ptxas 11.x and 12.x emit.
+    /// The results of the code that ptxas 11.x, 12.x and 13.0 to 13.2 emit.
     Ptxas12,
-    /// The results of the code that ptxas 13.x emits.
+    /// The results of the code that ptxas emits from 13.3 on.
     Ptxas13,
 }
 
@@ -30,6 +30,15 @@ impl Semantics {
 
     /// The semantics of the newest ptxas.
     pub const CURRENT: Semantics = Semantics::Ptxas13;
+
+    /// The semantics of a release of ptxas such as `12.9` or `13.5.37`; `None` if the text is no
+    /// release. The compiler in a driver has the release of its CUDA. Known for 11.8 to 13.5; older
+    /// and newer ones are taken for the nearest of these.
+    pub fn of_ptxas(release: &str) -> Option<Semantics> {
+        let mut numbers = release.split('.').map(|number| number.parse().ok());
+        let release: (u32, u32) = (numbers.next()??, numbers.next().unwrap_or(Some(0))?);
+        Some(if release < (13, 3) { Semantics::Ptxas12 } else { Semantics::Ptxas13 })
+    }
 
     /// The name on the command line.
     pub const fn text(self) -> &'static str {
@@ -44,8 +53,8 @@ impl Semantics {
     pub const fn title(self) -> &'static str {
         match self {
             Semantics::Manual => "The manual",
-            Semantics::Ptxas12 => "The code of ptxas 11.x and 12.x",
-            Semantics::Ptxas13 => "The code of ptxas 13.x",
+            Semantics::Ptxas12 => "The code of ptxas 11.0 to 13.2",
+            Semantics::Ptxas13 => "The code of ptxas 13.3 and later",
         }
     }
 }
@@ -74,7 +83,7 @@ impl Semantics {
         match self {
             Semantics::Manual => Deviations::NONE,
             Semantics::Ptxas12 => Deviations::ALL,
-            // ptxas 13 has no C1 any more.
+            // ptxas 13.3 has no C1 any more.
             Semantics::Ptxas13 => Deviations::ALL.without(Deviation::C1),
         }
     }

@@ -1045,3 +1045,17 @@ fn a_lane_is_the_scalar_operation_on_that_part() {
         }
     }
 }
+
+/// Run on a GPU: `docs/ptxas.md`, "Which release computes what".
+#[test]
+fn releases_of_ptxas_have_a_semantics() {
+    for old in ["11.8.89", "12.9", "13", "13.0.88", "13.2.86"] {
+        assert_eq!(Semantics::of_ptxas(old), Some(Semantics::Ptxas12), "{old}");
+    }
+    for new in ["13.3", "13.3.73", "13.5.37", "14", "20.1"] {
+        assert_eq!(Semantics::of_ptxas(new), Some(Semantics::Ptxas13), "{new}");
+    }
+    for wrong in ["", "new", "13.x", ".3", "13.", "-1.2", "99999999999.1"] {
+        assert_eq!(Semantics::of_ptxas(wrong), None, "{wrong}");
+    }
+}

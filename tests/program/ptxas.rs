@@ -341,6 +341,41 @@ fn ptxas_ends_when_vptx_is_killed() {
     }
 }
 
+/// Results of merges into `.h1` depend on the release, which is asked for only then.
+#[test]
+fn the_semantics_is_that_of_the_real_ptxas() {
+    let script = |release: &str| {
+        format!(
+            "case $1 in --version) echo \"Cuda compilation tools, release {release}, V{release}.1\"; \
+             touch \"$(dirname \"$0\")/asked\"; exit;; esac{FAKE}"
+        )
+    };
+    let (old, new) = ("ptxas-12", "ptxas-13");
+    let releases = [("12.9", old), ("13.2", old), ("13.3", new), ("14.0", new), ("odd", new)];
+    for (release, wanted) in releases {
+        let place = Place::new(&format!("semantics-{release}"), &script(release));
+        let merge = "vadd.s32.s32.s32 d.h1, a.h1, b.h0, c;";
+        let text = MODULE.replace("add.s32 d, a, b;", merge);
+        assert_ne!(text, MODULE, "{MODULE}");
+        place.0.write("merge.ptx", &text);
+        let run = |file: &str, asked: &str| {
+            let mut command = place.command(&["links", "real"], &["-arch=sm_90", file]);
+            command.env("VPTX_REPORT", place.path("report")).env("VPTX_SEMANTICS", asked);
+            assert!(command.output().unwrap().status.success());
+            let report = place.reports("report").pop().expect("a report");
+            (report["semantics"].as_str().expect("a name").to_owned(), place.text())
+        };
+        assert_eq!(run("a.ptx", "").0, new, "{release}");
+        assert!(!place.path("real/asked").exists(), "{release}");
+        let (semantics, own) = run("merge.ptx", "");
+        assert_eq!(semantics, wanted, "{release}");
+        assert!(place.path("real/asked").exists(), "{release}");
+        assert_eq!(own, run("merge.ptx", wanted).1, "{release}");
+        let [one, other] = [old, new].map(|asked| run("merge.ptx", asked).1);
+        assert!(one != other && !one.contains("vadd"), "{one}");
+    }
+}
+
 #[test]
 fn reports_are_whole() {
     let place = Place::new("report", "sleep 0.1; exit 7");

@@ -182,7 +182,7 @@ enum vptx_semantics
  {
     // The manual.
     VPTX_SEMANTICS_MANUAL = 0,
-    // The code of ptxas 11 and 12.
+    // The code of ptxas before 13.3.
     VPTX_SEMANTICS_PTXAS12 = 1,
     // The code of ptxas 13.
     VPTX_SEMANTICS_PTXAS13 = 2,

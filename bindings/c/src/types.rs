@@ -119,7 +119,7 @@ pub enum Dialect {
 pub enum Semantics {
     /// The manual.
     Manual = 0,
-    /// The code of ptxas 11 and 12.
+    /// The code of ptxas before 13.3.
     Ptxas12 = 1,
     /// The code of ptxas 13.
     Ptxas13 = 2,

@@ -25,6 +25,7 @@ mod _vptx {
     #[pymodule_export]
     use crate::results::{
         Change, Fixed, Module, Rewritten, check, explain, fix, format, normalize, parse, rewrite,
+        semantics_of_ptxas,
     };
 
     #[pymodule_init]

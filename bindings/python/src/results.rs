@@ -328,6 +328,16 @@ pub(crate) fn rewrite(
     Ok(Rewritten { text, changes, count, errors })
 }
 
+/// The semantics of a release of ptxas such as `12.9` or `13.5.37`. A driver that compiles PTX has
+/// that of the release of its CUDA.
+///
+/// Raises `ValueError` if the text is no release.
+#[pyfunction]
+pub(crate) fn semantics_of_ptxas(release: &str) -> PyResult<&'static str> {
+    let semantics = Semantics::of_ptxas(release).map(Semantics::text);
+    semantics.ok_or_else(|| PyValueError::new_err(format!("`{release}` is no release of ptxas")))
+}
+
 /// The page about a rule, by code or name (`V501`, `result-differs`), or about a deviation of
 /// ptxas (`C3`), in Markdown.
 ///

@@ -1,4 +1,4 @@
-"""NVRTC itself. That a GPU loads and runs the code is not tested."""
+"""NVRTC itself. `test_gpu.py` loads and runs such code."""
 
 import pytest
 
@@ -24,6 +24,20 @@ def test_rewriting():
     assert vptx.parse(compiled.ptx).instructions == []
     assert "lop3.b32" in compiled.ptx
     assert compiled.findings == []
+
+
+def test_results_are_those_of_the_release():
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    merge = SOURCE.replace("vavrg4.u32.u32.u32 %0,", "vadd.s32.s32.s32 %0.h1,")
+    own = vptx.semantics_of_ptxas(f"{major}.{minor}")
+    one, other, usual = [
+        vptx.nvrtc.compile(merge, options=OPTIONS, semantics=semantics).ptx
+        for semantics in ("ptxas-12", "ptxas-13", None)
+    ]
+    assert one != other
+    assert usual == (one if own == "ptxas-12" else other)
 
 
 def test_an_object_of_cuda_core():

@@ -297,6 +297,14 @@ def test_extraction(program, tmp_path):
         vptx.extract(5)
 
 
+def test_releases_of_ptxas():
+    releases = {"11.8": 12, "12.9": 12, "13": 12, "13.2.86": 12, "13.3": 13, "14.0": 13}
+    for release, semantics in releases.items():
+        assert vptx.semantics_of_ptxas(release) == f"ptxas-{semantics}"
+    with pytest.raises(ValueError, match="`new` is no release of ptxas"):
+        vptx.semantics_of_ptxas("new")
+
+
 def test_pages(program):
     for code in ("V501", "result-differs", "v104", "C3"):
         command = [program, "explain", code]

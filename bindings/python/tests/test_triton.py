@@ -1,5 +1,5 @@
-"""The hook, with Triton's own compiler and the ptxas that it brings. Launches need a GPU,
-and are not tested."""
+"""The hook, with Triton's own compiler and the ptxas that it brings. `test_gpu.py` launches
+kernels."""
 
 import shutil
 
@@ -47,11 +47,26 @@ def doubtful(a, out, BLOCK: tl.constexpr):
     tl.store(out + at, d)
 
 
-def compiled(kernel, **types):
+@triton.jit
+def merged(a, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(a + at)
+    d = tl.inline_asm_elementwise(
+        "vadd.s32.s32.s32 $0.h1, $1.h0, $1.h1, $1;",
+        "=r,r",
+        [x],
+        dtype=tl.int32,
+        is_pure=True,
+        pack=1,
+    )
+    tl.store(out + at, d)
+
+
+def compiled(kernel, arch=90, **types):
     signature = {name: "*i32" for name in types.get("pointers", ())}
     signature["BLOCK"] = "constexpr"
     source = ASTSource(kernel, signature, {(len(signature) - 1,): 128})
-    return triton.compile(source, target=GPUTarget("cuda", 90, 32))
+    return triton.compile(source, target=GPUTarget("cuda", arch, 32))
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +102,19 @@ def test_rewriting():
     # The hook is gone, and the kernel of the cache is the plain one.
     assert triton.knobs.runtime.add_stages_inspection_hook is None
     assert mnemonics(compiled(difference, pointers=names)) == mnemonics(plain)
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+def test_results_stay_those_of_the_ptxas_for_the_target(arch):
+    ptxas = triton.backends.nvidia.compiler.get_ptxas(arch)
+    own = vptx.semantics_of_ptxas(ptxas.version)
+    texts = {}
+    for semantics in ("ptxas-12", "ptxas-13", None):
+        with vptx.triton.install(semantics=semantics) as report:
+            texts[semantics] = compiled(merged, arch, pointers=("a", "out")).asm["ptx"]
+        assert report.kernels[0].rewritten > 0
+    assert texts["ptxas-12"] != texts["ptxas-13"]
+    assert texts[None] == texts[own]
 
 
 def test_findings():

@@ -24,6 +24,7 @@ use self::report::{InputReport, Report};
 use self::words::{Place, Words};
 use super::lower::ptx::{Lowered, NewText, lower_with};
 use super::{FAILED, trouble};
+use crate::analysis::parse;
 use crate::backend::ptx::{RewriteError, RewriteOptions};
 use crate::isa::Target;
 use crate::report::{visible, visible_path};
@@ -45,7 +46,8 @@ docs/ptxas-wrapper.md tells how compilers call it.
 Environment:
   VPTX_PTXAS      the ptxas to call; else the first other ptxas in PATH,
                   CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin
-  VPTX_SEMANTICS  the semantics to follow: ptxas-13 (default), ptxas-12 or manual
+  VPTX_SEMANTICS  the semantics to follow: ptxas-13, ptxas-12 or manual; else those
+                  of the ptxas that is called
   VPTX_REPORT     a file to append a JSON object to for each call
 
 Exit status: that of ptxas; 2 if there is none to call.")]
@@ -100,12 +102,8 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
     if Tried::is_inner() {
         return plain.replace_this_process().map_err(cannot);
     }
-    let semantics = semantics()?;
-    let mut report = Report {
-        ptxas: real.to_string_lossy().into_owned(),
-        semantics: semantics.text(),
-        ..Report::default()
-    };
+    let mut choice = Choice::new(plain)?;
+    let mut report = Report { ptxas: real.to_string_lossy().into_owned(), ..Report::default() };
     let mut modules = Modules::default();
     let mut new_words = Vec::new();
     match Words::of(words) {
@@ -114,8 +112,8 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
             report.arch.clone_from(&found.arch);
             if found.for_debugger {
                 report.fallback = Some("the code is for a debugger".into());
-            } else if let Some(options) = options(&found, semantics) {
-                modules.rewrite(&found, &options, &mut report)?;
+            } else if let Some(options) = options(&found) {
+                modules.rewrite(&found, &options, &mut choice, &mut report)?;
                 new_words = found.all;
             }
         }
@@ -124,6 +122,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
             report.fallback = Some(why);
         }
     }
+    report.semantics = choice.semantics.text();
     let plain = Call { stdin: modules.stdin.as_ref(), ..plain };
     let is_refused = !modules.new.is_empty();
     if is_refused {
@@ -158,28 +157,69 @@ fn reported(mut report: Report, ended: Ended) -> Ended {
     ended
 }
 
-/// The semantics that the environment asks for.
-fn semantics() -> Result<Semantics, String> {
-    let Some(name) = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty()) else {
-        return Ok(Semantics::CURRENT);
-    };
-    name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
-        let name = visible_path(Path::new(&name));
-        format!(
-            "VPTX_SEMANTICS is `{name}`: it takes {}",
-            Semantics::ALL.map(Semantics::text).join(", ")
-        )
-    })
+/// The semantics to follow.
+struct Choice<'c> {
+    semantics: Semantics,
+    /// The ptxas to ask for its version, as long as that may make a difference.
+    ptxas: Option<Call<'c>>,
+}
+
+impl<'c> Choice<'c> {
+    /// What the environment asks for, and otherwise the semantics of a ptxas.
+    fn new(ptxas: Call<'c>) -> Result<Choice<'c>, String> {
+        let Some(name) = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty()) else {
+            return Ok(Choice { semantics: Semantics::CURRENT, ptxas: Some(ptxas) });
+        };
+        let semantics = name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
+            let name = visible_path(Path::new(&name));
+            format!(
+                "VPTX_SEMANTICS is `{name}`: it takes {}",
+                Semantics::ALL.map(Semantics::text).join(", ")
+            )
+        })?;
+        Ok(Choice { semantics, ptxas: None })
+    }
+
+    /// The semantics for a module. ptxas is asked for its version only if a result depends on it,
+    /// as another process takes some milliseconds.
+    fn of(&mut self, text: &str) -> Semantics {
+        if let Some(ptxas) = self.ptxas.take_if(|_| depends_on_ptxas(text)) {
+            let words = [OsString::from("--version")];
+            let answer = Call { words: &words, ..ptxas }.run_silently();
+            let known = answer.ok().and_then(|(_, output)| of_answer(&output.stdout));
+            self.semantics = known.unwrap_or(self.semantics);
+        }
+        self.semantics
+    }
+}
+
+/// Whether an instruction gives other results with another release of ptxas.
+fn depends_on_ptxas(text: &str) -> bool {
+    // Only merges into `.h1` do. Most modules have none, and need not be read again.
+    text.contains(".h1") && {
+        let (module, _) = parse(text);
+        module.instructions().any(|(_, instruction)| {
+            let [one, other] = Semantics::PTXAS.map(|it| instruction.lower(it));
+            one != other
+        })
+    }
+}
+
+/// The semantics of a ptxas by its answer to `--version`, with `release 13.5, V13.5.37` in it.
+fn of_answer(answer: &[u8]) -> Option<Semantics> {
+    let answer = str::from_utf8(answer).ok()?;
+    let (_, rest) = answer.split_once("release ")?;
+    Semantics::of_ptxas(rest.split(',').next()?)
 }
 
 /// The options to rewrite with. There are none if ptxas emits no code.
-fn options(words: &Words, semantics: Semantics) -> Option<RewriteOptions> {
+fn options(words: &Words) -> Option<RewriteOptions> {
     let target = match &words.arch {
         None => None,
         // Not `compute_90`, for which no code is emitted.
         Some(arch) => Some(arch.parse::<Target>().ok().filter(|_| arch.starts_with("sm_"))?),
     };
-    Some(RewriteOptions::default().with_target(target).with_semantics(semantics).keeping_lines())
+    Some(RewriteOptions::default().with_target(target).keeping_lines())
 }
 
 /// The new text of a module.
@@ -229,6 +269,7 @@ impl Modules {
         &mut self,
         words: &Words,
         options: &RewriteOptions,
+        choice: &mut Choice<'_>,
         report: &mut Report,
     ) -> Result<(), String> {
         let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
@@ -254,7 +295,8 @@ impl Modules {
             };
             let mut input = InputReport { name, ..InputReport::default() };
             let new = bytes.and_then(|bytes| {
-                let new = NewModule::of(at, place, word, &bytes, options, &mut input)?;
+                let options = options.clone().with_semantics(choice.of(&decoded(&bytes)));
+                let new = NewModule::of(at, place, word, &bytes, &options, &mut input)?;
                 self.new.extend(new);
                 Ok(())
             });

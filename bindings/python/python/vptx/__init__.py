@@ -31,6 +31,7 @@ from ._vptx import (
     normalize,
     parse,
     rewrite,
+    semantics_of_ptxas,
 )
 
 __all__ = [
@@ -64,4 +65,5 @@ __all__ = [
     "normalize",
     "parse",
     "rewrite",
+    "semantics_of_ptxas",
 ]

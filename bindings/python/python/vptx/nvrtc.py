@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from cuda.bindings import nvrtc  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from . import Findings, check
+from . import Findings, check, semantics_of_ptxas
 from . import rewrite as rewrite_module
 
 if TYPE_CHECKING:
@@ -47,9 +47,12 @@ def compile(
     *,
     options: Sequence[str] = (),
     name: str = "source.cu",
-    semantics: _Semantics = "ptxas-13",
+    semantics: _Semantics | None = None,
 ) -> Compiled:
     """Compiles a source to PTX, and replaces video instructions as `vptx.rewrite` does.
+
+    Without `semantics`, results are those of the ptxas of NVRTC's release. A driver that compiles
+    the PTX has the release of its own CUDA.
 
     `options` are those of NVRTC. Raises `CompileError` if it refuses the source.
     """
@@ -64,8 +67,14 @@ def compile(
         ptx = _text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    result = rewrite_module(ptx, semantics=semantics)
+    result = rewrite_module(ptx, semantics=semantics or _semantics())
     return Compiled(result.text, log, findings, len(result.changes), result.count)
+
+
+def _semantics() -> _Semantics:
+    status, major, minor = nvrtc.nvrtcVersion()
+    _result((status, None))
+    return semantics_of_ptxas(f"{major}.{minor}")
 
 
 def _text(program: Any, size: Any, get: Any) -> str:

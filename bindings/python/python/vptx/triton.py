@@ -20,8 +20,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Type
 
 import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from triton.backends.nvidia import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    compiler,
+)
 
-from . import Findings, PtxError, __version__, check, parse
+from . import Findings, PtxError, __version__, check, parse, semantics_of_ptxas
 from . import rewrite as rewrite_module
 
 if TYPE_CHECKING:
@@ -99,19 +102,20 @@ class Report:
 def install(
     *,
     rewrite: bool = True,
-    semantics: _Semantics = "ptxas-13",
+    semantics: _Semantics | None = None,
     strict: bool = False,
 ) -> Report:
     """Installs a hook that reads the PTX of every kernel before ptxas does.
 
     It checks the PTX and warns of findings; `strict` raises `PtxError` in place of the warning.
-    `rewrite` replaces video instructions by ordinary PTX as `vptx.rewrite` does with the same
-    `semantics`. A hook that was installed before is called too.
+    `rewrite` replaces video instructions by ordinary PTX as `vptx.rewrite` does. Without
+    `semantics`, results stay those of the ptxas that Triton calls for the kernel's target.
+    A hook that was installed before is called too.
     """
     others = triton.knobs.runtime.add_stages_inspection_hook
     key = f"vptx {__version__} rewrite={rewrite} semantics={semantics}"
 
-    def read(ptx: str, name: str) -> str:
+    def read(ptx: str, name: str, arch: int) -> str:
         findings = check(ptx, path=f"{name}.ptx")
         if findings:
             text = "\n".join(map(str, findings))
@@ -121,7 +125,8 @@ def install(
                 raise error
             warnings.warn(text, FindingWarning, stacklevel=2)
         if rewrite:
-            result = rewrite_module(ptx, semantics=semantics)
+            own = semantics or semantics_of_ptxas(compiler.get_ptxas(arch).version)
+            result = rewrite_module(ptx, semantics=own)
             report._add(Kernel(name, findings, len(result.changes), result.count))
             return result.text
         report._add(Kernel(name, findings, len(parse(ptx).instructions), 0))
@@ -134,13 +139,13 @@ def install(
             return text, hashlib.sha256(text.encode()).hexdigest()
         if others is not None:
             others(*arguments)
-        stages = arguments[1]
+        backend, stages = arguments[:2]
         make = stages.get("ptx")
         if make is not None:
 
             def make_and_read(source: Any, metadata: dict[str, Any]) -> str:
                 ptx: str = make(source, metadata)
-                return read(ptx, str(metadata.get("name", "kernel")))
+                return read(ptx, str(metadata.get("name", "kernel")), backend.target.arch)
 
             stages["ptx"] = make_and_read
         return None
