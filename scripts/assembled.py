@@ -5,6 +5,7 @@ import os
 import re
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,3 +108,18 @@ def assemble(text, flags, folder, name, version=NEWEST, seconds=None, linked=Fal
     run = subprocess.run([TOOLS / f"ptxas-{version}", *flags, source, "-o", cubin],
                          capture_output=True, timeout=seconds)
     return None if run.returncode else sections(cubin.read_bytes(), linked)
+
+
+def packed(texts, binary):
+    """Packs texts for a version and a target, such as `8.8 sm_90`, as one fat binary. Each has one
+    kernel, which is called by the number of its text: k1, k2, ..."""
+    with tempfile.TemporaryDirectory() as folder:
+        images = []
+        for place, text in enumerate(texts, 1):
+            version, target = text.split()
+            file = Path(folder, f"{place}.ptx")
+            file.write_text(f".version {version}\n.target {target}\n.address_size 64\n"
+                            f".visible .entry k{place}()\n{{\n    ret;\n}}\n")
+            images.append(f"--image3=kind=ptx,file={file},sm={target.removeprefix('sm_')}")
+        fatbinary = TOOLS.parent / "nvcc-13.5" / "bin" / "fatbinary"
+        subprocess.run([fatbinary, "-64", "--create", binary, *images], check=True)

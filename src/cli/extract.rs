@@ -193,7 +193,7 @@ impl Run<'_> {
         }
         let offset = format!("0x{offset:x}");
         let name = match replaces {
-            Some(number) => format!("{path} (loaded in place of {number})"),
+            Some(number) => format!("{path} (for nvJitLink in place of {number})"),
             None => path.into(),
         };
         self.rows.push([arch, ptx, compression.into(), bytes.to_string(), offset, name]);

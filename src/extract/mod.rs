@@ -47,8 +47,9 @@
 //! follow such a header: the offset 72 and their length (32 bits each), then their text
 //! with a NUL, padded to 8 bytes.
 //!
-//! If a fat binary has several texts for one target, nvJitLink 13.5, and so perhaps the
-//! driver, takes the last: [`Image::replaces`].
+//! If a fat binary has several texts for one target, nvJitLink 13.5 takes the last:
+//! [`Image::replaces`]. So does the driver of CUDA 13.0 for the target of its GPU; of several for
+//! an older target, it takes the first.
 //!
 //! A text ends at its first NUL. Lengths are not trusted: no more memory is taken than the
 //! bytes that are there can fill, and never more than [`Limits::image`]. Fat binaries are
@@ -87,7 +88,7 @@ pub struct Image {
     /// How the text was packed.
     pub compression: Compression,
     /// The number of an earlier text for the same target in the same fat binary, in place
-    /// of which this one is loaded.
+    /// of which nvJitLink takes this one.
     pub replaces: Option<u32>,
     /// The text, without the NUL that ends it.
     pub bytes: Vec<u8>,

@@ -2,13 +2,14 @@
 //! today.
 
 use std::fmt::Write as _;
+use std::{env, fs};
 
 use crate::region::{adding, filling};
 use crate::support::forms::{
     Random, byte_steps, comparing, masking, on_constant, on_range, on_zero, subtracting,
 };
 use crate::support::run_ptx::{Kernel, address};
-use crate::support::{EDGES, corpus, is_about_results, samples};
+use crate::support::{EDGES, corpus, is_about_results, samples, setting};
 use vptx::backend::ptx::Outcome;
 use vptx::isa::Target;
 use vptx::video::Semantics;
@@ -152,6 +153,9 @@ fn endless_kernels_stop() {
     kernel.run(&[], &mut []);
 }
 
+/// How a module of random kernels starts.
+const HEAD: &str = ".version 8.8\n.target sm_75\n.address_size 64\n";
+
 /// The registers of random kernels that have a value from the start. Members write others first.
 const REGISTERS: [&str; 9] = ["a", "b", "c", "d", "e", "f", "r0", "r2", "r3"];
 
@@ -200,7 +204,7 @@ fn random_kernel(random: &mut Random) -> String {
         let _ = writeln!(body, "st.global.u32 [p+{}], {register};", 4 * (at + 26));
     }
     format!(
-        ".version 8.8\n.target sm_75\n.address_size 64\n.entry k(\n.param .u64 k_param_0\n)\n{{\n\
+        "{HEAD}.entry k(\n.param .u64 k_param_0\n)\n{{\n\
          .reg .b32 a, b, c, d, e, f, r<30>;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
     )
 }
@@ -240,4 +244,23 @@ fn random_regions_compute_the_same() {
     }
     println!("{fused} chains, {grouped} groups, {moved} of them moved up");
     assert!(fused > 100 && grouped > 60 && moved > 5, "{fused} {grouped} {moved}");
+}
+
+/// Each thread of such a kernel has a memory of its own.
+#[test]
+#[ignore = "writes the kernels that scripts/gpu-check runs"]
+fn random_kernels_for_a_gpu() {
+    let file = env::var_os("VPTX_KERNELS_FILE").expect("VPTX_KERNELS_FILE");
+    let mut random = Random(setting("VPTX_KERNELS_SEED", 21));
+    let mut module = HEAD.to_owned();
+    let own = format!("mov.u32 r29, %tid.x;\nmad.wide.u32 p, r29, {}, p;\n", 4 * 3 * WORDS);
+    for number in 0..setting("VPTX_KERNELS", 2500) {
+        let text = random_kernel(&mut random).replacen(HEAD, "", 1);
+        let text = text.replacen(".entry k(", &format!(".visible .entry k{number}("), 1);
+        let text = text.replace("k_param_0", &format!("k{number}_param_0"));
+        let start = text.find("];\n").expect("a parameter is read") + 3;
+        let (parameter, body) = text.split_at(start);
+        module += &[parameter, &own, body].concat();
+    }
+    fs::write(file, module).expect("a file");
 }
