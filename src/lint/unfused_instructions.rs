@@ -20,7 +20,8 @@ pub(crate) fn on_region(statements: &[VideoStatement], region: Region) -> Option
             Some(instruction) => format!("one `{}`", instruction.mnemonic()),
             None => "one sum of products".into(),
         },
-        _ => "one block on halves".into(),
+        Outcome::Grouped(group) => format!("one block on {}", group.wider()),
+        _ => return None,
     };
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =

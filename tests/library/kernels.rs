@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use crate::region::{adding, filling};
 use crate::support::forms::{
-    Random, byte_steps, comparing, masking, on_constant, on_range, on_zero, subtracting,
+    Random, comparing, lane_steps, masking, on_constant, on_range, on_zero, subtracting,
 };
 use crate::support::run_ptx::{Kernel, address};
 use crate::support::{EDGES, corpus, is_about_results, samples, setting};
@@ -191,7 +191,10 @@ fn random_kernel(random: &mut Random) -> String {
             7 => on_zero(random, &format!("r1{at}"), &["d", "e"]),
             5 => subtracting(random, &["d", "e", "r0", "f", "r12", "r13"]),
             4 => on_range(random, [&format!("r1{at}"), &format!("r2{at}")]),
-            _ => byte_steps(random, &["a", "b", "c", "e", "r0"]).0,
+            _ => {
+                let lanes = *random.pick(&["4", "4", "2"]);
+                lane_steps(random, lanes, &["a", "b", "c", "e", "r0"]).0
+            }
         };
         for line in members.lines() {
             let _ = writeln!(body, "{line}");

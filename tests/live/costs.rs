@@ -12,7 +12,7 @@ use std::{env, fs, iter, thread};
 
 use crate::support::classes::{Classes, measured_classes, parts};
 use crate::support::forms::{
-    PARTS, Random, adding_head, adding_parts, byte_steps, comparing, heads, masking, merging_head,
+    PARTS, Random, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
     on_constant, on_range, on_zero, rows, subtracting,
 };
 use crate::support::{geometric, setting};
@@ -621,10 +621,10 @@ fn adding(random: &mut Random) -> String {
     text
 }
 
-/// SIMD instructions on bytes, whose results are all stored.
-fn byte_lanes(random: &mut Random) -> String {
+/// SIMD instructions on all lanes, whose results are all stored.
+fn lanes(random: &mut Random, lanes: &str) -> String {
     let inputs = &["a", "b", "c", "e", "f"][..2 + random.below(4)];
-    let (steps, unread) = byte_steps(random, inputs);
+    let (steps, unread) = lane_steps(random, lanes, inputs);
     let mut text = String::from(
         ".reg .b32 e, f, r<20>;\nld.volatile.global.u32 e, [%pointer+16];\n\
          ld.volatile.global.u32 f, [%pointer+20];\n",
@@ -650,7 +650,8 @@ fn regions_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("groups", &[90, 100, 120], || byte_lanes(&mut random));
+    regions_compared("groups", &[90, 100, 120], || lanes(&mut random, "4"));
+    regions_compared("groups of halves", &[75, 80], || lanes(&mut random, "2"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::support::forms::{
-    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, byte_steps, heads, on_range, rows,
+    MASKS2, MASKS4, PARTS, Random, adding_head, adding_parts, heads, lane_steps, on_range, rows,
 };
 use crate::support::setting;
 use crate::support::smt::{
@@ -477,9 +477,10 @@ fn sums_are_proven() {
 fn groups_are_proven() {
     prove_random("groups", |prover, solver, tally, random| {
         for _ in 0..setting("VPTX_PROVE_COUNT", 300) {
-            let (body, unread) = byte_steps(random, &["a", "b", "c", "e", "r0"]);
+            let (lanes, targets) = *random.pick(&[("4", [90, 120]), ("2", [75, 80])]);
+            let (body, unread) = lane_steps(random, lanes, &["a", "b", "c", "e", "r0"]);
             let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
-            prove_groups(prover, solver, tally, &format!("{body}{}", read.join("\n")));
+            prove_groups(prover, solver, tally, &targets, &format!("{body}{}", read.join("\n")));
         }
     });
 }
@@ -541,8 +542,14 @@ fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: 
 }
 
 /// Asks z3 about each lane of the groups of a text, on one of two targets.
-fn prove_groups(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: &str) {
-    let target = [90, 120][own.classes % 2];
+fn prove_groups(
+    prover: &mut Prover,
+    solver: &mut Solver,
+    own: &mut Tally,
+    targets: &[u16],
+    body: &str,
+) {
+    let target = targets[own.classes % targets.len()];
     let text = format!(
         ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
          .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}\n}}\n"

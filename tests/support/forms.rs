@@ -190,9 +190,14 @@ pub(crate) fn merging_head(random: &mut Random) -> String {
     format!("{mnemonic}{}{}", types.concat(), random.pick(&["", ".sat"]))
 }
 
-/// SIMD instructions on the bytes of some registers and of `r1`, `r2` and so on, and the
-/// registers among these that none of them reads. Most read what others have written.
-pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<String>) {
+/// SIMD instructions on all lanes of some registers and of `r1`, `r2` and so on, and the
+/// registers among these that none of them reads. Most read what others have written. Words have
+/// `2` or `4` lanes.
+pub(crate) fn lane_steps(
+    random: &mut Random,
+    lanes: &str,
+    inputs: &[&str],
+) -> (String, Vec<String>) {
     let own = *random.pick(&["u32", "s32"]);
     let is_mixed = random.one_in(2);
     let mut known: Vec<String> = inputs.iter().map(|it| (*it).to_owned()).collect();
@@ -209,17 +214,17 @@ pub(crate) fn byte_steps(random: &mut Random, inputs: &[&str]) -> (String, Vec<S
         if a == b && !random.one_in(8) {
             b = source(random);
         }
-        let op = *random.pick(&["vadd4", "vsub4", "vmin4", "vmax4", "vset4"]);
+        let op = *random.pick(&["vadd", "vsub", "vmin", "vmax", "vset"]);
         let mut ty = || if is_mixed && random.one_in(4) { "u32" } else { own };
-        let types = if op == "vset4" { vec![ty(), ty()] } else { vec![ty(), ty(), ty()] }.join(".");
+        let types = if op == "vset" { vec![ty(), ty()] } else { vec![ty(), ty(), ty()] }.join(".");
         let modifier = match op {
-            "vset4" => *random.pick(&[".lt", ".le", ".gt", ".ge", ".ge", ".eq"]),
+            "vset" => *random.pick(&[".lt", ".le", ".gt", ".ge", ".ge", ".eq"]),
             _ if random.one_in(if op.starts_with("vm") { 8 } else { 2 }) => ".sat",
             _ => "",
         };
         let d = if random.one_in(6) { random.pick(inputs).to_string() } else { format!("r{at}") };
         let c = random.pick(&[inputs[0], &a, &d]).to_string();
-        let _ = writeln!(text, "{op}.{types}{modifier} {d}, {a}, {b}, {c};");
+        let _ = writeln!(text, "{op}{lanes}.{types}{modifier} {d}, {a}, {b}, {c};");
         if !known.contains(&d) {
             known.push(d.clone());
             fresh.push(d);

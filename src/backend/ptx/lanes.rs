@@ -1,23 +1,27 @@
-//! Neighbouring SIMD instructions on bytes, as one block that works on halves.
+//! Neighbouring SIMD instructions, as one block that works on wider lanes.
 //!
-//! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes. Each word of
-//! four bytes becomes two words of halves once, and only results that live on are packed.
+//! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes; before, of words
+//! only. Each word of lanes becomes two words of wider lanes once, and only results that live on
+//! are packed.
 
+mod block;
 mod cost;
-mod halves;
+mod layout;
 
 use super::sequence::{Line, Opcode, results};
 use super::{Arg, Gate};
-use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
+use crate::isa::{Compare, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
 use crate::syntax::TokenKind;
 use crate::syntax::lexer::Lexer;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
-use cost::machine_instructions;
-use halves::Halves;
+use block::Block;
+pub(super) use cost::Count;
+use layout::Layout;
 
-/// SIMD instructions on bytes, one right after the other, as one block that works on halves.
+/// SIMD instructions, one right after the other, as one block that works on wider lanes: bytes as
+/// halves, or halves as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
@@ -26,12 +30,18 @@ pub struct Group {
     /// The block stands in the place of this one of them, counted from 0. Later ones move up to
     /// it, over statements that read results of earlier ones.
     pub place: usize,
+    layout: Layout,
     inputs: Vec<Register>,
     lines: Vec<Line>,
     outputs: Vec<(Register, Line)>,
 }
 
 impl Group {
+    /// The lanes that the block computes with, in words: `halves` for bytes, `words` for halves.
+    pub fn wider(&self) -> &'static str {
+        self.layout.text()
+    }
+
     /// The registers that the block reads.
     pub fn inputs(&self) -> &[Register] {
         &self.inputs
@@ -63,9 +73,9 @@ impl Group {
     }
 
     /// The machine instructions that it takes.
-    pub(super) fn cost(&self, target: Target) -> u32 {
+    pub(super) fn cost(&self, target: Target) -> Count {
         let packed: Vec<Line> = self.outputs.iter().map(|(_, line)| *line).collect();
-        machine_instructions(&self.lines, &packed, target)
+        Count::of(&self.lines, &packed, target)
     }
 }
 
@@ -83,8 +93,8 @@ pub(super) struct Step<'m> {
 }
 
 /// Steps that may be a group.
-#[derive(Default)]
 pub(super) struct Run<'m> {
+    layout: Layout,
     pub(super) steps: Vec<Step<'m>>,
     /// How many of them stand before the first statement that names a register of theirs.
     before: usize,
@@ -112,14 +122,14 @@ enum Action {
 }
 
 impl<'m> Step<'m> {
-    fn of(statement: &'m VideoStatement) -> Option<Step<'m>> {
+    fn of(statement: &'m VideoStatement, layout: Layout) -> Option<Step<'m>> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
         let (action, operands) = match &instruction.operation {
             Operation::SimdArithmetic(it) => (arithmetic(it)?, &it.operands),
             Operation::SimdSet(it) if !it.accumulate => (less(it.compare)?, &it.operands),
             _ => return None,
         };
-        let is_plain = operands.lanes == Lanes::all(LaneWidth::Bytes)
+        let is_plain = operands.lanes == Lanes::all(layout.width())
             && statement.declared.registers() != WordRegisters::Packed;
         is_plain.then_some(Step {
             kind: Kind { action, types: [operands.atype, operands.btype] },
@@ -154,17 +164,18 @@ fn less(compare: Compare) -> Option<Action> {
 }
 
 /// The instructions that may be a group together with the first of some statements, if the text
-/// may have sums of halves.
-pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate) -> Run<'m> {
-    let mut run = Run::default();
-    if !has_sums_of_halves(gate) {
-        return run;
-    }
+/// may have what a group needs.
+pub(super) fn run<'m>(
+    source: &str,
+    statements: &'m [VideoStatement],
+    gate: Gate,
+) -> Option<Run<'m>> {
+    let mut run = Run { layout: Layout::of(gate)?, steps: Vec::new(), before: 0 };
     // The names in statements that later steps have to move over.
     let mut moved_over: Vec<(&str, &str)> = Vec::new();
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
-        let Some(step) = Step::of(statement) else { break };
+        let Some(step) = Step::of(statement, run.layout) else { break };
         if run.steps.is_empty() {
             run.before = 1;
         } else {
@@ -185,13 +196,14 @@ pub(super) fn run<'m>(source: &str, statements: &'m [VideoStatement], gate: Gate
         end = statement.span.end as usize;
         run.steps.push(step);
     }
-    run
+    Some(run)
 }
 
 /// Whether statements that follow may be a group together with all of these, if all but the last
 /// had that answer.
 pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
-    let is_step = |statement: &VideoStatement| Step::of(statement).is_some();
+    let Some(layout) = Layout::of(gate) else { return false };
+    let is_step = |statement: &VideoStatement| Step::of(statement, layout).is_some();
     let goes_on = match statements {
         [] => false,
         [first] => is_step(first),
@@ -201,7 +213,7 @@ pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate)
             is_step(first) && is_step(last) && names_between(source, end, start).is_some()
         }
     };
-    goes_on && statements.len() < MOST && has_sums_of_halves(gate)
+    goes_on && statements.len() < MOST
 }
 
 /// Whether the text may have sums of halves.
@@ -260,7 +272,7 @@ pub(super) fn best(
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let whole = halves(steps, &mut in_function);
+    let whole = block(run.layout, steps, &mut in_function);
     if whole.has_equal() {
         return Err(steps.len());
     }
@@ -269,7 +281,7 @@ pub(super) fn best(
         let steps = steps[first..].iter().zip(&alone[first..]).zip(&is_needed[first..]);
         let steps =
             steps.map(|((step, cost), is_needed)| (step, if *is_needed { *cost } else { 0 }));
-        saving(steps, target, &mut in_function)
+        saving(run.layout, steps, target, &mut in_function)
     };
     let Some((members, saved)) = from(0) else {
         // The others are tried again, together with those after them.
@@ -278,41 +290,46 @@ pub(super) fn best(
     if from(1).is_some_and(|(_, other)| other > saved) {
         return Err(1);
     }
-    Ok(halves(&steps[..members], in_function).group(members.min(run.before) - 1))
+    let block = block(run.layout, &steps[..members], in_function);
+    Ok(block.group(members.min(run.before) - 1))
 }
 
 /// The first steps whose names are clearly one register or two.
-fn halves<'m>(
+fn block<'m>(
+    layout: Layout,
     steps: &[Step<'m>],
     mut in_function: impl FnMut(&Register) -> Option<u32>,
-) -> Halves<'m> {
-    let mut halves = Halves::default();
+) -> Block<'m> {
+    let mut block = Block::new(layout);
     for step in steps {
-        if !halves.push(step, &mut in_function) {
+        if !block.push(step, &mut in_function) {
             break;
         }
     }
-    halves
+    block
 }
 
 /// The number of first steps that save most machine instructions as a group, and how many. Each
 /// step has its cost alone.
 fn saving<'s, 'm: 's>(
+    layout: Layout,
     steps: impl Iterator<Item = (&'s Step<'m>, u32)>,
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Option<(usize, u32)> {
-    let mut halves = Halves::default();
+    let mut block = Block::new(layout);
     let (mut best, mut before) = (None, 0);
     for (step, cost) in steps {
-        halves.push(step, &mut in_function);
+        block.push(step, &mut in_function);
         before += cost;
-        let saved = before.saturating_sub(halves.cost(target));
-        if halves.len() > 1
-            && saved > margin(target) + halves.repeated()
+        let Count { instructions, weight } = block.cost(target);
+        let saved = before.saturating_sub(instructions);
+        if block.len() > 1
+            && saved > margin(target) + block.repeated()
+            && weight <= before
             && best.is_none_or(|(_, most)| saved > most)
         {
-            best = Some((halves.len(), saved));
+            best = Some((block.len(), saved));
         }
     }
     best

@@ -215,7 +215,7 @@ impl Rewritten<'_> {
 /// Scalar instructions without guards that stand one after the other, and fill parts of a word
 /// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
 /// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
-/// of the others. Neighbouring SIMD instructions on bytes that cost less as one block on halves
+/// of the others. Neighbouring SIMD instructions that cost less as one block on wider lanes
 /// become one, in the place of one of them. SIMD minima and maxima compare in the direction of
 /// their neighbours, and a register that always holds the same constant may become that constant.
 /// Scalar instructions without a guard, on results of others, may have a sequence for the range of
@@ -453,7 +453,7 @@ impl<'o> Rewriter<'o> {
         if statements[0].span.start < *alone_to {
             return None;
         }
-        let run = lanes::run(place.source, statements, place.gate);
+        let run = lanes::run(place.source, statements, place.gate)?;
         let steps = &run.steps;
         if steps.len() < 2 {
             return None;
@@ -481,10 +481,14 @@ impl<'o> Rewriter<'o> {
             }
         };
         outcomes.truncate(group.members);
-        let rewritten = group.cost(place.target);
+        let lanes::Count { instructions, weight } = group.cost(place.target);
         let known = outcomes.get_mut(group.place)?;
         known.outcome = Outcome::Grouped(Box::new(group));
-        known.cost = known.cost.map(|cost| Cost { rewritten, rewritten_weight: rewritten, ..cost });
+        known.cost = known.cost.map(|cost| Cost {
+            rewritten: instructions,
+            rewritten_weight: weight,
+            ..cost
+        });
         Some(outcomes)
     }
 

@@ -1,13 +1,31 @@
-//! Counts the machine instructions of a block on halves.
+//! Counts the machine instructions of a block on wider lanes.
 
 use super::super::sequence::{Arg, Line, Opcode};
-use crate::isa::Target;
+use crate::isa::{Target, Type};
+
+/// The machine instructions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Count {
+    pub(in super::super) instructions: u32,
+    /// The same weighted by throughput.
+    pub(in super::super) weight: u32,
+}
+
+impl Count {
+    /// Counts lines that pack results, and those lines on wider lanes that they need.
+    pub(super) fn of(lines: &[Line], packed: &[Line], target: Target) -> Count {
+        let instructions = machine_instructions(lines, packed, target);
+        let slow = packed.iter().filter(|line| matches!(line.opcode, Opcode::Pack2(_))).count();
+        let more = if target.number == 90 { 0 } else { 3 };
+        Count { instructions, weight: instructions + more * slow as u32 }
+    }
+}
 
 /// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
-/// halves that they need. Constants are part of other instructions. So are negations, and before
-/// `sm_120` a minimum or maximum takes in a sum that nothing else reads, or another one of its
-/// kind.
-pub(super) fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 {
+/// wider lanes that they need. Constants are part of other instructions. So are negations. From
+/// `sm_90` on and before `sm_120`, a minimum or maximum takes in a sum that nothing else reads, or
+/// another one of its kind. A sum takes in an upper half of a signed word.
+fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 {
     let mut reads = vec![0; lines.len()];
     let read = |line: &Line, reads: &mut [u32]| {
         for arg in line.args() {
@@ -24,8 +42,17 @@ pub(super) fn machine_instructions(lines: &[Line], packed: &[Line], target: Targ
             read(line, &mut reads);
         }
     }
-    let joins = |line: &Line| {
-        target.number < 120 && matches!(line.opcode, Opcode::Min2(_) | Opcode::Max2(_))
+    // Whether a line takes in another one, which is its argument at a place.
+    let takes = |line: &Line, inner: Opcode, place: usize| {
+        let is_sum = matches!(inner, Opcode::Add2 | Opcode::Add | Opcode::Sub);
+        let oldest = match line.opcode {
+            Opcode::Min2(_) | Opcode::Max2(_) => 0,
+            Opcode::Min(_) | Opcode::Max(_) => 90,
+            Opcode::Add => return inner == Opcode::Shr(Type::S32),
+            Opcode::Sub => return inner == Opcode::Shr(Type::S32) && place == 0,
+            _ => return false,
+        };
+        (oldest..120).contains(&target.number) && (is_sum || inner == line.opcode)
     };
     // Whether a line has taken in another one, or is part of one.
     let mut is_joined = vec![false; lines.len()];
@@ -36,15 +63,14 @@ pub(super) fn machine_instructions(lines: &[Line], packed: &[Line], target: Targ
             continue;
         }
         count += 1;
-        let inner = line.args().iter().find_map(|arg| match *arg {
+        let inner = line.args().iter().enumerate().find_map(|(place, arg)| match *arg {
             Arg::Line(inner) => Some(usize::from(inner)).filter(|&inner| {
-                let opcode = lines[inner].opcode;
-                let fits = opcode == Opcode::Add2 || opcode == line.opcode;
-                fits && reads[inner] == 1 && !is_joined[inner]
+                let is_free = reads[inner] == 1 && !is_joined[inner];
+                is_free && takes(line, lines[inner].opcode, place)
             }),
             _ => None,
         });
-        if let Some(inner) = inner.filter(|_| joins(line)) {
+        if let Some(inner) = inner {
             is_joined[inner] = true;
             is_joined[at] = true;
             count -= 1;

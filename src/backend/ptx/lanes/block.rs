@@ -1,36 +1,12 @@
-//! Compiles SIMD instructions on bytes to instructions on halves.
+//! Compiles SIMD instructions to instructions on wider lanes.
 
-use super::super::sequence::{Arg, Builder, Line, Opcode, word};
-use super::cost::machine_instructions;
+use super::super::sequence::{Arg, Builder, Line};
+use super::cost::Count;
+use super::layout::{Layout, Packing, Words, is_signed};
 use super::{Action, Group, Kind, Step};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
-
-/// Four lanes: lanes 0 and 2 as halves of the first word, lanes 1 and 3 as those of the second.
-type Words = [Arg; 2];
-
-/// Bytes 0 and 2 of a word, and bytes 1 and 3.
-const TAKEN: [[u32; 2]; 2] = [[0x4240, 0x4341], [0xa280, 0xb391]];
-/// The lower bytes of the halves of two words, and their signs.
-const PACKED: u32 = 0x6240;
-const SIGNS: u32 = 0xfbd9;
-/// The lower bytes of halves.
-const BYTES: u32 = 0x00ff_00ff;
-
-/// A 1 in each byte.
-const FLAGS: u32 = 0x0101_0101;
-
-/// The range of a half.
-const HALF: Range = Range::bits(16, true);
-
-fn is_signed(ty: Type) -> bool {
-    ty == Type::S32
-}
-
-fn byte(ty: Type) -> Range {
-    Range::bits(8, is_signed(ty))
-}
 
 /// The lanes that a register holds.
 #[derive(Clone, Copy)]
@@ -38,18 +14,20 @@ struct Value {
     form: Form,
     /// The step that computed them.
     step: Option<usize>,
-    /// The lanes as bytes of each type, extended to halves.
+    /// The lanes as those of each type, extended to wider ones.
     extended: [Option<Words>; 2],
 }
 
 #[derive(Clone, Copy)]
 enum Form {
-    /// A word of bytes.
+    /// A word of lanes.
     Packed(Arg),
-    /// Halves whose low bytes are the lanes. They lie in a range, as signed halves, or may
-    /// have anything in their upper bytes.
-    Halves(Words, Option<Range>),
-    /// Halves that are negative where a lane is 1, or else where it is 0.
+    /// Wider lanes whose lower bits are the lanes. They lie in a range, or may have anything in
+    /// their upper bits.
+    Wide(Words, Option<Range>),
+    /// Wider lanes in a range, still to be limited to that of a type, as packing them does.
+    Unlimited(Words, Range, Type),
+    /// Wider lanes that are negative where a lane is 1, or else where it is 0.
     Signs { words: Words, is_negated: bool },
 }
 
@@ -61,20 +39,6 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
         SimdOp::Max => Range::new(x.min.max(y.min), x.max.max(y.max)),
         SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => Range::new(x.min + y.min, x.max + y.max),
     }
-}
-
-/// The instruction that packs halves. Those that it needs are added to others.
-fn packed([even, odd]: Words, packing: Packing, lines: &mut Vec<Line>) -> Line {
-    let Packing::Signs { is_negated } = packing else {
-        return Line::new(Opcode::Permute, [even, odd, word(PACKED)]);
-    };
-    let mut add = |line| {
-        lines.push(line);
-        Arg::Line(lines.len() as u16 - 1)
-    };
-    let signs = add(Line::new(Opcode::Permute, [even, odd, word(SIGNS)]));
-    let flags = Line::new(Opcode::And, [signs, word(FLAGS), word(0)]);
-    if is_negated { Line::new(Opcode::Xor, [add(flags), word(FLAGS), word(0)]) } else { flags }
 }
 
 /// A register that steps name.
@@ -112,23 +76,21 @@ struct LaneResult<'m> {
     packing: Packing,
 }
 
-/// How halves become bytes.
-#[derive(Clone, Copy)]
-enum Packing {
-    Low,
-    Signs { is_negated: bool },
-}
-
-/// Steps on halves.
-#[derive(Default)]
-pub(super) struct Halves<'m> {
+/// Steps on wider lanes.
+pub(super) struct Block<'m> {
+    layout: Layout,
     builder: Builder,
     done: Vec<Done>,
     names: Vec<Name<'m>>,
     inputs: Vec<&'m Register>,
 }
 
-impl<'m> Halves<'m> {
+impl<'m> Block<'m> {
+    pub(super) fn new(layout: Layout) -> Block<'m> {
+        let (done, names, inputs) = (Vec::new(), Vec::new(), Vec::new());
+        Block { layout, builder: Builder::default(), done, names, inputs }
+    }
+
     /// Adds a step. `false` if two of its names might be one register or two.
     pub(super) fn push(
         &mut self,
@@ -202,28 +164,30 @@ impl<'m> Halves<'m> {
     }
 
     /// The machine instructions of all steps.
-    pub(super) fn cost(&self, target: Target) -> u32 {
+    pub(super) fn cost(&self, target: Target) -> Count {
         let mut lines = self.builder.lines().to_vec();
-        let packed: Vec<Line> =
-            self.results().map(|result| packed(result.words, result.packing, &mut lines)).collect();
-        machine_instructions(&lines, &packed, target)
+        let packed = |LaneResult { words, packing, .. }: LaneResult<'_>| {
+            self.layout.packed(words, packing, &mut lines)
+        };
+        let packed: Vec<Line> = self.results().map(packed).collect();
+        Count::of(&lines, &packed, target)
     }
 
     /// The group of all steps, in the place of one of them.
     pub(super) fn group(&self, place: usize) -> Group {
         let results: Vec<LaneResult<'_>> = self.results().collect();
-        // Lanes 0 and 2 of all results come first: so fewer registers are in use at a time.
+        // The first words of all results come first: so fewer registers are in use at a time.
         let words = [0, 1].map(|at| results.iter().map(move |result| result.words[at]));
         let mut words: Vec<Arg> = words.into_iter().flatten().collect();
         let mut lines = self.builder.used(&mut words);
         let (even, odd) = words.split_at(words.len() / 2);
         let pairs = even.iter().zip(odd).map(|(even, odd)| [*even, *odd]);
         let outputs = results.iter().zip(pairs).map(|(result, words)| {
-            (result.register.clone(), packed(words, result.packing, &mut lines))
+            (result.register.clone(), self.layout.packed(words, result.packing, &mut lines))
         });
         let outputs = outputs.collect();
         let inputs = self.inputs.iter().copied().cloned().collect();
-        Group { members: self.len(), place, inputs, lines, outputs }
+        Group { members: self.len(), place, layout: self.layout, inputs, lines, outputs }
     }
 
     /// The values of registers that steps write and that live on. Others are read by later steps
@@ -233,7 +197,8 @@ impl<'m> Halves<'m> {
             let Value { form, step: Some(step), .. } = name.value? else { return None };
             let (words, packing) = match form {
                 Form::Packed(_) => return None,
-                Form::Halves(words, _) => (words, Packing::Low),
+                Form::Wide(words, _) => (words, Packing::Low),
+                Form::Unlimited(words, _, ty) => (words, Packing::Saturated(ty)),
                 Form::Signs { words, is_negated } => (words, Packing::Signs { is_negated }),
             };
             let lives = name.is_input || name.in_function != Some(name.occurrences);
@@ -248,51 +213,76 @@ impl<'m> Halves<'m> {
             Action::Less { is_swapped, is_negated } => {
                 let (x, y) = (self.extended(a, atype).0, self.extended(b, btype).0);
                 let (x, y) = if is_swapped { (y, x) } else { (x, y) };
-                // Differences of bytes are no larger than a half.
+                // Differences of lanes have the signs of wider lanes.
                 return Form::Signs { words: self.words(SimdOp::Sub, x, y), is_negated };
             }
         };
-        // Only low bytes matter to sums of low bytes.
+        // Only low bits matter to sums of low bits.
         let wraps = !saturate && matches!(op, SimdOp::Add | SimdOp::Sub);
         if wraps {
             let ((x, x_range), (y, y_range)) = (self.low(a), self.low(b));
             let words = self.words(op, x, y);
             let range = x_range.zip(y_range).map(|(x, y)| range(op, x, y));
-            return Form::Halves(words, range.filter(|range| HALF.contains_range(*range)));
+            let wide = self.layout.wide();
+            return Form::Wide(words, range.filter(|range| wide.contains_range(*range)));
+        }
+        if matches!(op, SimdOp::Min | SimdOp::Max)
+            && let Some(ty) = self.common_limit([(a, atype), (b, btype)])
+            && (!saturate || dtype == ty)
+        {
+            // The order of numbers stays when all of them are limited, so that can wait.
+            let [(x, x_range), (y, y_range)] = [a, b].map(|name| self.unlimited(name, ty));
+            let words = self.words(op, x, y);
+            return self.limited(words, range(op, x_range, y_range), ty);
         }
         let ((x, x_range), (y, y_range)) = (self.extended(a, atype), self.extended(b, btype));
         let (words, range) = (self.words(op, x, y), range(op, x_range, y_range));
-        if saturate {
-            self.clamped(words, range, byte(dtype))
-        } else {
-            Form::Halves(words, Some(range))
-        }
+        if saturate { self.limited(words, range, dtype) } else { Form::Wide(words, Some(range)) }
     }
 
     fn words(&mut self, op: SimdOp, x: Words, y: Words) -> Words {
-        match op {
-            SimdOp::Sub => [0, 1].map(|at| self.builder.sub2(x[at], y[at])),
-            SimdOp::Min => self.each(Opcode::Min2(Type::S32), x, y),
-            SimdOp::Max => self.each(Opcode::Max2(Type::S32), x, y),
-            SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg => self.each(Opcode::Add2, x, y),
+        [0, 1].map(|at| self.layout.computed(&mut self.builder, op, x[at], y[at]))
+    }
+
+    /// The type that all sources have, if one of them is still to be limited to its range.
+    fn common_limit(&mut self, sources: [(usize, Type); 2]) -> Option<Type> {
+        let ty = sources[0].1;
+        let limits = sources.map(|(name, own)| match self.value(name).form {
+            Form::Unlimited(_, _, limit) => (own == ty && limit == ty).then_some(true),
+            _ => (own == ty).then_some(false),
+        });
+        let [Some(one), Some(other)] = limits else { return None };
+        (one || other).then_some(ty)
+    }
+
+    /// Wider lanes that are still to be limited to a type, or are in its range.
+    fn unlimited(&mut self, name: usize, ty: Type) -> (Words, Range) {
+        match self.value(name).form {
+            Form::Unlimited(words, range, _) => (words, range),
+            _ => self.extended(name, ty),
         }
     }
 
-    fn each(&mut self, opcode: Opcode, x: Words, y: Words) -> Words {
-        [0, 1].map(|at| self.builder.push(opcode, &[x[at], y[at]]))
+    /// Wider lanes limited to the range of a type, now or when they are packed.
+    fn limited(&mut self, words: Words, range: Range, ty: Type) -> Form {
+        if self.layout == Layout::Words && !self.layout.lane(ty).contains_range(range) {
+            return Form::Unlimited(words, range, ty);
+        }
+        let (words, range) = self.clamped(words, range, ty);
+        Form::Wide(words, Some(range))
     }
 
-    fn clamped(&mut self, mut words: Words, mut range: Range, to: Range) -> Form {
-        let halves = |value: i128| word((value as u32 & 0xffff) * 0x0001_0001);
+    fn clamped(&mut self, mut words: Words, mut range: Range, ty: Type) -> (Words, Range) {
+        let to = self.layout.lane(ty);
         if range.max > to.max {
-            words = self.each(Opcode::Min2(Type::S32), words, [halves(to.max); 2]);
+            words = self.words(SimdOp::Min, words, [self.layout.number(to.max); 2]);
             range.max = to.max;
         }
         if range.min < to.min {
-            words = self.each(Opcode::Max2(Type::S32), words, [halves(to.min); 2]);
+            words = self.words(SimdOp::Max, words, [self.layout.number(to.min); 2]);
             range.min = to.min;
         }
-        Form::Halves(words, Some(range))
+        (words, range)
     }
 
     /// The value that a register holds. It is an input unless a step wrote it.
@@ -310,26 +300,23 @@ impl<'m> Halves<'m> {
     /// The value that a register holds, as numbers.
     fn number(&mut self, name: usize) -> Value {
         let value = self.value(name);
-        let Form::Signs { words, is_negated } = value.form else { return value };
-        let words = words.map(|word| self.flags(word, is_negated));
-        let form = Form::Halves(words, Some(Range::new(0, 1)));
-        *self.names[name].value.insert(Value { form, ..value })
+        let (words, range) = match value.form {
+            Form::Signs { words, is_negated } => {
+                let flags = |word| self.layout.flags(&mut self.builder, word, is_negated);
+                (words.map(flags), Range::new(0, 1))
+            }
+            Form::Unlimited(words, range, ty) => self.clamped(words, range, ty),
+            Form::Packed(_) | Form::Wide(..) => return value,
+        };
+        *self.names[name].value.insert(Value { form: Form::Wide(words, Some(range)), ..value })
     }
 
-    /// The signs of halves, or their complements, as 0 and 1.
-    fn flags(&mut self, halves: Arg, is_negated: bool) -> Arg {
-        let ones = word(0x0001_0001);
-        let signs = self.builder.push(Opcode::Shr(Type::U32), &[halves, word(15)]);
-        let signs = self.builder.and(signs, ones);
-        if is_negated { self.builder.xor(signs, ones) } else { signs }
-    }
-
-    /// Halves whose low bytes are a register's lanes.
+    /// Wider lanes whose lower bits are a register's lanes.
     fn low(&mut self, name: usize) -> (Words, Option<Range>) {
         let value = self.number(name);
         match (value.form, value.extended) {
-            (Form::Halves(words, range), _) => (words, range),
-            (_, [None, Some(words)]) => (words, Some(byte(Type::S32))),
+            (Form::Wide(words, range), _) => (words, range),
+            (_, [None, Some(words)]) => (words, Some(self.layout.lane(Type::S32))),
             (_, _) => {
                 let (words, range) = self.extended(name, Type::U32);
                 (words, Some(range))
@@ -337,33 +324,28 @@ impl<'m> Halves<'m> {
         }
     }
 
-    /// A register's lanes as bytes of a type, extended to halves.
+    /// A register's lanes as those of a type, extended to wider ones.
     fn extended(&mut self, name: usize, ty: Type) -> (Words, Range) {
         let value = self.number(name);
-        if let Form::Halves(words, Some(range)) = value.form
-            && byte(ty).contains_range(range)
+        let lane = self.layout.lane(ty);
+        if let Form::Wide(words, Some(range)) = value.form
+            && lane.contains_range(range)
         {
             return (words, range);
         }
         let kind = usize::from(is_signed(ty));
+        let (layout, builder) = (self.layout, &mut self.builder);
         let words = value.extended[kind].unwrap_or_else(|| match value.form {
-            Form::Packed(arg) => TAKEN[kind].map(|bytes| self.taken(arg, bytes)),
-            Form::Halves(words, _) | Form::Signs { words, .. } => {
-                words.map(|word| self.taken(word, TAKEN[kind][0]))
+            Form::Packed(arg) => [0, 1].map(|place| layout.taken(builder, arg, place, ty)),
+            // Lane 0 of a word is its lower bits.
+            Form::Wide(words, _) | Form::Unlimited(words, ..) | Form::Signs { words, .. } => {
+                words.map(|word| layout.taken(builder, word, 0, ty))
             }
         });
         if let Some(value) = &mut self.names[name].value {
             value.extended[kind] = Some(words);
         }
-        (words, byte(ty))
-    }
-
-    fn taken(&mut self, from: Arg, bytes: u32) -> Arg {
-        // This is as short, and runs on more units.
-        if bytes == TAKEN[0][0] {
-            return self.builder.and(from, word(BYTES));
-        }
-        self.builder.permute(from, word(0), bytes)
+        (words, lane)
     }
 }
 
@@ -377,27 +359,31 @@ mod tests {
 
     const TYPES: [Type; 2] = [Type::U32, Type::S32];
 
-    /// The halves in a word.
-    fn split(word: u64) -> [i128; 2] {
+    /// The wider lanes in a word.
+    fn split(layout: Layout, word: u64) -> Vec<i128> {
         let half = |at: u32| i128::from((word >> (16 * at)) as u16 as i16);
-        [half(0), half(1)]
+        match layout {
+            Layout::Halves => vec![half(0), half(1)],
+            Layout::Words => vec![i128::from(word as u32 as i32)],
+        }
     }
 
-    /// A step on words of bytes, as the manual has it.
-    fn instruction(kind: Kind) -> Program {
+    /// A step, as the manual has it.
+    fn instruction(layout: Layout, kind: Kind) -> Program {
+        let lanes = layout.width().lanes();
         let name = |ty: Type| if ty == Type::S32 { "s32" } else { "u32" };
         let [a, b] = kind.types.map(name);
         let text = match kind.action {
             Action::Arithmetic { op, dtype, saturate } => {
                 let op = match op {
-                    SimdOp::Add => "vadd4",
-                    SimdOp::Sub => "vsub4",
-                    SimdOp::Min => "vmin4",
-                    SimdOp::Max => "vmax4",
+                    SimdOp::Add => "vadd",
+                    SimdOp::Sub => "vsub",
+                    SimdOp::Min => "vmin",
+                    SimdOp::Max => "vmax",
                     SimdOp::AbsDiff | SimdOp::Avrg => panic!("{op:?} is no step"),
                 };
                 let saturate = if saturate { ".sat" } else { "" };
-                format!("{op}.{}.{a}.{b}{saturate} d, a, b, c;", name(dtype))
+                format!("{op}{lanes}.{}.{a}.{b}{saturate} d, a, b, c;", name(dtype))
             }
             Action::Less { is_swapped, is_negated } => {
                 let compare = match (is_swapped, is_negated) {
@@ -406,7 +392,7 @@ mod tests {
                     (true, false) => "gt",
                     (true, true) => "le",
                 };
-                format!("vset4.{a}.{b}.{compare} d, a, b, c;")
+                format!("vset{lanes}.{a}.{b}.{compare} d, a, b, c;")
             }
         };
         let instruction: Instruction = text.parse().expect(&text);
@@ -417,75 +403,103 @@ mod tests {
         program
     }
 
-    /// Each kind of step gives, in each lane and for each pair of bytes, the byte that the
-    /// instruction gives. Lanes in halves do not depend on each other. The halves lie in the
-    /// range that later steps rely on.
+    /// Pairs of words: each pair of bytes in each lane, with three others beside it; or edges of
+    /// halves with edges, and with many halves.
+    fn pairs(layout: Layout) -> Vec<[u32; 2]> {
+        let bytes = (0..=0xffff).map(|first| {
+            let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
+            [8, 0]
+                .map(|low| pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff))
+        });
+        const EDGES: [u32; 12] =
+            [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];
+        let halves = EDGES.into_iter().flat_map(|edge| {
+            let all = (0..=0xffff).step_by(41).chain(EDGES);
+            all.flat_map(move |half| {
+                let [edge, half] = [edge << 16 | half, half << 16 | edge];
+                [[edge, half], [half, edge], [edge, edge.rotate_left(3)]]
+            })
+        });
+        match layout {
+            Layout::Halves => bytes.collect(),
+            Layout::Words => halves.collect(),
+        }
+    }
+
+    /// Each kind of step gives, in each lane and for each pair of words, the lane that the
+    /// instruction gives. The wider lanes lie in the range that later steps rely on.
     #[test]
     fn steps_are_exact() {
         let [d, a, b] = ["d", "a", "b"].map(|name| Register::new(name).unwrap());
         let ops = [SimdOp::Add, SimdOp::Sub, SimdOp::Min, SimdOp::Max];
-        for at in 0..=ops.len() * 16 + 15 {
-            let ty = |bit: usize| TYPES[at >> bit & 1];
-            let (dtype, types, bit) = (ty(0), [ty(1), ty(2)], at >> 3 & 1 == 1);
-            let action = match ops.get(at >> 4) {
-                Some(&op) => Action::Arithmetic { op, dtype, saturate: bit },
-                None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
-            };
-            let kind = Kind { action, types };
-            let step = Step { kind, d: &d, sources: [&a, &b], c: &a };
-            let program = instruction(kind);
-            let mut halves = Halves::default();
-            assert!(halves.push(&step, |_| None));
-            let group = halves.group(0);
-            let result = halves.names.iter().find(|name| *name.register == d).unwrap();
-            let (words, range) = match result.value.unwrap().form {
-                Form::Halves(words, range) => (words, range.unwrap()),
-                Form::Signs { words, .. } => (words, Range::new(-383, 383)),
-                Form::Packed(_) => panic!(),
-            };
-            // Each pair of bytes in each lane, with three others beside it.
-            for first in 0..=0xffff {
-                let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
-                let [x, y] = [8, 0].map(|low| {
-                    pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff)
-                });
-                let expected = program.eval(x, y, 0);
-                assert_eq!(group.eval(&[x, y]), [(&d, expected)], "{step:?} {x:08x} {y:08x}");
-                let lines = halves.builder.lines();
-                let values = results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
-                for word in words {
-                    let Arg::Line(line) = word else { panic!() };
-                    let own = split(values[usize::from(line)]);
-                    assert!(own.iter().all(|own| range.contains(*own)), "{step:?}");
+        for layout in [Layout::Halves, Layout::Words] {
+            let pairs = pairs(layout);
+            for at in 0..=ops.len() * 16 + 15 {
+                let ty = |bit: usize| TYPES[at >> bit & 1];
+                let (dtype, types, bit) = (ty(0), [ty(1), ty(2)], at >> 3 & 1 == 1);
+                let action = match ops.get(at >> 4) {
+                    Some(&op) => Action::Arithmetic { op, dtype, saturate: bit },
+                    None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
+                };
+                let kind = Kind { action, types };
+                let step = Step { kind, d: &d, sources: [&a, &b], c: &a };
+                let program = instruction(layout, kind);
+                let mut block = Block::new(layout);
+                assert!(block.push(&step, |_| None));
+                let group = block.group(0);
+                let result = block.names.iter().find(|name| *name.register == d).unwrap();
+                let (words, range) = match result.value.unwrap().form {
+                    Form::Wide(words, range) => (words, range.unwrap()),
+                    Form::Unlimited(words, range, _) => (words, range),
+                    Form::Signs { words, .. } => (words, layout.wide()),
+                    Form::Packed(_) => panic!(),
+                };
+                for &[x, y] in &pairs {
+                    let expected = program.eval(x, y, 0);
+                    assert_eq!(group.eval(&[x, y]), [(&d, expected)], "{step:?} {x:08x} {y:08x}");
+                    let lines = block.builder.lines();
+                    let values = results(lines, |arg| if arg == Arg::Register(0) { x } else { y });
+                    for word in words {
+                        let Arg::Line(line) = word else { panic!() };
+                        let own = split(layout, values[usize::from(line)]);
+                        assert!(own.iter().all(|own| range.contains(*own)), "{step:?}");
+                    }
                 }
             }
         }
     }
 
-    /// Halves become bytes of a type, whatever their upper bytes are.
+    /// Wider lanes become lanes of a type, whatever their upper bits are.
     #[test]
-    fn halves_are_extended_again() {
+    fn wider_lanes_are_extended_again() {
         let register = Register::new("a").unwrap();
-        for ty in TYPES {
-            let mut halves = Halves::default();
-            let name = halves.name(&register, |_| None).unwrap();
-            let form = Form::Halves([Arg::Register(0), Arg::Register(1)], None);
-            halves.names[name].value = Some(Value { form, step: None, extended: [None; 2] });
-            let (words, range) = halves.extended(name, ty);
-            assert_eq!(range, byte(ty));
+        for (layout, ty) in [Layout::Halves, Layout::Words]
+            .into_iter()
+            .flat_map(|layout| TYPES.map(|ty| (layout, ty)))
+        {
+            let mut block = Block::new(layout);
+            let name = block.name(&register, |_| None).unwrap();
+            let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
+            block.names[name].value = Some(Value { form, step: None, extended: [None; 2] });
+            let (words, range) = block.extended(name, ty);
+            assert_eq!(range, layout.lane(ty));
             for half in 0..=0xffff_u32 {
                 let inputs = [half << 16 | half ^ 0xffff, half | (half ^ 0xa5a5) << 16];
-                let values = results(halves.builder.lines(), |arg| match arg {
+                let values = results(block.builder.lines(), |arg| match arg {
                     Arg::Register(at) => inputs[usize::from(at)],
                     _ => 0,
                 });
                 for (input, word) in inputs.into_iter().zip(words) {
                     let Arg::Line(line) = word else { panic!() };
-                    let expected = split(input.into()).map(|half| match ty {
-                        Type::U32 => i128::from(half as u8),
-                        Type::S32 => i128::from(half as u8 as i8),
-                    });
-                    assert_eq!(split(values[usize::from(line)]), expected);
+                    let expected =
+                        split(layout, input.into()).into_iter().map(|wide| match (layout, ty) {
+                            (Layout::Halves, Type::U32) => i128::from(wide as u8),
+                            (Layout::Halves, Type::S32) => i128::from(wide as u8 as i8),
+                            (Layout::Words, Type::U32) => i128::from(wide as u16),
+                            (Layout::Words, Type::S32) => i128::from(wide as u16 as i16),
+                        });
+                    let expected: Vec<i128> = expected.collect();
+                    assert_eq!(split(layout, values[usize::from(line)]), expected);
                 }
             }
         }

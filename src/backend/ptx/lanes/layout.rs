@@ -1,0 +1,151 @@
+//! Wider lanes, and the instructions that compute with them.
+
+use super::super::Gate;
+use super::super::sequence::{Arg, Builder, Line, Opcode, word};
+use super::has_sums_of_halves;
+use crate::ir::Range;
+use crate::isa::{LaneWidth, Target, Type};
+use crate::video::SimdOp;
+
+/// The lanes of a word in two words: the first has lanes 0 and 2, the second lanes 1 and 3. Of two
+/// lanes, each has a word.
+pub(super) type Words = [Arg; 2];
+
+/// How the lanes of a word are taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Four bytes as halves of two words.
+    Halves,
+    /// Two halves as two words.
+    Words,
+}
+
+pub(super) fn is_signed(ty: Type) -> bool {
+    ty == Type::S32
+}
+
+impl Layout {
+    /// The layout that is shorter under some conditions.
+    pub(super) fn of(gate: Gate) -> Option<Layout> {
+        let (target, version) = Opcode::Pack2(Type::S32).requirement();
+        if has_sums_of_halves(gate) {
+            Some(Layout::Halves)
+        } else {
+            gate.has((Target::sm(target), version)).then_some(Layout::Words)
+        }
+    }
+
+    /// The wider lanes, in words.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Layout::Halves => "halves",
+            Layout::Words => "words",
+        }
+    }
+
+    /// The lanes of the instructions.
+    pub(super) fn width(self) -> LaneWidth {
+        match self {
+            Layout::Halves => LaneWidth::Bytes,
+            Layout::Words => LaneWidth::Halves,
+        }
+    }
+
+    /// The range of a lane.
+    pub(super) fn lane(self, ty: Type) -> Range {
+        Range::bits(self.width().bits() as u8, is_signed(ty))
+    }
+
+    /// The range of a wider lane.
+    pub(super) fn wide(self) -> Range {
+        Range::bits(2 * self.width().bits() as u8, true)
+    }
+
+    /// A number in all wider lanes of a word.
+    pub(super) fn number(self, value: i128) -> Arg {
+        match self {
+            Layout::Halves => word((value as u32 & 0xffff) * 0x0001_0001),
+            Layout::Words => word(value as u32),
+        }
+    }
+
+    /// The lanes of a word that go into the first (0) or the second (1) word.
+    pub(super) fn taken(self, builder: &mut Builder, from: Arg, place: usize, ty: Type) -> Arg {
+        let (signed, zero) = (is_signed(ty), word(0));
+        match (self, place) {
+            // These are as short as `prmt`, and run on more units.
+            (Layout::Halves, 0) if !signed => builder.and(from, word(0x00ff_00ff)),
+            (Layout::Words, 0) if !signed => builder.and(from, word(0xffff)),
+            (Layout::Words, 1) => builder.push(Opcode::Shr(ty), &[from, word(16)]),
+            (Layout::Halves, 0) => builder.permute(from, zero, 0xa280),
+            (Layout::Halves, _) => {
+                builder.permute(from, zero, if signed { 0xb391 } else { 0x4341 })
+            }
+            (Layout::Words, _) => builder.permute(from, zero, 0x9910),
+        }
+    }
+
+    pub(super) fn computed(self, builder: &mut Builder, op: SimdOp, x: Arg, y: Arg) -> Arg {
+        let s32 = Type::S32;
+        let opcode = match (self, op) {
+            (Layout::Halves, SimdOp::Sub) => return builder.sub2(x, y),
+            (Layout::Words, SimdOp::Sub) => return builder.sub(x, y),
+            (Layout::Words, SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg) => {
+                return builder.add(x, y);
+            }
+            (Layout::Halves, SimdOp::Min) => Opcode::Min2(s32),
+            (Layout::Halves, SimdOp::Max) => Opcode::Max2(s32),
+            (Layout::Words, SimdOp::Min) => Opcode::Min(s32),
+            (Layout::Words, SimdOp::Max) => Opcode::Max(s32),
+            (Layout::Halves, SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg) => Opcode::Add2,
+        };
+        builder.push(opcode, &[x, y])
+    }
+
+    /// The signs of wider lanes, or their complements, as 0 and 1.
+    pub(super) fn flags(self, builder: &mut Builder, lanes: Arg, is_negated: bool) -> Arg {
+        let ones = self.number(1);
+        let last = word(2 * self.width().bits() - 1);
+        let signs = builder.push(Opcode::Shr(Type::U32), &[lanes, last]);
+        let signs = if self == Layout::Halves { builder.and(signs, ones) } else { signs };
+        if is_negated { builder.xor(signs, ones) } else { signs }
+    }
+
+    /// The instruction that packs wider lanes. Those that it needs are added to others.
+    pub(super) fn packed(
+        self,
+        [first, second]: Words,
+        packing: Packing,
+        lines: &mut Vec<Line>,
+    ) -> Line {
+        let (low, signs, ones) = match self {
+            Layout::Halves => (0x6240, 0xfbd9, 0x0101_0101),
+            Layout::Words => (0x5410, 0xffbb, 0x0001_0001),
+        };
+        let is_negated = match packing {
+            Packing::Low => return Line::new(Opcode::Permute, [first, second, word(low)]),
+            Packing::Saturated(ty) => {
+                return Line::new(Opcode::Pack2(ty), [second, first, word(0)]);
+            }
+            Packing::Signs { is_negated } => is_negated,
+        };
+        let mut add = |line| {
+            lines.push(line);
+            Arg::Line(lines.len() as u16 - 1)
+        };
+        let signs = add(Line::new(Opcode::Permute, [first, second, word(signs)]));
+        let flags = Line::new(Opcode::And, [signs, word(ones), word(0)]);
+        if is_negated { Line::new(Opcode::Xor, [add(flags), word(ones), word(0)]) } else { flags }
+    }
+}
+
+/// How wider lanes become lanes.
+#[derive(Clone, Copy)]
+pub(super) enum Packing {
+    /// By their lower bits.
+    Low,
+    /// Limited to the range of a type. Only words are.
+    Saturated(Type),
+    /// 1 where they are negative, or else where they are not.
+    Signs { is_negated: bool },
+}
