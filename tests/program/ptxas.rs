@@ -341,21 +341,23 @@ fn ptxas_ends_when_vptx_is_killed() {
     }
 }
 
+const MERGE: &str = "vadd.s32.s32.s32 d.h1, a.h1, b.h0, c;";
+
+/// A ptxas with an answer to `--version`, beside which the file `asked` appears then.
+fn with_version(answer: &str) -> String {
+    format!("case $1 in --version) touch \"$(dirname \"$0\")/asked\"; {answer};; esac{FAKE}")
+}
+
 /// Results of merges into `.h1` depend on the release, which is asked for only then.
 #[test]
 fn the_semantics_is_that_of_the_real_ptxas() {
-    let script = |release: &str| {
-        format!(
-            "case $1 in --version) echo \"Cuda compilation tools, release {release}, V{release}.1\"; \
-             touch \"$(dirname \"$0\")/asked\"; exit;; esac{FAKE}"
-        )
-    };
     let (old, new) = ("ptxas-12", "ptxas-13");
-    let releases = [("12.9", old), ("13.2", old), ("13.3", new), ("14.0", new), ("odd", new)];
-    for (release, wanted) in releases {
-        let place = Place::new(&format!("semantics-{release}"), &script(release));
-        let merge = "vadd.s32.s32.s32 d.h1, a.h1, b.h0, c;";
-        let text = MODULE.replace("add.s32 d, a, b;", merge);
+    for (release, wanted) in [("12.9", old), ("13.2", old), ("13.3", new), ("14.0", new)] {
+        let answer = format!(
+            "echo 'Linux release 99.5, x'; echo 'Cuda tools, release {release}, V{release}.1'; exit"
+        );
+        let place = Place::new(&format!("semantics-{release}"), &with_version(&answer));
+        let text = MODULE.replace("add.s32 d, a, b;", MERGE);
         assert_ne!(text, MODULE, "{MODULE}");
         place.0.write("merge.ptx", &text);
         let run = |file: &str, asked: &str| {
@@ -373,6 +375,32 @@ fn the_semantics_is_that_of_the_real_ptxas() {
         assert_eq!(own, run("merge.ptx", wanted).1, "{release}");
         let [one, other] = [old, new].map(|asked| run("merge.ptx", asked).1);
         assert!(one != other && !one.contains("vadd"), "{one}");
+    }
+}
+
+/// Nor does the question take anything from standard input.
+#[test]
+fn a_module_stays_if_ptxas_does_not_tell_its_release() {
+    let answers = [
+        "exit",
+        "cat; exit",
+        "echo 'release 12.9'; exit",
+        "echo 'release new, V1'; exit",
+        "echo 'release 12.9, V12.9.86'; exit 3",
+        "echo 'release 12.9, V12.9.86'; kill -SEGV $$",
+    ];
+    for (number, answer) in answers.iter().enumerate() {
+        let place = Place::new(&format!("silent-{number}"), &with_version(answer));
+        let text = MODULE.replace("add.s32 d, a, b;", MERGE);
+        place.0.write("merge.ptx", &text);
+        let mut command = place.command(&["links", "real"], &["-arch=sm_90", "merge.ptx", "-"]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = err(&output);
+        assert!(output.status.success(), "{answer}: {said}");
+        assert_eq!(said.matches("results depend on the release of ptxas").count(), 2, "{said}");
+        assert_eq!(place.text(), text, "{answer}");
     }
 }
 

@@ -8,6 +8,7 @@ mod real;
 mod report;
 mod words;
 
+use std::cell::OnceCell;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -102,7 +103,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
     if Tried::is_inner() {
         return plain.replace_this_process().map_err(cannot);
     }
-    let mut choice = Choice::new(plain)?;
+    let choice = Choice::new(plain)?;
     let mut report = Report { ptxas: real.to_string_lossy().into_owned(), ..Report::default() };
     let mut modules = Modules::default();
     let mut new_words = Vec::new();
@@ -113,7 +114,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
             if found.for_debugger {
                 report.fallback = Some("the code is for a debugger".into());
             } else if let Some(options) = options(&found) {
-                modules.rewrite(&found, &options, &mut choice, &mut report)?;
+                modules.rewrite(&found, &options, &choice, &mut report)?;
                 new_words = found.all;
             }
         }
@@ -122,7 +123,7 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
             report.fallback = Some(why);
         }
     }
-    report.semantics = choice.semantics.text();
+    report.semantics = choice.text();
     let plain = Call { stdin: modules.stdin.as_ref(), ..plain };
     let is_refused = !modules.new.is_empty();
     if is_refused {
@@ -159,42 +160,53 @@ fn reported(mut report: Report, ended: Ended) -> Ended {
 
 /// The semantics to follow.
 struct Choice<'c> {
-    semantics: Semantics,
-    /// The ptxas to ask for its version, as long as that may make a difference.
-    ptxas: Option<Call<'c>>,
+    /// What the environment asks for.
+    asked: Option<Semantics>,
+    ptxas: Call<'c>,
+    /// That of the ptxas, once it was asked for its release, if it has told one.
+    of_release: OnceCell<Option<Semantics>>,
 }
 
 impl<'c> Choice<'c> {
-    /// What the environment asks for, and otherwise the semantics of a ptxas.
     fn new(ptxas: Call<'c>) -> Result<Choice<'c>, String> {
-        let Some(name) = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty()) else {
-            return Ok(Choice { semantics: Semantics::CURRENT, ptxas: Some(ptxas) });
+        let name = env::var_os("VPTX_SEMANTICS").filter(|name| !name.is_empty());
+        let semantics = |name: &OsString| {
+            name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
+                let name = visible_path(Path::new(&name));
+                format!(
+                    "VPTX_SEMANTICS is `{name}`: it takes {}",
+                    Semantics::ALL.map(Semantics::text).join(", ")
+                )
+            })
         };
-        let semantics = name.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
-            let name = visible_path(Path::new(&name));
-            format!(
-                "VPTX_SEMANTICS is `{name}`: it takes {}",
-                Semantics::ALL.map(Semantics::text).join(", ")
-            )
-        })?;
-        Ok(Choice { semantics, ptxas: None })
+        let asked = name.as_ref().map(semantics).transpose()?;
+        Ok(Choice { asked, ptxas, of_release: OnceCell::new() })
     }
 
-    /// The semantics for a module. ptxas is asked for its version only if a result depends on it,
+    /// The semantics for a module. ptxas is asked for its release only if a result depends on it,
     /// as another process takes some milliseconds.
-    fn of(&mut self, text: &str) -> Semantics {
-        if let Some(ptxas) = self.ptxas.take_if(|_| depends_on_ptxas(text)) {
-            let words = [OsString::from("--version")];
-            let answer = Call { words: &words, ..ptxas }.run_silently();
-            let known = answer.ok().and_then(|(_, output)| of_answer(&output.stdout));
-            self.semantics = known.unwrap_or(self.semantics);
+    fn of(&self, text: &str) -> Result<Semantics, String> {
+        if let Some(asked) = self.asked {
+            return Ok(asked);
         }
-        self.semantics
+        if !depends_on_release(text) {
+            return Ok(Semantics::CURRENT);
+        }
+        let of_release = || self.ptxas.version().ok().and_then(|answer| of_answer(&answer));
+        self.of_release.get_or_init(of_release).ok_or_else(|| {
+            String::from("results depend on the release of ptxas, which `--version` does not tell")
+        })
+    }
+
+    /// The semantics that was followed, as far as results depend on it.
+    fn text(&self) -> &'static str {
+        let of_release = self.of_release.get().copied().flatten();
+        self.asked.or(of_release).unwrap_or(Semantics::CURRENT).text()
     }
 }
 
 /// Whether an instruction gives other results with another release of ptxas.
-fn depends_on_ptxas(text: &str) -> bool {
+fn depends_on_release(text: &str) -> bool {
     // Only merges into `.h1` do. Most modules have none, and need not be read again.
     text.contains(".h1") && {
         let (module, _) = parse(text);
@@ -206,10 +218,10 @@ fn depends_on_ptxas(text: &str) -> bool {
 }
 
 /// The semantics of a ptxas by its answer to `--version`, with `release 13.5, V13.5.37` in it.
-fn of_answer(answer: &[u8]) -> Option<Semantics> {
-    let answer = str::from_utf8(answer).ok()?;
-    let (_, rest) = answer.split_once("release ")?;
-    Semantics::of_ptxas(rest.split(',').next()?)
+fn of_answer(answer: &str) -> Option<Semantics> {
+    let releases = answer.split("release ").skip(1);
+    let mut numbers = releases.filter_map(|rest| rest.split_once(", V"));
+    numbers.find_map(|(release, _)| Semantics::of_ptxas(release))
 }
 
 /// The options to rewrite with. There are none if ptxas emits no code.
@@ -269,7 +281,7 @@ impl Modules {
         &mut self,
         words: &Words,
         options: &RewriteOptions,
-        choice: &mut Choice<'_>,
+        choice: &Choice<'_>,
         report: &mut Report,
     ) -> Result<(), String> {
         let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
@@ -295,7 +307,8 @@ impl Modules {
             };
             let mut input = InputReport { name, ..InputReport::default() };
             let new = bytes.and_then(|bytes| {
-                let options = options.clone().with_semantics(choice.of(&decoded(&bytes)));
+                let semantics = choice.of(&decoded(&bytes))?;
+                let options = options.clone().with_semantics(semantics);
                 let new = NewModule::of(at, place, word, &bytes, &options, &mut input)?;
                 self.new.extend(new);
                 Ok(())

@@ -97,6 +97,17 @@ impl Call<'_> {
         Ok((Ended::of(output.status), output))
     }
 
+    /// What ptxas says about its version. It reads nothing: standard input is for a module.
+    pub(super) fn version(&self) -> io::Result<String> {
+        let mut command = Command::new(self.real);
+        let output =
+            command.env(TRIED, self.tried).arg("--version").stdin(Stdio::null()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other("it does not tell its version"));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
     /// On Linux, ptxas is told to end when this process is killed. Only ptxas' own process
     /// can ask the system for that, so this program starts once more and becomes ptxas.
     fn started<T>(&self, run: impl Fn(&mut Command) -> io::Result<T>) -> io::Result<T> {

@@ -125,8 +125,10 @@ def install(
                 raise error
             warnings.warn(text, FindingWarning, stacklevel=2)
         if rewrite:
-            own = semantics or semantics_of_ptxas(compiler.get_ptxas(arch).version)
-            result = rewrite_module(ptx, semantics=own)
+            result = rewrite_module(ptx, semantics=semantics)
+            if result.count and semantics is None:
+                own = semantics_of_ptxas(compiler.get_ptxas(arch).version)
+                result = rewrite_module(ptx, semantics=own)
             report._add(Kernel(name, findings, len(result.changes), result.count))
             return result.text
         report._add(Kernel(name, findings, len(parse(ptx).instructions), 0))

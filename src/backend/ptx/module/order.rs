@@ -31,8 +31,9 @@ pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Ga
     let near: Vec<Compared<'_>> = near.filter(|other| own.is_alike(other)).collect();
     let results: Vec<&Compared<'_>> = near.iter().filter(|other| !other.is_extremum).collect();
     if results.is_empty() {
-        // Among themselves, extrema agree on the names' order.
-        return !near.is_empty() && own.pair[0].name() > own.pair[1].name();
+        // Among themselves, extrema agree on the names' order, unless they agree as they are.
+        let [x, y] = own.pair;
+        return x.name() > y.name() && near.iter().any(|other| other.pair == [y, x]);
     }
     results.iter().all(|other| other.pair != own.pair)
 }
