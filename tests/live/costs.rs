@@ -83,7 +83,7 @@ impl Count {
 /// The weight of a machine instruction by the low bits of its code. NVIDIA's Best Practices
 /// Guide ("Throughput of Native Arithmetic Instructions") gives 64 results a clock for sums,
 /// logic, shifts, minima, products and absolute differences, and 16 for counts of bits and
-/// conversions. On a GPU of sm_90, `scripts/gpu-check` measures the same, but for packing
+/// conversions. On a GPU of `sm_90`, `scripts/gpu-check` measures the same, but for packing
 /// conversions (64), and 32 for products of 64 bits.
 fn weight(code: u16, target: u16) -> u32 {
     const FLO: u16 = 0x100;

@@ -406,13 +406,13 @@ mod tests {
     /// Pairs of words: each pair of bytes in each lane, with three others beside it; or edges of
     /// halves with edges, and with many halves.
     fn pairs(layout: Layout) -> Vec<[u32; 2]> {
+        const EDGES: [u32; 12] =
+            [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];
         let bytes = (0..=0xffff).map(|first| {
             let pairs = [0, 1, 2, 3].map(|lane| (first + 0x4321 * lane) & 0xffff);
             [8, 0]
                 .map(|low| pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff))
         });
-        const EDGES: [u32; 12] =
-            [0, 1, 2, 0x7f, 0xff, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xbfff, 0xfffe, 0xffff];
         let halves = EDGES.into_iter().flat_map(|edge| {
             let all = (0..=0xffff).step_by(41).chain(EDGES);
             all.flat_map(move |half| {
