@@ -218,7 +218,7 @@ fn blocks_compute_what_their_members_compute() {
     let mut random = Random(12);
     let (mut count, mut cases, mut hidden) = (0, 0, 0);
     let mut names = std::collections::HashSet::new();
-    while cases < samples(30_000) {
+    while cases < samples(20_000) {
         let (lanes, targets) =
             *random.pick(&[("4", [90, 100, 120]), ("4", [90, 100, 120]), ("2", [75, 80, 86])]);
         let (mut body, unread) = lane_steps(&mut random, lanes, &INPUTS);

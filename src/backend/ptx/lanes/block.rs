@@ -414,7 +414,7 @@ mod tests {
                 .map(|low| pairs.iter().rev().fold(0, |word, pair| word << 8 | pair >> low & 0xff))
         });
         let halves = EDGES.into_iter().flat_map(|edge| {
-            let all = (0..=0xffff).step_by(41).chain(EDGES);
+            let all = (0..=0xffff).step_by(97).chain(EDGES);
             all.flat_map(move |half| {
                 let [edge, half] = [edge << 16 | half, half << 16 | edge];
                 [[edge, half], [half, edge], [edge, edge.rotate_left(3)]]
