@@ -184,7 +184,7 @@ enum vptx_semantics
     VPTX_SEMANTICS_MANUAL = 0,
     // The code of ptxas before 13.3.
     VPTX_SEMANTICS_PTXAS12 = 1,
-    // The code of ptxas 13.
+    // The code of ptxas from 13.3 on.
     VPTX_SEMANTICS_PTXAS13 = 2,
 };
 #ifndef __cplusplus

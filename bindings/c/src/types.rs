@@ -121,7 +121,7 @@ pub enum Semantics {
     Manual = 0,
     /// The code of ptxas before 13.3.
     Ptxas12 = 1,
-    /// The code of ptxas 13.
+    /// The code of ptxas from 13.3 on.
     Ptxas13 = 2,
 }
 

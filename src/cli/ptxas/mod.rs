@@ -307,9 +307,9 @@ impl Modules {
             };
             let mut input = InputReport { name, ..InputReport::default() };
             let new = bytes.and_then(|bytes| {
-                let semantics = choice.of(&decoded(&bytes))?;
-                let options = options.clone().with_semantics(semantics);
-                let new = NewModule::of(at, place, word, &bytes, &options, &mut input)?;
+                let source = decoded(&bytes);
+                let options = options.clone().with_semantics(choice.of(&source)?);
+                let new = NewModule::of(at, place, word, (&bytes, &source), &options, &mut input)?;
                 self.new.extend(new);
                 Ok(())
             });
@@ -372,12 +372,11 @@ impl NewModule {
         at: usize,
         place: Place,
         word: &OsStr,
-        bytes: &Bytes,
+        (bytes, source): (&Bytes, &str),
         options: &RewriteOptions,
         input: &mut InputReport,
     ) -> Result<Option<NewModule>, Unusual> {
-        let source = decoded(bytes);
-        let (lowered, errors) = lower_with(&source, options, true)
+        let (lowered, errors) = lower_with(source, options, true)
             .map_err(|RewriteError::NoTarget| String::from("it has no .target"))?;
         let Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
         let target = target.map(|target| target.to_string());

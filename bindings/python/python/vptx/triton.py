@@ -124,14 +124,12 @@ def install(
                 error.findings = findings
                 raise error
             warnings.warn(text, FindingWarning, stacklevel=2)
-        if rewrite:
-            result = rewrite_module(ptx, semantics=semantics)
-            if result.count and semantics is None:
-                own = semantics_of_ptxas(compiler.get_ptxas(arch).version)
-                result = rewrite_module(ptx, semantics=own)
-            report._add(Kernel(name, findings, len(result.changes), result.count))
-            return result.text
-        report._add(Kernel(name, findings, len(parse(ptx).instructions), 0))
+        instructions, rewritten = len(parse(ptx).instructions), 0
+        if rewrite and instructions:
+            own = semantics or semantics_of_ptxas(compiler.get_ptxas(arch).version)
+            result = rewrite_module(ptx, semantics=own)
+            ptx, rewritten = result.text, result.count
+        report._add(Kernel(name, findings, instructions, rewritten))
         return ptx
 
     # Triton calls it without arguments for the key of its cache.
