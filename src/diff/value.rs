@@ -804,6 +804,10 @@ fn is_commutative(opcode: Opcode) -> bool {
             | Opcode::Add2
             | Opcode::Min2(_)
             | Opcode::Max2(_)
+            | Opcode::AddFloat2
+            | Opcode::AddSatFloat2
+            | Opcode::MinFloat2
+            | Opcode::MaxFloat2
             | Opcode::AbsDiff4(_)
             | Opcode::SumAbsDiff4(_)
             | Opcode::AddWide

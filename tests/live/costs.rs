@@ -650,7 +650,7 @@ fn regions_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("groups", &[90, 100, 120], || lanes(&mut random, "4"));
+    regions_compared("groups", &TARGETS, || lanes(&mut random, "4"));
     regions_compared("groups of halves", &[75, 80], || lanes(&mut random, "2"));
 }
 

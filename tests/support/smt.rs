@@ -156,8 +156,12 @@ pub(crate) fn group_query(
     let differ = group.outputs().iter().map(|(register, line)| {
         format!("(distinct {} {})", byte(&terms[register.name()]), byte(&line_term(line)))
     });
-    let differ: Vec<String> = differ.collect();
-    let _ = writeln!(text, "(assert (or false {}))", differ.join(" "));
+    let lines = group.lines().iter().enumerate();
+    let inexact = lines
+        .filter_map(|(at, line)| exact(line, &format!("s{at}"), lane / 2))
+        .map(|exact| format!("(not {exact})"));
+    let claims: Vec<String> = differ.chain(inexact).collect();
+    let _ = writeln!(text, "(assert (or false {}))", claims.join(" "));
     text
 }
 
@@ -619,6 +623,12 @@ fn line_term(line: &Line) -> String {
         Opcode::Add2 => lanes(2, |at| format!("(bvadd {} {})", part(x, at, 16), part(y, at, 16))),
         Opcode::Min2(ty) => lanes(2, |at| lesser(signed(ty), &part(x, at, 16), &part(y, at, 16))),
         Opcode::Max2(ty) => lanes(2, |at| greater(signed(ty), &part(x, at, 16), &part(y, at, 16))),
+        Opcode::AddFloat2 => floats(x, y, "bvadd", false),
+        Opcode::SubFloat2 => floats(x, y, "bvsub", false),
+        Opcode::AddSatFloat2 => floats(x, y, "bvadd", true),
+        Opcode::SubSatFloat2 => floats(x, y, "bvsub", true),
+        Opcode::MinFloat2 => floats(x, y, "least", false),
+        Opcode::MaxFloat2 => floats(x, y, "most", false),
         Opcode::AbsDiff4(ty) => {
             lanes(4, |at| distance(signed(ty), &part(x, at, 8), &part(y, at, 8)))
         }
@@ -640,6 +650,47 @@ fn line_term(line: &Line) -> String {
         Opcode::SetOr(compare, ty) => format!("(or {} {z})", holds(compare, signed(ty), x, y)),
         other => panic!("{other} has no encoding"),
     }
+}
+
+/// A function of integers on halves that hold such numbers.
+fn floats(x: &str, y: &str, function: &str, is_limited: bool) -> String {
+    lanes(2, |at| {
+        let number = |word: &str| format!("(number {})", part(word, at, 16));
+        let result = format!("({function} {} {})", number(x), number(y));
+        if is_limited {
+            format!("(half (most {result} #x0000))")
+        } else {
+            format!("(half {result})")
+        }
+    })
+}
+
+/// Halves as floating-point numbers are integers here, in units of the smallest number. That holds
+/// below 2^11, and so does what is claimed of it: see [`exact`].
+const FLOATS: &str = "(define-fun number ((h (_ BitVec 16))) (_ BitVec 16)
+  (ite (bvslt h #x0000) (bvneg (bvand h #x7fff)) h))
+(define-fun half ((n (_ BitVec 16))) (_ BitVec 16)
+  (ite (bvslt n #x0000) (bvor (bvneg n) #x8000) n))
+(define-fun least ((x (_ BitVec 16)) (y (_ BitVec 16))) (_ BitVec 16) (ite (bvslt x y) x y))
+(define-fun most ((x (_ BitVec 16)) (y (_ BitVec 16))) (_ BitVec 16) (ite (bvslt x y) y x))
+(define-fun small ((h (_ BitVec 16))) Bool (or (bvult h #x0800) (bvult (bvsub h #x8001) #x07ff)))
+";
+
+/// Conditions for [`FLOATS`]: the halves that a line reads, and those of its result, are small.
+fn exact(line: &Line, result: &str, half: u32) -> Option<String> {
+    let is_float = matches!(
+        line.opcode,
+        Opcode::AddFloat2
+            | Opcode::SubFloat2
+            | Opcode::AddSatFloat2
+            | Opcode::SubSatFloat2
+            | Opcode::MinFloat2
+            | Opcode::MaxFloat2
+    );
+    let args = line.args().iter().map(|arg| arg_term(*arg, Class::Word));
+    let small =
+        args.chain([result.to_owned()]).map(|it| format!("(small {})", part(&it, half, 16)));
+    is_float.then(|| format!("(and {})", small.collect::<Vec<_>>().join(" ")))
 }
 
 /// The heads of queries, with and without a definition of products.
@@ -695,7 +746,10 @@ impl Solver {
     /// Starts a query. Nothing of an earlier query is left.
     fn start(&mut self, head: &str, text: &str, end: &str, seconds: u64) {
         let timeout = seconds * 1000;
-        self.send(&format!("(reset)\n(set-option :timeout {timeout})\n{head}{text}{end}\n"));
+        let floats = if text.contains("(half ") { FLOATS } else { "" };
+        self.send(&format!(
+            "(reset)\n(set-option :timeout {timeout})\n{head}{floats}{text}{end}\n"
+        ));
     }
 
     /// The answer to a [`query`]. Most queries do not need the definition of a product,

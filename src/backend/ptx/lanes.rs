@@ -10,7 +10,7 @@ mod layout;
 
 use super::sequence::{Line, Opcode, results};
 use super::{Arg, Gate};
-use crate::isa::{Compare, Lanes, Target, Type, WordRegisters};
+use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
 use crate::syntax::TokenKind;
 use crate::syntax::lexer::Lexer;
@@ -85,6 +85,7 @@ const MOST: usize = 24;
 /// A SIMD instruction that may be in a group. Each lane has its place in all words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'m> {
+    width: LaneWidth,
     kind: Kind,
     d: &'m Register,
     sources: [&'m Register; 2],
@@ -94,7 +95,7 @@ pub(super) struct Step<'m> {
 
 /// Steps that may be a group.
 pub(super) struct Run<'m> {
-    layout: Layout,
+    layouts: Vec<Layout>,
     pub(super) steps: Vec<Step<'m>>,
     /// How many of them stand before the first statement that names a register of theirs.
     before: usize,
@@ -122,16 +123,18 @@ enum Action {
 }
 
 impl<'m> Step<'m> {
-    fn of(statement: &'m VideoStatement, layout: Layout) -> Option<Step<'m>> {
+    fn of(statement: &'m VideoStatement) -> Option<Step<'m>> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
         let (action, operands) = match &instruction.operation {
             Operation::SimdArithmetic(it) => (arithmetic(it)?, &it.operands),
             Operation::SimdSet(it) if !it.accumulate => (less(it.compare)?, &it.operands),
             _ => return None,
         };
-        let is_plain = operands.lanes == Lanes::all(layout.width())
-            && statement.declared.registers() != WordRegisters::Packed;
-        is_plain.then_some(Step {
+        let width = [LaneWidth::Bytes, LaneWidth::Halves]
+            .into_iter()
+            .find(|width| operands.lanes == Lanes::all(*width))?;
+        (statement.declared.registers() != WordRegisters::Packed).then_some(Step {
+            width,
             kind: Kind { action, types: [operands.atype, operands.btype] },
             d: &operands.d,
             sources: [&operands.a, &operands.b],
@@ -170,12 +173,19 @@ pub(super) fn run<'m>(
     statements: &'m [VideoStatement],
     gate: Gate,
 ) -> Option<Run<'m>> {
-    let mut run = Run { layout: Layout::of(gate)?, steps: Vec::new(), before: 0 };
+    let first = Step::of(statements.first()?)?;
+    let layouts: Vec<Layout> = Layout::all(first.width, gate).collect();
+    if layouts.is_empty() {
+        return None;
+    }
+    let mut run = Run { layouts, steps: Vec::new(), before: 0 };
     // The names in statements that later steps have to move over.
     let mut moved_over: Vec<(&str, &str)> = Vec::new();
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
-        let Some(step) = Step::of(statement, run.layout) else { break };
+        let Some(step) = Step::of(statement).filter(|step| step.width == first.width) else {
+            break;
+        };
         if run.steps.is_empty() {
             run.before = 1;
         } else {
@@ -202,15 +212,18 @@ pub(super) fn run<'m>(
 /// Whether statements that follow may be a group together with all of these, if all but the last
 /// had that answer.
 pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate) -> bool {
-    let Some(layout) = Layout::of(gate) else { return false };
-    let is_step = |statement: &VideoStatement| Step::of(statement, layout).is_some();
+    let width = |statement: &VideoStatement| {
+        let width = Step::of(statement)?.width;
+        Layout::all(width, gate).next().map(|_| width)
+    };
     let goes_on = match statements {
         [] => false,
-        [first] => is_step(first),
+        [first] => width(first).is_some(),
         [first, .., last] => {
             let before = &statements[statements.len() - 2];
             let (end, start) = (before.span.end as usize, last.span.start as usize);
-            is_step(first) && is_step(last) && names_between(source, end, start).is_some()
+            width(first).is_some_and(|of_first| width(last) == Some(of_first))
+                && names_between(source, end, start).is_some()
         }
     };
     goes_on && statements.len() < MOST
@@ -272,7 +285,7 @@ pub(super) fn best(
     mut in_function: impl FnMut(&Register) -> Option<u32>,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let whole = block(run.layout, steps, &mut in_function);
+    let whole = block(run.layouts[0], steps, &mut in_function);
     if whole.has_equal() {
         return Err(steps.len());
     }
@@ -281,16 +294,23 @@ pub(super) fn best(
         let steps = steps[first..].iter().zip(&alone[first..]).zip(&is_needed[first..]);
         let steps =
             steps.map(|((step, cost), is_needed)| (step, if *is_needed { *cost } else { 0 }));
-        saving(run.layout, steps, target, &mut in_function)
+        let mut best: Option<Saving> = None;
+        for layout in run.layouts.iter().filter(|layout| layout.fits(&run.steps)) {
+            let one = saving(*layout, steps.clone(), target, &mut in_function);
+            if one.is_some_and(|one| best.is_none_or(|best| one.saved > best.saved)) {
+                best = one;
+            }
+        }
+        best
     };
-    let Some((members, saved)) = from(0) else {
+    let Some(Saving { layout, members, saved }) = from(0) else {
         // The others are tried again, together with those after them.
         return Err(steps.len().div_ceil(2));
     };
-    if from(1).is_some_and(|(_, other)| other > saved) {
+    if from(1).is_some_and(|other| other.saved > saved) {
         return Err(1);
     }
-    let block = block(run.layout, &steps[..members], in_function);
+    let block = block(layout, &steps[..members], in_function);
     Ok(block.group(members.min(run.before) - 1))
 }
 
@@ -309,16 +329,23 @@ fn block<'m>(
     block
 }
 
-/// The number of first steps that save most machine instructions as a group, and how many. Each
-/// step has its cost alone.
+/// The first steps that save most machine instructions as a group.
+#[derive(Clone, Copy)]
+struct Saving {
+    layout: Layout,
+    members: usize,
+    saved: u32,
+}
+
+/// The first steps that save most machine instructions in a layout. Each step has its cost alone.
 fn saving<'s, 'm: 's>(
     layout: Layout,
     steps: impl Iterator<Item = (&'s Step<'m>, u32)>,
     target: Target,
     mut in_function: impl FnMut(&Register) -> Option<u32>,
-) -> Option<(usize, u32)> {
+) -> Option<Saving> {
     let mut block = Block::new(layout);
-    let (mut best, mut before) = (None, 0);
+    let (mut best, mut before): (Option<Saving>, u32) = (None, 0);
     for (step, cost) in steps {
         block.push(step, &mut in_function);
         before += cost;
@@ -327,9 +354,9 @@ fn saving<'s, 'm: 's>(
         if block.len() > 1
             && saved > margin(target) + block.repeated()
             && weight <= before
-            && best.is_none_or(|(_, most)| saved > most)
+            && best.is_none_or(|best| saved > best.saved)
         {
-            best = Some((block.len(), saved));
+            best = Some(Saving { layout, members: block.len(), saved });
         }
     }
     best

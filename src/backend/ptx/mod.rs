@@ -24,6 +24,7 @@
 
 mod cost;
 mod emit;
+mod half;
 mod lanes;
 mod module;
 mod parallel;

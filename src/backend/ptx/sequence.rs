@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::half;
 use crate::ir::Input;
 use crate::isa::{Compare, PtxVersion, Target, Type, WordRegisters};
 
@@ -128,6 +129,18 @@ opcodes! {
     Min2(Type) Word 2
     /// The larger of each pair of halves.
     Max2(Type) Word 2
+    /// Sums of halves as floating-point numbers.
+    AddFloat2 Word 2
+    /// Differences of halves as floating-point numbers.
+    SubFloat2 Word 2
+    /// Sums of halves as floating-point numbers, limited to 0 and 1.
+    AddSatFloat2 Word 2
+    /// Differences of halves as floating-point numbers, limited to 0 and 1.
+    SubSatFloat2 Word 2
+    /// The smaller of each pair of halves as floating-point numbers.
+    MinFloat2 Word 2
+    /// The larger of each pair of halves as floating-point numbers.
+    MaxFloat2 Word 2
     /// Absolute differences of bytes (a video instruction that targets before `sm_120`
     /// have).
     AbsDiff4(Type) Word 2
@@ -185,9 +198,29 @@ impl Opcode {
             }
             Opcode::Pack2(_) | Opcode::Pack4(_) => (72, PtxVersion::new(6, 5)),
             Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => (90, PtxVersion::new(8, 0)),
+            Opcode::AddFloat2 | Opcode::SubFloat2 | Opcode::AddSatFloat2 | Opcode::SubSatFloat2 => {
+                (53, PtxVersion::new(4, 2))
+            }
+            Opcode::MinFloat2 | Opcode::MaxFloat2 => (80, PtxVersion::new(7, 0)),
             Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_) => (30, PtxVersion::new(3, 0)),
             _ => (20, PtxVersion::new(2, 0)),
         }
+    }
+
+    /// Whether it takes no constants: the instructions on two halves.
+    const fn takes_registers_only(self) -> bool {
+        matches!(
+            self,
+            Opcode::Add2
+                | Opcode::Min2(_)
+                | Opcode::Max2(_)
+                | Opcode::AddFloat2
+                | Opcode::SubFloat2
+                | Opcode::AddSatFloat2
+                | Opcode::SubSatFloat2
+                | Opcode::MinFloat2
+                | Opcode::MaxFloat2
+        )
     }
 
     /// The result for arguments of the right classes. Words and 64-bit values are
@@ -251,6 +284,12 @@ impl Opcode {
             Opcode::Add2 => halves(a, b, Type::U32, i32::wrapping_add),
             Opcode::Min2(ty) => halves(a, b, ty, Ord::min),
             Opcode::Max2(ty) => halves(a, b, ty, Ord::max),
+            Opcode::AddFloat2 => pairs(a, b, half::sum),
+            Opcode::SubFloat2 => pairs(a, b, half::difference),
+            Opcode::AddSatFloat2 => pairs(a, b, |x, y| half::saturated(half::sum(x, y))),
+            Opcode::SubSatFloat2 => pairs(a, b, |x, y| half::saturated(half::difference(x, y))),
+            Opcode::MinFloat2 => pairs(a, b, half::smaller),
+            Opcode::MaxFloat2 => pairs(a, b, half::larger),
             Opcode::AbsDiff4(ty) => {
                 (0..4).fold(0, |word, at| word | absdiff(a, b, at, ty) << (8 * at))
             }
@@ -322,6 +361,11 @@ fn packed(word: i32, bits: u32, ty: Type) -> u32 {
 fn halves(x: u32, y: u32, ty: Type, op: fn(i32, i32) -> i32) -> u32 {
     let half = |at| op(lane(x, at, 16, ty), lane(y, at, 16, ty)).cast_unsigned() & 0xffff;
     half(1) << 16 | half(0)
+}
+
+fn pairs(x: u32, y: u32, op: fn(u16, u16) -> u16) -> u32 {
+    let half = |at: u32| u32::from(op((x >> at) as u16, (y >> at) as u16)) << at;
+    half(16) | half(0)
 }
 
 fn absdiff(x: u32, y: u32, at: u32, ty: Type) -> u32 {
@@ -435,8 +479,7 @@ impl Sequence {
     /// would reject them, it works on copies, which cost nothing in machine code.
     #[must_use]
     pub fn for_registers(&self, registers: WordRegisters) -> Sequence {
-        let halves =
-            |line: &Line| matches!(line.opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_));
+        let halves = |line: &Line| line.opcode.takes_registers_only();
         match registers {
             WordRegisters::Untyped => self.clone(),
             WordRegisters::Integer if !self.lines.iter().any(halves) => self.clone(),
@@ -489,7 +532,7 @@ const ZERO: Arg = Arg::Constant(0);
 /// Builds sequences. Equal lines are written once, constants are computed, and lines
 /// without effect are left out.
 #[doc(hidden)]
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Builder {
     lines: Vec<Line>,
 }
@@ -525,8 +568,7 @@ impl Builder {
             let sum = self.add(known, more);
             return self.push(Opcode::Mad, &[x, y, sum]);
         }
-        if matches!(opcode, Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_)) {
-            // These instructions take registers only.
+        if opcode.takes_registers_only() {
             for arg in &mut all[..opcode.arity()] {
                 if let Arg::Constant(_) = arg {
                     *arg = self.line(Opcode::Move, [*arg, ZERO, ZERO]);
@@ -804,6 +846,12 @@ impl fmt::Display for Opcode {
             Opcode::Add2 => f.write_str("add.s16x2"),
             Opcode::Min2(ty) => write!(f, "min.{}16x2", sign(*ty)),
             Opcode::Max2(ty) => write!(f, "max.{}16x2", sign(*ty)),
+            Opcode::AddFloat2 => f.write_str("add.f16x2"),
+            Opcode::SubFloat2 => f.write_str("sub.f16x2"),
+            Opcode::AddSatFloat2 => f.write_str("add.sat.f16x2"),
+            Opcode::SubSatFloat2 => f.write_str("sub.sat.f16x2"),
+            Opcode::MinFloat2 => f.write_str("min.f16x2"),
+            Opcode::MaxFloat2 => f.write_str("max.f16x2"),
             Opcode::AbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32", sign(*ty)),
             Opcode::SumAbsDiff4(ty) => write!(f, "vabsdiff4.u32.{0}32.{0}32.add", sign(*ty)),
             Opcode::Count => f.write_str("popc.b32"),

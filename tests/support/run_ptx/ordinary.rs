@@ -65,6 +65,12 @@ pub(super) fn function(parts: &[&str]) -> Option<Function> {
     let ty = |text: &str| Type::read(text);
     Some(match *parts {
         ["cvta", "to", "global", "u64"] => Box::new(|x| x[0]),
+        ["add", "f16x2"] => halves(|x, y| x + y),
+        ["sub", "f16x2"] => halves(|x, y| x - y),
+        ["add", "sat", "f16x2"] => halves(|x, y| limited(x + y)),
+        ["sub", "sat", "f16x2"] => halves(|x, y| limited(x - y)),
+        ["min", "f16x2"] => halves(f64::min),
+        ["max", "f16x2"] => halves(f64::max),
         ["add", t] => lanes(ty(t)?, |x, y| x + y),
         ["sub", t] => lanes(ty(t)?, |x, y| x - y),
         ["min", "f32"] => floats(|x| x[0].min(x[1])),
@@ -146,6 +152,52 @@ fn floats(operation: fn(&[f32]) -> f32) -> Function {
         let values: Vec<f32> = x.iter().map(|&it| f32::from_bits(it as u32)).collect();
         operation(&values).to_bits().into()
     })
+}
+
+/// An operation on both halves of words as floating-point numbers.
+fn halves(operation: fn(f64, f64) -> f64) -> Function {
+    Box::new(move |x| {
+        let half = |at: u32| {
+            let [x, y] = [x[0], x[1]].map(|word| number(word >> at));
+            half_of(operation(x, y)) << at
+        };
+        half(16) | half(0)
+    })
+}
+
+/// The number that a half holds.
+fn number(half: u64) -> f64 {
+    let (exponent, fraction) = (half >> 10 & 31, (half & 0x3ff) as f64 / 1024.0);
+    let magnitude = match exponent {
+        0 => fraction * f64::powi(2.0, -14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction) * f64::powi(2.0, exponent as i32 - 15),
+    };
+    if half >> 15 & 1 == 1 { -magnitude } else { magnitude }
+}
+
+/// The half nearest to a number.
+fn half_of(number: f64) -> u64 {
+    let sign = u64::from(number.is_sign_negative()) << 15;
+    let magnitude = number.abs();
+    let bits = if number.is_nan() {
+        return 0x7fff;
+    } else if magnitude < f64::powi(2.0, -14) {
+        (magnitude * f64::powi(2.0, 24)).round_ties_even() as u64
+    } else if magnitude.is_finite() {
+        let exponent = magnitude.log2().floor() as i32;
+        let fraction = (magnitude * f64::powi(2.0, 10 - exponent)).round_ties_even() as u64;
+        // A fraction that is rounded up to 2 makes the exponent larger.
+        (((exponent + 14) as u64) << 10) + fraction
+    } else {
+        u64::MAX
+    };
+    sign | bits.min(0x7c00)
+}
+
+fn limited(number: f64) -> f64 {
+    if number > 0.0 { number.min(1.0) } else { 0.0 }
 }
 
 /// The result's type, and how far the product is shifted right.

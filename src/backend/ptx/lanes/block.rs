@@ -1,5 +1,9 @@
 //! Compiles SIMD instructions to instructions on wider lanes.
 
+mod floats;
+
+use std::borrow::Cow;
+
 use super::super::sequence::{Arg, Builder, Line};
 use super::cost::Count;
 use super::layout::{Layout, Packing, Words, is_signed};
@@ -7,6 +11,8 @@ use super::{Action, Group, Kind, Step};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
+
+use floats::Numbers;
 
 /// The lanes that a register holds.
 #[derive(Clone, Copy)]
@@ -16,6 +22,8 @@ struct Value {
     step: Option<usize>,
     /// The lanes as those of each type, extended to wider ones.
     extended: [Option<Words>; 2],
+    /// The shapes of floating-point numbers in which the lanes are there, one bit for each.
+    shapes: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -27,6 +35,8 @@ enum Form {
     Wide(Words, Option<Range>),
     /// Wider lanes in a range, still to be limited to that of a type, as packing them does.
     Unlimited(Words, Range, Type),
+    /// Floating-point numbers.
+    Floats(Numbers),
     /// Wider lanes that are negative where a lane is 1, or else where it is 0.
     Signs { words: Words, is_negated: bool },
 }
@@ -42,6 +52,7 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 }
 
 /// A register that steps name.
+#[derive(Clone)]
 struct Name<'m> {
     register: &'m Register,
     /// How often steps name it.
@@ -54,6 +65,13 @@ struct Name<'m> {
     value: Option<Value>,
 }
 
+impl Name<'_> {
+    /// Whether other instructions may read it later.
+    fn lives(&self) -> bool {
+        self.is_input || self.in_function != Some(self.occurrences)
+    }
+}
+
 /// A value that a step reads: that of a name, as a step computed it, or as it was.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Read {
@@ -62,7 +80,7 @@ struct Read {
 }
 
 /// A step that was compiled.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Done {
     kind: Kind,
     reads: [Read; 2],
@@ -77,6 +95,7 @@ struct LaneResult<'m> {
 }
 
 /// Steps on wider lanes.
+#[derive(Clone)]
 pub(super) struct Block<'m> {
     layout: Layout,
     builder: Builder,
@@ -107,7 +126,7 @@ impl<'m> Block<'m> {
         let reads = [a, b].map(|name| Read { name, step: self.value(name).step });
         self.done.push(Done { kind: step.kind, reads });
         let step = Some(self.len() - 1);
-        self.names[d].value = Some(Value { form, step, extended: [None; 2] });
+        self.names[d].value = Some(Value { form, step, extended: [None; 2], shapes: 0 });
         true
     }
 
@@ -165,21 +184,23 @@ impl<'m> Block<'m> {
 
     /// The machine instructions of all steps.
     pub(super) fn cost(&self, target: Target) -> Count {
-        let mut lines = self.builder.lines().to_vec();
+        let block = self.finished();
+        let mut lines = block.builder.lines().to_vec();
         let packed = |LaneResult { words, packing, .. }: LaneResult<'_>| {
             self.layout.packed(words, packing, &mut lines)
         };
-        let packed: Vec<Line> = self.results().map(packed).collect();
+        let packed: Vec<Line> = block.results().map(packed).collect();
         Count::of(&lines, &packed, target)
     }
 
     /// The group of all steps, in the place of one of them.
     pub(super) fn group(&self, place: usize) -> Group {
-        let results: Vec<LaneResult<'_>> = self.results().collect();
+        let block = self.finished();
+        let results: Vec<LaneResult<'_>> = block.results().collect();
         // The first words of all results come first: so fewer registers are in use at a time.
         let words = [0, 1].map(|at| results.iter().map(move |result| result.words[at]));
         let mut words: Vec<Arg> = words.into_iter().flatten().collect();
-        let mut lines = self.builder.used(&mut words);
+        let mut lines = block.builder.used(&mut words);
         let (even, odd) = words.split_at(words.len() / 2);
         let pairs = even.iter().zip(odd).map(|(even, odd)| [*even, *odd]);
         let outputs = results.iter().zip(pairs).map(|(result, words)| {
@@ -188,6 +209,16 @@ impl<'m> Block<'m> {
         let outputs = outputs.collect();
         let inputs = self.inputs.iter().copied().cloned().collect();
         Group { members: self.len(), place, layout: self.layout, inputs, lines, outputs }
+    }
+
+    /// The same block with results that can be packed.
+    fn finished(&self) -> Cow<'_, Self> {
+        let Layout::Floats(floats) = self.layout else { return Cow::Borrowed(self) };
+        let mut block = self.clone();
+        for name in (0..block.names.len()).filter(|name| self.names[*name].lives()) {
+            block.finish_floats(floats, name);
+        }
+        Cow::Owned(block)
     }
 
     /// The values of registers that steps write and that live on. Others are read by later steps
@@ -199,14 +230,19 @@ impl<'m> Block<'m> {
                 Form::Packed(_) => return None,
                 Form::Wide(words, _) => (words, Packing::Low),
                 Form::Unlimited(words, _, ty) => (words, Packing::Saturated(ty)),
+                Form::Floats(Numbers { words, shape, .. }) => {
+                    (words, Packing::Flipped(shape.flipped().unwrap_or(0)))
+                }
                 Form::Signs { words, is_negated } => (words, Packing::Signs { is_negated }),
             };
-            let lives = name.is_input || name.in_function != Some(name.occurrences);
-            lives.then_some(LaneResult { register: name.register, step, words, packing })
+            name.lives().then_some(LaneResult { register: name.register, step, words, packing })
         })
     }
 
     fn compute(&mut self, kind: Kind, a: usize, b: usize) -> Form {
+        if let Layout::Floats(floats) = self.layout {
+            return self.compute_floats(floats, kind, [a, b]);
+        }
         let Kind { action, types: [atype, btype] } = kind;
         let (op, dtype, saturate) = match action {
             Action::Arithmetic { op, dtype, saturate } => (op, dtype, saturate),
@@ -248,7 +284,9 @@ impl<'m> Block<'m> {
     fn common_limit(&mut self, sources: [(usize, Type); 2]) -> Option<Type> {
         let ty = sources[0].1;
         let limits = sources.map(|(name, own)| match self.value(name).form {
-            Form::Unlimited(_, _, limit) => (own == ty && limit == ty).then_some(true),
+            Form::Unlimited(_, _, limit) | Form::Floats(Numbers { limit: Some(limit), .. }) => {
+                (own == ty && limit == ty).then_some(true)
+            }
             _ => (own == ty).then_some(false),
         });
         let [Some(one), Some(other)] = limits else { return None };
@@ -293,7 +331,7 @@ impl<'m> Block<'m> {
             self.inputs.push(name.register);
             name.is_input = true;
             let form = Form::Packed(Arg::Register(input));
-            Value { form, step: None, extended: [None; 2] }
+            Value { form, step: None, extended: [None; 2], shapes: 0 }
         })
     }
 
@@ -306,7 +344,7 @@ impl<'m> Block<'m> {
                 (words.map(flags), Range::new(0, 1))
             }
             Form::Unlimited(words, range, ty) => self.clamped(words, range, ty),
-            Form::Packed(_) | Form::Wide(..) => return value,
+            Form::Packed(_) | Form::Wide(..) | Form::Floats(_) => return value,
         };
         *self.names[name].value.insert(Value { form: Form::Wide(words, Some(range)), ..value })
     }
@@ -338,7 +376,10 @@ impl<'m> Block<'m> {
         let words = value.extended[kind].unwrap_or_else(|| match value.form {
             Form::Packed(arg) => [0, 1].map(|place| layout.taken(builder, arg, place, ty)),
             // Lane 0 of a word is its lower bits.
-            Form::Wide(words, _) | Form::Unlimited(words, ..) | Form::Signs { words, .. } => {
+            Form::Wide(words, _)
+            | Form::Unlimited(words, ..)
+            | Form::Signs { words, .. }
+            | Form::Floats(Numbers { words, .. }) => {
                 words.map(|word| layout.taken(builder, word, 0, ty))
             }
         });
@@ -353,6 +394,7 @@ impl<'m> Block<'m> {
 mod tests {
     use super::super::super::sequence::results;
     use super::super::Step;
+    use super::super::layout::Floats;
     use super::*;
     use crate::ir::Program;
     use crate::video::{Instruction, Semantics};
@@ -364,6 +406,10 @@ mod tests {
         let half = |at: u32| i128::from((word >> (16 * at)) as u16 as i16);
         match layout {
             Layout::Halves => vec![half(0), half(1)],
+            // A sign and a magnitude.
+            Layout::Floats(_) => [half(0), half(1)]
+                .map(|half| if half < 0 { -(half & 0x7fff) } else { half })
+                .to_vec(),
             Layout::Words => vec![i128::from(word as u32 as i32)],
         }
     }
@@ -421,7 +467,7 @@ mod tests {
             })
         });
         match layout {
-            Layout::Halves => bytes.collect(),
+            Layout::Halves | Layout::Floats(_) => bytes.collect(),
             Layout::Words => halves.collect(),
         }
     }
@@ -432,7 +478,9 @@ mod tests {
     fn steps_are_exact() {
         let [d, a, b] = ["d", "a", "b"].map(|name| Register::new(name).unwrap());
         let ops = [SimdOp::Add, SimdOp::Sub, SimdOp::Min, SimdOp::Max];
-        for layout in [Layout::Halves, Layout::Words] {
+        let floats = [false, true]
+            .map(|complements| Layout::Floats(Floats { has_extrema: !complements, complements }));
+        for layout in [Layout::Halves, Layout::Words].into_iter().chain(floats) {
             let pairs = pairs(layout);
             for at in 0..=ops.len() * 16 + 15 {
                 let ty = |bit: usize| TYPES[at >> bit & 1];
@@ -442,7 +490,7 @@ mod tests {
                     None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
                 };
                 let kind = Kind { action, types };
-                let step = Step { kind, d: &d, sources: [&a, &b], c: &a };
+                let step = Step { width: layout.width(), kind, d: &d, sources: [&a, &b], c: &a };
                 let program = instruction(layout, kind);
                 let mut block = Block::new(layout);
                 assert!(block.push(&step, |_| None));
@@ -451,6 +499,9 @@ mod tests {
                 let (words, range) = match result.value.unwrap().form {
                     Form::Wide(words, range) => (words, range.unwrap()),
                     Form::Unlimited(words, range, _) => (words, range),
+                    Form::Floats(Numbers { words, shape, range, .. }) => {
+                        (words, shape.halves(range))
+                    }
                     Form::Signs { words, .. } => (words, layout.wide()),
                     Form::Packed(_) => panic!(),
                 };
@@ -480,7 +531,8 @@ mod tests {
             let mut block = Block::new(layout);
             let name = block.name(&register, |_| None).unwrap();
             let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
-            block.names[name].value = Some(Value { form, step: None, extended: [None; 2] });
+            block.names[name].value =
+                Some(Value { form, step: None, extended: [None; 2], shapes: 0 });
             let (words, range) = block.extended(name, ty);
             assert_eq!(range, layout.lane(ty));
             for half in 0..=0xffff_u32 {
@@ -493,8 +545,12 @@ mod tests {
                     let Arg::Line(line) = word else { panic!() };
                     let expected =
                         split(layout, input.into()).into_iter().map(|wide| match (layout, ty) {
-                            (Layout::Halves, Type::U32) => i128::from(wide as u8),
-                            (Layout::Halves, Type::S32) => i128::from(wide as u8 as i8),
+                            (Layout::Halves | Layout::Floats(_), Type::U32) => {
+                                i128::from(wide as u8)
+                            }
+                            (Layout::Halves | Layout::Floats(_), Type::S32) => {
+                                i128::from(wide as u8 as i8)
+                            }
                             (Layout::Words, Type::U32) => i128::from(wide as u16),
                             (Layout::Words, Type::S32) => i128::from(wide as u16 as i16),
                         });

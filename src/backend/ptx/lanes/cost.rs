@@ -47,6 +47,7 @@ fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 
         let is_sum = matches!(inner, Opcode::Add2 | Opcode::Add | Opcode::Sub);
         let oldest = match line.opcode {
             Opcode::Min2(_) | Opcode::Max2(_) => 0,
+            Opcode::MinFloat2 | Opcode::MaxFloat2 => 100,
             Opcode::Min(_) | Opcode::Max(_) => 90,
             Opcode::Add => return inner == Opcode::Shr(Type::S32),
             Opcode::Sub => return inner == Opcode::Shr(Type::S32) && place == 0,
@@ -57,7 +58,13 @@ fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 
     // Whether a line has taken in another one, or is part of one.
     let mut is_joined = vec![false; lines.len()];
     // The `and` before a last `xor` is part of it.
-    let mut count = packed.iter().filter(|line| line.opcode != Opcode::Xor).count() as u32;
+    let has_and = |line: &Line| match *line.args() {
+        [Arg::Line(at), _] => {
+            line.opcode == Opcode::Xor && lines[usize::from(at)].opcode == Opcode::And
+        }
+        _ => false,
+    };
+    let mut count = packed.iter().filter(|line| !has_and(line)).count() as u32;
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| reads[*at] > 0) {
         if is_free(line.opcode) {
             continue;

@@ -2,7 +2,7 @@
 
 use super::super::Gate;
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
-use super::has_sums_of_halves;
+use super::{Action, Kind, Step, has_sums_of_halves};
 use crate::ir::Range;
 use crate::isa::{LaneWidth, Target, Type};
 use crate::video::SimdOp;
@@ -18,21 +18,59 @@ pub(super) enum Layout {
     Halves,
     /// Two halves as two words.
     Words,
+    /// Four bytes as halves of two words, in floating point.
+    Floats(Floats),
 }
+
+/// How bytes are computed in floating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Floats {
+    /// Whether there are minima and maxima.
+    pub(super) has_extrema: bool,
+    /// Whether sums that may only be too large are computed as differences from the limit.
+    pub(super) complements: bool,
+}
+
+/// Before this target, half precision is slow on some GPUs, or costs are not measured.
+const OLDEST: u16 = 75;
 
 pub(super) fn is_signed(ty: Type) -> bool {
     ty == Type::S32
 }
 
 impl Layout {
-    /// The layout that is shorter under some conditions.
-    pub(super) fn of(gate: Gate) -> Option<Layout> {
-        let (target, version) = Opcode::Pack2(Type::S32).requirement();
-        if has_sums_of_halves(gate) {
-            Some(Layout::Halves)
-        } else {
-            gate.has((Target::sm(target), version)).then_some(Layout::Words)
-        }
+    /// The layouts that may be shorter for lanes of some width under some conditions.
+    pub(super) fn all(width: LaneWidth, gate: Gate) -> impl Iterator<Item = Layout> {
+        let has = |opcode: Opcode| {
+            let (target, version) = opcode.requirement();
+            gate.has((Target::sm(target.max(OLDEST)), version))
+        };
+        let has_sums = has_sums_of_halves(gate);
+        let is_bytes = width == LaneWidth::Bytes;
+        let floats = |complements| {
+            let has_extrema = has(Opcode::MaxFloat2);
+            let is_there = is_bytes && has(Opcode::AddFloat2);
+            is_there.then_some(Layout::Floats(Floats { has_extrema, complements }))
+        };
+        let integers = match width {
+            LaneWidth::Bytes => has_sums.then_some(Layout::Halves),
+            LaneWidth::Halves => {
+                (!has_sums && has(Opcode::Pack2(Type::S32))).then_some(Layout::Words)
+            }
+        };
+        [integers, floats(false), floats(true)].into_iter().flatten()
+    }
+
+    /// Whether it may be shorter than other layouts for some steps.
+    pub(super) fn fits(self, steps: &[Step<'_>]) -> bool {
+        let Layout::Floats(Floats { complements: true, .. }) = self else { return true };
+        // Other sums may be too small, too.
+        steps.iter().any(|step| {
+            let Kind { action, types } = step.kind;
+            let is_sum =
+                matches!(action, Action::Arithmetic { op: SimdOp::Add, saturate: true, .. });
+            is_sum && types == [Type::U32; 2]
+        })
     }
 
     /// The wider lanes, in words.
@@ -40,13 +78,14 @@ impl Layout {
         match self {
             Layout::Halves => "halves",
             Layout::Words => "words",
+            Layout::Floats(_) => "halves in floating point",
         }
     }
 
     /// The lanes of the instructions.
     pub(super) fn width(self) -> LaneWidth {
         match self {
-            Layout::Halves => LaneWidth::Bytes,
+            Layout::Halves | Layout::Floats(_) => LaneWidth::Bytes,
             Layout::Words => LaneWidth::Halves,
         }
     }
@@ -56,7 +95,7 @@ impl Layout {
         Range::bits(self.width().bits() as u8, is_signed(ty))
     }
 
-    /// The range of a wider lane.
+    /// The range of a wider lane as an integer.
     pub(super) fn wide(self) -> Range {
         Range::bits(2 * self.width().bits() as u8, true)
     }
@@ -64,7 +103,7 @@ impl Layout {
     /// A number in all wider lanes of a word.
     pub(super) fn number(self, value: i128) -> Arg {
         match self {
-            Layout::Halves => word((value as u32 & 0xffff) * 0x0001_0001),
+            Layout::Halves | Layout::Floats(_) => word((value as u32 & 0xffff) * 0x0001_0001),
             Layout::Words => word(value as u32),
         }
     }
@@ -74,11 +113,13 @@ impl Layout {
         let (signed, zero) = (is_signed(ty), word(0));
         match (self, place) {
             // These are as short as `prmt`, and run on more units.
-            (Layout::Halves, 0) if !signed => builder.and(from, word(0x00ff_00ff)),
+            (Layout::Halves | Layout::Floats(_), 0) if !signed => {
+                builder.and(from, word(0x00ff_00ff))
+            }
             (Layout::Words, 0) if !signed => builder.and(from, word(0xffff)),
             (Layout::Words, 1) => builder.push(Opcode::Shr(ty), &[from, word(16)]),
-            (Layout::Halves, 0) => builder.permute(from, zero, 0xa280),
-            (Layout::Halves, _) => {
+            (Layout::Halves | Layout::Floats(_), 0) => builder.permute(from, zero, 0xa280),
+            (Layout::Halves | Layout::Floats(_), _) => {
                 builder.permute(from, zero, if signed { 0xb391 } else { 0x4341 })
             }
             (Layout::Words, _) => builder.permute(from, zero, 0x9910),
@@ -98,6 +139,10 @@ impl Layout {
             (Layout::Words, SimdOp::Min) => Opcode::Min(s32),
             (Layout::Words, SimdOp::Max) => Opcode::Max(s32),
             (Layout::Halves, SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg) => Opcode::Add2,
+            (Layout::Floats(_), SimdOp::Sub) => Opcode::SubFloat2,
+            (Layout::Floats(_), SimdOp::Min) => Opcode::MinFloat2,
+            (Layout::Floats(_), SimdOp::Max) => Opcode::MaxFloat2,
+            (Layout::Floats(_), SimdOp::Add | SimdOp::AbsDiff | SimdOp::Avrg) => Opcode::AddFloat2,
         };
         builder.push(opcode, &[x, y])
     }
@@ -107,7 +152,7 @@ impl Layout {
         let ones = self.number(1);
         let last = word(2 * self.width().bits() - 1);
         let signs = builder.push(Opcode::Shr(Type::U32), &[lanes, last]);
-        let signs = if self == Layout::Halves { builder.and(signs, ones) } else { signs };
+        let signs = if self == Layout::Words { signs } else { builder.and(signs, ones) };
         if is_negated { builder.xor(signs, ones) } else { signs }
     }
 
@@ -119,19 +164,23 @@ impl Layout {
         lines: &mut Vec<Line>,
     ) -> Line {
         let (low, signs, ones) = match self {
-            Layout::Halves => (0x6240, 0xfbd9, 0x0101_0101),
+            Layout::Halves | Layout::Floats(_) => (0x6240, 0xfbd9, 0x0101_0101),
             Layout::Words => (0x5410, 0xffbb, 0x0001_0001),
-        };
-        let is_negated = match packing {
-            Packing::Low => return Line::new(Opcode::Permute, [first, second, word(low)]),
-            Packing::Saturated(ty) => {
-                return Line::new(Opcode::Pack2(ty), [second, first, word(0)]);
-            }
-            Packing::Signs { is_negated } => is_negated,
         };
         let mut add = |line| {
             lines.push(line);
             Arg::Line(lines.len() as u16 - 1)
+        };
+        let packed = Line::new(Opcode::Permute, [first, second, word(low)]);
+        let is_negated = match packing {
+            Packing::Low | Packing::Flipped(0) => return packed,
+            Packing::Flipped(bits) => {
+                return Line::new(Opcode::Xor, [add(packed), word(bits), word(0)]);
+            }
+            Packing::Saturated(ty) => {
+                return Line::new(Opcode::Pack2(ty), [second, first, word(0)]);
+            }
+            Packing::Signs { is_negated } => is_negated,
         };
         let signs = add(Line::new(Opcode::Permute, [first, second, word(signs)]));
         let flags = Line::new(Opcode::And, [signs, word(ones), word(0)]);
@@ -144,6 +193,8 @@ impl Layout {
 pub(super) enum Packing {
     /// By their lower bits.
     Low,
+    /// By their lower bits, some of which are flipped.
+    Flipped(u32),
     /// Limited to the range of a type. Only words are.
     Saturated(Type),
     /// 1 where they are negative, or else where they are not.
