@@ -133,8 +133,10 @@ fn lane(ty: Type) -> Range {
     Layout::Halves.lane(ty)
 }
 
-fn is_small(halves: Range) -> bool {
-    Range::new(-2047, 2047).contains_range(halves)
+/// Whether halves are exact for numbers in a range, in a shape and in those that they may be
+/// brought into from there.
+fn is_exact(shape: Shape, range: Range) -> bool {
+    Range::new(-512, 1020).contains_range(range) && shape.bias.abs() <= 765
 }
 
 /// A number in both halves.
@@ -248,7 +250,7 @@ impl Block<'_> {
             range(op, x, y)
         };
         let mut sum = self.choose(op, sources, whole(sources), None);
-        if !is_small(sum.shape.halves(whole(sources))) {
+        if !is_exact(sum.shape, whole(sources)) {
             sources = names.map(|name| self.settled(floats, name, ty));
             sum = self.choose(op, sources, whole(sources), None);
         }
@@ -263,8 +265,7 @@ impl Block<'_> {
         let ranked = |(x, x_cost): Choice, (y, y_cost): Choice, is_reversed: bool| {
             let sum = Sum::of(op, [x, y], is_reversed);
             let more = if wanted.is_none_or(|wanted| wanted == sum.shape) { 0 } else { EACH };
-            let is_large = !is_small(sum.shape.halves(range));
-            ((is_large, x_cost + y_cost + more), sum)
+            ((!is_exact(sum.shape, range), x_cost + y_cost + more), sum)
         };
         let mut best = ranked(xs[0], ys[0], false);
         for (x, y) in xs.into_iter().flat_map(|x| ys.map(|y| (x, y))) {
@@ -440,7 +441,7 @@ impl Block<'_> {
         if numbers.shape.flipped().is_some() && numbers.shape.halves(numbers.range).min >= 0 {
             return numbers;
         }
-        let bias = (-numbers.range.min).max(0) + 255 & !255;
+        let bias = ((-numbers.range.min).max(0) + 255) & !255;
         self.converted(numbers, Shape { bias, is_negated: false })
     }
 
