@@ -6,7 +6,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic};
 use crate::module::VideoStatement;
 
 /// The finding on the statements of a region.
-pub(crate) fn on_region(statements: &[VideoStatement], region: Region) -> Option<Diagnostic> {
+pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Option<Diagnostic> {
     let (first, last) = (statements.first()?.span, statements.last()?.span);
     let place = region.place();
     let groups = grouped(region.costs.into_iter().map(|(target, ptxas, written)| TargetGroup {
@@ -26,7 +26,11 @@ pub(crate) fn on_region(statements: &[VideoStatement], region: Region) -> Option
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =
         format!("{count} instructions that are {whole}: ptxas 13.5 emits {}", texts.join("; "));
-    let block = &region.edits.get(place)?.replacement;
+    // Lines before a loop, and the block.
+    let kept = region.edits.iter().skip(count).map(|edit| edit.replacement.trim_start());
+    let block = kept.chain([region.edits.get(place)?.replacement.as_str()]);
+    let block = block.collect::<Vec<_>>().join("\n");
+    region.edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let applicability =
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };
     // The block is at the last one, except if that moves up.
@@ -34,7 +38,7 @@ pub(crate) fn on_region(statements: &[VideoStatement], region: Region) -> Option
     let mut found = Diagnostic::new(Code::V602, statements.get(place)?.span, message)
         .label(format!("{} in all", label(&groups, "")))
         .related(other, format!("the {which} of the {count}"))
-        .help(help(block, region.is_undisputed))
+        .help(help(&block, region.is_undisputed))
         .fix(applicability, "write them as ordinary PTX", region.edits);
     found.statement = Some(first.to(last));
     Some(found)

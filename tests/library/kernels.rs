@@ -171,14 +171,33 @@ fn ordinary(random: &mut Random) -> String {
     }
 }
 
+/// Statements after which `r26` and `r27` may be the same in each round of a loop.
+fn before_loop(random: &mut Random) -> String {
+    let [x, y] = [(); 2].map(|()| *random.pick(&REGISTERS));
+    match random.below(7) {
+        0 => format!("add.u32 r26, {x}, {y};\n"),
+        1 => "{ .reg .b32 r<1>; mov.b32 r27, a; }\n".into(),
+        2 => format!("@q mov.b32 r27, {x};\n"),
+        3 => format!("vadd4.u32.u32.u32.sat r26, {x}, {y}, {x};\n"),
+        _ => String::new(),
+    }
+}
+
 /// A kernel with groups and chains, and ordinary statements among them.
 fn random_kernel(random: &mut Random) -> String {
-    let mut body = String::new();
-    for (at, register) in REGISTERS.iter().enumerate() {
-        let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
+    let mut body = String::from("setp.lt.u32 q, 5, 6;\n");
+    for (at, register) in REGISTERS.iter().chain(&["r25", "r26", "r27"]).enumerate() {
+        if *register != "r26" || random.one_in(2) {
+            let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
+        }
     }
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
+        body += &before_loop(random);
+        let rounds = if random.one_in(2) { 1 + random.below(3) } else { 0 };
+        if rounds > 0 {
+            let _ = writeln!(body, "mov.u32 n{at}, {rounds};\nL{at}:");
+        }
         let members = match random.below(10) {
             0 => filling(random),
             1 => adding(random),
@@ -193,7 +212,9 @@ fn random_kernel(random: &mut Random) -> String {
             4 => on_range(random, [&format!("r1{at}"), &format!("r2{at}")]),
             _ => {
                 let lanes = *random.pick(&["4", "4", "2"]);
-                lane_steps(random, lanes, &["a", "b", "c", "e", "r0"]).0
+                let own = ["a", "b", "c", "e", "r0"];
+                let inputs = *random.pick(&[own, ["a", "r25", "r26", "r27", "r0"]]);
+                lane_steps(random, lanes, &inputs).0
             }
         };
         for line in members.lines() {
@@ -202,13 +223,17 @@ fn random_kernel(random: &mut Random) -> String {
                 body += &ordinary(random);
             }
         }
+        if rounds > 0 {
+            let _ = writeln!(body, "sub.u32 n{at}, n{at}, 1;\nsetp.ne.u32 q, n{at}, 0;");
+            let _ = writeln!(body, "@q bra L{at};");
+        }
     }
     for (at, register) in REGISTERS.iter().enumerate() {
         let _ = writeln!(body, "st.global.u32 [p+{}], {register};", 4 * (at + 26));
     }
     format!(
         "{HEAD}.entry k(\n.param .u64 k_param_0\n)\n{{\n\
-         .reg .b32 a, b, c, d, e, f, r<30>;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
+         .reg .b32 a, b, c, d, e, f, r<30>, n<5>;\n.reg .pred q;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
     )
 }
 
@@ -216,9 +241,9 @@ fn random_kernel(random: &mut Random) -> String {
 #[test]
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
-    let (mut fused, mut grouped, mut moved) = (0, 0, 0);
+    let (mut fused, mut grouped, mut moved, mut kept) = (0, 0, 0, 0);
     for _ in 0..samples(2500) {
-        let target = *random.pick(&[75, 90, 90, 100, 120]);
+        let target = *random.pick(&[75, 80, 90, 90, 100, 120]);
         let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
         let (module, findings) = parse(&text);
         assert!(findings.iter().all(is_about_results), "{findings:?}\n{text}");
@@ -229,6 +254,7 @@ fn random_regions_compute_the_same() {
                 Outcome::Grouped(group) => {
                     grouped += 1;
                     moved += u32::from(group.place + 1 < group.members);
+                    kept += u32::from(group.before_loop().iter().any(Option::is_some));
                 }
                 _ => {}
             }
@@ -245,8 +271,10 @@ fn random_regions_compute_the_same() {
             assert_eq!(left, right, "{text}\n{new}");
         }
     }
-    println!("{fused} chains, {grouped} groups, {moved} of them moved up");
-    assert!(fused > 100 && grouped > 60 && moved > 5, "{fused} {grouped} {moved}");
+    println!(
+        "{fused} chains, {grouped} groups, {moved} of them moved up, {kept} with lines before a loop"
+    );
+    assert!(fused > 100 && grouped > 60 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
 }
 
 /// Each thread of such a kernel has a memory of its own.

@@ -133,6 +133,12 @@ fn replacements(module: &Module<'_>, options: &RewriteOptions) -> Vec<String> {
         let before = &source[at..edit.span.start as usize];
         rest = rest.strip_prefix(before).expect("what stands before is as it was");
         at = edit.span.end as usize;
+        if edit.span.is_empty() {
+            // Lines that stand before a loop.
+            assert!(edit.replacement.trim_start().starts_with(".reg .b32 "), "{edit:?}");
+            rest = rest.strip_prefix(edit.replacement.as_str()).expect("it");
+            continue;
+        }
         let change = changes.next_if(|change| change.span == edit.span);
         if change.is_some_and(|change| change.outcome == Outcome::Absorbed) {
             // Nothing but comments stays.

@@ -37,7 +37,7 @@ fn kernel(number: usize, body: &str) -> String {
         ".visible .entry k{number}(.param .u64 input)\n{{\n.reg .b64 %pointer;\n.reg .b32 a, b, c, d;\n.reg .pred p;\n\
          ld.param.u64 %pointer, [input];\nld.volatile.global.u32 a, [%pointer];\n\
          ld.volatile.global.u32 b, [%pointer+4];\nld.volatile.global.u32 c, [%pointer+8];\n\
-         {{\n{body}\n}}\nst.volatile.global.u32 [%pointer+12], d;\nret;\n}}\n"
+         {body}\nst.volatile.global.u32 [%pointer+12], d;\nret;\n}}\n"
     )
 }
 
@@ -652,6 +652,35 @@ fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     regions_compared("groups", &TARGETS, || lanes(&mut random, "4"));
     regions_compared("groups of halves", &[75, 80], || lanes(&mut random, "2"));
+}
+
+/// A loop around SIMD instructions. Some of their sources are the same in each round.
+fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
+    let inputs = ["a", "r20", "r21", "r22", "r23"];
+    let read = &inputs[..3 + random.below(3)];
+    let (steps, unread) = lane_steps(random, lanes, read);
+    let mut text = String::from(".reg .b32 r<25>;\n.reg .pred again;\n");
+    for (at, register) in inputs.iter().skip(1).enumerate() {
+        let at = 16 + 4 * at;
+        let _ = writeln!(text, "ld.volatile.global.u32 {register}, [%pointer+{at}];");
+    }
+    text += "mov.u32 r24, c;\nround:\n.pragma \"nounroll\";\n\
+             ld.volatile.global.u32 a, [%pointer+32];\n";
+    text += &steps;
+    for (at, register) in
+        inputs.iter().copied().chain(unread.iter().map(String::as_str)).enumerate()
+    {
+        let _ = writeln!(text, "st.volatile.global.u32 [%pointer+{}], {register};", 36 + 4 * at);
+    }
+    text + "sub.u32 r24, r24, 1;\nsetp.ne.u32 again, r24, 0;\n@again bra round;\nmov.b32 d, c;"
+}
+
+#[test]
+#[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
+fn loops_of_groups_are_never_worse() {
+    let mut random = Random(setting("VPTX_COST_SEED", 1));
+    regions_compared("loops", &TARGETS, || loop_of_lanes(&mut random, "4"));
+    regions_compared("loops of halves", &[75, 80], || loop_of_lanes(&mut random, "2"));
 }
 
 #[test]

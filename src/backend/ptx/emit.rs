@@ -101,6 +101,11 @@ impl FreshRegisters {
         let _ = write!(text, "{}{number}", CLASSES[class_index(class)].1);
     }
 
+    /// Appends the name of a word's register that a function keeps.
+    fn push_kept(&self, number: u32, text: &mut String) {
+        let _ = write!(text, "{}k{number}", self.prefix);
+    }
+
     /// The declarations of all registers that were taken, one `.reg` for each class.
     pub fn declarations(&self) -> Vec<String> {
         let taken = CLASSES.iter().zip(self.taken).filter(|(_, count)| *count > 0);
@@ -175,7 +180,7 @@ impl Sequence {
 
     fn code(&self, registers: &mut FreshRegisters) -> Code<'_> {
         let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
-        Code { lines: self.lines(), numbers: registers.take_all(others), inputs: &[] }
+        Code { lines: self.lines(), numbers: registers.take_all(others), inputs: &[], kept: &[] }
     }
 }
 
@@ -187,6 +192,18 @@ struct Code<'c> {
     numbers: Vec<u32>,
     /// The registers that lines read by number.
     inputs: &'c [Register],
+    /// For some lines, the number of a register of the function that holds the result.
+    kept: &'c [Option<u32>],
+}
+
+impl Code<'_> {
+    /// Appends the name of the register that a line writes.
+    fn push_result(&self, line: usize, registers: &FreshRegisters, text: &mut String) {
+        match self.kept.get(line) {
+            Some(Some(number)) => registers.push_kept(*number, text),
+            _ => registers.push_name(self.lines[line].opcode.class(), self.numbers[line], text),
+        }
+    }
 }
 
 /// The registers that fill the holes of a template.
@@ -321,14 +338,27 @@ impl Template {
         template
     }
 
-    /// The template of the block for a group, which names all registers.
-    pub(super) fn group(group: &Group, registers: &mut FreshRegisters) -> Template {
+    /// The template of the block for a group, which names all registers. Some lines have results
+    /// that the function keeps (see [`Template::kept`]), by their numbers.
+    pub(super) fn group(
+        group: &Group,
+        kept: &[Option<u32>],
+        registers: &mut FreshRegisters,
+    ) -> Template {
         let mut template = Template::default();
         registers.reset();
-        let numbers = registers.take_all(group.lines());
-        let code = Code { lines: group.lines(), numbers, inputs: group.inputs() };
+        let is_here = |at: &usize| kept.get(*at).is_none_or(Option::is_none);
+        let mut number = |at: usize| {
+            let class = group.lines()[at].opcode.class();
+            if is_here(&at) { registers.take(class) } else { 0 }
+        };
+        let numbers = (0..group.lines().len()).map(&mut number).collect();
+        let code = Code { lines: group.lines(), numbers, inputs: group.inputs(), kept };
         template.open(registers);
-        template.push_lines(&code, registers);
+        for at in (0..group.lines().len()).filter(is_here) {
+            template.push_hole(Hole::Line { is_inner: true });
+            template.push_line(&code, at, registers);
+        }
         for (register, line) in group.outputs() {
             template.push_hole(Hole::Line { is_inner: true });
             template.push_opcode(line.opcode);
@@ -336,6 +366,46 @@ impl Template {
             template.push_args(line, &code, registers);
         }
         template.close();
+        template
+    }
+
+    /// The template of the lines of a group that depend on one register only, to stand behind the
+    /// statement that writes it. Their results have these numbers. The constants that they read
+    /// take more of them.
+    pub(super) fn kept(
+        group: &Group,
+        register: u16,
+        kept: &[Option<u32>],
+        taken: &mut u32,
+        registers: &FreshRegisters,
+    ) -> Template {
+        let (mut template, lines) = (Template::default(), group.lines());
+        let mut kept = kept.to_vec();
+        let mut own: Vec<usize> = Vec::new();
+        for at in (0..lines.len()).filter(|at| group.before_loop()[*at] == Some(register)) {
+            for arg in lines[at].args() {
+                if let Arg::Line(read) = *arg
+                    && kept[usize::from(read)].is_none()
+                {
+                    kept[usize::from(read)] = Some(*taken);
+                    *taken += 1;
+                    own.push(read.into());
+                }
+            }
+            own.push(at);
+        }
+        let (numbers, inputs) = (vec![0; lines.len()], group.inputs());
+        let code = Code { lines, numbers, inputs, kept: &kept };
+        template.push_hole(Hole::Line { is_inner: false });
+        for (count, at) in own.iter().enumerate() {
+            template.text.push_str(if count == 0 { ".reg .b32 " } else { ", " });
+            code.push_result(*at, registers, &mut template.text);
+        }
+        template.text.push(';');
+        for at in own {
+            template.push_hole(Hole::Line { is_inner: false });
+            template.push_line(&code, at, registers);
+        }
         template
     }
 
@@ -402,7 +472,7 @@ impl Template {
         }
         self.push_opcode(line.opcode);
         match number {
-            Some(number) => registers.push_name(line.opcode.class(), *number, &mut self.text),
+            Some(_) => code.push_result(at, registers, &mut self.text),
             None => self.push_hole(Hole::Destination),
         }
         self.push_args(line, code, registers);
@@ -438,9 +508,7 @@ impl Template {
                     self.text.push_str(code.inputs[usize::from(input)].name());
                 }
                 Arg::Line(other) => {
-                    let other = usize::from(other);
-                    let class = code.lines[other].opcode.class();
-                    registers.push_name(class, code.numbers[other], &mut self.text);
+                    code.push_result(usize::from(other), registers, &mut self.text);
                 }
                 Arg::Constant(value) if line.opcode == Opcode::Permute && place == 2 => {
                     let _ = write!(self.text, "0x{value:04x}");

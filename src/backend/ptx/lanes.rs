@@ -33,6 +33,8 @@ pub struct Group {
     layout: Layout,
     inputs: Vec<Register>,
     lines: Vec<Line>,
+    /// For each line, the register that it depends on if it may stand before the loop of the group.
+    before_loop: Vec<Option<u16>>,
     outputs: Vec<(Register, Line)>,
 }
 
@@ -51,6 +53,13 @@ impl Group {
     #[doc(hidden)]
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// For each of [`Group::lines`], the place among [`Group::inputs`] of the only register that it
+    /// depends on, if that has the same value in all rounds of the loop around the block. The line
+    /// then stands where the register is written, before the loop.
+    pub fn before_loop(&self) -> &[Option<u16>] {
+        &self.before_loop
     }
 
     /// The registers that the block writes after that, and the instruction for each. These
@@ -75,7 +84,7 @@ impl Group {
     /// The machine instructions that it takes.
     pub(super) fn cost(&self, target: Target) -> Count {
         let packed: Vec<Line> = self.outputs.iter().map(|(_, line)| *line).collect();
-        Count::of(&self.lines, &packed, target)
+        Count::of(&self.lines, &packed, &self.before_loop, target)
     }
 }
 
@@ -91,6 +100,15 @@ pub(super) struct Step<'m> {
     sources: [&'m Register; 2],
     /// Its value does not matter, as all lanes are written.
     c: &'m Register,
+}
+
+/// The facts about a register in its function.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    /// How often the function names it, if it declares it itself.
+    pub(super) occurrences: Option<u32>,
+    /// Whether it has the same value in all rounds of the loop around the steps.
+    pub(super) is_before_loop: bool,
 }
 
 /// Steps that may be a group.
@@ -277,15 +295,15 @@ pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Ve
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
-/// stay alone. `in_function` says how often the function names a register that it declares itself.
+/// stay alone.
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
     target: Target,
-    mut in_function: impl FnMut(&Register) -> Option<u32>,
+    mut facts: impl FnMut(&Register) -> Facts,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let whole = block(run.layouts[0], steps, &mut in_function);
+    let whole = block(run.layouts[0], steps, &mut facts);
     if whole.has_equal() {
         return Err(steps.len());
     }
@@ -296,7 +314,7 @@ pub(super) fn best(
             steps.map(|((step, cost), is_needed)| (step, if *is_needed { *cost } else { 0 }));
         let mut best: Option<Saving> = None;
         for layout in run.layouts.iter().filter(|layout| layout.fits(&run.steps)) {
-            let one = saving(*layout, steps.clone(), target, &mut in_function);
+            let one = saving(*layout, steps.clone(), target, &mut facts);
             if one.is_some_and(|one| best.is_none_or(|best| one.saved > best.saved)) {
                 best = one;
             }
@@ -310,7 +328,7 @@ pub(super) fn best(
     if from(1).is_some_and(|other| other.saved > saved) {
         return Err(1);
     }
-    let block = block(layout, &steps[..members], in_function);
+    let block = block(layout, &steps[..members], facts);
     Ok(block.group(members.min(run.before) - 1))
 }
 
@@ -318,11 +336,11 @@ pub(super) fn best(
 fn block<'m>(
     layout: Layout,
     steps: &[Step<'m>],
-    mut in_function: impl FnMut(&Register) -> Option<u32>,
+    mut facts: impl FnMut(&Register) -> Facts,
 ) -> Block<'m> {
     let mut block = Block::new(layout);
     for step in steps {
-        if !block.push(step, &mut in_function) {
+        if !block.push(step, &mut facts) {
             break;
         }
     }
@@ -342,17 +360,18 @@ fn saving<'s, 'm: 's>(
     layout: Layout,
     steps: impl Iterator<Item = (&'s Step<'m>, u32)>,
     target: Target,
-    mut in_function: impl FnMut(&Register) -> Option<u32>,
+    mut facts: impl FnMut(&Register) -> Facts,
 ) -> Option<Saving> {
     let mut block = Block::new(layout);
     let (mut best, mut before): (Option<Saving>, u32) = (None, 0);
     for (step, cost) in steps {
-        block.push(step, &mut in_function);
+        block.push(step, &mut facts);
         before += cost;
-        let Count { instructions, weight } = block.cost(target);
-        let saved = before.saturating_sub(instructions);
+        let Count { instructions, before_loop, weight } = block.cost(target);
+        let saved = before.saturating_sub(instructions - before_loop);
+        let margin = margin(target) + block.repeated();
         if block.len() > 1
-            && saved > margin(target) + block.repeated()
+            && instructions + margin < before
             && weight <= before
             && best.is_none_or(|best| saved > best.saved)
         {

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::cost::{self, Context, Cost};
 use super::emit::{Operands, Places, Surroundings, Template};
-use super::lanes::{self, Group};
+use super::lanes::{self, Facts, Group};
 use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence, ZERO};
 use crate::diagnostic::{Edit, apply};
@@ -244,6 +244,7 @@ pub fn rewrite<'m>(
         }
         changes.push(Change { span, instruction, target, outcome, cost, differs });
     })?;
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     Ok(Rewritten { source: module.source(), edits, changes })
 }
 
@@ -256,6 +257,9 @@ pub(crate) struct Rewriter<'o> {
     /// `None` if that has no shorter sequence.
     on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Form>>,
     registers: Option<FreshRegisters>,
+    /// How many words the last function keeps for loops.
+    kept: u32,
+    kept_in: Option<Span>,
 }
 
 /// The outcome for a form, and the text that replaces it, if any.
@@ -281,7 +285,8 @@ impl Standing {
 /// A statement of a module that changes or may change.
 pub(crate) enum Visited<'r, 'm> {
     Instruction(Decision<'r, 'm>),
-    /// An ordinary instruction that goes with the video instruction before it.
+    /// An ordinary instruction that goes with the video instruction before it, or an earlier place
+    /// where some are inserted.
     Ordinary(Span),
 }
 
@@ -295,7 +300,8 @@ pub(crate) struct Decision<'r, 'm> {
 
 impl<'o> Rewriter<'o> {
     pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
-        Rewriter { options, forms: Map::default(), on_known: Map::default(), registers: None }
+        let (forms, on_known) = (Map::default(), Map::default());
+        Rewriter { options, forms, on_known, registers: None, kept: 0, kept_in: None }
     }
 
     /// A rewriter for several modules, all under the same gates. None of them may use
@@ -347,6 +353,11 @@ impl<'o> Rewriter<'o> {
                     let new = is_last.then(|| (&whole.template, whole.operands(instruction)));
                     replace((span, instruction), new, source, options, &mut places, text);
                     work(Visited::Instruction(Decision { span, instruction, target, known }), text);
+                }
+                for kept in &whole.kept {
+                    let operands = Operands::of(instruction);
+                    kept.push(operands, source, options, &mut places, text);
+                    work(Visited::Ordinary(Span::at(kept.end)), text);
                 }
                 if let Some(Chain { code: Code::Simd(instruction), .. }) = &whole.chain
                     && let Some(Outcome::Fused(fusion)) =
@@ -431,15 +442,57 @@ impl<'o> Rewriter<'o> {
         if let Some((chain, outcomes)) = self.region(chains, statements, place) {
             let Outcome::Fused(fusion) = &outcomes.last()?.outcome else { return None };
             let template = self.block(&fusion.sequence, place.source);
-            return Some(Whole { chain: Some(chain), outcomes, template });
+            return Some(Whole { chain: Some(chain), outcomes, kept: Vec::new(), template });
         }
         let outcomes = self.group(chains, alone_to, statements, place)?;
         let group = outcomes.iter().find_map(|known| match &known.outcome {
             Outcome::Grouped(group) => Some(group),
             _ => None,
         })?;
-        let template = Template::group(group, self.fresh(place.source));
-        Some(Whole { chain: None, outcomes, template })
+        let (kept, template) = self.block_of_group(group, chains, statements, place);
+        Some(Whole { chain: None, outcomes, kept, template })
+    }
+
+    /// The template of the block for a group among the first statements, and those of the lines
+    /// that stand before the loop.
+    fn block_of_group(
+        &mut self,
+        group: &Group,
+        chains: &mut Chains<'_>,
+        statements: &[VideoStatement],
+        place: Place<'_>,
+    ) -> (Vec<Kept>, Template) {
+        let own = &statements[group.place];
+        if self.kept_in != own.function {
+            self.kept_in = own.function;
+            self.kept = 0;
+        }
+        let mut taken = self.kept;
+        let numbers: Vec<Option<u32>> = group
+            .before_loop()
+            .iter()
+            .map(|register| {
+                register.map(|_| {
+                    taken += 1;
+                    taken - 1
+                })
+            })
+            .collect();
+        let registers = self.fresh(place.source);
+        let mut kept = Vec::new();
+        for (at, register) in group.inputs().iter().enumerate() {
+            let at = at as u16;
+            let end = chains.before_loop(own.function, register, own.span.start);
+            if group.before_loop().contains(&Some(at))
+                && let Some(end) = end
+            {
+                let template = Template::kept(group, at, &numbers, &mut taken, registers);
+                kept.push(Kept { end, template });
+            }
+        }
+        let template = Template::group(group, &numbers, registers);
+        self.kept = taken;
+        (kept, template)
     }
 
     /// The outcome for each member of the group of the first statements that saves most.
@@ -472,8 +525,12 @@ impl<'o> Rewriter<'o> {
             outcomes.push(known);
         }
         let function = statements[0].function;
-        let in_function = |register: &Register| chains.occurrences(function, register);
-        let group = match lanes::best(&run, &alone, place.target, in_function) {
+        let start = statements[0].span.start;
+        let facts = |register: &Register| Facts {
+            occurrences: chains.occurrences(function, register),
+            is_before_loop: chains.before_loop(function, register, start).is_some(),
+        };
+        let group = match lanes::best(&run, &alone, place.target, facts) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;
@@ -481,7 +538,7 @@ impl<'o> Rewriter<'o> {
             }
         };
         outcomes.truncate(group.members);
-        let lanes::Count { instructions, weight } = group.cost(place.target);
+        let lanes::Count { instructions, weight, .. } = group.cost(place.target);
         let known = outcomes.get_mut(group.place)?;
         known.outcome = Outcome::Grouped(Box::new(group));
         known.cost = known.cost.map(|cost| Cost {
@@ -720,7 +777,34 @@ struct Whole {
     chain: Option<Chain>,
     /// One for each statement.
     outcomes: Vec<FormOutcome>,
+    kept: Vec<Kept>,
     template: Template,
+}
+
+/// Lines that stand before the loop of their block.
+struct Kept {
+    /// The end of the statement that they stand behind.
+    end: u32,
+    template: Template,
+}
+
+impl Kept {
+    /// Appends the lines. They name all registers, so any operands do.
+    fn push(
+        &self,
+        operands: Operands<'_>,
+        source: &str,
+        options: &RewriteOptions,
+        places: &mut Places,
+        text: &mut String,
+    ) {
+        let place = if options.keep_lines {
+            Surroundings::of_one_line("")
+        } else {
+            places.find(source, self.end, "")
+        };
+        self.template.fill(operands, &place, text);
+    }
 }
 
 impl Whole {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
-use std::iter;
 use std::ops::Range;
 
 use super::super::eval::human;
@@ -168,19 +167,17 @@ pub(in super::super) struct Lowered {
 /// Replacements in a part of a text that starts at an offset.
 struct Replaced {
     start: usize,
-    /// Spans of the part; and where in `text` the replacement of each ends, which starts
-    /// where the one before ends.
-    edits: Vec<(Span, usize)>,
+    /// Spans of the part in order, and the places of their replacements in `text`.
+    edits: Vec<(Span, Range<usize>)>,
     text: String,
 }
 
 impl Replaced {
     /// The replacements with their places in the whole text.
     fn edits(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
-        let starts = iter::once(0).chain(self.edits.iter().map(|&(_, end)| end));
-        self.edits.iter().zip(starts).map(|(&(span, end), start)| {
+        self.edits.iter().map(|(span, new)| {
             let place = span.range();
-            (self.start + place.start..self.start + place.end, &self.text[start..end])
+            (self.start + place.start..self.start + place.end, &self.text[new.clone()])
         })
     }
 }
@@ -193,17 +190,18 @@ impl Lowered {
     ) -> Result<Lowered, RewriteError> {
         let (source, semantics) = (module.source(), rewriter.options().semantics);
         let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
-        let (mut edits, mut text) = (Vec::new(), String::new());
+        let (mut edits, mut text, mut written) = (Vec::new(), String::new(), 0);
         rewriter.each(module, &mut text, |visited, text| {
+            let new_text = std::mem::replace(&mut written, text.len())..text.len();
             let Decision { span, instruction, target, known } = match visited {
                 Visited::Instruction(decision) => decision,
-                Visited::Ordinary(span) => return edits.push((span, text.len())),
+                Visited::Ordinary(span) => return edits.push((span, new_text)),
             };
             new.total += 1;
             new.target = Some(target);
             new.unavailable |= known.outcome == Outcome::Unavailable;
             if known.outcome.is_rewritten() {
-                edits.push((span, text.len()));
+                edits.push((span, new_text));
                 new.rewritten += 1;
                 if let Some(Cost { ptxas, rewritten, .. }) = known.cost {
                     new.measured += 1;
@@ -216,6 +214,7 @@ impl Lowered {
                 new.notes.extend(notes.map(|note| (span.start, note)));
             }
         })?;
+        edits.sort_by_key(|(span, _)| (span.start, span.end));
         if !edits.is_empty() {
             new.replaced.push(Replaced { start: 0, edits, text });
         }

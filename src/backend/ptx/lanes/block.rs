@@ -4,10 +4,10 @@ mod floats;
 
 use std::borrow::Cow;
 
-use super::super::sequence::{Arg, Builder, Line};
+use super::super::sequence::{Arg, Builder, Class, Line, Opcode};
 use super::cost::Count;
 use super::layout::{Layout, Packing, Words, is_signed};
-use super::{Action, Group, Kind, Step};
+use super::{Action, Facts, Group, Kind, Step};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
@@ -57,8 +57,7 @@ struct Name<'m> {
     register: &'m Register,
     /// How often steps name it.
     occurrences: u32,
-    /// How often the function names it, if it declares it itself.
-    in_function: Option<u32>,
+    facts: Facts,
     /// Whether its value before the group is read.
     is_input: bool,
     /// Its value now, if a step has named it as a source or written it.
@@ -68,7 +67,7 @@ struct Name<'m> {
 impl Name<'_> {
     /// Whether other instructions may read it later.
     fn lives(&self) -> bool {
-        self.is_input || self.in_function != Some(self.occurrences)
+        self.is_input || self.facts.occurrences != Some(self.occurrences)
     }
 }
 
@@ -114,10 +113,10 @@ impl<'m> Block<'m> {
     pub(super) fn push(
         &mut self,
         step: &Step<'m>,
-        mut in_function: impl FnMut(&Register) -> Option<u32>,
+        mut facts: impl FnMut(&Register) -> Facts,
     ) -> bool {
         let [a, b] = step.sources;
-        let named = [a, b, step.c, step.d].map(|register| self.name(register, &mut in_function));
+        let named = [a, b, step.c, step.d].map(|register| self.name(register, &mut facts));
         let [Some(a), Some(b), Some(_), Some(d)] = named else { return false };
         for name in named.into_iter().flatten() {
             self.names[name].occurrences += 1;
@@ -134,7 +133,7 @@ impl<'m> Block<'m> {
     fn name(
         &mut self,
         register: &'m Register,
-        in_function: impl FnOnce(&Register) -> Option<u32>,
+        facts: impl FnOnce(&Register) -> Facts,
     ) -> Option<usize> {
         if let Some(known) = self.names.iter().position(|it| it.register == register) {
             return Some(known);
@@ -142,9 +141,9 @@ impl<'m> Block<'m> {
         if self.names.iter().any(|it| it.register.names_same(register)) {
             return None;
         }
-        let in_function = in_function(register);
+        let facts = facts(register);
         let (occurrences, is_input, value) = (0, false, None);
-        self.names.push(Name { register, occurrences, in_function, is_input, value });
+        self.names.push(Name { register, occurrences, facts, is_input, value });
         Some(self.names.len() - 1)
     }
 
@@ -190,7 +189,29 @@ impl<'m> Block<'m> {
             self.layout.packed(words, packing, &mut lines)
         };
         let packed: Vec<Line> = block.results().map(packed).collect();
-        Count::of(&lines, &packed, target)
+        Count::of(&lines, &packed, &block.before_loop(&lines), target)
+    }
+
+    /// For each line, the input that it depends on if it may stand before the loop.
+    fn before_loop(&self, lines: &[Line]) -> Vec<Option<u16>> {
+        let is_same = |input: u16| {
+            let register = self.inputs[usize::from(input)];
+            self.names.iter().any(|it| it.register == register && it.facts.is_before_loop)
+        };
+        let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
+        for line in lines {
+            // Constants depend on no input, and may stand anywhere.
+            let mut inputs = line.args().iter().filter_map(|arg| match *arg {
+                Arg::Register(input) => Some(Some(input).filter(|input| is_same(*input))),
+                Arg::Line(at) if lines[usize::from(at)].opcode == Opcode::Move => None,
+                Arg::Line(at) => Some(found[usize::from(at)]),
+                Arg::Constant(_) | Arg::Input(_) => None,
+            });
+            let first = inputs.next().flatten();
+            let is_word = line.opcode.class() == Class::Word;
+            found.push(first.filter(|_| is_word && inputs.all(|it| it == first)));
+        }
+        found
     }
 
     /// The group of all steps, in the place of one of them.
@@ -208,7 +229,9 @@ impl<'m> Block<'m> {
         });
         let outputs = outputs.collect();
         let inputs = self.inputs.iter().copied().cloned().collect();
-        Group { members: self.len(), place, layout: self.layout, inputs, lines, outputs }
+        let before_loop = self.before_loop(&lines);
+        let (members, layout) = (self.len(), self.layout);
+        Group { members, place, layout, inputs, lines, before_loop, outputs }
     }
 
     /// The same block with results that can be packed.
@@ -400,6 +423,7 @@ mod tests {
     use crate::video::{Instruction, Semantics};
 
     const TYPES: [Type; 2] = [Type::U32, Type::S32];
+    const UNKNOWN: Facts = Facts { occurrences: None, is_before_loop: false };
 
     /// The wider lanes in a word.
     fn split(layout: Layout, word: u64) -> Vec<i128> {
@@ -493,7 +517,7 @@ mod tests {
                 let step = Step { width: layout.width(), kind, d: &d, sources: [&a, &b], c: &a };
                 let program = instruction(layout, kind);
                 let mut block = Block::new(layout);
-                assert!(block.push(&step, |_| None));
+                assert!(block.push(&step, |_| UNKNOWN));
                 let group = block.group(0);
                 let result = block.names.iter().find(|name| *name.register == d).unwrap();
                 let (words, range) = match result.value.unwrap().form {
@@ -529,7 +553,7 @@ mod tests {
             .flat_map(|layout| TYPES.map(|ty| (layout, ty)))
         {
             let mut block = Block::new(layout);
-            let name = block.name(&register, |_| None).unwrap();
+            let name = block.name(&register, |_| UNKNOWN).unwrap();
             let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
             block.names[name].value =
                 Some(Value { form, step: None, extended: [None; 2], shapes: 0 });

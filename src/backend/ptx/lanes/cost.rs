@@ -7,25 +7,39 @@ use crate::isa::{Target, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Count {
     pub(in super::super) instructions: u32,
+    /// How many of these may stand before a loop.
+    pub(super) before_loop: u32,
     /// The same weighted by throughput.
     pub(in super::super) weight: u32,
 }
 
 impl Count {
     /// Counts lines that pack results, and those lines on wider lanes that they need.
-    pub(super) fn of(lines: &[Line], packed: &[Line], target: Target) -> Count {
-        let instructions = machine_instructions(lines, packed, target);
+    pub(super) fn of(
+        lines: &[Line],
+        packed: &[Line],
+        is_before_loop: &[Option<u16>],
+        target: Target,
+    ) -> Count {
+        let [instructions, before_loop] =
+            machine_instructions(lines, packed, is_before_loop, target);
         let slow = packed.iter().filter(|line| matches!(line.opcode, Opcode::Pack2(_))).count();
         let more = if target.number == 90 { 0 } else { 3 };
-        Count { instructions, weight: instructions + more * slow as u32 }
+        Count { instructions, before_loop, weight: instructions + more * slow as u32 }
     }
 }
 
 /// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
 /// wider lanes that they need. Constants are part of other instructions. So are negations. From
 /// `sm_90` on and before `sm_120`, a minimum or maximum takes in a sum that nothing else reads, or
-/// another one of its kind. A sum takes in an upper half of a signed word.
-fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 {
+/// another one of its kind. A sum takes in an upper half of a signed word. The second number counts
+/// those that may stand before a loop.
+fn machine_instructions(
+    lines: &[Line],
+    packed: &[Line],
+    is_before_loop: &[Option<u16>],
+    target: Target,
+) -> [u32; 2] {
     let mut reads = vec![0; lines.len()];
     let read = |line: &Line, reads: &mut [u32]| {
         for arg in line.args() {
@@ -64,15 +78,22 @@ fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 
         }
         _ => false,
     };
+    let mut before_loop = 0;
     let mut count = packed.iter().filter(|line| !has_and(line)).count() as u32;
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| reads[*at] > 0) {
         if is_free(line.opcode) {
             continue;
         }
         count += 1;
+        if is_before_loop.get(at).is_some_and(Option::is_some) {
+            before_loop += 1;
+            continue;
+        }
         let inner = line.args().iter().enumerate().find_map(|(place, arg)| match *arg {
             Arg::Line(inner) => Some(usize::from(inner)).filter(|&inner| {
-                let is_free = reads[inner] == 1 && !is_joined[inner];
+                let is_free = reads[inner] == 1
+                    && !is_joined[inner]
+                    && is_before_loop.get(inner).is_none_or(Option::is_none);
                 is_free && takes(line, lines[inner].opcode, place)
             }),
             _ => None,
@@ -83,7 +104,7 @@ fn machine_instructions(lines: &[Line], packed: &[Line], target: Target) -> u32 
             count -= 1;
         }
     }
-    count
+    [count, before_loop]
 }
 
 fn is_free(opcode: Opcode) -> bool {

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    Chain, Chains, FormOutcome, Gate, Operands, Outcome, Place, Places, RewriteOptions, Rewriter,
-    Template, lanes, replace,
+    Chain, Chains, FormOutcome, Gate, Kept, Operands, Outcome, Place, Places, RewriteOptions,
+    Rewriter, Template, lanes, replace,
 };
 use crate::diagnostic::Edit;
 use crate::isa::Target;
 use crate::module::VideoStatement;
+use crate::source::Span;
 
 /// Statements that one block replaces together.
 pub(crate) struct Region {
@@ -20,7 +21,7 @@ pub(crate) struct Region {
     pub(crate) costs: Vec<(Target, u32, u32)>,
     /// Whether each statement has the same result under all semantics.
     pub(crate) is_undisputed: bool,
-    /// The replacement of each statement.
+    /// The replacement of each statement. Those after them insert lines before a loop.
     pub(crate) edits: Vec<Edit>,
 }
 
@@ -117,9 +118,11 @@ impl<'s> Regions<'s> {
         let Some(Outcome::Grouped(group)) = region.outcomes.get(region.place()) else {
             return None;
         };
-        let registers = self.rewriters.first_mut()?.0.fresh(self.source);
-        let template = Template::group(group, registers);
-        self.with_edits(region, &template, None, statements)
+        let place = Place { source: self.source, target: *self.targets.first()?, gate };
+        let rewriter = &mut self.rewriters.first_mut()?.0;
+        let (kept, template) = rewriter.block_of_group(group, &mut self.chains, statements, place);
+        let region = self.with_edits(region, &template, None, statements)?;
+        self.with_kept(region, &kept, statements)
     }
 
     /// A region without edits, if the outcomes are the same on all targets.
@@ -155,6 +158,22 @@ impl<'s> Regions<'s> {
             region.is_undisputed &= is_undisputed;
         }
         agreed
+    }
+
+    /// Inserts the lines that stand before the loop.
+    fn with_kept(
+        &mut self,
+        mut region: Region,
+        kept: &[Kept],
+        statements: &[VideoStatement],
+    ) -> Option<Region> {
+        let instruction = statements.first()?.instruction.as_ref()?;
+        for kept in kept {
+            let (operands, mut text) = (Operands::of(instruction), String::new());
+            kept.push(operands, self.source, &OPTIONS, &mut self.places, &mut text);
+            region.edits.push(Edit::replace(Span::at(kept.end), text));
+        }
+        Some(region)
     }
 
     /// The block takes the place of one statement, and nothing that of the others.

@@ -208,6 +208,17 @@ impl<'s> Chains<'s> {
         self.names(function?)?.occurrences(register)
     }
 
+    /// The end of the instruction before a loop that alone writes a register, if a statement of a
+    /// function in the loop reads it.
+    pub(super) fn before_loop(
+        &mut self,
+        function: Option<Span>,
+        register: &Register,
+        statement: u32,
+    ) -> Option<u32> {
+        self.names(function?)?.before_loop(register, statement)
+    }
+
     /// The value of a register that holds the same constant wherever a function reads it.
     pub(super) fn constant(&mut self, function: Option<Span>, register: &Register) -> Option<u32> {
         self.names(function?)?.constant(register)

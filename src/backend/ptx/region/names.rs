@@ -1,6 +1,6 @@
 //! The names in a function.
 
-use crate::hash::{Map, Set};
+use crate::hash::Map;
 use crate::ir::Range;
 use crate::source::Span;
 use crate::syntax::constant::integer_literal;
@@ -16,8 +16,10 @@ type Name<'s> = (&'s str, &'s str);
 pub(super) struct Names<'s> {
     /// The uses of those with a number.
     uses: Map<Name<'s>, Uses<'s>>,
-    /// The names that declare a range.
-    ranges: Set<&'s str>,
+    /// The names that declare a range, and whether one at the function's level does, alone.
+    ranges: Map<&'s str, bool>,
+    /// The places of labels, and of branches back to them.
+    loops: Vec<(u32, u32)>,
 }
 
 #[derive(Default)]
@@ -26,6 +28,9 @@ struct Uses<'s> {
     count: u32,
     /// How often it stands where an instruction may write it.
     writes: u32,
+    /// The end of the last instruction that writes it, unless that has a guard, stands in a block,
+    /// or is a video instruction.
+    written_to: Option<u32>,
     /// How many of these are in moves from registers and of constants.
     moves: u32,
     /// A constant that a `mov` without a guard moves into it.
@@ -98,10 +103,29 @@ impl<'s> Names<'s> {
         // depth of the block.
         let mut open: Vec<(&str, u64, u32)> = Vec::new();
         let mut statement = Statement::default();
+        let (mut written, mut labels) = (Vec::new(), Map::default());
         loop {
             let token = lexer.token()?;
             let text = token.span.text(source);
+            if token.is(b';') {
+                let end = Some(token.span.end).filter(|_| depth == 1 && statement.is_plain());
+                for name in written.drain(..) {
+                    names.uses.entry(name).or_default().written_to = end;
+                }
+                if let ["bra", .., label] = statement.start[..]
+                    && let Some(start) = labels.get(label)
+                {
+                    names.loops.push((*start, token.span.end));
+                }
+            } else if let ([label], Place::First) = (&statement.start[..], statement.place)
+                && token.is(b':')
+            {
+                labels.insert(*label, token.span.start);
+            }
             let found = statement.take(token, text);
+            if statement.place == Place::Start {
+                written.clear();
+            }
             if let Some(Found::Move(moved)) = &found {
                 // Elsewhere the same name may be that of a variable.
                 let is_known = match moved.from {
@@ -123,7 +147,10 @@ impl<'s> Names<'s> {
                     if !name.1.is_empty() {
                         let uses = names.uses.entry(name).or_default();
                         uses.count += 1;
-                        uses.writes += u32::from(found.is_some());
+                        if found.is_some() {
+                            uses.writes += 1;
+                            written.push(name);
+                        }
                     }
                 }
                 TokenKind::Punct(_) if token.is(b'{') => depth += 1,
@@ -138,7 +165,8 @@ impl<'s> Names<'s> {
                     if !statement.declares_registers {
                         return None;
                     }
-                    names.ranges.insert(before);
+                    let is_alone = !names.ranges.contains_key(before);
+                    names.ranges.insert(before, is_alone && depth == 1);
                     open.push((before, 0, depth));
                 }
                 TokenKind::Number if before == "<" => {
@@ -161,7 +189,7 @@ impl<'s> Names<'s> {
 
     /// The uses of a register that the function declares by a range.
     fn own<'n>(&'n self, name: Name<'n>) -> Option<&'n Uses<'n>> {
-        self.uses.get(&name).filter(|_| self.ranges.contains(name.0))
+        self.uses.get(&name).filter(|_| self.ranges.contains_key(name.0))
     }
 
     /// The value of a register that holds the same constant wherever it has a value: a range in
@@ -170,6 +198,18 @@ impl<'s> Names<'s> {
         let uses = self.own(numbered(register.name()))?;
         let is_written_once = (uses.writes, uses.moves) == (1, 1);
         uses.constant.filter(|_| is_written_once)
+    }
+
+    /// The end of the instruction before a loop that alone writes a register, if a statement in the
+    /// loop reads it. What is computed from the register there is the same in each round.
+    pub(super) fn before_loop(&self, register: &Register, statement: u32) -> Option<u32> {
+        let name = numbered(register.name());
+        let uses = self.own(name)?;
+        let end = uses.written_to?;
+        let is_outer = self.ranges.get(name.0) == Some(&true);
+        let in_loop =
+            |(first, last): &(u32, u32)| end <= *first && *first <= statement && statement <= *last;
+        (uses.writes == 1 && is_outer && self.loops.iter().any(in_loop)).then_some(end)
     }
 
     /// The range in which a register lies wherever it has a value: a range in the function declares
@@ -308,6 +348,12 @@ impl<'s> Statement<'s> {
             self.start.push(text);
         }
         found
+    }
+
+    /// Whether it is an ordinary instruction without a guard.
+    fn is_plain(&self) -> bool {
+        let is_video = self.start.first().is_some_and(|word| word.starts_with('v'));
+        matches!(self.place, Place::First | Place::Later) && !self.is_guarded && !is_video
     }
 
     fn end(&mut self) {

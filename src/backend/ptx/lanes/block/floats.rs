@@ -7,7 +7,7 @@
 use super::super::super::sequence::{Arg, Opcode, word};
 use super::super::layout::{Floats, Layout, Words, is_signed};
 use super::super::{Action, Kind};
-use super::{Block, Form, Value, range};
+use super::{Block, Form, Name, Value, range};
 use crate::ir::Range;
 use crate::isa::Type;
 use crate::video::SimdOp;
@@ -97,8 +97,12 @@ impl Source {
     }
 }
 
-/// A shape that a source's numbers may have, and the machine instructions that it takes.
+/// A shape that a source's numbers may have, and the machine instructions that it takes, in many
+/// rounds of a loop.
 type Choice = (Shape, u32);
+
+/// So many rounds. Lines that stand before the loop count once.
+const ROUNDS: u32 = 16;
 
 /// A sum or difference of numbers in these shapes.
 #[derive(Clone, Copy)]
@@ -126,8 +130,8 @@ impl Sum {
     }
 }
 
-/// An instruction for each of two words.
-const EACH: u32 = 2;
+/// An instruction for each of two words, in each round.
+const EACH: u32 = 2 * ROUNDS;
 
 fn lane(ty: Type) -> Range {
     Layout::Halves.lane(ty)
@@ -303,13 +307,20 @@ impl Block<'_> {
         if let Bytes::Numbers(Numbers { shape, .. }) = value {
             return [(shape, 0), (least, EACH), (most, EACH), (Shape::PLAIN, EACH)];
         }
-        let known = self.names[name].value.map_or(0, |value| value.shapes);
-        let cost = |shape: Shape, cost: u32| if known & bit(ty, shape) == 0 { cost } else { 0 };
-        let is_flipped = |shape: Shape| u32::from(shape.flipped() != Some(0));
-        let [first, second] = [least, most].map(|own| cost(own, EACH + is_flipped(own)));
+        let Name { value, facts, .. } = &self.names[name];
+        let known = value.map_or(0, |value| value.shapes);
+        let rounds = if facts.is_before_loop { 1 } else { ROUNDS };
+        let cost = |shape: Shape, lines: u32| {
+            let is_new = known & bit(ty, shape) == 0;
+            (shape, if is_new { lines * rounds } else { 0 })
+        };
+        // Two lines take a word apart, and one flips bits of it before that.
+        let lines = |shape: Shape| if shape.flipped() == Some(0) { 2 } else { 3 };
+        let [first, second] = [least, most].map(|own| cost(own, lines(own)));
         // Signed numbers are moved.
-        let plain = if is_signed(ty) { cost(Shape::PLAIN, first + EACH) } else { first };
-        [(least, first), (most, second), (Shape::PLAIN, plain), (least, first)]
+        let taken = if first.1 > 0 { lines(least) } else { 0 };
+        let plain = if is_signed(ty) { cost(Shape::PLAIN, taken + 2) } else { first };
+        [first, second, plain, first]
     }
 
     fn shaped(&mut self, Source { name, ty, value }: Source, shape: Shape) -> Numbers {
@@ -328,7 +339,10 @@ impl Block<'_> {
 
     /// Bytes taken apart.
     fn taken(&mut self, arg: Arg, shape: Shape) -> Words {
-        let flipped = self.builder.xor(arg, word(shape.flipped().unwrap_or(0)));
+        let flipped = match shape.flipped() {
+            Some(u32::MAX) => self.builder.push(Opcode::Not, &[arg]),
+            bits => self.builder.xor(arg, word(bits.unwrap_or(0))),
+        };
         [0, 1].map(|place| self.layout.taken(&mut self.builder, flipped, place, Type::U32))
     }
 
