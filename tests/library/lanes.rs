@@ -325,3 +325,82 @@ fn groups_are_reported() {
     // Other targets have no sums of halves, or other blocks are cheaper there.
     assert_eq!(findings(&text, &[75, 90]), []);
 }
+
+/// A loop around instructions that read `r16`, which is written before it.
+fn round(written: &str, between: &str, end: &str) -> String {
+    kernel(&format!(
+        "ld.b32 r9, [r8]; {written}\n{between}\nround:\nld.b32 a, [r9];\n{SUB} r1, a, r16, a;\n\
+         {SUB} r2, r16, b, a;\n{MAX} r3, r1, r2, a;\n{SUB} r4, r3, r16, a;\nst.b32 [r9], r4;\n{end}"
+    ))
+}
+
+/// The new text of a loop, and the number of lines before it.
+fn looped(target: u16, written: &str, between: &str, end: &str) -> (String, usize) {
+    let text = round(written, between, end);
+    let (module, findings) = parse(&text);
+    assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}: {findings:?}");
+    let options = RewriteOptions::default().with_target(Some(Target::sm(target)));
+    let rewritten = rewrite(&module, &options).expect("a target");
+    assert_eq!(groups(&rewritten).len(), 1, "{}", rewritten.text());
+    let inserted = rewritten.edits().iter().filter(|edit| edit.span.is_empty());
+    let lines = inserted.map(|edit| {
+        let before = &text[..edit.span.start as usize];
+        assert!(before.ends_with(written), "{before}");
+        edit.replacement.trim().lines().count() - 1
+    });
+    let lines = lines.sum();
+    (rewritten.text(), lines)
+}
+
+/// What registers hold in each round is computed once, where one instruction writes them.
+#[test]
+fn lines_stand_before_loops() {
+    const AGAIN: &str = "@p bra round;";
+    let load = "ld.b32 r16, [r8];";
+    for (target, lines) in [(80, 4), (90, 2), (120, 4)] {
+        let (text, found) = looped(target, load, "", AGAIN);
+        assert!(found >= lines, "{text}");
+        assert_eq!(text.matches("_k0").count() > 1, found > 0, "{text}");
+    }
+    let kept = |written: &str, between: &str, end: &str| looped(90, written, between, end).1 > 0;
+    for written in ["mov.b32 r16, c;", "ld.v2.b32 {r7, r16}, [r8];", "mov.b32 r16, r9;"] {
+        assert!(kept(written, "", AGAIN), "{written}");
+    }
+    assert!(kept(load, "", "@p bra.uni round;"));
+    assert!(kept(load, "other: add.s32 r7, r7, 1;", "@p bra round; bra other;"));
+    // It may have other values.
+    for written in [
+        "@p mov.b32 r16, c;",
+        "mov.b32 r16, c; mov.b32 r16, d;",
+        "{ mov.b32 r16, c; }",
+        "{ .reg .b32 r<17>; mov.b32 r16, c; }",
+        "vadd4.u32.u32.u32.sat r16, c, d, c;",
+        "",
+    ] {
+        assert!(!kept(written, "", AGAIN), "{written}");
+    }
+    assert!(!kept(load, "", "add.s32 r16, r16, 1; @p bra round;"));
+    assert!(!kept(load, "", "call (r16), f, (r9); @p bra round;"));
+    // Another base of the same name may be meant.
+    assert!(!kept(load, "{ .reg .b32 r<3>; }", AGAIN));
+    // There is no loop around it.
+    for end in ["", "@p bra later; later:", "later: @p bra later;"] {
+        assert!(!kept(load, "", end), "{end}");
+    }
+    assert!(!kept(load, "other: @p bra other;", ""));
+    assert!(!kept("", &format!("before: {load}"), "@p bra before;"));
+}
+
+/// The fix of a finding inserts them, too.
+#[test]
+fn fixes_insert_lines_before_loops() {
+    let (written, end) = ("ld.b32 r16, [r8];", "@p bra round;");
+    let (rewritten, lines) = looped(90, written, "", end);
+    assert!(lines > 0, "{rewritten}");
+    let text = round(written, "", end);
+    let found = findings(&text, &[90]);
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(finding.fixes[0].apply(&text), rewritten);
+    let help = finding.help.as_deref().unwrap_or_default();
+    assert!(help.contains("_k0, "), "{help}");
+}
