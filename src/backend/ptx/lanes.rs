@@ -58,6 +58,7 @@ impl Group {
     /// For each of [`Group::lines`], the place among [`Group::inputs`] of the only register that it
     /// depends on, if that has the same value in all rounds of the loop around the block. The line
     /// then stands where the register is written, before the loop.
+    #[doc(hidden)]
     pub fn before_loop(&self) -> &[Option<u16>] {
         &self.before_loop
     }

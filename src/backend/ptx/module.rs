@@ -45,7 +45,8 @@ pub struct RewriteOptions {
     pub all: bool,
     /// Let one SIMD instruction's replacement take the place of several scalar instructions
     /// that fill a word part by part or add to one sum, and one block that of several SIMD
-    /// instructions on bytes, where that is cheaper still. Also let an instruction profit from
+    /// instructions on bytes or halves, where that is cheaper still. Lines of such a block may stand
+    /// before the loop around it. Also let an instruction profit from
     /// others: from a comparison or limits that it shares, from a `mov` that makes a source a
     /// constant, and from results whose range is known. And let a product with 255 that makes a
     /// mask of a comparison's flags become that comparison's mask.
@@ -191,13 +192,13 @@ pub struct Rewritten<'m> {
 
 impl Rewritten<'_> {
     /// The replacements, one for each rewritten statement, in order. A product that makes a mask of
-    /// flags may be one of these.
+    /// flags may be one of these. Those of an empty span insert lines before a loop.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
 
-    /// The new text. Outside the rewritten statements it equals the module's text, byte
-    /// for byte.
+    /// The new text. Outside the rewritten statements, and but for lines inserted before a loop, it
+    /// equals the module's text, byte for byte.
     pub fn text(&self) -> String {
         apply(self.source, &self.edits)
     }
@@ -216,7 +217,8 @@ impl Rewritten<'_> {
 /// or add to a sum from parts of two others, may be one SIMD instruction or one sum of products.
 /// If its new code is cheaper than theirs, it takes the place of the last one, and nothing that
 /// of the others. Neighbouring SIMD instructions that cost less as one block on wider lanes
-/// become one, in the place of one of them. SIMD minima and maxima compare in the direction of
+/// become one, in the place of one of them. Its lines that are the same in each round of a loop
+/// stand before that, right behind a statement. SIMD minima and maxima compare in the direction of
 /// their neighbours, and a register that always holds the same constant may become that constant.
 /// Scalar instructions without a guard, on results of others, may have a sequence for the range of
 /// these results only. A `mul.lo` that makes a mask of flags becomes the mask of their comparison.
