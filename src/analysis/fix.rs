@@ -98,7 +98,7 @@ struct Choice<'d> {
     /// The number of the finding.
     at: usize,
     fix: &'d Fix,
-    /// The span of its edits.
+    /// The span of its edits, without text that is inserted elsewhere.
     hull: Span,
     /// The statement it changes.
     zone: Span,
@@ -127,6 +127,23 @@ impl Guess {
         overlap(self.zone, choice.zone)
             && (self.names || choice.diagnostic.severity != Severity::Error)
     }
+}
+
+/// The span of edits, without those that insert text elsewhere.
+fn hull(edits: &[Edit]) -> Option<Span> {
+    let mut replaced = edits.iter().filter(|edit| !edit.span.is_empty());
+    match (replaced.next(), replaced.next_back()) {
+        (Some(first), last) => Some(first.span.to(last.unwrap_or(first).span)),
+        (None, _) => Some(edits.first()?.span.to(edits.last()?.span)),
+    }
+}
+
+/// The edits of a batch in order.
+fn edits(batch: &[Choice<'_>]) -> Vec<Edit> {
+    let mut edits: Vec<Edit> =
+        batch.iter().flat_map(|choice| choice.fix.edits.iter().cloned()).collect();
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    edits
 }
 
 /// Whether two spans have a byte in common; an empty one counts as one byte.
@@ -160,8 +177,11 @@ impl<'o> Fixer<'o> {
             if batch.is_empty() {
                 return false;
             }
-            let edits: Vec<Edit> =
-                batch.iter().flat_map(|choice| choice.fix.edits.clone()).collect();
+            let mut edits = edits(&batch);
+            if edits.windows(2).any(|pair| pair[1].span.start < pair[0].span.end) {
+                batch.truncate(1);
+                edits = self::edits(&batch);
+            }
             let text = apply(&self.fixed.text, &edits);
             let (statements, left) = check_counted(&text, self.options);
             let shift = Moves::new(&edits);
@@ -195,7 +215,7 @@ impl<'o> Fixer<'o> {
             .enumerate()
             .filter_map(|(at, diagnostic)| {
                 let fix = choose_fix(&diagnostic.fixes, most)?;
-                let hull = fix.edits.first()?.span.to(fix.edits.last()?.span);
+                let hull = hull(&fix.edits)?;
                 let changes = fix.edits.iter().any(|it| it.span.text(text) != it.replacement);
                 if !changes || rejected.contains(&at) {
                     return None;

@@ -26,10 +26,13 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     let texts: Vec<String> = groups.iter().map(|group| group.text("")).collect();
     let message =
         format!("{count} instructions that are {whole}: ptxas 13.5 emits {}", texts.join("; "));
-    // Lines before a loop, and the block.
-    let kept = region.edits.iter().skip(count).map(|edit| edit.replacement.trim_start());
-    let block = kept.chain([region.edits.get(place)?.replacement.as_str()]);
-    let block = block.collect::<Vec<_>>().join("\n");
+    // Lines before a loop, with the indentation of the block.
+    let own = region.edits.get(place)?.replacement.as_str();
+    let end = own.lines().last().unwrap_or_default();
+    let level = &end[..end.len() - end.trim_start().len()];
+    let kept = region.edits.iter().skip(count).flat_map(|edit| edit.replacement.trim().lines());
+    let block: Vec<&str> = kept.map(str::trim_start).chain([own]).collect();
+    let block = block.join(&format!("\n{level}"));
     region.edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let applicability =
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::support::forms::{Random, lane_steps};
 use crate::support::{EDGES, samples};
-use vptx::analysis::check;
+use vptx::analysis::{check, fix};
 use vptx::backend::ptx::{Group, Outcome, RewriteOptions, Rewritten, rewrite};
 use vptx::check::CheckOptions;
-use vptx::diagnostic::{Code, Diagnostic, RuleSet, Severity};
+use vptx::diagnostic::{Applicability, Code, Diagnostic, RuleSet, Severity};
 use vptx::ir::Program;
 use vptx::isa::Target;
 use vptx::source::Span;
@@ -295,9 +295,13 @@ fn nothing_is_lost() {
     }
 }
 
-fn findings(text: &str, targets: &[u16]) -> Vec<Diagnostic> {
+fn costs(targets: &[u16]) -> CheckOptions {
     let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V602));
-    check(text, &options.with_targets(targets.iter().copied().map(Target::sm).collect()))
+    options.with_targets(targets.iter().copied().map(Target::sm).collect())
+}
+
+fn findings(text: &str, targets: &[u16]) -> Vec<Diagnostic> {
+    check(text, &costs(targets))
 }
 
 #[test]
@@ -375,6 +379,8 @@ fn lines_stand_before_loops() {
         "{ mov.b32 r16, c; }",
         "{ .reg .b32 r<17>; mov.b32 r16, c; }",
         "vadd4.u32.u32.u32.sat r16, c, d, c;",
+        // It is there only after another instruction.
+        "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r16}, [r9]; tcgen05.wait::ld.sync.aligned;",
         "",
     ] {
         assert!(!kept(written, "", AGAIN), "{written}");
@@ -389,6 +395,24 @@ fn lines_stand_before_loops() {
     }
     assert!(!kept(load, "other: @p bra other;", ""));
     assert!(!kept("", &format!("before: {load}"), "@p bra before;"));
+}
+
+/// Of two groups with the same source, both fixes are made at once.
+#[test]
+fn fixes_insert_at_one_place() {
+    let text = round("ld.b32 r16, [r8];", "", "@p bra round;");
+    let [before, after] = [text.find("round:").unwrap(), text.rfind('}').unwrap()];
+    let again = text[before..after].replace("round", "again");
+    // Registers that live in the first loop only.
+    let names = [("r1,", "r11,"), ("r2,", "r12,"), ("r3,", "r13,"), ("r4", "r14")];
+    let again = names.iter().fold(again, |text, (old, new)| text.replace(old, new));
+    let text = [&text[..after], &again, "}\n"].concat();
+    let fixed = fix(&text, &costs(&[90]), Applicability::Safe);
+    let (module, _) = parse(&text);
+    let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+    assert_eq!(groups(&rewritten).len(), 2, "{}", rewritten.text());
+    assert!(rewritten.text().matches(".reg .b32 %vptx_k").count() > 1);
+    assert_eq!((fixed.text, fixed.rounds.len()), (rewritten.text(), 1));
 }
 
 /// The fix of a finding inserts them, too.

@@ -370,18 +370,16 @@ impl Template {
     }
 
     /// The template of the lines of a group that depend on one register only, to stand behind the
-    /// statement that writes it. Their results have these numbers. The constants that they read
-    /// take more of them.
+    /// statement that writes it. Results have these numbers; constants in registers take new ones.
     pub(super) fn kept(
         group: &Group,
         register: u16,
-        kept: &[Option<u32>],
+        numbers: &[Option<u32>],
         taken: &mut u32,
         registers: &FreshRegisters,
     ) -> Template {
         let (mut template, lines) = (Template::default(), group.lines());
-        let mut kept = kept.to_vec();
-        let mut own: Vec<usize> = Vec::new();
+        let (mut kept, mut written) = (numbers.to_vec(), Vec::new());
         for at in (0..lines.len()).filter(|at| group.before_loop()[*at] == Some(register)) {
             for arg in lines[at].args() {
                 if let Arg::Line(read) = *arg
@@ -389,20 +387,20 @@ impl Template {
                 {
                     kept[usize::from(read)] = Some(*taken);
                     *taken += 1;
-                    own.push(read.into());
+                    written.push(usize::from(read));
                 }
             }
-            own.push(at);
+            written.push(at);
         }
         let (numbers, inputs) = (vec![0; lines.len()], group.inputs());
         let code = Code { lines, numbers, inputs, kept: &kept };
         template.push_hole(Hole::Line { is_inner: false });
-        for (count, at) in own.iter().enumerate() {
+        for (count, at) in written.iter().enumerate() {
             template.text.push_str(if count == 0 { ".reg .b32 " } else { ", " });
             code.push_result(*at, registers, &mut template.text);
         }
         template.text.push(';');
-        for at in own {
+        for at in written {
             template.push_hole(Hole::Line { is_inner: false });
             template.push_line(&code, at, registers);
         }

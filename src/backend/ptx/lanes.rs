@@ -1,8 +1,8 @@
 //! Neighbouring SIMD instructions, as one block that works on wider lanes.
 //!
 //! From `sm_90` on there are sums, minima and maxima of halves, but not of bytes; before, of words
-//! only. Each word of lanes becomes two words of wider lanes once, and only results that live on
-//! are packed.
+//! and of floating-point numbers only. Each word of lanes becomes two words of wider lanes once,
+//! and only results that live on are packed.
 
 mod block;
 mod cost;
@@ -21,7 +21,7 @@ pub(super) use cost::Count;
 use layout::Layout;
 
 /// SIMD instructions, one right after the other, as one block that works on wider lanes: bytes as
-/// halves, or halves as words.
+/// halves, which may be floating-point numbers, or halves as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
@@ -33,13 +33,15 @@ pub struct Group {
     layout: Layout,
     inputs: Vec<Register>,
     lines: Vec<Line>,
-    /// For each line, the register that it depends on if it may stand before the loop of the group.
+    /// For each line, the place of the register that it depends on among the inputs, if it stands
+    /// before the loop.
     before_loop: Vec<Option<u16>>,
     outputs: Vec<(Register, Line)>,
 }
 
 impl Group {
-    /// The lanes that the block computes with, in words: `halves` for bytes, `words` for halves.
+    /// The lanes that the block computes with: `halves` or `halves in floating point` for bytes,
+    /// `words` for halves.
     pub fn wider(&self) -> &'static str {
         self.layout.text()
     }
@@ -55,9 +57,9 @@ impl Group {
         &self.lines
     }
 
-    /// For each of [`Group::lines`], the place among [`Group::inputs`] of the only register that it
-    /// depends on, if that has the same value in all rounds of the loop around the block. The line
-    /// then stands where the register is written, before the loop.
+    /// For each of [`Group::lines`] that gives a word, the place among [`Group::inputs`] of the only
+    /// register that it depends on, if that has the same value in all rounds of the loop around the
+    /// block. The line then stands where the register is written, before the loop.
     #[doc(hidden)]
     pub fn before_loop(&self) -> &[Option<u16>] {
         &self.before_loop
@@ -311,11 +313,15 @@ pub(super) fn best(
     let is_needed = whole.needed();
     let mut from = |first: usize| {
         let steps = steps[first..].iter().zip(&alone[first..]).zip(&is_needed[first..]);
-        let steps =
-            steps.map(|((step, cost), is_needed)| (step, if *is_needed { *cost } else { 0 }));
+        let steps = steps.map(|((step, cost), is_needed)| {
+            // ptxas may move an instruction on such registers out of the loop.
+            let counts = *is_needed && !step.sources.iter().all(|it| facts(it).is_before_loop);
+            (step, if counts { *cost } else { 0 })
+        });
+        let steps: Vec<_> = steps.collect();
         let mut best: Option<Saving> = None;
         for layout in run.layouts.iter().filter(|layout| layout.fits(&run.steps)) {
-            let one = saving(*layout, steps.clone(), target, &mut facts);
+            let one = saving(*layout, &steps, target, &mut facts);
             if one.is_some_and(|one| best.is_none_or(|best| one.saved > best.saved)) {
                 best = one;
             }
@@ -359,13 +365,13 @@ struct Saving {
 /// The first steps that save most machine instructions in a layout. Each step has its cost alone.
 fn saving<'s, 'm: 's>(
     layout: Layout,
-    steps: impl Iterator<Item = (&'s Step<'m>, u32)>,
+    steps: &[(&'s Step<'m>, u32)],
     target: Target,
     mut facts: impl FnMut(&Register) -> Facts,
 ) -> Option<Saving> {
     let mut block = Block::new(layout);
     let (mut best, mut before): (Option<Saving>, u32) = (None, 0);
-    for (step, cost) in steps {
+    for &(step, cost) in steps {
         block.push(step, &mut facts);
         before += cost;
         let Count { instructions, before_loop, weight } = block.cost(target);

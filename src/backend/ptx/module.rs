@@ -327,6 +327,7 @@ impl<'o> Rewriter<'o> {
         mut work: impl FnMut(Visited<'_, 'm>, &mut String),
     ) -> Result<(), RewriteError> {
         let (source, own, options) = (module.source(), module.target(), self.options);
+        self.kept_in = None;
         let mut places = Places::new(source);
         let mut chains = Chains::new(source);
         let mut sources = Sources { moves: Moves::new(source), known: Known::new(source) };

@@ -18,11 +18,10 @@ impl Count {
     pub(super) fn of(
         lines: &[Line],
         packed: &[Line],
-        is_before_loop: &[Option<u16>],
+        before_loop: &[Option<u16>],
         target: Target,
     ) -> Count {
-        let [instructions, before_loop] =
-            machine_instructions(lines, packed, is_before_loop, target);
+        let [instructions, before_loop] = machine_instructions(lines, packed, before_loop, target);
         let slow = packed.iter().filter(|line| matches!(line.opcode, Opcode::Pack2(_))).count();
         let more = if target.number == 90 { 0 } else { 3 };
         Count { instructions, before_loop, weight: instructions + more * slow as u32 }
@@ -30,14 +29,14 @@ impl Count {
 }
 
 /// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
-/// wider lanes that they need. Constants are part of other instructions. So are negations. From
-/// `sm_90` on and before `sm_120`, a minimum or maximum takes in a sum that nothing else reads, or
-/// another one of its kind. A sum takes in an upper half of a signed word. The second number counts
-/// those that may stand before a loop.
+/// wider lanes that they need; and how many of these stand before a loop. Constants are part of
+/// other instructions. So are negations. Before `sm_120`, a minimum or maximum takes in a sum that
+/// nothing else reads, or another one of its kind: one of halves always, one of words from `sm_90`
+/// on, one in floating point from `sm_100` on. A sum takes in an upper half of a signed word.
 fn machine_instructions(
     lines: &[Line],
     packed: &[Line],
-    is_before_loop: &[Option<u16>],
+    before_loop: &[Option<u16>],
     target: Target,
 ) -> [u32; 2] {
     let mut reads = vec![0; lines.len()];
@@ -78,22 +77,22 @@ fn machine_instructions(
         }
         _ => false,
     };
-    let mut before_loop = 0;
+    let mut count_before = 0;
     let mut count = packed.iter().filter(|line| !has_and(line)).count() as u32;
     for (at, line) in lines.iter().enumerate().filter(|(at, _)| reads[*at] > 0) {
         if is_free(line.opcode) {
             continue;
         }
         count += 1;
-        if is_before_loop.get(at).is_some_and(Option::is_some) {
-            before_loop += 1;
+        if before_loop.get(at).is_some_and(Option::is_some) {
+            count_before += 1;
             continue;
         }
         let inner = line.args().iter().enumerate().find_map(|(place, arg)| match *arg {
             Arg::Line(inner) => Some(usize::from(inner)).filter(|&inner| {
                 let is_free = reads[inner] == 1
                     && !is_joined[inner]
-                    && is_before_loop.get(inner).is_none_or(Option::is_none);
+                    && before_loop.get(inner).is_none_or(Option::is_none);
                 is_free && takes(line, lines[inner].opcode, place)
             }),
             _ => None,
@@ -104,7 +103,7 @@ fn machine_instructions(
             count -= 1;
         }
     }
-    [count, before_loop]
+    [count, count_before]
 }
 
 fn is_free(opcode: Opcode) -> bool {

@@ -28,8 +28,7 @@ struct Uses<'s> {
     count: u32,
     /// How often it stands where an instruction may write it.
     writes: u32,
-    /// The end of the last instruction that writes it, unless that has a guard, stands in a block,
-    /// or is a video instruction.
+    /// The end of the last instruction that writes it, if that is a plain one outside of blocks.
     written_to: Option<u32>,
     /// How many of these are in moves from registers and of constants.
     moves: u32,
@@ -291,6 +290,14 @@ enum Place {
     Line,
 }
 
+/// Ordinary instructions whose results are there when they end. Those of `wgmma` and `tcgen05` have
+/// to be waited for.
+const PLAIN: [&str; 34] = [
+    "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cvt", "div", "dp2a", "dp4a", "fma",
+    "ld", "ldu", "lop3", "mad", "mad24", "max", "min", "mov", "mul", "mul24", "neg", "not", "or",
+    "popc", "prmt", "rem", "selp", "shf", "shl", "shr", "sub",
+];
+
 /// As many tokens as `mov.u32 r, -1`.
 const MOVE: usize = 6;
 
@@ -350,10 +357,10 @@ impl<'s> Statement<'s> {
         found
     }
 
-    /// Whether it is an ordinary instruction without a guard.
+    /// Whether it is an instruction without a guard whose result the next one may read.
     fn is_plain(&self) -> bool {
-        let is_video = self.start.first().is_some_and(|word| word.starts_with('v'));
-        matches!(self.place, Place::First | Place::Later) && !self.is_guarded && !is_video
+        let is_known = self.start.first().is_some_and(|word| PLAIN.contains(word));
+        matches!(self.place, Place::First | Place::Later) && !self.is_guarded && is_known
     }
 
     fn end(&mut self) {
