@@ -187,9 +187,7 @@ fn before_loop(random: &mut Random) -> String {
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::from("setp.lt.u32 q, 5, 6;\n");
     for (at, register) in REGISTERS.iter().chain(&["r25", "r26", "r27"]).enumerate() {
-        if *register != "r26" || random.one_in(2) {
-            let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
-        }
+        let _ = writeln!(body, "ld.global.u32 {register}, [p+{}];", 4 * at);
     }
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
@@ -274,7 +272,7 @@ fn random_regions_compute_the_same() {
     println!(
         "{fused} chains, {grouped} groups, {moved} of them moved up, {kept} with lines before a loop"
     );
-    assert!(fused > 100 && grouped > 60 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
+    assert!(fused > 100 && grouped > 40 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
 }
 
 /// Each thread of such a kernel has a memory of its own.
