@@ -465,9 +465,9 @@ impl<'o> Rewriter<'o> {
         statements: &[VideoStatement],
         place: Place<'_>,
     ) -> (Vec<Kept>, Template) {
-        let own = &statements[group.place];
-        if self.kept_in != own.function {
-            self.kept_in = own.function;
+        let VideoStatement { function, span, .. } = statements[0];
+        if self.kept_in != function {
+            self.kept_in = function;
             self.kept = 0;
         }
         let mut taken = self.kept;
@@ -485,7 +485,7 @@ impl<'o> Rewriter<'o> {
         let mut kept = Vec::new();
         for (at, register) in group.inputs().iter().enumerate() {
             let at = at as u16;
-            let end = chains.before_loop(own.function, register, own.span.start);
+            let end = chains.before_loop(function, register, span.start);
             if group.before_loop().contains(&Some(at))
                 && let Some(end) = end
             {
