@@ -728,6 +728,12 @@ fn stays(opcode: Opcode) -> bool {
             | O::Add2
             | O::Min2(_)
             | O::Max2(_)
+            | O::AddFloat2
+            | O::SubFloat2
+            | O::AddSatFloat2
+            | O::SubSatFloat2
+            | O::MinFloat2
+            | O::MaxFloat2
             | O::AbsDiff4(_)
             | O::SumAbsDiff4(_)
     )
