@@ -356,7 +356,7 @@ fn looped(target: u16, written: &str, between: &str, end: &str) -> (String, usiz
     (rewritten.text(), lines)
 }
 
-/// What registers hold in each round is computed once, where one instruction writes them.
+/// A register that is the same in each round is taken apart once, where one instruction writes it.
 #[test]
 fn lines_stand_before_loops() {
     const AGAIN: &str = "@p bra round;";

@@ -192,7 +192,7 @@ pub struct Rewritten<'m> {
 
 impl Rewritten<'_> {
     /// The replacements, one for each rewritten statement, in order. A product that makes a mask of
-    /// flags may be one of these. Those of an empty span insert lines before a loop.
+    /// flags may be one of these. Edits of an empty span insert lines before a loop.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }

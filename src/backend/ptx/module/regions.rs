@@ -21,7 +21,7 @@ pub(crate) struct Region {
     pub(crate) costs: Vec<(Target, u32, u32)>,
     /// Whether each statement has the same result under all semantics.
     pub(crate) is_undisputed: bool,
-    /// The replacement of each statement. Those after them insert lines before a loop.
+    /// The replacement of each statement. Later ones insert lines before a loop.
     pub(crate) edits: Vec<Edit>,
 }
 

@@ -290,7 +290,7 @@ enum Place {
     Line,
 }
 
-/// Ordinary instructions whose results are there when they end. Those of `wgmma` and `tcgen05` have
+/// Ordinary instructions whose results are there when they end. A result of `wgmma` or `tcgen05` has
 /// to be waited for.
 const PLAIN: [&str; 34] = [
     "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cvt", "div", "dp2a", "dp4a", "fma",

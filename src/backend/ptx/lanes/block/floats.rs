@@ -32,14 +32,14 @@ impl Shape {
         Shape { bias: lane(ty).max, is_negated: true }
     }
 
-    /// What a half is for a number, and back.
-    pub(super) fn mirrored(self, number: i128) -> i128 {
+    /// The half for a number.
+    fn half(self, number: i128) -> i128 {
         if self.is_negated { self.bias - number } else { self.bias + number }
     }
 
-    /// What halves are for numbers in a range.
+    /// The range of halves for numbers in a range.
     pub(super) fn halves(self, numbers: Range) -> Range {
-        let [one, other] = [numbers.min, numbers.max].map(|number| self.mirrored(number));
+        let [one, other] = [numbers.min, numbers.max].map(|number| self.half(number));
         Range::new(one.min(other), one.max(other))
     }
 
