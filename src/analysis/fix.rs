@@ -142,7 +142,7 @@ fn hull(edits: &[Edit]) -> Option<Span> {
 fn edits(batch: &[Choice<'_>]) -> Vec<Edit> {
     let mut edits: Vec<Edit> =
         batch.iter().flat_map(|choice| choice.fix.edits.iter().cloned()).collect();
-    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    edits.sort_by_key(|edit| edit.span);
     edits
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn on_region(statements: &[VideoStatement], mut region: Region) -> Op
     let kept = region.edits.iter().skip(count).flat_map(|edit| edit.replacement.trim().lines());
     let block: Vec<&str> = kept.map(str::trim_start).chain([own]).collect();
     let block = block.join(&format!("\n{level}"));
-    region.edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    region.edits.sort_by_key(|edit| edit.span);
     let applicability =
         if region.is_undisputed { Applicability::Safe } else { Applicability::Unsafe };
     // The block is at the last one, except if that moves up.

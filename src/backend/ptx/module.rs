@@ -246,7 +246,7 @@ pub fn rewrite<'m>(
         }
         changes.push(Change { span, instruction, target, outcome, cost, differs });
     })?;
-    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    edits.sort_by_key(|edit| edit.span);
     Ok(Rewritten { source: module.source(), edits, changes })
 }
 

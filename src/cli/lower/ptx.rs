@@ -214,7 +214,7 @@ impl Lowered {
                 new.notes.extend(notes.map(|note| (span.start, note)));
             }
         })?;
-        edits.sort_by_key(|(span, _)| (span.start, span.end));
+        edits.sort_by_key(|(span, _)| *span);
         if !edits.is_empty() {
             new.replaced.push(Replaced { start: 0, edits, text });
         }
