@@ -272,7 +272,7 @@ fn random_regions_compute_the_same() {
     println!(
         "{fused} chains, {grouped} groups, {moved} of them moved up, {kept} with lines before a loop"
     );
-    assert!(fused > 100 && grouped > 40 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
+    assert!(fused > 100 && grouped > 40 && moved > 2 && kept > 5, "{grouped} {moved} {kept}");
 }
 
 /// Each thread of such a kernel has a memory of its own.

@@ -27,6 +27,7 @@ mod emit;
 mod half;
 mod lanes;
 mod module;
+mod pairs;
 mod parallel;
 #[cfg(feature = "diff")]
 mod read;
@@ -86,11 +87,13 @@ const HALVES: u8 = 1;
 const ABSDIFF: u8 = 2;
 /// The strategies that compute all lanes at once are fewer than this.
 const MEANS: u8 = 4;
+/// The strategy that computes two lanes of bytes at a time.
+const PAIRS: u8 = 96;
 
 impl Strategy {
     /// Every strategy.
     pub fn all() -> impl Iterator<Item = Strategy> {
-        Strategy::words().chain((PARALLEL..PARALLEL + MEANS).map(Strategy))
+        Strategy::words().chain((PARALLEL..PARALLEL + MEANS).chain([PAIRS]).map(Strategy))
     }
 
     /// Those that compute one value after the other.
@@ -148,6 +151,9 @@ impl Strategy {
                     *input = Arg::Constant(0);
                 }
             }
+            if self.0 == PAIRS {
+                return pairs::compile(&instruction.operation, inputs);
+            }
             let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
             return parallel::compile(&instruction.operation, inputs, means);
         }
@@ -168,6 +174,9 @@ impl Strategy {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == PAIRS {
+            return f.write_str("pairs");
+        }
         let (base, names): (_, &[(u8, &str)]) = if self.0 >= PARALLEL {
             ("parallel", &[(HALVES, "16x2"), (ABSDIFF, "vabsdiff4")])
         } else {

@@ -23,30 +23,46 @@ pub(super) struct Means {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LaneOperation {
+pub(super) enum LaneOperation {
     Arithmetic(SimdOp),
     Set(Compare),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finish {
+pub(super) enum Finish {
     Wrap,
     Saturate(Type),
     Accumulate,
 }
 
 /// A SIMD instruction without the names and the width of its types.
-struct Simd {
-    kind: LaneOperation,
-    finish: Finish,
-    atype: Type,
-    btype: Type,
+pub(super) struct Simd {
+    pub(super) kind: LaneOperation,
+    pub(super) finish: Finish,
+    pub(super) atype: Type,
+    pub(super) btype: Type,
     /// Bits in a lane.
-    bits: u32,
+    pub(super) bits: u32,
     /// The results that count, one bit for each lane.
-    mask: u32,
-    a_lanes: Vec<u8>,
-    b_lanes: Vec<u8>,
+    pub(super) mask: u32,
+    pub(super) a_lanes: Vec<u8>,
+    pub(super) b_lanes: Vec<u8>,
+}
+
+impl Simd {
+    pub(super) fn new(operation: &Operation) -> Option<Simd> {
+        match operation {
+            Operation::SimdArithmetic(it) => Some(arithmetic(it)),
+            Operation::SimdSet(it) => Some(set(it)),
+            _ => None,
+        }
+    }
+
+    /// The lanes of both operands that each lane in the mask combines.
+    pub(super) fn written(&self) -> impl Iterator<Item = (u8, u8)> {
+        let lanes = self.a_lanes.iter().copied().zip(self.b_lanes.iter().copied());
+        lanes.enumerate().filter(|(at, _)| self.mask >> at & 1 == 1).map(|(_, lanes)| lanes)
+    }
 }
 
 /// A word whose top bits say where something holds: a bitwise function of three words.
@@ -91,11 +107,7 @@ pub(super) fn spreading(bits: u32) -> u32 {
 
 /// A sequence for a SIMD instruction, if this strategy has one.
 pub(super) fn compile(operation: &Operation, inputs: [Arg; 3], means: Means) -> Option<Sequence> {
-    let simd = match operation {
-        Operation::SimdArithmetic(it) => arithmetic(it),
-        Operation::SimdSet(it) => set(it),
-        _ => return None,
-    };
+    let simd = Simd::new(operation)?;
     let mut parallel = Parallel { builder: Builder::default(), inputs, means, simd };
     let result = parallel.compute()?;
     Some(parallel.builder.finish(result))
