@@ -133,6 +133,31 @@ fn groups_end() {
     }
 }
 
+/// ptxas shares a comparison with an instruction outside, but not what a block computes.
+#[test]
+fn neighbours_share_comparisons() {
+    let steps = "vsub4.u32.u32.u32.sat r5, b, r2, b;\nvsub4.u32.u32.u32.sat r6, r5, e, r5;\n\
+                 vsub4.u32.u32.u32.sat r8, r6, a, r6;\n\
+                 vset4.u32.u32.ge r7, e, r8, e;\nst.global.b32 [r9], r7;\n";
+    let found = |body: &str| found(&kernel(body).replace("sm_90", "sm_75"));
+    let group = "4: b r2 e a > r7";
+    let other = "vmax4.u32.u32.u32.add r3, a, r2, e;\n";
+    assert_eq!(found(&format!("{other}{steps}{other}")), [group]);
+    for same in ["b, r2, e", "r2, b, e"] {
+        let shared = format!("vmax4.u32.u32.u32.add r3, {same};\n");
+        assert_eq!(found(&format!("{shared}{steps}")), [""; 0], "{same}");
+        assert_eq!(found(&format!("{shared}{other}{steps}")), [""; 0], "{same}");
+        // An instruction of another function.
+        let apart = format!("{shared}}}\n.entry l()\n{{\n.reg .b32 r<20>, a, b, e;\n{steps}");
+        assert_eq!(found(&apart), [group], "{same}");
+    }
+    // Another step, which takes longer in the block.
+    for (sources, expected) in [("a, r2", vec![group]), ("b, r2", vec![])] {
+        let after = format!("vmax4.s32.s32.s32 r3, {sources}, b;\nst.global.b32 [r9], r3;");
+        assert_eq!(found(&format!("{steps}{after}")), expected, "{sources}");
+    }
+}
+
 /// The last instruction moves up, before statements that name registers of the others.
 #[test]
 fn groups_stand_before_what_reads_their_results() {

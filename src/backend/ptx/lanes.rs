@@ -163,6 +163,12 @@ impl<'m> Step<'m> {
         })
     }
 
+    /// Whether these are its sources, in some order.
+    fn has_sources(&self, [x, y]: [&Register; 2]) -> bool {
+        let [a, b] = self.sources;
+        (a.names_same(x) && b.names_same(y)) || (a.names_same(y) && b.names_same(x))
+    }
+
     /// Whether one of its registers is among some names.
     fn is_named_in(&self, names: &[(&str, &str)]) -> bool {
         let [a, b] = self.sources;
@@ -298,10 +304,11 @@ pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Ve
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
-/// stay alone.
+/// stay alone. Instructions before the steps, and near them, have the sources `before`.
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
+    before: &[[&Register; 2]],
     target: Target,
     mut facts: impl FnMut(&Register) -> Facts,
 ) -> Result<Group, usize> {
@@ -311,12 +318,17 @@ pub(super) fn best(
         return Err(steps.len());
     }
     let is_needed = whole.needed();
+    let twins = Twins::of_each(steps, before);
     let mut from = |first: usize| {
-        let steps = steps[first..].iter().zip(&alone[first..]).zip(&is_needed[first..]);
-        let steps = steps.map(|((step, cost), is_needed)| {
+        // The steps whose names are clear.
+        let steps = (first..is_needed.len()).map(|at| {
             // ptxas may move an instruction on such registers out of the loop.
-            let counts = *is_needed && !step.sources.iter().all(|it| facts(it).is_before_loop);
-            (step, if counts { *cost } else { 0 })
+            let is_before_loop = steps[at].sources.iter().all(|it| facts(it).is_before_loop);
+            let cost = if is_needed[at] && !is_before_loop { alone[at] } else { 0 };
+            let Twins { first: twin, last } = twins[at];
+            let last =
+                if twin.is_some_and(|twin| twin >= first) { last - first } else { usize::MAX };
+            Candidate { step: &steps[at], cost, last }
         });
         let steps: Vec<_> = steps.collect();
         let mut best: Option<Saving> = None;
@@ -362,21 +374,52 @@ struct Saving {
     saved: u32,
 }
 
-/// The first steps that save most machine instructions in a layout. Each step has its cost alone.
-fn saving<'s, 'm: 's>(
+/// A step that may be the next one of a group.
+struct Candidate<'s, 'm> {
+    step: &'s Step<'m>,
+    /// The machine instructions that it takes alone.
+    cost: u32,
+    /// The last step with the same sources; the greatest number if one stands before these.
+    last: usize,
+}
+
+/// The steps that compare the same sources as a step.
+struct Twins {
+    /// The first one, itself perhaps. `None` if an instruction before all steps does.
+    first: Option<usize>,
+    last: usize,
+}
+
+impl Twins {
+    fn of_each(steps: &[Step<'_>], before: &[[&Register; 2]]) -> Vec<Twins> {
+        let of = |(at, step): (usize, &Step<'_>)| {
+            let has_same = |other: &Step<'_>| step.has_sources(other.sources);
+            let is_first = !before.iter().any(|sources| step.has_sources(*sources));
+            let first = steps.iter().position(has_same).filter(|_| is_first);
+            Twins { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
+        };
+        steps.iter().enumerate().map(of).collect()
+    }
+}
+
+/// The first steps that save most machine instructions in a layout.
+fn saving(
     layout: Layout,
-    steps: &[(&'s Step<'m>, u32)],
+    steps: &[Candidate<'_, '_>],
     target: Target,
     mut facts: impl FnMut(&Register) -> Facts,
 ) -> Option<Saving> {
     let mut block = Block::new(layout);
-    let (mut best, mut before): (Option<Saving>, u32) = (None, 0);
-    for &(step, cost) in steps {
-        block.push(step, &mut facts);
-        before += cost;
+    let (mut best, mut sum): (Option<Saving>, u32) = (None, 0);
+    for (at, candidate) in steps.iter().enumerate() {
+        block.push(candidate.step, &mut facts);
+        sum += candidate.cost;
+        // What a member compares alone, ptxas also makes use of outside, but not what a block does.
+        let shared = steps[..=at].iter().filter(|it| it.last > at).count() as u32;
+        let before = sum.saturating_sub(SHARED * shared);
         let Count { instructions, before_loop, weight } = block.cost(target);
         let saved = before.saturating_sub(instructions - before_loop);
-        let margin = margin(target) + block.repeated();
+        let margin = margin(layout, target) + block.repeated();
         if block.len() > 1
             && instructions + margin < before
             && weight <= before
@@ -388,8 +431,12 @@ fn saving<'s, 'm: 's>(
     best
 }
 
+/// The machine instructions of a comparison that another step shares.
+const SHARED: u32 = 3;
+
 /// A group must save more than this, and more by one for each value or pair of values that members
 /// read again: ptxas computes some of what two members need once.
-fn margin(target: Target) -> u32 {
-    if target.number >= 120 { 2 } else { 1 }
+fn margin(layout: Layout, target: Target) -> u32 {
+    // ptxas may join two constants of a layout, and move one of them into a register.
+    if matches!(layout, Layout::Floats(_)) || target.number >= 120 { 2 } else { 1 }
 }

@@ -447,7 +447,10 @@ impl<'o> Rewriter<'o> {
             let template = self.block(&fusion.sequence, place.source);
             return Some(Whole { chain: Some(chain), outcomes, kept: Vec::new(), template });
         }
-        let outcomes = self.group(chains, alone_to, statements, place)?;
+        let Some(outcomes) = self.group(chains, alone_to, statements, place) else {
+            chains.remember(&statements[0]);
+            return None;
+        };
         let group = outcomes.iter().find_map(|known| match &known.outcome {
             Outcome::Grouped(group) => Some(group),
             _ => None,
@@ -529,11 +532,13 @@ impl<'o> Rewriter<'o> {
         }
         let function = statements[0].function;
         let start = statements[0].span.start;
+        let before: Vec<[Register; 2]> = chains.recent(function).cloned().collect();
         let facts = |register: &Register| Facts {
             occurrences: chains.occurrences(function, register),
             is_before_loop: chains.before_loop(function, register, start).is_some(),
         };
-        let group = match lanes::best(&run, &alone, place.target, facts) {
+        let others: Vec<_> = before.iter().map(<[Register; 2]>::each_ref).collect();
+        let group = match lanes::best(&run, &alone, &others, place.target, facts) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;

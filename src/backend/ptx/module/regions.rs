@@ -93,7 +93,11 @@ impl<'s> Regions<'s> {
         let gate = self.gate?;
         let found = self.chains.starting(statements, OPTIONS.semantics);
         let chain = found.into_iter().find_map(|chain| self.chain(&chain, statements, gate));
-        chain.or_else(|| self.group(statements, gate))
+        let region = chain.or_else(|| self.group(statements, gate));
+        if region.is_none() {
+            self.chains.remember(statements.first()?);
+        }
+        region
     }
 
     /// A chain as a region, if the same sequence is cheaper on all targets.

@@ -6,6 +6,8 @@ mod names;
 mod simd;
 mod sum;
 
+use std::collections::VecDeque;
+
 use super::emit::Operands;
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
@@ -101,11 +103,42 @@ pub(super) struct Chains<'s> {
     names: Option<(Span, Option<Names<'s>>)>,
     /// Whether a SIMD instruction is its members, one after the other.
     known: Map<(Operation, Operation), bool>,
+    /// The sources of the last SIMD instructions of a function that chains were asked for.
+    recent: (Option<Span>, VecDeque<[Register; 2]>),
 }
+
+/// So many instructions are remembered.
+const RECENT: usize = 8;
 
 impl<'s> Chains<'s> {
     pub(super) fn new(source: &'s str) -> Chains<'s> {
-        Chains { source, alone_to: 0, names: None, known: Map::default() }
+        Chains {
+            source,
+            alone_to: 0,
+            names: None,
+            known: Map::default(),
+            recent: (None, VecDeque::new()),
+        }
+    }
+
+    /// The sources of SIMD instructions that stand before a statement of a function, and near it.
+    pub(super) fn recent(&self, function: Option<Span>) -> impl Iterator<Item = &[Register; 2]> {
+        let is_known = self.recent.0 == function;
+        self.recent.1.iter().filter(move |_| is_known)
+    }
+
+    /// Remembers a statement, after those before it.
+    pub(super) fn remember(&mut self, statement: &VideoStatement) {
+        let Some(operands) = statement.instruction.as_ref().and_then(Instruction::simd) else {
+            return;
+        };
+        let (function, recent) = &mut self.recent;
+        if *function != statement.function {
+            *function = statement.function;
+            recent.clear();
+        }
+        recent.truncate(RECENT - 1);
+        recent.push_front([operands.a.clone(), operands.b.clone()]);
     }
 
     /// The chains that start at the first of some statements, the longest first.
