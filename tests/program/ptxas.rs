@@ -160,6 +160,26 @@ fn ptxas_takes_the_place_of_this_process() {
     assert_eq!((run.status.code(), place.text()), (Some(0), rewritten()));
 }
 
+/// It is asked to use huge pages, unless the user has settings of the C library.
+#[cfg(target_os = "linux")]
+#[test]
+fn ptxas_uses_huge_pages() {
+    let place = Place::new("pages", "echo \"$GLIBC_TUNABLES\"");
+    for module in ["plain.ptx", "a.ptx"] {
+        for (own, expected) in [
+            (None, "glibc.malloc.hugetlb=1"),
+            (Some("glibc.malloc.check=3"), "glibc.malloc.check=3"),
+            (Some(""), ""),
+        ] {
+            let mut command = place.command(&["links", "real"], &[module]);
+            command.env_remove("GLIBC_TUNABLES").envs(own.map(|own| ("GLIBC_TUNABLES", own)));
+            let run = command.output().unwrap();
+            let text = String::from_utf8_lossy(&run.stdout);
+            assert_eq!((text.trim(), run.status.code()), (expected, Some(0)), "{module} {own:?}");
+        }
+    }
+}
+
 #[test]
 fn a_module_comes_from_anywhere() {
     let place = Place::new("inputs", FAKE);

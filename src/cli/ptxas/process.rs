@@ -8,6 +8,13 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use super::real::TRIED;
 
+/// The variable with the settings of the C library.
+#[cfg(target_os = "linux")]
+const TUNABLES: &str = "GLIBC_TUNABLES";
+/// The setting that asks the system for huge pages, where it gives them on request.
+#[cfg(target_os = "linux")]
+const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
+
 /// A call of the real ptxas.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'c> {
@@ -65,6 +72,11 @@ impl Call<'_> {
     fn command(&self, program: &Path) -> io::Result<Command> {
         let mut command = Command::new(program);
         command.env(TRIED, self.tried);
+        // ptxas then takes less time, as it touches fewer pages of memory.
+        #[cfg(target_os = "linux")]
+        if std::env::var_os(TUNABLES).is_none() {
+            command.env(TUNABLES, HUGE_PAGES);
+        }
         if let Some(file) = self.stdin {
             io::Seek::rewind(&mut &*file)?;
             command.stdin(Stdio::from(file.try_clone()?));
