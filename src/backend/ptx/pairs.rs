@@ -175,7 +175,8 @@ impl Pairs {
             LaneOperation::Arithmetic(op) => match op {
                 SimdOp::Add => (a0 + b0, a1 + b1),
                 SimdOp::Sub => (a0 - b1, a1 - b0),
-                SimdOp::Avrg => ((a0 + b0) >> 1, (a1 + b1 + 1) >> 1),
+                // The greatest sum is even.
+                SimdOp::Avrg => ((a0 + b0) >> 1, (a1 + b1) >> 1),
                 SimdOp::AbsDiff => (0, (a1 - b0).max(b1 - a0)),
                 SimdOp::Min => (a0.min(b0), a1.min(b1)),
                 SimdOp::Max => (a0.max(b0), a1.max(b1)),
@@ -231,8 +232,7 @@ impl Pairs {
             Filling::Copies => word((value as u32 & 0xff) * 0x101_0101),
         };
         if most > high {
-            let limit = constant(high * factor + (factor - 1));
-            halves = self.builder.push(Opcode::Min2(ty), &[halves, limit]);
+            halves = self.builder.push(Opcode::Min2(ty), &[halves, constant(high * factor)]);
         }
         if least < low {
             halves = self.builder.push(Opcode::Max2(ty), &[halves, constant(low * factor)]);

@@ -50,6 +50,7 @@ Environment:
   VPTX_SEMANTICS  the semantics to follow: ptxas-13, ptxas-12 or manual; else those
                   of the ptxas that is called
   VPTX_REPORT     a file to append a JSON object to for each call
+  GLIBC_TUNABLES  settings of the C library; without any, ptxas gets huge pages
 
 Exit status: that of ptxas; 2 if there is none to call.")]
 pub(super) struct Arguments {
