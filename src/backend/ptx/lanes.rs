@@ -8,6 +8,7 @@ mod block;
 mod cost;
 mod layout;
 
+use super::parallel::Order;
 use super::sequence::{Line, Opcode, results};
 use super::{Arg, Gate};
 use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
@@ -183,13 +184,7 @@ fn arithmetic(it: &SimdArithmetic) -> Option<Action> {
 }
 
 fn less(compare: Compare) -> Option<Action> {
-    let (is_swapped, is_negated) = match compare {
-        Compare::Lt => (false, false),
-        Compare::Ge => (false, true),
-        Compare::Gt => (true, false),
-        Compare::Le => (true, true),
-        Compare::Eq | Compare::Ne => return None,
-    };
+    let Order { is_swapped, is_negated } = Order::of(compare)?;
     Some(Action::Less { is_swapped, is_negated })
 }
 
@@ -304,11 +299,11 @@ pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Ve
 
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
-/// stay alone. Instructions before the steps, and near them, have the sources `before`.
+/// stay alone.
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
-    before: &[[&Register; 2]],
+    twins: &[Twins],
     target: Target,
     mut facts: impl FnMut(&Register) -> Facts,
 ) -> Result<Group, usize> {
@@ -318,7 +313,6 @@ pub(super) fn best(
         return Err(steps.len());
     }
     let is_needed = whole.needed();
-    let twins = Twins::of_each(steps, before);
     let mut from = |first: usize| {
         // The steps whose names are clear.
         let steps = (first..is_needed.len()).map(|at| {
@@ -384,17 +378,22 @@ struct Candidate<'s, 'm> {
 }
 
 /// The steps that compare the same sources as a step.
-struct Twins {
+pub(super) struct Twins {
     /// The first one, itself perhaps. `None` if an instruction before all steps does.
     first: Option<usize>,
     last: usize,
 }
 
 impl Twins {
-    fn of_each(steps: &[Step<'_>], before: &[[&Register; 2]]) -> Vec<Twins> {
+    /// Those of each step, after instructions with such sources.
+    pub(super) fn of_each<'r>(
+        steps: &[Step<'_>],
+        before: impl Iterator<Item = &'r [Register; 2]>,
+    ) -> Vec<Twins> {
+        let before: Vec<_> = before.collect();
         let of = |(at, step): (usize, &Step<'_>)| {
             let has_same = |other: &Step<'_>| step.has_sources(other.sources);
-            let is_first = !before.iter().any(|sources| step.has_sources(*sources));
+            let is_first = !before.iter().any(|[a, b]| step.has_sources([a, b]));
             let first = steps.iter().position(has_same).filter(|_| is_first);
             Twins { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
         };

@@ -532,13 +532,12 @@ impl<'o> Rewriter<'o> {
         }
         let function = statements[0].function;
         let start = statements[0].span.start;
-        let before: Vec<[Register; 2]> = chains.recent(function).cloned().collect();
+        let twins = lanes::Twins::of_each(steps, chains.recent(function));
         let facts = |register: &Register| Facts {
             occurrences: chains.occurrences(function, register),
             is_before_loop: chains.before_loop(function, register, start).is_some(),
         };
-        let others: Vec<_> = before.iter().map(<[Register; 2]>::each_ref).collect();
-        let group = match lanes::best(&run, &alone, &others, place.target, facts) {
+        let group = match lanes::best(&run, &alone, &twins, place.target, facts) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;

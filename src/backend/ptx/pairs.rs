@@ -4,7 +4,7 @@
 //! are one machine instruction (`sm_90`). A `prmt` gathers any two lanes, so selectors cost
 //! nothing. Lanes with the same operands are computed once.
 
-use super::parallel::{Finish, LaneOperation, Simd};
+use super::parallel::{Finish, LaneOperation, Order, Simd};
 use super::sequence::{Arg, Builder, Opcode, Sequence, word};
 use crate::isa::{Compare, Type};
 use crate::video::{Operation, SimdOp};
@@ -32,6 +32,8 @@ struct Pairs {
     filling: Filling,
     /// The different lanes of `a` and `b` that are combined. Two make a pair.
     distinct: Vec<(u8, u8)>,
+    /// The number of the result for each lane in the mask.
+    places: [Option<u32>; 4],
 }
 
 /// A sequence for an instruction with at least two different lanes of bytes.
@@ -41,16 +43,19 @@ pub(super) fn compile(operation: &Operation, inputs: [Arg; 3]) -> Option<Sequenc
         return None;
     }
     let mut distinct: Vec<(u8, u8)> = Vec::new();
-    for lane in simd.written() {
-        if !distinct.contains(&lane) {
-            distinct.push(lane);
-        }
+    let mut places = [None; 4];
+    for (lane, a, b) in operation.simd()?.lanes.written() {
+        let place = distinct.iter().position(|other| *other == (a, b)).unwrap_or_else(|| {
+            distinct.push((a, b));
+            distinct.len() - 1
+        });
+        places[lane] = Some(place as u32);
     }
     if distinct.len() < 2 {
         return None;
     }
     let filling = filling(&simd);
-    let mut pairs = Pairs { builder: Builder::default(), inputs, simd, filling, distinct };
+    let mut pairs = Pairs { builder: Builder::default(), inputs, simd, filling, distinct, places };
     let result = pairs.compute()?;
     Some(pairs.builder.finish(result))
 }
@@ -77,33 +82,6 @@ fn filling(simd: &Simd) -> Filling {
         (LaneOperation::Set(compare), _) => same && matches!(compare, Compare::Eq | Compare::Ne),
     };
     if copies { Filling::Copies } else { Filling::Exact }
-}
-
-/// An order as `x < y` or its opposite.
-#[derive(Clone, Copy)]
-struct Order {
-    /// Whether `x` is the second operand.
-    is_swapped: bool,
-    is_negated: bool,
-}
-
-impl Order {
-    /// `None` for equality.
-    fn of(compare: Compare) -> Option<Order> {
-        let (is_swapped, is_negated) = match compare {
-            Compare::Lt => (false, false),
-            Compare::Gt => (true, false),
-            Compare::Ge => (false, true),
-            Compare::Le => (true, true),
-            Compare::Eq | Compare::Ne => return None,
-        };
-        Some(Order { is_swapped, is_negated })
-    }
-
-    /// `x` and `y`.
-    fn of_operands(self, first: Arg, second: Arg) -> (Arg, Arg) {
-        if self.is_swapped { (second, first) } else { (first, second) }
-    }
 }
 
 /// The least and the greatest byte of a type.
@@ -270,7 +248,7 @@ impl Pairs {
     /// `c` plus the number of lanes where an order holds.
     fn number(&mut self, order: Order) -> Option<Arg> {
         // Two words of results leave no 0 for the lanes outside the mask.
-        if self.distinct.len() > 2 && !self.is_full() {
+        if self.distinct.len() > 2 && !self.simd.is_full() {
             return None;
         }
         let mut words = Vec::new();
@@ -292,41 +270,22 @@ impl Pairs {
     /// A byte of each result in the places of its lanes: with 0 the low one, with [`SIGN`] copies
     /// of the sign. The other places have the byte with such a number in a `prmt`.
     fn bytes(&mut self, words: &[Arg], byte: u32, other: impl Fn(u32) -> u32) -> Arg {
-        let number = |lane| self.place(lane).map_or_else(|| other(lane), |place| 2 * place + byte);
-        let selector = (0..4).fold(0, |all, lane| all | number(lane) << (4 * lane));
+        let places = (0..).zip(self.places);
+        let selector = places.fold(0, |all, (lane, place)| {
+            all | place.map_or_else(|| other(lane), |place| 2 * place + byte) << (4 * lane)
+        });
         let second = words.get(1).copied().unwrap_or(word(0));
         self.builder.permute(words[0], second, selector)
-    }
-
-    /// Whether all lanes are in the mask.
-    fn is_full(&self) -> bool {
-        self.simd.mask == 0xf
-    }
-
-    /// The number of the result of a lane in the mask.
-    fn place(&self, lane: u32) -> Option<u32> {
-        let at = lane as usize;
-        let operands = (self.simd.a_lanes[at], self.simd.b_lanes[at]);
-        let is_written = self.simd.mask >> lane & 1 == 1;
-        let place = self.distinct.iter().position(|it| *it == operands).filter(|_| is_written)?;
-        Some(place as u32)
     }
 
     /// The low bytes of the results, and those of `c` outside the mask.
     fn merged(&mut self, words: &[Arg]) -> Arg {
         let c = self.inputs[2];
         match words {
-            [first] if !self.is_full() => self.bytes(&[*first, c], 0, |lane| 4 + lane),
+            [pair] if !self.simd.is_full() => self.bytes(&[*pair, c], 0, |lane| 4 + lane),
             _ => {
                 let lanes = self.bytes(words, 0, |_| 0);
-                if self.is_full() {
-                    return lanes;
-                }
-                let selector = (0..4).fold(0, |all, lane| {
-                    let byte = if self.simd.mask >> lane & 1 == 1 { lane } else { 4 + lane };
-                    all | byte << (4 * lane)
-                });
-                self.builder.permute(lanes, c, selector)
+                self.simd.merged(&mut self.builder, lanes, c)
             }
         }
     }
@@ -337,7 +296,7 @@ impl Pairs {
         let (least, most) = self.range();
         let ty = if least < 0 { Type::S32 } else { Type::U32 };
         let mut counts = [0u32; 4];
-        for place in (0..4).filter_map(|lane| self.place(lane)) {
+        for place in self.places.into_iter().flatten() {
             counts[place as usize] += 1;
         }
         let is_byte = most <= limits(ty).1;
@@ -348,9 +307,8 @@ impl Pairs {
             }
             _ if is_byte => {
                 let lanes = self.bytes(words, 0, |_| 0);
-                let weights = (0..4).filter(|lane| self.simd.mask >> lane & 1 == 1);
-                let weights = weights.fold(0, |all, lane| all | 1 << (8 * lane));
-                self.builder.push(Opcode::Dot4(ty, Type::U32), &[lanes, word(weights), c])
+                let weights = word(self.simd.weights(1));
+                self.builder.push(Opcode::Dot4(ty, Type::U32), &[lanes, weights, c])
             }
             _ => {
                 let weights = word(u32::from_le_bytes(counts.map(|count| count as u8)));

@@ -44,9 +44,9 @@ pub(super) struct Simd {
     /// Bits in a lane.
     pub(super) bits: u32,
     /// The results that count, one bit for each lane.
-    pub(super) mask: u32,
-    pub(super) a_lanes: Vec<u8>,
-    pub(super) b_lanes: Vec<u8>,
+    mask: u32,
+    a_lanes: Vec<u8>,
+    b_lanes: Vec<u8>,
 }
 
 impl Simd {
@@ -58,10 +58,68 @@ impl Simd {
         }
     }
 
-    /// The lanes of both operands that each lane in the mask combines.
-    pub(super) fn written(&self) -> impl Iterator<Item = (u8, u8)> {
-        let lanes = self.a_lanes.iter().copied().zip(self.b_lanes.iter().copied());
-        lanes.enumerate().filter(|(at, _)| self.mask >> at & 1 == 1).map(|(_, lanes)| lanes)
+    fn lanes(&self) -> u32 {
+        32 / self.bits
+    }
+
+    /// All bits of the lanes in the mask.
+    fn masked(&self) -> u32 {
+        let lane = if self.bits == 8 { 0xff } else { 0xffff };
+        (0..self.lanes())
+            .filter(|at| self.mask >> at & 1 == 1)
+            .fold(0, |word, at| word | lane << (at * self.bits))
+    }
+
+    /// Whether all lanes are in the mask.
+    pub(super) fn is_full(&self) -> bool {
+        self.masked() == u32::MAX
+    }
+
+    /// A word with the weight in the byte of each lane of the mask.
+    pub(super) fn weights(&self, weight: u32) -> u32 {
+        let lanes = (0..self.lanes()).filter(|at| self.mask >> at & 1 == 1);
+        lanes.fold(0, |all, at| all | weight << (8 * at))
+    }
+
+    /// Takes the results outside the mask from `c`.
+    pub(super) fn merged(&self, builder: &mut Builder, arg: Arg, c: Arg) -> Arg {
+        if self.is_full() {
+            return arg;
+        }
+        let mask = self.masked();
+        // The bytes of `c` are numbers 4 to 7.
+        let selector = (0..4).fold(0, |all, at| {
+            let byte = if mask >> (8 * at) & 1 == 1 { at } else { 4 + at };
+            all | byte << (4 * at)
+        });
+        builder.permute(arg, c, selector)
+    }
+}
+
+/// An order as `x < y` or its opposite.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    /// Whether `x` is the second operand.
+    pub(super) is_swapped: bool,
+    pub(super) is_negated: bool,
+}
+
+impl Order {
+    /// `None` for equality.
+    pub(super) fn of(compare: Compare) -> Option<Order> {
+        let (is_swapped, is_negated) = match compare {
+            Compare::Lt => (false, false),
+            Compare::Ge => (false, true),
+            Compare::Gt => (true, false),
+            Compare::Le => (true, true),
+            Compare::Eq | Compare::Ne => return None,
+        };
+        Some(Order { is_swapped, is_negated })
+    }
+
+    /// `x` and `y`.
+    pub(super) fn of_operands(self, first: Arg, second: Arg) -> (Arg, Arg) {
+        if self.is_swapped { (second, first) } else { (first, second) }
     }
 }
 
@@ -164,26 +222,14 @@ fn table(holds: impl Fn(i32, i32, i32) -> bool) -> u8 {
 }
 
 impl Parallel {
-    fn lanes(&self) -> u32 {
-        32 / self.simd.bits
-    }
-
     /// The same bits in every lane.
     fn each(&self, bits: u32) -> u32 {
-        (0..self.lanes()).fold(0, |word, at| word | bits << (at * self.simd.bits))
+        (0..self.simd.lanes()).fold(0, |word, at| word | bits << (at * self.simd.bits))
     }
 
     /// The top bit of every lane.
     fn top(&self) -> u32 {
         self.each(1 << (self.simd.bits - 1))
-    }
-
-    /// All bits of the lanes in the mask.
-    fn masked(&self) -> u32 {
-        let lane = if self.simd.bits == 8 { 0xff } else { 0xffff };
-        (0..self.lanes())
-            .filter(|at| self.simd.mask >> at & 1 == 1)
-            .fold(0, |word, at| word | lane << (at * self.simd.bits))
     }
 
     fn lut(&mut self, table: u8, x: Arg, y: Arg, z: Arg) -> Arg {
@@ -255,7 +301,7 @@ impl Parallel {
                 }
             },
         };
-        Some(self.merged(arg))
+        Some(self.simd.merged(&mut self.builder, arg, self.inputs[2]))
     }
 
     /// Results that fit a lane.
@@ -284,37 +330,17 @@ impl Parallel {
         })
     }
 
-    /// Takes the results outside the mask from `c`.
-    fn merged(&mut self, arg: Arg) -> Arg {
-        let (mask, c) = (self.masked(), self.inputs[2]);
-        if mask == u32::MAX {
-            return arg;
-        }
-        // The bytes of `c` are numbers 4 to 7.
-        let selector = (0..4).fold(0, |all, at| {
-            let byte = if mask >> (8 * at) & 1 == 1 { at } else { 4 + at };
-            all | byte << (4 * at)
-        });
-        self.builder.permute(arg, c, selector)
-    }
-
     /// `c` plus the lanes in the mask.
     fn total(&mut self, lanes: &Results) -> Arg {
-        let weights = word(self.weights(1));
+        let weights = word(self.simd.weights(1));
         self.dot(lanes.arg, lanes.ty, weights, Type::U32, self.inputs[2])
-    }
-
-    /// A word with the weight in the byte of each lane of the mask.
-    fn weights(&self, weight: u32) -> u32 {
-        let lanes = (0..self.lanes()).filter(|at| self.simd.mask >> at & 1 == 1);
-        lanes.fold(0, |all, at| all | weight << (8 * at))
     }
 
     /// `c` plus sums or differences of lanes. Each operand is added by itself.
     fn sums(&mut self, op: SimdOp, x: Arg, y: Arg) -> Arg {
         let (atype, btype, c) = (self.simd.atype, self.simd.btype, self.inputs[2]);
-        let plus = self.weights(1);
-        let minus = self.weights(0xff);
+        let plus = self.simd.weights(1);
+        let minus = self.simd.weights(0xff);
         if self.simd.bits == 16 && op == SimdOp::Sub {
             // The weights of both operands are halves of one constant.
             let weights = word(minus << 16 | plus);
@@ -655,7 +681,7 @@ impl Parallel {
     fn signs(&mut self, x: Arg) -> Arg {
         let bytes = self.simd.bits / 8;
         let selector = (0..4).fold(0, |all, at| {
-            let counts = at < self.lanes() && self.simd.mask >> at & 1 == 1;
+            let counts = at < self.simd.lanes() && self.simd.mask >> at & 1 == 1;
             let byte = if counts { 8 + (at + 1) * bytes - 1 } else { 4 };
             all | byte << (4 * at)
         });
@@ -665,20 +691,15 @@ impl Parallel {
     /// A comparison of halves as 1 or 0 each. The flag says that it is the opposite of
     /// the requested one.
     fn flags(&mut self, compare: Compare, x: Arg, y: Arg) -> (Arg, bool) {
-        let (is_opposite, x, y) = match compare {
-            Compare::Lt => (false, x, y),
-            Compare::Gt => (false, y, x),
-            Compare::Ge => (true, x, y),
-            Compare::Le => (true, y, x),
-            Compare::Eq | Compare::Ne => {
-                let differences = self.builder.sub2(x, y);
-                return (self.least_one(differences), compare == Compare::Eq);
-            }
+        let Some(order) = Order::of(compare) else {
+            let differences = self.builder.sub2(x, y);
+            return (self.least_one(differences), compare == Compare::Eq);
         };
+        let (x, y) = order.of_operands(x, y);
         // The maximum is above the first operand where that is less.
         let most = self.builder.push(Opcode::Max2(self.simd.atype), &[x, y]);
         let above = self.builder.sub2(most, x);
-        (self.least_one(above), is_opposite)
+        (self.least_one(above), order.is_negated)
     }
 
     /// 1 in each half that is not 0.
@@ -692,9 +713,9 @@ impl Parallel {
         let c = self.inputs[2];
         if zeros {
             let all = self.builder.add(c, word(self.simd.mask.count_ones()));
-            return self.dot(flags, Type::U32, word(self.weights(0xff)), Type::S32, all);
+            return self.dot(flags, Type::U32, word(self.simd.weights(0xff)), Type::S32, all);
         }
-        self.dot(flags, Type::U32, word(self.weights(1)), Type::U32, c)
+        self.dot(flags, Type::U32, word(self.simd.weights(1)), Type::U32, c)
     }
 
     /// Whether there is an instruction for absolute differences.
@@ -798,7 +819,7 @@ impl Parallel {
     fn differences(&mut self, x: Arg, y: Arg) -> Option<Arg> {
         // Where halves have sums, the target may be `sm_120`, which has no such instruction and
         // takes longer for it than for differences and their sum.
-        if !self.has_differences() || self.means.halves || self.masked() != u32::MAX {
+        if !self.has_differences() || self.means.halves || !self.simd.is_full() {
             return None;
         }
         let differences = Opcode::SumAbsDiff4(self.simd.atype);
@@ -889,7 +910,7 @@ impl Parallel {
         let lanes = self.builder.add(down, up);
         let excess = self.simd.mask.count_ones() << (bits - 2);
         let c = self.builder.add(self.inputs[2], word(excess.wrapping_neg()));
-        self.dot(lanes, Type::U32, word(self.weights(1)), Type::U32, c)
+        self.dot(lanes, Type::U32, word(self.simd.weights(1)), Type::U32, c)
     }
 
     /// Half of the sum of unsigned and signed lanes, all read as unsigned ones, and 1 in the
