@@ -240,7 +240,7 @@ fn random_kernel(random: &mut Random) -> String {
 fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved, mut kept) = (0, 0, 0, 0);
-    for _ in 0..samples(2500) {
+    for _ in 0..samples(3500) {
         let target = *random.pick(&[75, 80, 90, 90, 100, 120]);
         let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
         let (module, findings) = parse(&text);
@@ -272,7 +272,7 @@ fn random_regions_compute_the_same() {
     println!(
         "{fused} chains, {grouped} groups, {moved} of them moved up, {kept} with lines before a loop"
     );
-    assert!(fused > 100 && grouped > 40 && moved > 2 && kept > 5, "{grouped} {moved} {kept}");
+    assert!(fused > 100 && grouped > 40 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
 }
 
 /// Each thread of such a kernel has a memory of its own.
