@@ -413,7 +413,7 @@ fn saving(
     for (at, candidate) in steps.iter().enumerate() {
         block.push(candidate.step, &mut facts);
         sum += candidate.cost;
-        // What a member compares alone, ptxas also makes use of outside, but not what a block does.
+        // Instructions outside make use of a member's comparison, but not of the block's.
         let shared = steps[..=at].iter().filter(|it| it.last > at).count() as u32;
         let before = sum.saturating_sub(SHARED * shared);
         let Count { instructions, before_loop, weight } = block.cost(target);

@@ -39,7 +39,7 @@ struct Pairs {
 /// A sequence for an instruction with at least two different lanes of bytes.
 pub(super) fn compile(operation: &Operation, inputs: [Arg; 3]) -> Option<Sequence> {
     let simd = Simd::new(operation)?;
-    if simd.bits != 8 || has_better(&simd) {
+    if simd.bits != 8 || is_left_out(&simd) {
         return None;
     }
     let mut distinct: Vec<(u8, u8)> = Vec::new();
@@ -60,8 +60,8 @@ pub(super) fn compile(operation: &Operation, inputs: [Arg; 3]) -> Option<Sequenc
     Some(pairs.builder.finish(result))
 }
 
-/// Whether another strategy adds results with fewer instructions.
-fn has_better(simd: &Simd) -> bool {
+/// Whether other strategies add results with fewer instructions, or pairs cannot hold them.
+fn is_left_out(simd: &Simd) -> bool {
     simd.finish == Finish::Accumulate
         && match simd.kind {
             LaneOperation::Arithmetic(SimdOp::Add | SimdOp::Sub) => true,
@@ -71,7 +71,7 @@ fn has_better(simd: &Simd) -> bool {
         }
 }
 
-/// `Copies` where both bytes of a half may be the same, as they need no zeros from elsewhere.
+/// `Copies` where only the order or the low byte of halves counts: they need no zeros.
 fn filling(simd: &Simd) -> Filling {
     let same = simd.atype == simd.btype;
     let copies = match (simd.kind, simd.finish) {

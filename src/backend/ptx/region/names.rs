@@ -290,8 +290,8 @@ enum Place {
     Line,
 }
 
-/// Ordinary instructions whose results are there when they end. A result of `wgmma` or `tcgen05` has
-/// to be waited for.
+/// Ordinary instructions whose results are there when they end. A result of `wgmma` or `tcgen05`
+/// has to be waited for.
 const PLAIN: [&str; 34] = [
     "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cvt", "div", "dp2a", "dp4a", "fma",
     "ld", "ldu", "lop3", "mad", "mad24", "max", "min", "mov", "mul", "mul24", "neg", "not", "or",
