@@ -1,5 +1,6 @@
 //! A parsed module: its video instructions, its PTX version and its target.
 
+use crate::diagnostic::Diagnostic;
 use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
 use crate::syntax::{parse_instruction, statement_tokens};
@@ -12,6 +13,8 @@ pub struct Module<'s> {
     pub(crate) version: Option<PtxVersion>,
     pub(crate) target: Option<Target>,
     pub(crate) statements: Vec<VideoStatement>,
+    /// The syntax errors of the text.
+    pub(crate) errors: Vec<Diagnostic>,
 }
 
 /// A statement that is, or was meant to be, a video instruction.

@@ -54,6 +54,8 @@ use crate::isa::{PtxVersion, Target};
 use crate::lint::{self, KnownFacts, Memo, StatementContext, Subject};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::{MAX_LEN, Span, UNDECODABLE};
+use crate::syntax::lexer::line_end;
+use crate::syntax::listing::is_listing;
 use crate::syntax::{
     Context, Handler, Problem, ProblemKind, Statement, Token, TokenKind, lexer, parse_instruction,
     read, read_plainly, statement_tokens,
@@ -168,8 +170,9 @@ pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, V
     let sink = &mut |statement| statements.push(statement);
     let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
     let (mut diagnostics, version, target) = found.unwrap_or_default();
+    let errors = diagnostics.iter().filter(|found| found.is_syntax_error()).cloned().collect();
     select(source, preview.is_marked, options, &mut diagnostics);
-    (Module { source, version, target, statements }, diagnostics)
+    (Module { source, version, target, statements, errors }, diagnostics)
 }
 
 /// Keeps the findings that the options ask for and no comment suppresses. Only a marked
@@ -263,6 +266,14 @@ fn unreadable_at(source: &str, nul: Option<usize>) -> Option<Diagnostic> {
     if source.len() > MAX_LEN {
         let message = "the input is larger than 4 GiB";
         return Some(Diagnostic::new(Code::V008, Span::at(0), message));
+    }
+    if is_listing(source.as_bytes()) {
+        let start = source.len() - source.trim_ascii_start().len();
+        let end = line_end(source.as_bytes(), start);
+        let span = Span::new(start as u32, end as u32);
+        let message = "this is a listing of cuobjdump, not PTX as a whole";
+        let help = "`vptx extract` takes the PTX out of it";
+        return Some(Diagnostic::new(Code::V008, span, message).label("no PTX").help(help));
     }
     let at = nul? as u32;
     if let Some(order) = utf16(source) {

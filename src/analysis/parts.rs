@@ -21,6 +21,7 @@ use crate::lint::KnownFacts;
 use crate::module::Module;
 #[cfg(feature = "server")]
 use crate::source::Span;
+use crate::syntax::listing::is_listing;
 use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
 
 /// Texts of at least this many bytes are large.
@@ -161,7 +162,7 @@ fn cut(source: &str, size: usize) -> Vec<Range<usize>> {
 /// instructions. `None` if the part does not end between statements, or has problems.
 fn first_gates(text: &str) -> Option<Gates> {
     // A byte order mark is a problem, too.
-    if text.starts_with('\u{feff}') {
+    if text.starts_with('\u{feff}') || is_listing(text.as_bytes()) {
         return None;
     }
     let mut surveyor = Sound { handler: Surveyor, is_sound: true };
@@ -225,7 +226,7 @@ pub(crate) fn parse_part<'p>(
     let (diagnostics, version, target) = visit_part(part, options, known, usize::MAX, sink)?;
     let alike = statements.is_empty() || (version, target) == part.gates.values();
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
-    let module = Module { source: part.text, version, target, statements };
+    let module = Module { source: part.text, version, target, statements, errors: Vec::new() };
     (alike && is_clean).then_some(module)
 }
 
@@ -254,7 +255,7 @@ pub(crate) fn parse_near<'s>(
     let sink = &mut |statement| statements.push(statement);
     let mut checker = Checker::new(text, options, KnownFacts::default(), sink);
     let (version, target) = read_part(text, 0, start, &mut checker).gates().values();
-    (first.start as u32, Module { source: text, version, target, statements })
+    (first.start as u32, Module { source: text, version, target, statements, errors: Vec::new() })
 }
 
 /// Like [`visit`](super::visit), for a part. `None` if the part has errors or comments for

@@ -36,6 +36,9 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
             .label("no `{` is open")
             .help("remove it, or add the `{` it belongs to"),
         ProblemKind::MissingSemicolon => missing_semicolon(span),
+        ProblemKind::MissingName => Diagnostic::new(Code::V012, span, "the function has no name")
+            .label("expected a name after it")
+            .help("a header is `.entry name (…)`, or `.func (…) name (…)` with results"),
         ProblemKind::NoLineMarker => {
             Diagnostic::new(Code::V007, span, "this `#` line is not a line marker")
                 .label("not PTX")
@@ -49,6 +52,18 @@ pub(crate) fn diagnostic(source: &str, problem: Problem) -> Diagnostic {
         }
         ProblemKind::UnknownTarget => unknown_target(span.text(source), span),
         ProblemKind::UnknownVersion => unknown_version(span.text(source), span),
+        ProblemKind::NewerTarget { since, version } => {
+            let (name, old) = (span.text(source), version.text(source));
+            Diagnostic::new(Code::V305, span, format!("PTX {old} does not have `{name}` yet"))
+                .label(format!("PTX has it since {since}"))
+                .related(version, "set here")
+                .help(format!("write `.version {since}` or higher"))
+                .fix(
+                    Applicability::Unsafe,
+                    format!("write `.version {since}`"),
+                    vec![Edit::replace(version, since.to_string())],
+                )
+        }
     }
 }
 

@@ -75,6 +75,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Whether it is an error that leaves the structure of the text in doubt.
+    pub(crate) fn is_syntax_error(&self) -> bool {
+        self.severity == Severity::Error && self.code.text().starts_with("V0")
+    }
+
     /// A finding with the usual severity of its rule and a message. Long tokens in the
     /// message are shortened.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {

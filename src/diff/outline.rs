@@ -11,8 +11,9 @@ use crate::module::VideoStatement;
 use crate::names::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, read_words};
 use crate::print::{FormatOptions, format, number};
 use crate::source::Span;
+use crate::syntax::directive::{Directive, Step};
 use crate::syntax::lexer::Lexer;
-use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind, statement_tokens};
 use crate::video::{Instruction, Register, is_one_register};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
@@ -308,24 +309,8 @@ impl Reader<'_, '_> {
                     self.statement(first, colon.span.end, in_function);
                 }
             }
-            TokenKind::Dot if matches!(text, ".version" | ".address_size" | ".target") => {
-                let mut end = first.span.end;
-                let mut ahead = self.lexer.clone();
-                while let Some(token) = ahead.token() {
-                    let goes_on = match token.kind {
-                        TokenKind::Number => true,
-                        TokenKind::Ident | TokenKind::Punct([b',', 0]) => text == ".target",
-                        _ => false,
-                    };
-                    if !goes_on {
-                        break;
-                    }
-                    end = token.span.end;
-                }
-                self.statement(first, end, in_function);
-            }
             _ => {
-                let end = statement_end(self.lexer.clone(), first);
+                let end = statement_end(source, self.lexer.clone(), first);
                 if text == ".reg" && in_function && self.declares_plain(first, end) {
                     self.lexer.pos = end as usize;
                 } else {
@@ -554,12 +539,17 @@ fn is_dynamic(source: &str, symbol: &Symbol) -> bool {
     has(".extern") && has(".shared") && next_is(b'[') && next_is(b']')
 }
 
-/// The end of a statement: after its `;`.
-fn statement_end(mut lexer: Lexer<'_>, first: Token) -> u32 {
+/// The end of a statement: after its `;`, or after its last token if it needs none.
+fn statement_end(source: &str, mut lexer: Lexer<'_>, first: Token) -> u32 {
+    let mut directive = Directive::new(first.span.text(source));
     let mut end = first.span.end;
     while let Some(token) = lexer.token() {
+        let step = directive.step(token.kind, token.span.text(source));
+        if !matches!(step, Step::Inside | Step::Last) {
+            break;
+        }
         end = token.span.end;
-        if token.is(b';') {
+        if step == Step::Last {
             break;
         }
     }
@@ -593,7 +583,7 @@ fn plain_type(opcode: &[&str]) -> Option<&'static str> {
 
 /// The class of a parameter, which may be a register: `.reg .b32 a`.
 fn parameter_class(declaration: &str) -> Class {
-    let mut words = declaration.split_whitespace();
+    let mut words = statement_tokens(declaration).into_iter().map(|it| it.span.text(declaration));
     match (words.next(), words.find(|word| word.starts_with('.'))) {
         (Some(".reg"), Some(ty)) => register_class(ty),
         _ => Class::Parameter,

@@ -9,7 +9,9 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use tempfile::SpooledTempFile;
 
+use super::listing;
 use super::{Counts, ExtractError, Image, Images, Limits, read_full};
+use crate::syntax::listing::is_listing;
 
 /// The way to a file through the archives around it; empty for a file that is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,7 +184,12 @@ impl Walk<'_> {
         let mut all = Counted { inner: head.chain(reader), count: Rc::clone(&count) };
         let format = Format::of(head);
         if format == Format::Other {
-            self.images(all, member);
+            if is_listing(head) {
+                let visit = &mut |text| (self.visit)(member, text);
+                self.counts += listing::texts(all, self.limits, visit);
+            } else {
+                self.images(all, member);
+            }
             return Ok(());
         }
         let mut level = self.deeper(level)?;

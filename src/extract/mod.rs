@@ -3,7 +3,7 @@
 //!
 //! [`images`] finds every fat binary in some bytes and gives the PTX texts in it;
 //! [`Images`] does so for a stream, and keeps one text at a time. [`walk`] also looks into
-//! archives.
+//! archives, and into listings that cuobjdump printed.
 //!
 //! ```
 //! # fn fat_binary(text: &[u8]) -> Vec<u8> {
@@ -58,6 +58,7 @@
 
 mod archive;
 mod fatbin;
+mod listing;
 mod payload;
 mod window;
 

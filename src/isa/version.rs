@@ -91,82 +91,82 @@ impl Target {
 
     /// Whether ptxas 13.5 knows the target in a module, old ones included.
     pub fn is_known(self) -> bool {
-        KNOWN.iter().any(|&(number, suffixes)| {
-            self.number == number && self.suffix.is_none_or(|suffix| suffixes.contains(suffix))
-        })
+        self.known_since().is_some()
+    }
+
+    /// The lowest PTX version that ptxas takes together with the target in a module. `None` if
+    /// ptxas 13.5 does not know the target.
+    pub(crate) fn known_since(self) -> Option<PtxVersion> {
+        let &(_, since, suffixes) = TARGETS.iter().find(|row| row.0 == self.number)?;
+        let (major, minor) = match self.suffix {
+            None => since,
+            Some(own) => suffixes.iter().find(|(suffix, _)| *suffix == own)?.1,
+        };
+        Some(PtxVersion::new(major, minor))
     }
 
     /// This target if it is known. Otherwise the known target with the nearest number, without
     /// a suffix.
     #[must_use]
     pub fn nearest_known(self) -> Target {
-        let near = KNOWN.iter().map(|&(number, _)| number);
+        let near = TARGETS.iter().map(|&(number, ..)| number);
         let near = near.min_by_key(|number| number.abs_diff(self.number));
         if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
     }
 
-    /// The lowest PTX version that code for the target can have.
+    /// The lowest PTX version that code for the target can have. That of the known target below
+    /// it, if it is not known itself.
     pub fn since(self) -> PtxVersion {
-        if self == (Target { number: 90, suffix: Some('a') }) {
-            return PtxVersion::new(8, 0);
-        }
-        let since = SINCE.iter().rev().find(|(number, _)| *number <= self.number);
-        since.map_or(PtxVersion::new(1, 0), |&(_, version)| version)
+        let below = TARGETS.iter().rev().find(|row| row.0 <= self.number).unwrap_or(&TARGETS[0]);
+        let (major, minor) = below.1;
+        self.known_since().unwrap_or(PtxVersion::new(major, minor))
     }
 
     /// The newest known target.
-    pub const NEWEST: Target = Target::sm(KNOWN[KNOWN.len() - 1].0);
+    pub const NEWEST: Target = Target::sm(TARGETS[TARGETS.len() - 1].0);
 }
 
-/// The manual's bounds: from a target with this number on, code needs at least this PTX
-/// version.
-const SINCE: [(u16, PtxVersion); 9] = [
-    (20, PtxVersion::new(2, 0)),
-    (30, PtxVersion::new(3, 0)),
-    (50, PtxVersion::new(4, 0)),
-    (60, PtxVersion::new(5, 0)),
-    (70, PtxVersion::new(6, 0)),
-    (75, PtxVersion::new(6, 3)),
-    (80, PtxVersion::new(7, 0)),
-    (89, PtxVersion::new(7, 8)),
-    (100, PtxVersion::new(8, 6)),
-];
+/// The number of a target, its lowest PTX version, and the suffixes that it may have, with
+/// theirs.
+type TargetRow = (u16, (u8, u8), &'static [(char, (u8, u8))]);
 
-/// The targets that ptxas 13.5 accepts in a module, and the suffixes that each may have.
-const KNOWN: [(u16, &str); 33] = [
-    (10, ""),
-    (11, ""),
-    (12, ""),
-    (13, ""),
-    (20, ""),
-    (21, ""),
-    (30, ""),
-    (32, ""),
-    (35, ""),
-    (37, ""),
-    (50, ""),
-    (52, ""),
-    (53, ""),
-    (60, ""),
-    (61, ""),
-    (62, ""),
-    (70, ""),
-    (72, ""),
-    (75, ""),
-    (80, ""),
-    (82, ""),
-    (86, ""),
-    (87, ""),
-    (88, ""),
-    (89, ""),
-    (90, "a"),
-    (100, "af"),
-    (101, "af"),
-    (103, "af"),
-    (107, "af"),
-    (110, "af"),
-    (120, "af"),
-    (121, "af"),
+/// The targets that ptxas 13.5 accepts in a module, by number. ptxas 11.8 and 12.9 agree as far
+/// as they know them, but for `sm_90a`, which 11.8 takes together with PTX 7.8.
+#[rustfmt::skip]
+const TARGETS: [TargetRow; 33] = [
+    (10, (1, 0), &[]),
+    (11, (1, 0), &[]),
+    (12, (1, 2), &[]),
+    (13, (1, 2), &[]),
+    (20, (2, 0), &[]),
+    (21, (2, 0), &[]),
+    (30, (3, 0), &[]),
+    (32, (4, 0), &[]),
+    (35, (3, 1), &[]),
+    (37, (4, 1), &[]),
+    (50, (4, 0), &[]),
+    (52, (4, 1), &[]),
+    (53, (4, 2), &[]),
+    (60, (5, 0), &[]),
+    (61, (5, 0), &[]),
+    (62, (5, 0), &[]),
+    (70, (5, 1), &[]),
+    (72, (6, 1), &[]),
+    (75, (6, 3), &[]),
+    (80, (7, 0), &[]),
+    (82, (6, 2), &[]),
+    (86, (7, 1), &[]),
+    (87, (7, 4), &[]),
+    (88, (9, 0), &[]),
+    (89, (7, 8), &[]),
+    (90, (7, 8), &[('a', (8, 0))]),
+    (100, (8, 6), &[('a', (8, 6)), ('f', (8, 8))]),
+    (101, (8, 6), &[('a', (8, 6)), ('f', (8, 8))]),
+    (103, (8, 8), &[('a', (8, 8)), ('f', (8, 8))]),
+    (107, (9, 4), &[('a', (9, 4)), ('f', (9, 4))]),
+    (110, (9, 0), &[('a', (9, 0)), ('f', (9, 0))]),
+    (120, (8, 7), &[('a', (8, 7)), ('f', (8, 8))]),
+    (121, (8, 8), &[('a', (8, 8)), ('f', (8, 8))]),
 ];
 
 impl fmt::Display for Target {
@@ -272,6 +272,27 @@ mod tests {
             assert_eq!(target.nearest_known() == target, target.is_known(), "{target}");
         }
         assert_eq!(Target::sm(u16::MAX).nearest_known(), Target::NEWEST);
+    }
+
+    /// What each ptxas said of each pair is in the file.
+    #[test]
+    fn targets_and_versions_go_together_as_in_ptxas() {
+        let recorded = include_str!("../../fixtures/oracle/target-versions.tsv");
+        let mut pairs = 0;
+        for line in recorded.lines().filter(|line| !line.starts_with('#')) {
+            let [target, newest, since] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let target: Target = target.parse().unwrap();
+            let since: Option<PtxVersion> = since.parse().ok();
+            pairs += 1;
+            // Older versions of ptxas know fewer targets.
+            if since.is_some() || newest == "9.5" {
+                assert_eq!(target.known_since(), since, "{line}");
+            }
+        }
+        let known: usize = TARGETS.iter().map(|(_, _, suffixes)| 1 + suffixes.len()).sum();
+        assert!(pairs > known, "{pairs} {known}");
     }
 
     #[test]

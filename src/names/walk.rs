@@ -3,7 +3,8 @@
 use super::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, Word, WordKind};
 use crate::hash::Map;
 use crate::source::Span;
-use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count, starts_declaration};
+use crate::syntax::declaration::{DIRECTIVES, Declaration, range_count};
+use crate::syntax::directive::{Bare, Directive, Step, dwarf_end};
 use crate::syntax::lexer::{Lexer, comment_end, line_end, string_end};
 use crate::syntax::{Context, Symbol as Declared, SymbolKind as DeclaredKind, Token, TokenKind};
 
@@ -186,7 +187,13 @@ impl<'s> Walker<'s> {
             }
             TokenKind::Punct([b'}', 0]) => return self.close(first.span.end),
             TokenKind::Punct([b';', 0]) => return,
-            TokenKind::Punct([b'@', 0]) => self.guarded(first),
+            TokenKind::Punct([b'@', 0]) => {
+                if let Some(end) = dwarf_end(self.source.as_bytes(), first.span.start as usize) {
+                    self.lexer.pos = end;
+                    return self.debug(first, Bare::DWARF);
+                }
+                self.guarded(first);
+            }
             TokenKind::Ident if self.is_label() => {
                 self.names.is_doubtful |= self.open.len() == 1;
                 self.lexer.token();
@@ -275,101 +282,99 @@ impl<'s> Walker<'s> {
         self.lexer.pos = end;
     }
 
-    /// Whether a token starts a statement, so that a `;` is missing. Only one on a new line does;
-    /// where a line break would decide, the names are doubtful.
+    /// Whether a token starts a statement, so that a `;` is missing. Where a line break decides,
+    /// the names are doubtful.
     fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
-        let may_end = || has_operands && last.ends_operand();
-        let may_start = match token.kind {
-            // The formatter breaks lines after commas only.
-            TokenKind::Dot => {
-                (token.on_new_line || last.is(b',')) && DIRECTIVES.contains(&self.text(token))
+        if !has_operands || !last.ends_operand() {
+            return false;
+        }
+        match token.kind {
+            TokenKind::Dot => DIRECTIVES.contains(&self.text(token)),
+            TokenKind::Ident if self.text(token) == "WARP_SZ" => false,
+            TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => {
+                self.names.is_doubtful = true;
+                token.on_new_line
             }
-            TokenKind::Ident => may_end() && self.text(token) != "WARP_SZ",
-            TokenKind::Punct([b'@' | b'{', 0]) => may_end(),
             _ => false,
-        };
-        self.names.is_doubtful |= may_start;
-        may_start && token.on_new_line
+        }
     }
 
     /// Reads a directive. Returns whether it ends without `;`.
     fn directive(&mut self, first: Token) -> bool {
         self.word(WordKind::Directive, first.span);
-        match self.text(first) {
-            ".loc" | ".file" | ".section" => {
-                self.debug(first);
-                return true;
+        let text = self.text(first);
+        match Directive::new(text) {
+            Directive::Bare(bare) if matches!(text, ".loc" | ".file") => {
+                self.debug(first, bare);
+                true
             }
-            ".version" | ".address_size" | ".target" => {
-                self.words(first);
-                return true;
+            Directive::Bare(bare) => {
+                self.bare(bare);
+                true
             }
-            ".callprototype" => self.prototype(),
-            text if starts_declaration(&text[1..]) => self.declaration(first),
-            _ => self.instruction(first),
+            Directive::Section => {
+                self.section();
+                self.names.debug.push(Span::new(first.span.start, self.lexer.pos as u32));
+                true
+            }
+            Directive::Declaration(declaration) => self.declaration(first, declaration),
+            Directive::Statement { .. } => {
+                if text == ".callprototype" {
+                    self.prototype();
+                } else {
+                    self.instruction(first);
+                }
+                false
+            }
         }
-        false
     }
 
-    fn debug(&mut self, first: Token) {
-        match self.text(first) {
-            ".section" => self.section(),
-            _ => self.words(first),
-        }
+    fn debug(&mut self, first: Token, bare: Bare) {
+        self.bare(bare);
         self.names.debug.push(Span::new(first.span.start, self.lexer.pos as u32));
     }
 
-    /// A directive without `;`: numbers and strings, and words after commas. The words of
-    /// `.loc` name labels.
-    fn words(&mut self, first: Token) {
-        let directive = self.text(first);
-        let has_one = matches!(directive, ".version" | ".address_size");
-        let mut may_be_word = directive == ".target";
-        let mut is_label = false;
+    /// A directive without `;`. Words after words that name something are options of `.target`,
+    /// or parts of `.loc`; those name labels.
+    fn bare(&mut self, mut bare: Bare) {
         let mut ahead = self.lexer.clone();
-        while let Some(token) = ahead.token() {
+        while let Some(token) = ahead.token()
+            && bare.step(token.kind, self.text(token)) == Step::Inside
+        {
             match token.kind {
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
-                TokenKind::Ident if is_label => {
-                    self.use_of(token.span);
-                    is_label = false;
-                }
-                TokenKind::Ident if may_be_word => {
-                    self.word(WordKind::Modifier, token.span);
-                    is_label = directive == ".loc" && self.text(token) == "function_name";
-                }
-                TokenKind::Punct([b',' | b'+', 0]) if !has_one => {}
-                _ => {
-                    self.names.is_doubtful |= !token.on_new_line;
-                    return;
-                }
+                TokenKind::Ident if bare.names_label() => self.use_of(token.span),
+                TokenKind::Ident | TokenKind::Dot => self.word(WordKind::Modifier, token.span),
+                _ => {}
             }
-            // A new line starts a statement, and only files have names.
-            self.names.is_doubtful |=
-                token.on_new_line || token.kind == TokenKind::Str && directive != ".file";
-            may_be_word = token.is(b',');
             self.lexer = ahead.clone();
-            if has_one {
-                return;
-            }
         }
+        self.names.is_doubtful |= bare.is_open();
     }
 
     /// `.section .debug_info { … }`: data, with labels.
     fn section(&mut self) {
-        let mut start = None;
+        let (mut start, mut braces) = (None, 0u32);
         while let Some(token) = self.lexer.token() {
             match token.kind {
                 TokenKind::Dot if start.is_none() => self.word(WordKind::Modifier, token.span),
                 TokenKind::Dot => self.word(WordKind::Directive, token.span),
-                TokenKind::Punct([b'{', 0]) => start = start.or(Some(token.span.start)),
-                TokenKind::Punct([b'}' | b';', 0]) => {
+                TokenKind::Punct([b'{', 0]) => {
+                    start = start.or(Some(token.span.start));
+                    braces += 1;
+                }
+                TokenKind::Punct([b';', 0]) if braces == 0 => return,
+                TokenKind::Punct([b'}', 0]) if braces <= 1 => {
                     if let Some(start) = start {
                         self.names.blocks.push(Span::new(start, token.span.end));
+                    } else {
+                        // It closes something else.
+                        self.lexer.pos = token.span.start as usize;
                     }
                     return;
                 }
+                TokenKind::Punct([b'}', 0]) => braces -= 1,
                 TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
                     self.lexer.token();
                     self.label(token);
@@ -403,47 +408,46 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Registers, variables, and headers of functions.
-    fn declaration(&mut self, first: Token) {
-        let mut declaration = Declaration::default();
+    /// Registers, variables, and headers of functions. Returns whether it ends without `;`, as it
+    /// may.
+    fn declaration(&mut self, first: Token, mut declaration: Declaration<'s>) -> bool {
         let mut header = Header::default();
-        let (mut in_value, mut braces) = (false, 0u32);
         let declared_before = self.names.symbols.len();
         let mut last = first;
-        self.declaration_word(&mut declaration, &mut header, first);
+        let mut is_ended = false;
+        self.declaration_word(&declaration, &mut header, first);
         while let Some(token) = self.peek() {
-            let text = self.text(token);
-            if declaration.parens == 0 && ends_declaration(last) {
-                let may_start = match token.kind {
-                    TokenKind::Dot => DIRECTIVES.contains(&text),
-                    // The name of a function may follow its results.
-                    TokenKind::Ident => !declaration.is_header || header.function.is_some(),
-                    _ => false,
-                };
-                self.names.is_doubtful |= may_start;
-                if may_start && token.on_new_line {
-                    break;
-                }
+            if matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+                break;
             }
+            let text = self.text(token);
             let is_usual = matches!(
                 token.kind,
                 TokenKind::Dot | TokenKind::Ident | TokenKind::Punct([b',' | b';', 0])
             );
             // The normal form leaves such declarations out, with all that they hold.
             self.names.is_doubtful |=
-                declaration.space == ".reg" && !declaration.is_header && !is_usual;
-            match token.kind {
-                TokenKind::Punct([b'{', 0]) if in_value => braces += 1,
-                TokenKind::Punct([b'}', 0]) if braces > 0 => braces -= 1,
-                TokenKind::Punct([b'{', 0]) if declaration.is_header => {
-                    header.body = Some(token.span.start);
-                    break;
+                declaration.space == ".reg" && !declaration.is_header() && !is_usual;
+            let names_function = declaration.names_function();
+            let step = declaration.step(token.kind, text);
+            if step == Step::Body {
+                header.body = Some(token.span.start);
+                // Bodies do not nest: a `}` is missing.
+                while self.open.len() > 1 {
+                    self.names.is_doubtful = true;
+                    self.close(header.start);
+                    if let Some((_, name)) = header.function {
+                        self.bind(name.text(self.source), DeclaredKind::Function, name);
+                    }
                 }
-                TokenKind::Punct([b'{' | b'}', 0])
-                | TokenKind::UnclosedComment
-                | TokenKind::UnclosedString => break,
-                TokenKind::Dot => self.declaration_word(&mut declaration, &mut header, token),
-                TokenKind::Ident if in_value || declaration.brackets > 0 => {
+            }
+            is_ended = matches!(step, Step::Last | Step::After);
+            if !matches!(step, Step::Inside | Step::Last) {
+                break;
+            }
+            match token.kind {
+                TokenKind::Dot => self.declaration_word(&declaration, &mut header, token),
+                TokenKind::Ident if declaration.in_value || declaration.brackets > 0 => {
                     // `generic(x)` is the address of `x`.
                     let mut next = self.lexer.clone();
                     next.token();
@@ -453,49 +457,45 @@ impl<'s> Walker<'s> {
                 }
                 TokenKind::Ident => {
                     self.lexer.token();
-                    last = self.declared(&declaration, &mut header, token);
+                    if names_function {
+                        header.function = Some((self.function(token.span), token.span));
+                        last = token;
+                    } else {
+                        last = self.declared(&declaration, &mut header, token);
+                    }
                     continue;
                 }
-                TokenKind::Punct([b'=', 0]) => in_value = true,
-                TokenKind::Punct([b',', 0]) if in_value && braces == 0 => in_value = false,
-                TokenKind::Punct(punct) if !in_value => declaration.punctuation(punct),
                 TokenKind::Number => self.word(WordKind::Number, token.span),
                 TokenKind::Str => self.word(WordKind::String, token.span),
-                TokenKind::Punct(_) | TokenKind::Unknown => {}
+                _ => {}
             }
             last = token;
             self.lexer.token();
-            if token.is(b';') {
+            if is_ended {
                 break;
             }
         }
+        is_ended |= declaration.may_end() && self.peek().is_none();
         let whole = Span::new(first.span.start, last.span.end);
         for symbol in &mut self.names.symbols[declared_before..] {
             symbol.declaration = whole;
         }
-        if declaration.is_header {
+        if declaration.is_header() {
             self.end_header(&header, whole);
         }
+        is_ended
     }
 
     /// A word with a dot in a declaration.
     fn declaration_word(
         &mut self,
-        declaration: &mut Declaration<'s>,
+        declaration: &Declaration<'s>,
         header: &mut Header<'s>,
         token: Token,
     ) {
         let text = self.text(token);
-        let is_function = matches!(text, ".entry" | ".func");
-        if is_function {
-            declaration.start_header();
-            // Functions do not nest: a `}` is missing.
-            while self.open.len() > 1 {
-                self.names.is_doubtful = true;
-                self.close(token.span.start);
-            }
-        } else {
-            declaration.directive(text);
+        if matches!(text, ".entry" | ".func") {
+            header.start = token.span.start;
         }
         if matches!(text, ".param" | ".reg") {
             header.parameter = token.span.start;
@@ -503,7 +503,7 @@ impl<'s> Walker<'s> {
         if declaration.ty == text {
             header.ty = Some(token.span);
         }
-        let starts = is_function || token.on_new_line || DIRECTIVES.contains(&text);
+        let starts = token.on_new_line || DIRECTIVES.contains(&text);
         self.word(if starts { WordKind::Directive } else { WordKind::Modifier }, token.span);
     }
 
@@ -515,12 +515,8 @@ impl<'s> Walker<'s> {
         token: Token,
     ) -> Token {
         let name = token.span;
-        if declaration.is_header && declaration.parens == 0 {
-            header.function = Some((self.function(name), name));
-            return token;
-        }
         let Some(kind) = declaration.kind() else { return token };
-        if declaration.is_header {
+        if declaration.is_header() {
             let declaration = Span::new(header.parameter, name.end);
             header.parameters.push((name, kind, declaration));
             return token;
@@ -589,6 +585,9 @@ impl<'s> Walker<'s> {
             }
         }
         let function = header.function.map(|(number, _)| number);
+        if header.body.is_none() && self.open.len() > 1 {
+            return;
+        }
         self.names.functions.push(FunctionSpans { header: whole, body: Span::at(whole.end) });
         let Some(start) = header.body else {
             // Nothing uses the parameters of a mere declaration.
@@ -778,6 +777,8 @@ impl<'s> Walker<'s> {
 struct Header<'s> {
     /// The number of its symbol, and its name here.
     function: Option<(u32, Span)>,
+    /// The `.entry` or `.func`.
+    start: u32,
     /// Where the last parameter starts.
     parameter: u32,
     /// The last type.
@@ -786,12 +787,6 @@ struct Header<'s> {
     parameters: Vec<(Span, DeclaredKind<'s>, Span)>,
     /// The `{` of the body.
     body: Option<u32>,
-}
-
-/// Whether a declaration may end with this token.
-fn ends_declaration(last: Token) -> bool {
-    // A type or another word with a dot wants a name.
-    last.kind != TokenKind::Dot && last.ends_operand()
 }
 
 /// Offset after the `}` that closes the `{` at an offset.

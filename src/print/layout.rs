@@ -9,6 +9,7 @@ use super::usual;
 use super::writer::Writer;
 use crate::diagnostic::Edit;
 use crate::source::Span;
+use crate::syntax::directive::{Bare, Directive, Step, dwarf_end};
 
 /// Deeper braces are not indented further, so that depth cannot make the output
 /// quadratic.
@@ -43,9 +44,6 @@ enum Break {
 
 /// Directives that keep a label on their line: the label names what they declare.
 const NAMED: &[&str] = &[".branchtargets", ".callprototype", ".calltargets"];
-
-/// Types of data in a section. Each starts a line there.
-const DATA: &[&str] = &[".b8", ".b16", ".b32", ".b64"];
 
 /// Lays out a text of sound structure, and applies edits to its tokens.
 pub(super) struct Layout<'s> {
@@ -188,8 +186,8 @@ impl<'s> Layout<'s> {
                 self.edits = rest;
                 let kind = PieceKind::DOT;
                 let (text, span) = (edit.replacement.as_str(), edit.span);
-                let (breaks, glued, is_source) = (0, true, false);
-                return Some(Piece { text, span, kind, breaks, glued, is_source });
+                let (breaks, is_source) = (0, false);
+                return Some(Piece { text, span, kind, breaks, is_source });
             }
             let mut piece = self.pieces.next()?;
             self.end = piece.span.end;
@@ -398,9 +396,8 @@ impl<'s> Layout<'s> {
                 self.start_line(first.breaks, self.level);
                 self.writer.piece(&first);
             }
-            GUARD if self.pieces.starts_with("@DWARF") => {
-                let line = self.pieces.rest_of_line(first);
-                self.own_line(&line);
+            GUARD if dwarf_end(self.pieces.bytes(), first.span.start as usize).is_some() => {
+                self.dwarf(first);
             }
             PieceKind::IDENT if self.is_label(&first) => self.label(first),
             PieceKind::DOT => self.directive(first),
@@ -542,111 +539,78 @@ impl<'s> Layout<'s> {
         Some(piece)
     }
 
+    /// A statement that starts with a dot: up to its end, or to the body of a function.
     fn directive(&mut self, first: Piece<'s>) {
         self.start_line(first.breaks, self.level);
         self.statement.clear();
         self.statement.push(first);
-        match first.text {
-            ".version" | ".address_size" => {
-                self.eat(Piece::is_number);
-            }
-            ".target" => while self.eat(Piece::is_ident) && self.eat(|piece| piece.is(b',')) {},
-            ".loc" => self.loc(),
-            ".file" => self.file(),
-            ".section" => return self.section(),
-            _ => return self.declaration(),
-        }
-        self.write_statement(&mut Spacing::new(StatementKind::Directive));
-    }
-
-    /// Takes the next token if it is a wanted one, with the comments before it.
-    fn eat(&mut self, wanted: impl Fn(&Piece<'s>) -> bool) -> bool {
-        let found = self.pieces.peek_token().is_some_and(|piece| wanted(&piece));
-        while found && let Some(piece) = self.next() {
-            self.statement.push(piece);
-            if piece.is_token() {
-                break;
-            }
-        }
-        found
-    }
-
-    fn loc(&mut self) {
-        while self.eat(Piece::is_number) {}
-        while self.eat(|piece| piece.is(b',')) {
-            if self.eat(|piece| piece.text == "function_name") {
-                self.eat(Piece::is_ident);
-                if self.eat(|piece| piece.is(b'+')) {
-                    self.eat(Piece::is_number);
-                }
-            } else if self.eat(|piece| piece.text == "inlined_at") {
-                while self.eat(Piece::is_number) {}
-            } else {
-                break;
-            }
-        }
-    }
-
-    fn file(&mut self) {
-        self.eat(Piece::is_number);
-        self.eat(|piece| piece.kind == PieceKind::STRING);
-        while self.eat(|piece| piece.is(b',')) {
-            self.eat(Piece::is_number);
-        }
-    }
-
-    /// Any other statement that starts with a dot: up to its `;`, or to the body of a
-    /// function.
-    fn declaration(&mut self) {
+        let mut directive = Directive::new(first.text);
         let mut spacing = Spacing::new(StatementKind::Directive);
         loop {
-            let end = self.collect_declaration();
-            let header = self.statement.iter().any(is_header);
-            if header {
+            let end = self.collect(&mut directive);
+            if self.statement.iter().any(is_header) {
                 self.write_header(&mut spacing);
             } else {
                 self.write_statement(&mut spacing);
             }
             self.statement.clear();
-            match end {
-                End::Complete => return,
-                End::Body => {
+            match (end, &mut directive) {
+                (End::Initializer, Directive::Declaration(declaration)) => {
+                    self.initializer(&mut spacing);
+                    declaration.end_value();
+                }
+                (End::Body, Directive::Section) => return self.section(),
+                (End::Body, _) => {
                     self.fresh = true;
                     return;
                 }
-                End::Initializer => self.initializer(&mut spacing),
+                _ => return,
             }
         }
     }
 
-    fn collect_declaration(&mut self) -> End {
-        let mut braces = 0usize;
-        let mut header = self.statement.iter().any(is_header);
-        let mut assigned = false;
-        // The place to continue from if comments turn out to follow the statement.
+    /// Debug information of PTX 1.x has a line for itself, which is never broken.
+    fn dwarf(&mut self, first: Piece<'s>) {
+        self.start_line(first.breaks, 0);
+        self.statement.clear();
+        self.statement.push(first);
+        self.statement.extend(self.pieces.by_ref().take(2));
+        self.end = self.pieces.pos as u32;
+        self.collect(&mut Directive::Bare(Bare::DWARF));
+        let pieces = std::mem::take(&mut self.statement);
+        self.write_pieces(&pieces, &mut Spacing::new(StatementKind::Directive), 0, false);
+        self.statement = pieces;
+    }
+
+    /// Collects the pieces of a directive. Comments after its last token belong to what follows.
+    fn collect(&mut self, directive: &mut Directive<'s>) -> End {
         let mut resume = (self.pieces.pos, self.end, self.statement.len());
         let end = loop {
             let (pos, stop) = (self.pieces.pos, self.end);
-            let Some(piece) = self.statement_piece(&mut braces) else {
+            let Some(piece) = self.next() else {
                 break End::Complete;
             };
-            if piece.is(b'{') && braces == 1 && (header || assigned) {
-                (self.pieces.pos, self.end) = (pos, stop);
-                if header {
-                    break End::Body;
-                }
+            if !piece.is_token() {
+                self.statement.push(piece);
+                continue;
+            }
+            let step = directive.step(piece.token(), piece.text);
+            if let Directive::Declaration(declaration) = directive
+                && declaration.braces > 0
+            {
                 // Comments before the brace stay in the statement.
+                (self.pieces.pos, self.end) = (pos, stop);
                 return End::Initializer;
             }
-            self.statement.push(piece);
-            if piece.is_token() {
-                header |= is_header(&piece);
-                assigned = piece.is(b'=');
-                resume = (self.pieces.pos, self.end, self.statement.len());
+            match step {
+                Step::Inside | Step::Last => self.statement.push(piece),
+                Step::Body => break End::Body,
+                Step::After | Step::Cut => break End::Complete,
             }
-            if piece.is(b';') {
+            if step == Step::Last {
                 return End::Complete;
             }
+            resume = (self.pieces.pos, self.end, self.statement.len());
         };
         (self.pieces.pos, self.end) = (resume.0, resume.1);
         self.statement.truncate(resume.2);
@@ -743,25 +707,8 @@ impl<'s> Layout<'s> {
         true
     }
 
-    /// `.section name { … }`: lines of data without `;`.
+    /// The lines of data of a `.section name { … }`.
     fn section(&mut self) {
-        let end = loop {
-            match self.pieces.peek_token() {
-                None => break End::Complete,
-                Some(next) if next.is(b'{') => break End::Body,
-                Some(next) if next.is(b'}') => break End::Complete,
-                Some(next) => {
-                    self.eat(|_| true);
-                    if next.is(b';') {
-                        break End::Complete;
-                    }
-                }
-            }
-        };
-        self.write_statement(&mut Spacing::new(StatementKind::Directive));
-        if end != End::Body {
-            return;
-        }
         self.fresh = true;
         let outer = self.level;
         self.statement.clear();
@@ -775,11 +722,18 @@ impl<'s> Layout<'s> {
                 continue;
             }
             let comment = !piece.is_token();
-            // A line continues after a comma.
-            let goes_on = self.statement.last().is_some_and(|last| last.is(b','));
-            let starts =
-                piece.breaks > 0 && !goes_on || piece.is_dot() && DATA.contains(&piece.text);
-            if starts && !(comment && piece.breaks == 0) {
+            // Sections have names with a dot, which follow a type or a comma.
+            let goes_on = match &self.statement[..] {
+                [ty] => ty.is_dot(),
+                [.., last] => last.is(b','),
+                [] => false,
+            };
+            let starts = match piece.kind {
+                PieceKind::DOT => !goes_on,
+                PieceKind::IDENT => self.is_label(&piece),
+                _ => comment && piece.breaks > 0,
+            };
+            if starts {
                 self.write_data_line();
             }
             if comment && self.statement.is_empty() {

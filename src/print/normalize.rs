@@ -4,7 +4,7 @@ use crate::analysis::{self, visit};
 #[cfg(feature = "cli")]
 use crate::analysis::{TextPart, visit_part};
 use crate::check::CheckOptions;
-use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet, Severity};
+use crate::diagnostic::{Code, Diagnostic, Edit, RuleSet};
 use crate::isa::Lanes;
 #[cfg(feature = "cli")]
 use crate::lint::KnownFacts;
@@ -96,8 +96,7 @@ impl Spellings {
         let Spellings { mut edits, legal } = self;
         let mut errors = Vec::new();
         for mut diagnostic in diagnostics {
-            let syntax = diagnostic.code.text().starts_with("V0");
-            if syntax && diagnostic.severity == Severity::Error {
+            if diagnostic.is_syntax_error() {
                 errors.push(diagnostic);
             } else if SPELLINGS.contains(&diagnostic.code) && diagnostic.span.is_in(&legal) {
                 edits.extend(diagnostic.fixes.drain(..).flat_map(|fix| fix.edits));

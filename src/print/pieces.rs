@@ -25,8 +25,7 @@ impl PieceKind {
     pub(super) const LINE_COMMENT: PieceKind = PieceKind(6);
     /// `/* … */`
     pub(super) const BLOCK_COMMENT: PieceKind = PieceKind(7);
-    /// A line marker of the C preprocessor, or debug information of PTX 1.x:
-    /// it has its line for itself.
+    /// A line marker of the C preprocessor. It has its line for itself.
     pub(super) const LINE: PieceKind = PieceKind(8);
 
     /// Punctuation of one byte.
@@ -53,6 +52,29 @@ impl PieceKind {
         }
     }
 
+    /// The kind of token, if it is one.
+    fn token(self) -> TokenKind {
+        match self {
+            PieceKind::IDENT => TokenKind::Ident,
+            PieceKind::DOT => TokenKind::Dot,
+            PieceKind::NUMBER => TokenKind::Number,
+            PieceKind::STRING => TokenKind::Str,
+            PieceKind(punct) if punct >= u16::from(b'!') => match punct.to_be_bytes() {
+                [0, byte] => TokenKind::Punct([byte, 0]),
+                pair => TokenKind::Punct(pair),
+            },
+            _ => TokenKind::Unknown,
+        }
+    }
+
+    /// The byte of punctuation that has one.
+    pub(super) fn punctuation(self) -> Option<u8> {
+        match self.token() {
+            TokenKind::Punct([byte, 0]) => Some(byte),
+            _ => None,
+        }
+    }
+
     pub(super) const fn is_token(self) -> bool {
         !matches!(self, PieceKind::LINE_COMMENT | PieceKind::BLOCK_COMMENT | PieceKind::LINE)
     }
@@ -67,8 +89,6 @@ pub(super) struct Piece<'a> {
     pub(super) kind: PieceKind,
     /// Line breaks before it: none, one, or two for more.
     pub(super) breaks: u8,
-    /// Nothing stands between this piece and the one before.
-    pub(super) glued: bool,
     /// The text equals the source text at the span.
     pub(super) is_source: bool,
 }
@@ -76,6 +96,11 @@ pub(super) struct Piece<'a> {
 impl Piece<'_> {
     pub(super) fn is(&self, punct: u8) -> bool {
         self.kind == PieceKind::punct(punct)
+    }
+
+    /// The kind of token, if it is one.
+    pub(super) fn token(&self) -> TokenKind {
+        self.kind.token()
     }
 
     pub(super) fn is_token(&self) -> bool {
@@ -138,28 +163,11 @@ impl<'s> Pieces<'s> {
     }
 
     #[inline]
-    fn piece(
-        &mut self,
-        kind: PieceKind,
-        end: usize,
-        next: usize,
-        breaks: u8,
-        glued: bool,
-    ) -> Piece<'s> {
+    fn piece(&mut self, kind: PieceKind, end: usize, next: usize, breaks: u8) -> Piece<'s> {
         let span = Span::new(self.pos as u32, end as u32);
         let text = &self.source[self.pos..end];
         self.pos = next;
-        Piece { text, span, kind, breaks, glued, is_source: true }
-    }
-
-    /// Takes the rest of the line as a piece of its own.
-    pub(super) fn rest_of_line(&mut self, first: Piece<'s>) -> Piece<'s> {
-        let start = first.span.start as usize;
-        let end = line_end(self.bytes, start);
-        self.pos = end;
-        let text = self.source[start..end].trim_ascii_end();
-        let span = Span::new(first.span.start, (start + text.len()) as u32);
-        Piece { kind: PieceKind::LINE, text, span, ..first }
+        Piece { text, span, kind, breaks, is_source: true }
     }
 }
 
@@ -168,12 +176,10 @@ impl<'s> Iterator for Pieces<'s> {
 
     #[inline]
     fn next(&mut self) -> Option<Piece<'s>> {
-        let before = self.pos;
         let (start, breaks) = self.after_blanks();
         self.pos = start;
         let first = *self.bytes.get(start)?;
         let starts = STARTS[first as usize];
-        let glued = start == before && start > 0;
         // A fast path with the same result as the lexer's.
         let (kind, end) = match starts {
             Start::Word => (PieceKind::IDENT, self.word_end(start + 1)),
@@ -187,14 +193,14 @@ impl<'s> Iterator for Pieces<'s> {
                 match self.word_end(start + 2) {
                     // `.shared::cta` is one word.
                     end if self.bytes.get(end) == Some(&b':') => {
-                        return Some(self.other(first, breaks, glued));
+                        return Some(self.other(first, breaks));
                     }
                     end => (PieceKind::DOT, end),
                 }
             }
-            _ => return Some(self.other(first, breaks, glued)),
+            _ => return Some(self.other(first, breaks)),
         };
-        Some(self.piece(kind, end, end, breaks, glued))
+        Some(self.piece(kind, end, end, breaks))
     }
 }
 
@@ -222,29 +228,29 @@ impl<'s> Pieces<'s> {
     }
 
     /// Reads a piece that does not start like a word.
-    fn other(&mut self, first: u8, breaks: u8, glued: bool) -> Piece<'s> {
+    fn other(&mut self, first: u8, breaks: u8) -> Piece<'s> {
         let start = self.pos;
         match (first, self.bytes.get(start + 1)) {
             (b'/', Some(b'/')) => {
                 let next = line_end(self.bytes, start);
                 let end = start + self.source[start..next].trim_ascii_end().len();
-                return self.piece(PieceKind::LINE_COMMENT, end, next, breaks, glued);
+                return self.piece(PieceKind::LINE_COMMENT, end, next, breaks);
             }
             (b'/', Some(b'*')) => {
                 // If the comment never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
-                return self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks, glued);
+                return self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks);
             }
             (b'#', _) => {
                 if let Some(next) = marker_end(self.bytes, start) {
                     let end = start + self.source[start..next].trim_ascii_end().len();
                     // Its line break belongs to what follows.
-                    return self.piece(PieceKind::LINE, end, next - 1, breaks, glued);
+                    return self.piece(PieceKind::LINE, end, next - 1, breaks);
                 }
             }
             _ => {}
         }
         let (kind, end) = Lexer::new(self.source, start).scan(first, start);
-        self.piece(PieceKind::of(kind), end, end, breaks, glued)
+        self.piece(PieceKind::of(kind), end, end, breaks)
     }
 }

@@ -1,7 +1,7 @@
 //! The rule for the space between two pieces of a statement.
 //!
-//! Two tokens that meet could become another token, and a rule may not be known to keep
-//! the meaning. In both cases the text keeps what it has: a space, or none.
+//! It looks at the tokens alone, so that texts with the same tokens get the same spaces. A space
+//! always stands between two tokens that would become others where they meet.
 
 use super::pieces::{Piece, PieceKind};
 
@@ -31,15 +31,11 @@ enum Operator {
     Loose,
 }
 
-/// Directives after which a dot starts a new word, even without a space between.
-const OPENING: &[&str] = &[
-    ".const", ".entry", ".extern", ".func", ".global", ".local", ".param", ".reg", ".shared",
-    ".tex", ".v2", ".v4", ".v8", ".visible", ".weak",
-];
-
 const COMMA: PieceKind = PieceKind::punct(b',');
 const END: PieceKind = PieceKind::punct(b';');
 const BAR: PieceKind = PieceKind::punct(b'|');
+const COLON: PieceKind = PieceKind::punct(b':');
+const QUESTION: PieceKind = PieceKind::punct(b'?');
 const LESS: PieceKind = PieceKind::punct(b'<');
 const MORE: PieceKind = PieceKind::punct(b'>');
 
@@ -53,7 +49,7 @@ const OPERATORS: &[PieceKind] = &[
     PieceKind::punct(b'%'),
     PieceKind::punct(b'&'),
     PieceKind::punct(b'^'),
-    PieceKind::punct(b'?'),
+    QUESTION,
     PieceKind::punct(b'='),
     PieceKind::pair(*b"<<"),
     PieceKind::pair(*b">>"),
@@ -86,10 +82,6 @@ impl Previous<'_> {
     fn is_dot(&self) -> bool {
         self.kind == PieceKind::DOT
     }
-
-    fn is_number(&self) -> bool {
-        self.kind == PieceKind::NUMBER
-    }
 }
 
 /// Walks along a statement and says whether a space stands before each piece.
@@ -100,6 +92,31 @@ pub(super) struct Spacing<'a> {
     previous: Previous<'a>,
     /// The kind of operator that the previous piece is, if it is one.
     operator: Option<Operator>,
+    /// The `?` whose `:` is still to come.
+    questions: u32,
+    /// Whether a value is read, after its `=`.
+    in_value: bool,
+    cast: Cast,
+}
+
+/// How much of a cast such as `(.s64)` has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cast {
+    None,
+    Opened,
+    Typed,
+    Closed,
+}
+
+impl Cast {
+    fn then(self, piece: &Piece<'_>) -> Cast {
+        match self {
+            _ if piece.is(b'(') => Cast::Opened,
+            Cast::Opened if piece.is_dot() => Cast::Typed,
+            Cast::Typed if piece.is(b')') => Cast::Closed,
+            _ => Cast::None,
+        }
+    }
 }
 
 impl<'a> Spacing<'a> {
@@ -108,7 +125,15 @@ impl<'a> Spacing<'a> {
             StatementKind::Instruction => InstructionPart::Opcode,
             StatementKind::Directive => InstructionPart::Operands,
         };
-        Spacing { statement, part, previous: Previous::NONE, operator: None }
+        Spacing {
+            statement,
+            part,
+            previous: Previous::NONE,
+            operator: None,
+            questions: 0,
+            in_value: false,
+            cast: Cast::None,
+        }
     }
 
     /// Whether a piece has been read already.
@@ -142,6 +167,7 @@ impl<'a> Spacing<'a> {
         let after = self.operator.take();
         if piece.is(b',') || piece.is(b';') {
             self.part = InstructionPart::Operands;
+            self.questions = 0;
             return false;
         }
         if !piece.is_token() || !previous.kind.is_token() {
@@ -150,6 +176,10 @@ impl<'a> Spacing<'a> {
                 self.operator = after;
             }
             return true;
+        }
+        // Two colons are something else than one and another.
+        if previous.is(b':') && piece.is(b':') {
+            return false;
         }
         if self.part != InstructionPart::Operands {
             if let Some(space) = self.in_opcode(previous, piece) {
@@ -171,15 +201,11 @@ impl<'a> Spacing<'a> {
             }
             let binds = (previous.is(b'@') || previous.is(b'!')) && piece.is_ident()
                 || previous.is(b'@') && piece.is(b'!');
-            return Some(!binds && !piece.glued);
+            return Some(!binds);
         }
-        if piece.is_dot() && (previous.is_ident() || previous.is_dot()) {
-            return Some(false);
-        }
-        // `tex.1d` and the like; colons as in `.shared::cta`.
-        let part = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
-        let colon = piece.is(b':') || previous.is(b':');
-        ((part || colon) && piece.glued).then_some(false)
+        // `tex.1d` and the like.
+        let is_modifier = piece.is_dot() || piece.is_number() && piece.text.starts_with('.');
+        is_modifier.then_some(false)
     }
 
     fn in_operands(
@@ -188,17 +214,18 @@ impl<'a> Spacing<'a> {
         after: Option<Operator>,
         piece: &Piece<'a>,
     ) -> bool {
+        let is_cast = self.cast == Cast::Closed;
+        self.cast = self.cast.then(piece);
         let closes = piece.is(b')') || piece.is(b']') || piece.is(b'}');
         let opened = previous.is(b'(') || previous.is(b'[') || previous.is(b'{');
-        let starts = opened || previous.is(b',') || after.is_some();
+        let prefixed = previous.is(b'!') || previous.is(b'~') || is_cast;
         if sign(piece) {
-            if starts || previous.is(b'=') {
+            if opened || prefixed || previous.is(b',') || after.is_some() {
                 self.operator = Some(Operator::Tight);
                 return match after {
-                    // Two signs keep the space that they have.
-                    Some(Operator::Tight) => !piece.glued,
+                    Some(Operator::Tight) => false,
                     Some(Operator::Loose) => true,
-                    None => !opened,
+                    None => !opened && !prefixed,
                 };
             }
             let tight = previous.is_ident() || previous.is_dot();
@@ -211,66 +238,69 @@ impl<'a> Spacing<'a> {
         if previous.is(b',') {
             return true;
         }
-        let word = piece.is_ident() || piece.is_number();
-        match after {
-            Some(Operator::Loose) => return true,
-            Some(Operator::Tight) => return !(word || piece.is(b'(') || piece.glued),
-            None => {}
+        if let Some(operator) = after {
+            return operator == Operator::Loose || joins(previous, piece);
+        }
+        if prefixed {
+            return joins(previous, piece);
         }
         if let Some(operator) = self.operator_at(previous, piece) {
             self.operator = Some(operator);
             return operator == Operator::Loose;
         }
+        let word = piece.is_ident() || piece.is_number();
         // `%r<5>`
-        if self.statement == StatementKind::Directive
-            && (piece.is(b'<') && previous.is_ident()
-                || piece.is(b'>') && (previous.is_number() || previous.is_ident())
-                || previous.is(b'<') && word)
-        {
-            return false;
-        }
-        if previous.is(b'!') || previous.is(b'~') {
-            return !(word || piece.is(b'(') || piece.glued);
+        if piece.is(b'<') || piece.is(b'>') || previous.is(b'<') && word {
+            return joins(previous, piece);
         }
         self.between(previous, piece)
     }
 
     /// The kind of operator that the piece is, if it has two sides.
-    fn operator_at(&self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
+    fn operator_at(&mut self, previous: Previous<'a>, piece: &Piece<'a>) -> Option<Operator> {
         match piece.kind {
             BAR if previous.is_ident() => Some(Operator::Tight),
-            LESS | MORE if self.statement == StatementKind::Directive => None,
-            kind if OPERATORS.contains(&kind) => Some(Operator::Loose),
+            LESS | MORE if self.statement == StatementKind::Directive && !self.in_value => None,
+            COLON => {
+                self.questions = self.questions.checked_sub(1)?;
+                Some(Operator::Loose)
+            }
+            kind if OPERATORS.contains(&kind) => {
+                self.questions += u32::from(kind == QUESTION);
+                self.in_value |= piece.is(b'=');
+                Some(Operator::Loose)
+            }
             _ => None,
         }
     }
 
     /// The rule between operands, brackets and words.
     fn between(&self, previous: Previous<'a>, piece: &Piece<'a>) -> bool {
-        let directive = self.statement == StatementKind::Directive;
+        // A label among data, and the `@@DWARF` of PTX 1.x.
+        let is_joined = piece.is(b':') && !previous.is_dot() || previous.is(b'@');
+        let is_index = previous.is_ident() || previous.is(b']');
         match piece.kind {
-            PieceKind::DOT if directive => {
-                let opening = previous.is_dot() && OPENING.contains(&previous.text);
-                opening || previous.is(b')') || !piece.glued
+            _ if is_joined => false,
+            PieceKind::DOT if self.statement == StatementKind::Instruction => {
+                // `1 .e5` is no `1.e5`.
+                let is_exponent = piece.text.starts_with(".e") || piece.text.starts_with(".E");
+                !(previous.is_ident() || previous.kind == PieceKind::NUMBER && !is_exponent)
             }
-            PieceKind::DOT => !previous.is_ident() && !piece.glued,
-            PieceKind::IDENT | PieceKind::NUMBER | PieceKind::STRING => {
-                let number = previous.is(b')') && !piece.is_ident();
-                if number || previous.is(b':') { !piece.glued } else { true }
+            _ if piece.is(b'(') => {
+                let is_attribute = matches!(previous.text, ".attribute" | ".unified");
+                !is_attribute && (previous.text == "_" || !previous.is_ident())
             }
-            _ if piece.is(b'(') => match previous.text {
-                ")" | "_" => true,
-                ".attribute" | ".unified" => false,
-                _ if previous.is_dot() => true,
-                _ => !previous.is_ident() && !piece.glued,
-            },
-            _ if piece.is(b'[') => {
-                previous.is_dot() || !previous.is_ident() && !previous.is(b']') && !piece.glued
-            }
-            _ if piece.is(b'{') => true,
-            _ => !piece.glued,
+            _ if piece.is(b'[') => !is_index,
+            _ => true,
         }
     }
+}
+
+/// Whether two tokens would become others where they meet: `p| |q`, `! ==`.
+fn joins(previous: Previous<'_>, piece: &Piece<'_>) -> bool {
+    let next = piece.text.as_bytes().first();
+    let pair = previous.kind.punctuation().zip(next.copied());
+    pair.is_some_and(|(first, second)| OPERATORS.contains(&PieceKind::pair([first, second])))
 }
 
 fn sign(piece: &Piece<'_>) -> bool {

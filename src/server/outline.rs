@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::document::{Encoding, Text};
 use crate::names::{self, Names, Symbol, SymbolKind};
-use crate::source::Span;
 use crate::syntax::lexer::comments;
 
 /// The largest number of labels that are shown: nobody looks for one among more.
@@ -61,11 +60,9 @@ fn is_shown(symbol: &Symbol) -> bool {
 
 /// The words before the name, such as `.visible .entry`.
 fn detail(source: &str, symbol: &Symbol) -> String {
-    let before = Span::new(symbol.declaration.start, symbol.name.start).text(source);
-    // The results of a function and other variables of the declaration are left out.
-    let before = before.split(['(', ',', '=']).next().unwrap_or_default();
-    let words = before.split_whitespace().filter(|word| word.starts_with('.'));
-    words.collect::<Vec<_>>().join(" ")
+    // The results of a function are left out.
+    let words = symbol.words(source).take_while(|word| *word != "(");
+    words.filter(|word| word.starts_with('.')).collect::<Vec<_>>().join(" ")
 }
 
 /// The lines that can be folded: blocks, and comments of several lines.

@@ -1,34 +1,133 @@
 //! Declarations: registers, variables and the headers of functions, token by token.
 
 use super::constant::integer_literal;
+use super::directive::Step;
 use super::lexer::{Lexer, TokenKind};
 use super::scope::SymbolKind;
-use crate::source::Span;
 
 /// A declaration, as far as it has been read.
 #[derive(Default)]
 pub(crate) struct Declaration<'s> {
-    /// Whether it declares a function.
-    pub(crate) is_header: bool,
-    /// The name of that function.
-    pub(crate) function: Option<Span>,
+    /// The function that it declares, if any.
+    header: Option<Function>,
+    /// Whether a name is read: that of the function, or of the variable after the last `,`.
+    is_named: bool,
+    /// Whether the last token may end an operand or a name.
+    is_whole: bool,
     pub(crate) parens: usize,
     pub(crate) brackets: usize,
+    /// The braces that are open in a value.
+    pub(crate) braces: usize,
+    /// Whether a value is read, after its `=`.
+    pub(crate) in_value: bool,
+    /// Whether a `.pragma` of a kernel's header is read.
+    in_pragma: bool,
     /// State space and type of the names that follow; empty if none is written yet.
     pub(crate) space: &'s str,
     pub(crate) ty: &'s str,
-    pub(crate) is_vector: bool,
+    is_vector: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    /// `.entry`
+    Kernel,
+    /// `.func`
+    Device,
 }
 
 impl<'s> Declaration<'s> {
-    pub(crate) fn start_header(&mut self) {
-        self.is_header = true;
-        self.space = "";
+    /// A declaration whose first word is read.
+    pub(super) fn new(first: &'s str) -> Declaration<'s> {
+        let mut declaration = Declaration::default();
+        declaration.directive(first);
+        declaration
+    }
+
+    /// Whether it declares a function.
+    pub(crate) fn is_header(&self) -> bool {
+        self.header.is_some()
+    }
+
+    /// Whether a header without the name of its function is read.
+    pub(crate) fn lacks_name(&self) -> bool {
+        self.is_header() && !self.is_named
+    }
+
+    /// Whether a name that is read next is that of the function.
+    pub(crate) fn names_function(&self) -> bool {
+        self.is_header() && self.parens == 0
+    }
+
+    /// What the next token is to the declaration.
+    ///
+    /// ptxas takes a `.func` without body and without `;`, and a `.pragma` with its `;` in the
+    /// header of an `.entry`. A kernel without body needs its `;`, and so does a variable.
+    pub(crate) fn step(&mut self, kind: TokenKind, text: &'s str) -> Step {
+        if self.ends_before(kind, text) {
+            let is_ended = self.may_end() && kind != TokenKind::Ident;
+            return if is_ended { Step::After } else { Step::Cut };
+        }
+        self.is_whole = match kind {
+            // A type wants a name, and `.noreturn` nothing.
+            TokenKind::Dot => self.is_header() && self.is_named && self.parens == 0,
+            TokenKind::Ident | TokenKind::Number | TokenKind::Str => true,
+            TokenKind::Punct([punct, 0]) => matches!(punct, b')' | b']' | b'}' | b'>'),
+            _ => false,
+        };
+        match kind {
+            TokenKind::Dot => self.directive(text),
+            // It may be an alignment.
+            TokenKind::Ident if text == "WARP_SZ" => {}
+            TokenKind::Ident if self.parens == 0 && self.brackets == 0 => self.is_named = true,
+            TokenKind::Punct([b';', 0]) if self.in_pragma => {
+                (self.in_pragma, self.is_whole) = (false, true);
+            }
+            TokenKind::Punct([b';', 0]) if self.braces > 0 => return Step::Cut,
+            TokenKind::Punct([b';', 0]) => return Step::Last,
+            TokenKind::Punct([b'=', 0]) => self.in_value = true,
+            TokenKind::Punct([b'{', 0]) if self.in_value => self.braces += 1,
+            TokenKind::Punct([b'}', 0]) if self.braces > 0 => self.braces -= 1,
+            TokenKind::Punct([b'{', 0]) if self.is_header() => return Step::Body,
+            TokenKind::Punct([b'{' | b'}', 0]) => return Step::Cut,
+            TokenKind::Punct([b',', 0]) if self.braces == 0 => self.comma(),
+            TokenKind::Punct(punct) if !self.in_value => self.punctuation(punct),
+            _ => {}
+        }
+        Step::Inside
+    }
+
+    /// Whether another statement starts at a token.
+    fn ends_before(&self, kind: TokenKind, text: &str) -> bool {
+        match kind {
+            TokenKind::Dot if text == ".pragma" && self.header == Some(Function::Kernel) => false,
+            TokenKind::Dot => self.is_complete() && DIRECTIVES.contains(&text),
+            TokenKind::Ident | TokenKind::Punct([b'@', 0]) => self.is_complete(),
+            _ => false,
+        }
+    }
+
+    /// Whether it may end here without a `;`.
+    pub(crate) fn may_end(&self) -> bool {
+        self.header == Some(Function::Device) && self.is_complete()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_named
+            && self.is_whole
+            && !self.in_pragma
+            && (self.parens, self.brackets, self.braces) == (0, 0, 0)
     }
 
     /// A word with a dot.
-    pub(crate) fn directive(&mut self, text: &'s str) {
+    fn directive(&mut self, text: &'s str) {
         match text {
+            ".entry" | ".func" => {
+                let is_kernel = text == ".entry";
+                self.header = Some(if is_kernel { Function::Kernel } else { Function::Device });
+                self.space = "";
+            }
+            ".pragma" if self.header == Some(Function::Kernel) => self.in_pragma = true,
             // `.param .u64 .ptr .global p` is a parameter.
             ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex"
                 if self.space != ".param" || self.ty.is_empty() =>
@@ -41,25 +140,36 @@ impl<'s> Declaration<'s> {
         }
     }
 
-    pub(crate) fn punctuation(&mut self, punct: [u8; 2]) {
+    fn punctuation(&mut self, punct: [u8; 2]) {
         match punct {
             [b'(', 0] => self.parens += 1,
             [b')', 0] => {
                 self.parens = self.parens.saturating_sub(1);
                 self.end_parameter();
             }
-            [b',', 0] => self.end_parameter(),
             [b'[', 0] => self.brackets += 1,
             [b']', 0] => self.brackets = self.brackets.saturating_sub(1),
             _ => {}
         }
     }
 
+    /// A `,` between names or parameters.
+    fn comma(&mut self) {
+        self.in_value = false;
+        self.is_named &= self.is_header();
+        self.end_parameter();
+    }
+
     /// Each parameter of a function has a type of its own.
     fn end_parameter(&mut self) {
-        if self.is_header {
+        if self.is_header() {
             (self.space, self.ty, self.is_vector) = ("", "", false);
         }
+    }
+
+    /// Passes the rest of a value in braces, up to its `}`.
+    pub(crate) fn end_value(&mut self) {
+        (self.braces, self.is_whole) = (0, true);
     }
 
     /// The kind of symbol that a name declares here.
@@ -100,30 +210,31 @@ fn type_text(text: &str) -> &str {
     }
 }
 
-/// Whether a directive, without its dot, starts a declaration.
-pub(crate) fn starts_declaration(word: &str) -> bool {
+/// Whether a directive starts a declaration.
+pub(super) fn starts_declaration(directive: &str) -> bool {
     matches!(
-        word,
-        "reg"
-            | "entry"
-            | "func"
-            | "visible"
-            | "extern"
-            | "weak"
-            | "common"
-            | "global"
-            | "shared"
-            | "local"
-            | "const"
-            | "param"
-            | "tex"
-            | "samplerref"
-            | "texref"
-            | "surfref"
+        directive,
+        ".reg"
+            | ".entry"
+            | ".func"
+            | ".visible"
+            | ".extern"
+            | ".weak"
+            | ".common"
+            | ".attribute"
+            | ".global"
+            | ".shared"
+            | ".local"
+            | ".const"
+            | ".param"
+            | ".tex"
+            | ".samplerref"
+            | ".texref"
+            | ".surfref"
     )
 }
 
-/// Directives that start a statement inside a function.
+/// Directives that start a statement, inside of a function or outside.
 pub(crate) const DIRECTIVES: &[&str] = &[
     ".reg",
     ".loc",
@@ -142,7 +253,11 @@ pub(crate) const DIRECTIVES: &[&str] = &[
     ".visible",
     ".extern",
     ".weak",
+    ".common",
+    ".attribute",
+    ".alias",
     ".section",
     ".version",
     ".target",
+    ".address_size",
 ];

@@ -6,8 +6,10 @@
 pub(crate) mod blocks;
 pub(crate) mod constant;
 pub(crate) mod declaration;
+pub(crate) mod directive;
 mod grammar;
 pub(crate) mod lexer;
+pub(crate) mod listing;
 pub(crate) mod ordinary;
 mod reader;
 mod scope;

@@ -3,7 +3,8 @@
 //! The reader skips most of a module as bytes. It hands over statements with wanted opcodes as
 //! tokens, together with their context.
 
-use super::declaration::{DIRECTIVES, Declaration, range_count, starts_declaration};
+use super::declaration::{DIRECTIVES, Declaration, range_count};
+use super::directive::{Bare, Directive, Step, dwarf_end};
 use super::grammar::{Failure, RawInstruction, parse_instruction};
 use super::lexer::{
     Lexer, Token, TokenKind, blank_end, comment_end, is_word_start, line_end, skip_trivia,
@@ -66,6 +67,8 @@ pub enum ProblemKind {
     StrayBrace,
     /// A statement that a `}` or the end of the text cuts off.
     MissingSemicolon,
+    /// The header of a function without its name.
+    MissingName,
     /// The text starts with a byte order mark; ptxas refuses it.
     ByteOrderMark,
     /// A line that starts with `#` and is no line marker.
@@ -74,6 +77,13 @@ pub enum ProblemKind {
     UnknownVersion,
     /// A `.target` that does not exist, as far as is known.
     UnknownTarget,
+    /// A `.target` that the `.version` does not have yet.
+    NewerTarget {
+        /// The lowest version that has it.
+        since: PtxVersion,
+        /// The number of the `.version`.
+        version: Span,
+    },
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -146,8 +156,8 @@ struct Reader<'s, 'h, H> {
 const STOPS: [bool; 256] = {
     let mut stops = [false; 256];
     let mut at = 0;
-    while at < 9 {
-        stops[b";{}\"/,=#\n"[at] as usize] = true;
+    while at < 7 {
+        stops[b";{}\"/#\n"[at] as usize] = true;
         at += 1;
     }
     stops
@@ -194,11 +204,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                     self.pos = end;
                 }
                 b'.' => self.directive(),
-                b'@' if self.bytes[self.pos..].starts_with(b"@@DWARF") => {
-                    // Debug information of PTX 1.x: `@@DWARF …` to the line's end.
-                    self.pos = line_end(self.bytes, self.pos);
-                }
-                b'@' => self.guarded(),
+                b'@' => match dwarf_end(self.bytes, self.pos) {
+                    Some(end) => {
+                        self.pos = end;
+                        self.bare(Bare::DWARF, |_, _| {});
+                    }
+                    None => self.guarded(),
+                },
                 _ if is_word_start(byte) || byte == b'%' => self.label_or_instruction(),
                 _ => self.malformed(self.pos),
             }
@@ -399,7 +411,6 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 Some(b'{') => braces += 1,
                 Some(b'}') if braces > 0 => braces -= 1,
                 Some(b'\n') if !self.line_starts_wanted(at + 1) => {}
-                Some(b',' | b'=') => {}
                 stop => {
                     // A wanted statement, a `}` or the end of the text cuts it off.
                     self.pos = at;
@@ -484,110 +495,67 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let start = self.pos;
         let end = self.word_end(start + 1);
         self.pos = end;
-        match &self.source[start + 1..end] {
-            "loc" => self.loc(),
-            "file" => self.file(),
-            "version" => {
-                self.context.is_module = true;
-                if let Some(token) = self.number() {
-                    let version = token.span.text(self.source).parse::<PtxVersion>().ok();
-                    self.context.version = version.map(|version| (version, token.span));
-                    if !version.is_some_and(PtxVersion::is_known) {
-                        let kind = ProblemKind::UnknownVersion;
-                        self.handler.problem(Problem { kind, span: token.span });
-                    }
-                }
-            }
-            "target" => self.target(),
-            "address_size" => {
-                self.number();
-            }
-            "section" => self.section(),
-            word if starts_declaration(word) => self.declaration(start),
-            _ => self.skip_statement(end),
+        let first = &self.source[start..end];
+        match Directive::new(first) {
+            Directive::Bare(bare) => match first {
+                ".version" => self.version(bare),
+                ".target" => self.target(bare),
+                _ => self.bare(bare, |_, _| {}),
+            },
+            Directive::Section => self.section(),
+            Directive::Declaration(declaration) => self.declaration(start, declaration),
+            Directive::Statement { .. } => self.skip_statement(end),
         }
     }
 
-    /// Reads a number, if that is next.
-    fn number(&mut self) -> Option<Token> {
+    /// Reads the tokens of a directive without `;`.
+    fn bare(&mut self, mut bare: Bare, mut take: impl FnMut(&mut Self, Token)) {
         let mut lexer = Lexer::new(self.source, self.pos);
-        let token = lexer.token().filter(|token| token.kind == TokenKind::Number)?;
-        self.pos = lexer.pos;
-        Some(token)
-    }
-
-    /// Skips this punctuation, if it is next, and returns whether it was.
-    fn punct(&mut self, byte: u8) -> bool {
-        let mut lexer = Lexer::new(self.source, self.pos);
-        let found = lexer.token().is_some_and(|token| token.is(byte));
-        if found {
+        while let Some(token) = lexer.token()
+            && bare.step(token.kind, token.span.text(self.source)) == Step::Inside
+        {
             self.pos = lexer.pos;
-        }
-        found
-    }
-
-    /// Reads an identifier, if that is next.
-    fn ident(&mut self) -> Option<&'s str> {
-        let mut lexer = Lexer::new(self.source, self.pos);
-        let token = lexer.token().filter(|token| token.kind == TokenKind::Ident)?;
-        self.pos = lexer.pos;
-        Some(token.span.text(self.source))
-    }
-
-    /// `.loc file line column`, with no `;`, and perhaps
-    /// `, function_name label + offset, inlined_at file line column`.
-    fn loc(&mut self) {
-        while self.number().is_some() {}
-        while self.punct(b',') {
-            match self.ident() {
-                Some("function_name") => {
-                    self.ident();
-                    if self.punct(b'+') {
-                        self.number();
-                    }
-                }
-                Some("inlined_at") => while self.number().is_some() {},
-                _ => return,
-            }
+            take(self, token);
         }
     }
 
-    /// `.file number "name"`, with no `;`, and perhaps `, time, size`.
-    fn file(&mut self) {
-        self.number();
-        self.trivia();
-        if self.bytes.get(self.pos) == Some(&b'"') {
-            let end = string_end(self.bytes, self.pos);
-            if end.is_none() {
-                self.problem(ProblemKind::UnclosedString, self.pos, self.pos + 1);
-            }
-            self.pos = end.unwrap_or(self.bytes.len());
-        }
-        while self.punct(b',') {
-            self.number();
-        }
-    }
-
-    /// `.target sm_90a, texmode_independent`, with no `;`.
-    fn target(&mut self) {
+    /// `.version 8.0`
+    fn version(&mut self, bare: Bare) {
         self.context.is_module = true;
-        while let Some(name) = self.ident() {
-            let end = self.pos as u32;
-            let span = Span::new(end - name.len() as u32, end);
+        self.bare(bare, |reader, number| {
+            let version = number.span.text(reader.source).parse::<PtxVersion>().ok();
+            reader.context.version = version.map(|version| (version, number.span));
+            if !version.is_some_and(PtxVersion::is_known) {
+                let kind = ProblemKind::UnknownVersion;
+                reader.handler.problem(Problem { kind, span: number.span });
+            }
+        });
+    }
+
+    /// `.target sm_90a, texmode_independent`
+    fn target(&mut self, bare: Bare) {
+        self.context.is_module = true;
+        self.bare(bare, |reader, token| {
+            let (name, span) = (token.span.text(reader.source), token.span);
             let target = name.parse::<Target>();
             // Other words are options.
             let is_target = name.starts_with("sm_") || name.starts_with("compute_");
-            if is_target && !target.as_ref().is_ok_and(|target| target.is_known()) {
-                let kind = ProblemKind::UnknownTarget;
-                self.handler.problem(Problem { kind, span });
+            let since = target.as_ref().ok().and_then(|target| target.known_since());
+            let kind = match (since, reader.context.version) {
+                _ if !is_target => None,
+                (None, _) => Some(ProblemKind::UnknownTarget),
+                (Some(since), Some((version, at))) if version < since && version.is_known() => {
+                    Some(ProblemKind::NewerTarget { since, version: at })
+                }
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                reader.handler.problem(Problem { kind, span });
             }
             if let Ok(target) = target {
-                self.context.target = Some((target, span));
+                reader.context.target = Some((target, span));
             }
-            if !self.punct(b',') {
-                break;
-            }
-        }
+        });
     }
 
     /// `.section .debug_info { … }`: data lines without `;`.
@@ -630,50 +598,21 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
 
     /// Registers, variables and function headers: everything that declares
     /// names, up to its `;` or to the `{` of a function's body.
-    fn declaration(&mut self, start: usize) {
-        let mut lexer = Lexer::new(self.source, start);
-        let mut declaration = Declaration::default();
+    fn declaration(&mut self, start: usize, mut declaration: Declaration<'s>) {
+        let mut lexer = Lexer::new(self.source, self.pos);
+        let mut function = None;
         self.parameters.clear();
+        let mut header = Span::new(start as u32, self.pos as u32);
         loop {
             let before = lexer.pos;
             let Some(token) = lexer.token() else {
+                if declaration.may_end() {
+                    self.pos = lexer.pos;
+                    return;
+                }
                 return self.undelimited(start, lexer.pos);
             };
-            let starts_statement = token.on_new_line
-                && token.kind == TokenKind::Ident
-                && self.starts_wanted(token.span.start as usize);
-            if starts_statement {
-                return self.undelimited(start, before);
-            }
-            let text = token.span.text(self.source);
             match token.kind {
-                TokenKind::Dot if matches!(text, ".entry" | ".func") => {
-                    declaration.start_header();
-                    self.leave_function(token.span);
-                }
-                TokenKind::Dot => declaration.directive(text),
-                TokenKind::Ident => self.declared_name(&mut declaration, &mut lexer, token.span),
-                TokenKind::Punct([b'=', 0]) => {
-                    let mut at = lexer.pos;
-                    if !self.skip_initializer(&mut at) {
-                        return;
-                    }
-                    lexer.pos = at;
-                }
-                TokenKind::Punct([b';', 0]) => {
-                    self.pos = lexer.pos;
-                    return;
-                }
-                TokenKind::Punct([b'{', 0]) if declaration.is_header => {
-                    self.context.open_function(token.span.start, declaration.function);
-                    for (name, kind, span) in self.parameters.drain(..) {
-                        self.context.declare(name, kind, span);
-                    }
-                    self.pos = lexer.pos;
-                    return;
-                }
-                TokenKind::Punct([b'{' | b'}', 0]) => return self.undelimited(start, before),
-                TokenKind::Punct(punct) => declaration.punctuation(punct),
                 TokenKind::UnclosedComment => {
                     self.pos = before;
                     return self.trivia();
@@ -682,6 +621,54 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                     let at = token.span.start as usize;
                     self.pos = lexer.pos;
                     return self.problem(ProblemKind::UnclosedString, at, at + 1);
+                }
+                TokenKind::Ident
+                    if token.on_new_line && self.starts_wanted(token.span.start as usize) =>
+                {
+                    return self.undelimited(start, before);
+                }
+                _ => {}
+            }
+            let text = token.span.text(self.source);
+            let names_function = declaration.names_function();
+            let step = declaration.step(token.kind, text);
+            if matches!(step, Step::Body | Step::Last) && declaration.lacks_name() {
+                self.handler.problem(Problem { kind: ProblemKind::MissingName, span: header });
+            }
+            match step {
+                Step::Inside => {}
+                Step::Last => {
+                    self.pos = lexer.pos;
+                    return;
+                }
+                Step::Body => {
+                    self.leave_function(header, function);
+                    self.context.open_function(token.span.start, function);
+                    for (name, kind, span) in self.parameters.drain(..) {
+                        self.context.declare(name, kind, span);
+                    }
+                    self.pos = lexer.pos;
+                    return;
+                }
+                Step::After => {
+                    self.pos = before;
+                    return;
+                }
+                Step::Cut => return self.undelimited(start, before),
+            }
+            match token.kind {
+                TokenKind::Dot if matches!(text, ".entry" | ".func") => header = token.span,
+                TokenKind::Ident if declaration.in_value || declaration.brackets > 0 => {}
+                TokenKind::Ident if names_function => {
+                    function = Some(token.span);
+                    self.context.declare(text, SymbolKind::Function, token.span);
+                }
+                TokenKind::Ident => self.declared_name(&declaration, &mut lexer, token.span),
+                TokenKind::Punct([b'{', 0]) if declaration.braces == 1 => {
+                    if let Some(end) = self.block_end(token.span.start as usize) {
+                        lexer.pos = end;
+                        declaration.end_value();
+                    }
                 }
                 _ => {}
             }
@@ -696,22 +683,10 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     }
 
     /// Declares a name, or keeps it as a parameter for the body of the function.
-    fn declared_name(
-        &mut self,
-        declaration: &mut Declaration<'s>,
-        lexer: &mut Lexer<'s>,
-        span: Span,
-    ) {
+    fn declared_name(&mut self, declaration: &Declaration<'s>, lexer: &mut Lexer<'s>, span: Span) {
         let name = span.text(self.source);
-        if declaration.brackets > 0 {
-            return;
-        }
-        if declaration.is_header && declaration.parens == 0 {
-            declaration.function = Some(span);
-            return self.context.declare(name, SymbolKind::Function, span);
-        }
         let Some(kind) = declaration.kind() else { return };
-        if declaration.is_header {
+        if declaration.is_header() {
             self.parameters.push((name, kind, span));
         } else if let Some(count) = range_count(self.source, lexer) {
             self.context.declare_range(name, count, kind, span);
@@ -725,42 +700,15 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         self.ordinary.as_mut()?.block(open + 1)
     }
 
-    /// Closes everything open at a function header, and reports it: functions do not nest.
-    fn leave_function(&mut self, header: Span) {
-        if let Some(open) = self.context.innermost() {
-            let kind = ProblemKind::UnclosedBrace { found: header };
-            self.problem(kind, open as usize, open as usize + 1);
-            while self.context.close() {}
-        }
-    }
-
-    /// Skips an initialiser up to the `,` or `;` that ends it. Returns false if the declaration
-    /// is over.
-    fn skip_initializer(&mut self, at: &mut usize) -> bool {
-        let start = *at;
-        let mut braces = 0usize;
-        loop {
-            match self.next_stop(at) {
-                Some(b',' | b';') if braces == 0 => return true,
-                Some(b'{') => {
-                    if braces == 0
-                        && let Some(end) = self.block_end(*at)
-                    {
-                        *at = end;
-                        continue;
-                    }
-                    braces += 1;
-                }
-                Some(b'}') if braces > 0 => braces -= 1,
-                Some(b';' | b'}') | None => {
-                    self.pos = *at;
-                    let last = self.last_token_end(start, *at);
-                    self.problem(ProblemKind::MissingSemicolon, last, last);
-                    return false;
-                }
-                Some(_) => {}
-            }
-            *at += 1;
+    /// Closes everything that is open at the body of a function, and reports it: bodies do not
+    /// nest, though a function may declare others.
+    fn leave_function(&mut self, header: Span, name: Option<Span>) {
+        let Some(open) = self.context.innermost() else { return };
+        let kind = ProblemKind::UnclosedBrace { found: header };
+        self.problem(kind, open as usize, open as usize + 1);
+        while self.context.close() {}
+        if let Some(name) = name {
+            self.context.declare(name.text(self.source), SymbolKind::Function, name);
         }
     }
 }

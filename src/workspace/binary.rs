@@ -12,6 +12,7 @@ use super::input::{Input, reason};
 use super::kind::{Chosen, FileKind};
 use crate::extract::{Image, Member};
 use crate::report::{visible, visible_path};
+use crate::syntax::listing::is_listing;
 
 /// Endings of binaries and archives that a walk takes.
 const ENDINGS: &[&str] = &[
@@ -55,13 +56,14 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     Ok(starts_as_one(&mut file)?.then(|| BufReader::new(file)))
 }
 
-/// Whether the first bytes of a file are those of a binary or an archive.
+/// Whether the first bytes of a file are those of a binary, an archive, or a listing of
+/// cuobjdump.
 pub(crate) fn starts_as_one(mut file: &mut dyn Seekable) -> io::Result<bool> {
     let mut head = Vec::new();
     (&mut file).take(264).read_to_end(&mut head)?;
     file.rewind()?;
     let is_tar = head.get(257..262) == Some(b"ustar");
-    Ok(is_tar || STARTS.iter().any(|start| head.starts_with(start)))
+    Ok(is_tar || is_listing(&head) || STARTS.iter().any(|start| head.starts_with(start)))
 }
 
 /// Whether an input is to be read as a binary: its name says nothing else, and its first
@@ -127,7 +129,11 @@ impl Content {
             return Ok(Content::Binary(file));
         }
         let mut text = Vec::new();
-        let length = file.take(limit + 1).read_to_end(&mut text).map_err(cannot)?;
+        let length = (&mut file).take(limit + 1).read_to_end(&mut text).map_err(cannot)?;
+        if is_listing(&text) {
+            file.rewind().map_err(cannot)?;
+            return Ok(Content::Binary(file));
+        }
         if length as u64 > limit {
             return Err(format!("it has more than {limit} bytes (--max-image)"));
         }

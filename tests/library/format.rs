@@ -108,7 +108,7 @@ fn options() -> Vec<FormatOptions> {
 
 #[test]
 fn laws_hold_on_every_fixture() {
-    let found = [ptx_files("ptx"), ptx_files("format")].concat();
+    let found = [ptx_files("ptx"), ptx_files("format"), ptx_files("directives")].concat();
     assert!(found.len() > 35, "{} files", found.len());
     for path in found {
         let source = std::fs::read_to_string(&path).expect("UTF-8");
@@ -250,7 +250,7 @@ fn statements_each_on_a_line() {
             ".entry k(.param .u64 p).maxntid 1,2,3 .minnctapersm 4{ret;}",
             ".entry k(.param .u64 p)\n.maxntid 1, 2, 3\n.minnctapersm 4\n{\n    ret;\n}\n",
         ),
-        ("@@DWARF .byte 1 , 2 \nret;", "@@DWARF .byte 1 , 2\nret;\n"),
+        ("@@DWARF .byte 1 , 2 \nret;", "@@DWARF .byte 1, 2\nret;\n"),
         ("# 3 \"a b.cu\"\n  ret;", "# 3 \"a b.cu\"\nret;\n"),
         ("add.u32 a,\n# 3 \"x.cu\"\nb,c;", "add.u32 a,\n# 3 \"x.cu\"\n    b, c;\n"),
         (";;", ";\n;\n"),

@@ -10,6 +10,7 @@ mod constants;
 mod costs;
 #[cfg(feature = "diff")]
 mod diff;
+mod directives;
 mod divergence;
 mod emit_c;
 mod emit_llvm;
@@ -38,6 +39,7 @@ mod scanner;
 mod semantics;
 mod sources;
 mod verdicts;
+mod white_space;
 
 #[path = "../../benches/module/mod.rs"]
 mod module;

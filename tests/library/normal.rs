@@ -55,7 +55,7 @@ fn ten_thousand_variants_have_one_normal_form() {
 
 #[test]
 fn the_normal_form_is_its_own() {
-    for path in ["ptx", "format"].into_iter().flat_map(ptx_files) {
+    for path in ["ptx", "format", "directives"].into_iter().flat_map(ptx_files) {
         let text = decode(fs::read(&path).unwrap());
         let path = path.display();
         for keep in 0..8 {

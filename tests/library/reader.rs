@@ -412,7 +412,7 @@ fn the_last_target_counts() {
     let target = |text: &str| parse(text).0.target();
     for (text, expected) in [
         (".version 8.0 .target sm_90a", Target { number: 90, suffix: Some('a') }),
-        (".version 8.0\n.target sm_100f", Target { number: 100, suffix: Some('f') }),
+        (".version 8.8\n.target sm_100f", Target { number: 100, suffix: Some('f') }),
         (".version 8.0\n.target sm_90, texmode_independent", Target::sm(90)),
         (".version 8.0\n.target sm_75, debug", Target::sm(75)),
         (".version 8.0\n.target sm_13\n.target sm_30", Target::sm(30)),
@@ -433,7 +433,7 @@ fn the_last_target_counts() {
     let text = module(".version 2.3\n.target sm_21");
     errors(&text, &[(Code::V301, "vadd4"), (Code::V302, "vadd4")]);
     assert_eq!(parse(&text).0.version(), Some(PtxVersion::new(2, 3)));
-    errors(&module(".version 1.4\n.target sm_30"), &[(Code::V302, "vadd4")]);
+    errors(&module(".version 1.4\n.target sm_30"), &[(Code::V305, "sm_30"), (Code::V302, "vadd4")]);
     // Options override the module.
     let options = CheckOptions::default()
         .with_target(Some(Target::sm(30)))

@@ -297,3 +297,53 @@ fn lower_rewrites_the_texts_of_binaries() {
         assert!(run.stderr.contains(message), "{}", run.stderr);
     }
 }
+
+/// What `cuobjdump -ptx` of CUDA 13.5 printed of an archive with the two objects that hold
+/// `size.fatbin` and `concat-speed.fatbin`. It leaves comments out of the texts.
+#[test]
+fn a_listing_of_cuobjdump_is_read() {
+    let folder = Folder::new("extract-listing");
+    let fixtures = format!("{}/fixtures/fatbin", env!("CARGO_MANIFEST_DIR"));
+    let listing = fs::read(format!("{fixtures}/libk.listing.txt")).unwrap();
+    for name in ["list.txt", "list.ptx"] {
+        fs::write(folder.0.join(name), &listing).unwrap();
+    }
+    let run = |arguments: &[&str], input: &[u8]| vptx_in(&folder.0, arguments, input);
+    let listed = run(&["extract", "--list", "list.txt"], b"");
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    assert_eq!((listed.status, lines.len()), (0, 7), "{}", listed.stdout);
+    assert!(listed.stderr.contains("6 PTX texts, beside 2 of machine code"), "{}", listed.stderr);
+    let code = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+        lines.filter(|line| !line.is_empty()).map(String::from).collect()
+    };
+    let texts = ["1.sm_75", "2.sm_90", "3.sm_100a", "1.sm_75", "2.sm_90", "3.sm_100a"];
+    for (number, text) in (1..).zip(texts) {
+        let (_, target) = text.split_once('.').unwrap();
+        let image = format!("{number}.{target}.ptx");
+        let expected = fs::read_to_string(format!("{fixtures}/{text}.ptx")).unwrap();
+        for subject in ["list.txt", "list.ptx"] {
+            let found = run(&["extract", subject, "--image", &image], b"");
+            assert_eq!((found.status, code(&found.stdout)), (0, code(&expected)), "{image}");
+        }
+    }
+    let counted = ["list.txt", "list.ptx"].map(|name| run(&["survey", name], b"").stdout);
+    assert_eq!(counted[0].replace(".txt", ".ptx"), counted[1]);
+    assert!(counted[0].contains("6 of 6 PTX texts"), "{}", counted[0]);
+    // What is named as PTX is no PTX as a whole, and nothing writes it.
+    let heading = "list.ptx:2:1: error[V008]: this is a listing of cuobjdump, not PTX as a whole";
+    for command in ["check", "fmt"] {
+        let refused = run(&[command, "list.ptx"], b"");
+        let all = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(all.contains("this is a listing of cuobjdump"), "{command}: {all}");
+        assert!(all.contains("`vptx extract` takes the PTX out of it"), "{command}: {all}");
+        assert!(!all.contains("V004"), "{all}");
+    }
+    let concise = run(&["check", "--format", "concise", "list.ptx"], b"");
+    assert_eq!((concise.status, concise.stdout.trim_end()), (1, heading));
+    assert_eq!(fs::read(folder.0.join("list.ptx")).unwrap(), listing);
+    // Under another name, its texts are checked one by one.
+    let checked = run(&["check", "--format", "concise", "list.txt"], b"");
+    assert!(!checked.stdout.contains("V008"), "{}", checked.stdout);
+    assert_ne!(checked.status, 2, "{}", checked.stderr);
+}

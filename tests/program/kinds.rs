@@ -493,10 +493,18 @@ fn unknown_targets_and_versions_of_modules() {
              a.ptx:2:9: warning[V303]: there is no target `sm_999`\n"
         );
     }
-    for version in ["2.0", "2.3", "4.3", "5.1", "6.5", "7.8", "8.8", "9.0", "9.5"] {
-        for target in ["sm_20", "sm_90a", "sm_101f", "compute_75", "sm_90, texmode_independent"] {
+    let targets =
+        ["sm_20", "sm_60", "compute_75", "sm_90, texmode_independent", "sm_90a", "sm_101f"];
+    // The number of these targets that each version has.
+    let versions =
+        [("2.0", 1), ("4.3", 1), ("5.1", 2), ("6.5", 3), ("7.8", 4), ("8.0", 5), ("9.5", 6)];
+    for (version, count) in versions {
+        for target in &targets[..count] {
             assert_eq!(concise(version, target, &[]), "", "{version} {target}");
         }
+        folder.write("a.ptx", module(version, targets.get(count).unwrap_or(&"sm_999")));
+        let newer = check(&folder, &["a.ptx"], "").stdout;
+        assert_eq!(newer.contains("error[V305]"), count < targets.len(), "{version}: {newer}");
     }
     // A newer version or target has no fix. Others are replaced by the nearest known
     // one.
@@ -509,7 +517,9 @@ fn unknown_targets_and_versions_of_modules() {
     };
     let pair = |version: &str, target: &str| (version.to_string(), target.to_string());
     assert_eq!(fixed("99.0", "sm_999"), pair("99.0", "sm_999"));
-    assert_eq!(fixed("6.6", "sm_85, debug"), pair("6.5", "sm_86, debug"));
+    assert_eq!(fixed("7.9", "sm_85, debug"), pair("7.8", "sm_86, debug"));
+    // PTX 6.5 does not have `sm_86`, so that would be an error in place of a warning.
+    assert_eq!(fixed("6.6", "sm_85, debug"), pair("6.5", "sm_85, debug"));
     assert_eq!(fixed("8.10", "sm_90b"), pair("8.8", "sm_90"));
     // Suppressed like other findings.
     folder.write("a.ptx", module("8.0", "sm_85 // vptx: ignore[V303] none"));

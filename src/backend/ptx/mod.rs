@@ -54,7 +54,7 @@ pub(crate) use module::choose;
 pub(crate) use module::{BlockWriter, Region, Regions, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};
 #[cfg(feature = "cli")]
-pub(crate) use module::{Decision, FormOutcome, Rewriter, Visited};
+pub(crate) use module::{Decision, FormOutcome, NoTarget, Rewriter, Visited};
 pub use region::Fusion;
 pub use sequence::Sequence;
 #[doc(hidden)]

@@ -16,7 +16,7 @@ use super::emit::{Operands, Places, Surroundings, Template};
 use super::lanes::{self, Facts, Group};
 use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence, ZERO};
-use crate::diagnostic::{Edit, apply};
+use crate::diagnostic::{Diagnostic, Edit, apply};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
@@ -123,6 +123,19 @@ pub enum RewriteError {
     /// The cheapest sequence depends on the target.
     #[error("the module has no `.target`, and none is given")]
     NoTarget,
+    /// What is not understood is left alone: the syntax errors of the text, at least one.
+    #[error("{}", .0.first().map_or("not PTX", |first| &first.message))]
+    Syntax(Vec<Diagnostic>),
+}
+
+/// Neither the options nor the module name a target.
+#[derive(Debug)]
+pub(crate) struct NoTarget;
+
+impl From<NoTarget> for RewriteError {
+    fn from(_: NoTarget) -> RewriteError {
+        RewriteError::NoTarget
+    }
 }
 
 /// The fate of an instruction.
@@ -224,11 +237,14 @@ impl Rewritten<'_> {
 /// these results only. A `mul.lo` that makes a mask of flags becomes the mask of their comparison.
 ///
 /// # Errors
-/// When neither the options nor the module name a target.
+/// When the text has syntax errors, and when neither the options nor the module name a target.
 pub fn rewrite<'m>(
     module: &'m Module<'_>,
     options: &RewriteOptions,
 ) -> Result<Rewritten<'m>, RewriteError> {
+    if !module.errors.is_empty() {
+        return Err(RewriteError::Syntax(module.errors.clone()));
+    }
     let (mut edits, mut changes, mut text) = (Vec::new(), Vec::new(), String::new());
     Rewriter::new(options).each(module, &mut text, |visited, text| {
         let Decision { span, instruction, target, known } = match visited {
@@ -325,7 +341,7 @@ impl<'o> Rewriter<'o> {
         module: &'m Module<'_>,
         text: &mut String,
         mut work: impl FnMut(Visited<'_, 'm>, &mut String),
-    ) -> Result<(), RewriteError> {
+    ) -> Result<(), NoTarget> {
         let (source, own, options) = (module.source(), module.target(), self.options);
         self.kept_in = None;
         let mut places = Places::new(source);
@@ -341,7 +357,7 @@ impl<'o> Rewriter<'o> {
                 rest = others;
                 continue;
             };
-            let target = options.target.or(own).ok_or(RewriteError::NoTarget)?;
+            let target = options.target.or(own).ok_or(NoTarget)?;
             let place = Place { source, target, gate: gate(target, own, module.version()) };
             if options.regions
                 && let Some(whole) = self.together(&mut chains, &mut alone_to, rest, place)

@@ -9,7 +9,7 @@ use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use super::{Arguments, Destination, Only, ptx_bytes, put, put_in_place, semantics};
 use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
 use crate::backend::ptx::{
-    self, Cost, Decision, FreshRegisters, Fusion, Outcome, RewriteError, RewriteOptions, Rewriter,
+    self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
     Visited,
 };
 use crate::check::CheckOptions;
@@ -126,9 +126,8 @@ pub(super) fn lower(
         .with_all(arguments.all)
         .with_regions(arguments.only != Some(Only::Single))
         .with_comments(arguments.comments);
-    lower_with(source, &options, arguments.quiet).map_err(|RewriteError::NoTarget| {
-        format!("`{name}` has no .target: name one, such as --target sm_90")
-    })
+    lower_with(source, &options, arguments.quiet)
+        .map_err(|NoTarget| format!("`{name}` has no .target: name one, such as --target sm_90"))
 }
 
 /// Lowers a text, in parts where that makes no difference.
@@ -136,7 +135,7 @@ pub(in super::super) fn lower_with(
     source: &str,
     options: &RewriteOptions,
     quiet: bool,
-) -> Result<(Lowered, Vec<Diagnostic>), RewriteError> {
+) -> Result<(Lowered, Vec<Diagnostic>), NoTarget> {
     match lower_in_parts(source, options, quiet) {
         Some(lowered) => Ok((lowered, Vec::new())),
         None => lower_whole(source, options, quiet),
@@ -187,7 +186,7 @@ impl Lowered {
         module: &Module<'_>,
         rewriter: &mut Rewriter<'_>,
         quiet: bool,
-    ) -> Result<Lowered, RewriteError> {
+    ) -> Result<Lowered, NoTarget> {
         let (source, semantics) = (module.source(), rewriter.options().semantics);
         let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
         let (mut edits, mut text, mut written) = (Vec::new(), String::new(), 0);
@@ -280,7 +279,7 @@ fn lower_whole(
     source: &str,
     options: &RewriteOptions,
     quiet: bool,
-) -> Result<(Lowered, Vec<Diagnostic>), RewriteError> {
+) -> Result<(Lowered, Vec<Diagnostic>), NoTarget> {
     let (module, diagnostics) = parse_with(source, &CheckOptions::errors_only());
     Ok((Lowered::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }

@@ -26,7 +26,7 @@ use self::words::{Place, Words};
 use super::lower::ptx::{Lowered, NewText, lower_with};
 use super::{FAILED, trouble};
 use crate::analysis::parse;
-use crate::backend::ptx::{RewriteError, RewriteOptions};
+use crate::backend::ptx::{NoTarget, RewriteOptions};
 use crate::isa::Target;
 use crate::report::{visible, visible_path};
 use crate::source::decoded;
@@ -378,7 +378,7 @@ impl NewModule {
         input: &mut InputReport,
     ) -> Result<Option<NewModule>, Unusual> {
         let (lowered, errors) = lower_with(source, options, true)
-            .map_err(|RewriteError::NoTarget| String::from("it has no .target"))?;
+            .map_err(|NoTarget| String::from("it has no .target"))?;
         let Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
         let target = target.map(|target| target.to_string());
         let name = mem::take(&mut input.name);

@@ -1,0 +1,183 @@
+//! Where a directive ends: the one rule for all who read modules.
+//!
+//! Line breaks mean nothing to it, as to ptxas. What ptxas refuses ends where the next statement
+//! seems to start.
+
+use super::declaration::{Declaration, starts_declaration};
+use super::lexer::{TokenKind, is_word};
+
+/// What the next token is to a directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A part of it.
+    Inside,
+    /// Its last token.
+    Last,
+    /// The `{` of the function's body or of the section's data, which may follow.
+    Body,
+    /// The first one after it.
+    After,
+    /// The first one after it, and the directive lacks its `;` or its body.
+    Cut,
+}
+
+/// A directive, as far as it has been read.
+pub(crate) enum Directive<'s> {
+    /// It has no `;`.
+    Bare(Bare),
+    /// `.section .debug_info { … }`
+    Section,
+    /// Registers, variables and the headers of functions.
+    Declaration(Declaration<'s>),
+    /// It ends with its `;`.
+    Statement {
+        /// The braces that are open.
+        braces: u32,
+    },
+}
+
+/// A directive without `;` whose last token shows in what follows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bare {
+    shape: Shape,
+    last: Last,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// `.version 8.0`, `.address_size 64`
+    Number,
+    /// `.target sm_90, debug`
+    Target,
+    /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
+    Loc,
+    /// `.file 1 "a.cu", 2, 3`
+    File,
+    /// `@@DWARF .section .debug_info, "", @progbits` or `@@DWARF .byte 1, 2` of PTX 1.x
+    Dwarf,
+}
+
+/// What was read last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// The first word of the directive.
+    Start,
+    /// What a comma may follow.
+    Operand,
+    /// `function_name`
+    FunctionName,
+    /// A label after it, or in data.
+    Label,
+    /// `@`
+    At,
+    /// `,`, or another token that something has to follow.
+    Joint,
+}
+
+impl<'s> Directive<'s> {
+    /// A directive whose first word is read.
+    pub(crate) fn new(first: &'s str) -> Directive<'s> {
+        let shape = match first {
+            ".version" | ".address_size" => Shape::Number,
+            ".target" => Shape::Target,
+            ".loc" => Shape::Loc,
+            ".file" => Shape::File,
+            ".section" => return Directive::Section,
+            _ if starts_declaration(first) => {
+                return Directive::Declaration(Declaration::new(first));
+            }
+            _ => return Directive::Statement { braces: 0 },
+        };
+        Directive::Bare(Bare { shape, last: Last::Start })
+    }
+
+    /// What the next token is to the directive.
+    pub(crate) fn step(&mut self, kind: TokenKind, text: &'s str) -> Step {
+        match self {
+            Directive::Bare(bare) => bare.step(kind, text),
+            Directive::Declaration(declaration) => declaration.step(kind, text),
+            Directive::Section => match kind {
+                TokenKind::Punct([b'{', 0]) => Step::Body,
+                TokenKind::Punct([b'}', 0]) => Step::Cut,
+                TokenKind::Punct([b';', 0]) => Step::Last,
+                _ => Step::Inside,
+            },
+            Directive::Statement { braces } => {
+                match kind {
+                    TokenKind::Punct([b'{', 0]) => *braces += 1,
+                    TokenKind::Punct([b'}', 0]) if *braces == 0 => return Step::Cut,
+                    TokenKind::Punct([b'}', 0]) => *braces -= 1,
+                    TokenKind::Punct([b';', 0]) => return Step::Last,
+                    _ => {}
+                }
+                Step::Inside
+            }
+        }
+    }
+}
+
+impl Bare {
+    /// Debug information of PTX 1.x, whose [`DWARF`] is read.
+    pub(crate) const DWARF: Bare = Bare { shape: Shape::Dwarf, last: Last::Start };
+
+    /// What the next token is to the directive: [`Step::Inside`] or [`Step::After`].
+    pub(crate) fn step(&mut self, kind: TokenKind, text: &str) -> Step {
+        let is = |punct| kind == TokenKind::Punct([punct, 0]);
+        let last = match (self.shape, self.last) {
+            (Shape::Number, Last::Start) if kind == TokenKind::Number => Some(Last::Operand),
+            (Shape::Target, Last::Start | Last::Joint) if kind == TokenKind::Ident => {
+                Some(Last::Operand)
+            }
+            (Shape::Loc, Last::Start | Last::Operand) if kind == TokenKind::Number => {
+                Some(Last::Operand)
+            }
+            (Shape::Loc, Last::Joint) => match text {
+                "function_name" => Some(Last::FunctionName),
+                "inlined_at" => Some(Last::Operand),
+                _ => None,
+            },
+            (Shape::Loc, Last::FunctionName) if kind == TokenKind::Ident => Some(Last::Label),
+            (Shape::Loc, Last::Label) if is(b'+') || kind == TokenKind::Number => Some(Last::Label),
+            (Shape::File, Last::Start | Last::Joint) if kind == TokenKind::Number => {
+                Some(Last::Operand)
+            }
+            (Shape::File, Last::Operand) if kind == TokenKind::Str => Some(Last::Operand),
+            // The word that names the kind of data.
+            (Shape::Dwarf, Last::Start) if text.starts_with('.') => Some(Last::Joint),
+            (Shape::Dwarf, Last::Joint) => match kind {
+                TokenKind::Punct([b'@', 0]) => Some(Last::At),
+                TokenKind::Ident => Some(Last::Label),
+                TokenKind::Dot | TokenKind::Number | TokenKind::Str => Some(Last::Operand),
+                _ => None,
+            },
+            (Shape::Dwarf, Last::At) if kind == TokenKind::Ident => Some(Last::Operand),
+            (Shape::Number, _) => None,
+            (_, Last::Operand | Last::Label) if is(b',') => Some(Last::Joint),
+            _ => None,
+        };
+        last.map_or(Step::After, |last| {
+            self.last = last;
+            Step::Inside
+        })
+    }
+
+    /// Whether the word that was read last names a label.
+    pub(crate) fn names_label(self) -> bool {
+        self.last == Last::Label
+    }
+
+    /// Whether something has to follow what was read.
+    pub(crate) fn is_open(self) -> bool {
+        !matches!(self.last, Last::Operand | Last::Label)
+    }
+}
+
+/// What debug information of PTX 1.x starts with: one word.
+const DWARF: &[u8] = b"@@DWARF";
+
+/// The offset after `@@DWARF`, if that stands at an offset.
+pub(crate) fn dwarf_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?.strip_prefix(DWARF)?;
+    let is_word = rest.first().is_some_and(|&byte| is_word(byte));
+    (!is_word).then_some(at + DWARF.len())
+}

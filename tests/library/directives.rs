@@ -1,0 +1,182 @@
+//! Where directives end, in all that reads modules.
+
+use std::fs;
+
+use vptx::analysis::check;
+use vptx::backend::ptx::{RewriteError, RewriteOptions, rewrite};
+use vptx::check::CheckOptions;
+use vptx::diagnostic::RuleSet;
+use vptx::diff::diff;
+use vptx::isa::PtxVersion;
+use vptx::print::{FormatOptions, NormalOptions, format, normalize};
+use vptx::{Code, parse};
+
+fn errors_only() -> CheckOptions {
+    CheckOptions::default().with_rules(RuleSet::ERRORS)
+}
+
+fn codes(text: &str) -> Vec<Code> {
+    check(text, &errors_only()).iter().map(|found| found.code).collect()
+}
+
+/// Statements of a module, and the syntax error in each. ptxas 12.9 and 13.5 take those without
+/// one, and refuse the others with "syntax error" at the token after the place.
+const STATEMENTS: &[(&str, Option<Code>)] = &[
+    (".extern .func f .global .b32 x;", None),
+    (".extern .func f .file 1 \"x\"", None),
+    (".extern .func f() .noreturn .const .b32 x;", None),
+    (".extern .func f .section .debug_x { .b8 1 }", None),
+    (".extern .func f .pragma \"nounroll\";", None),
+    (".extern .func f .attribute(.managed) .global .b32 x;", None),
+    (".extern .func f(.param .b32 a[2]) .extern .func g", None),
+    (".extern .func f", None),
+    (".func a { .extern .func b; ret; }", None),
+    (".entry a .pragma \"x\"; .maxntid 3 .pragma \"y;{\"; { exit; }", None),
+    (".entry a .pragma \"x\" , /* ; */ \"}\"; { exit; }", None),
+    (".file 1 \"a\" .file 2 \"b\", 3, 4 .global .b32 x;", None),
+    (".entry a() .global .b32 g;", Some(Code::V005)),
+    (".entry a .pragma \"x\"; .global .b32 g;", Some(Code::V005)),
+    (".entry a .pragma \"x\";", Some(Code::V005)),
+    (".global .b32 g .global .b32 h;", Some(Code::V005)),
+    (".global .b32 g = 3 .global .b32 h;", Some(Code::V005)),
+    (".global .b32 g[2] = {1, 2} .global .b32 h;", Some(Code::V005)),
+    (".global .b32 g[2] = {1; 2};", Some(Code::V005)),
+    (".global .b32 g h;", Some(Code::V005)),
+    (".global .b32 g", Some(Code::V005)),
+    (".extern .func f g { ret; }", Some(Code::V005)),
+    (".entry (.param .b64 a) { ret; }", Some(Code::V012)),
+    (".func (.reg .b32 x) { ret; }", Some(Code::V012)),
+    (".extern .func (.param .b32 x);", Some(Code::V012)),
+];
+
+#[test]
+fn statements_end_where_ptxas_ends_them() {
+    for (statement, error) in STATEMENTS {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n{statement}\n.entry kk()\n{{\nexit;\n}}\n"
+        );
+        let found = codes(&text);
+        assert_eq!(found.first(), error.as_ref(), "{statement}: {found:?}");
+        let formatted = format(&text, &FormatOptions::default());
+        let form = normalize(&text, &NormalOptions::default());
+        let changes = diff(&text, &text);
+        let oks = [formatted.is_ok(), form.is_ok(), changes.is_ok()];
+        assert_eq!(oks, [error.is_none(); 3], "{statement}");
+        let Some(error) = error else {
+            assert!(form.unwrap().contains("entry kk"), "{statement}");
+            assert_eq!(changes, Ok(Vec::new()), "{statement}");
+            continue;
+        };
+        assert_eq!(formatted.unwrap_err().diagnostics()[0].code, *error, "{statement}");
+        assert_eq!(form.unwrap_err().diagnostics()[0].code, *error, "{statement}");
+        let (module, _) = parse(&text);
+        let refused = rewrite(&module, &RewriteOptions::default()).unwrap_err();
+        let RewriteError::Syntax(errors) = refused else { panic!("{refused:?}") };
+        assert_eq!(errors[0].code, *error, "{statement}");
+    }
+}
+
+fn by_hand(name: &str) -> String {
+    let path = format!("{}/fixtures/directives/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn odd_directives_are_read_by_all() {
+    let instructions = [("header_pragmas", 2), ("open_declarations", 1), ("dwarf_lines", 0)];
+    for (name, count) in instructions {
+        let text = by_hand(name);
+        assert_eq!(codes(&text), [], "{name}");
+        let (module, _) = parse(&text);
+        let options = RewriteOptions::default().with_all(true);
+        let new = rewrite(&module, &options).unwrap();
+        assert_eq!(new.changes.len(), count, "{name}");
+        assert!(new.changes.iter().all(|change| change.outcome.is_rewritten()), "{name}");
+        assert_eq!(codes(&new.text()), [], "{name}");
+        assert_eq!(diff(&text, &text), Ok(Vec::new()), "{name}");
+        normalize(&text, &NormalOptions::default()).unwrap();
+    }
+}
+
+/// A difference in the body of a kernel after pragmas is one in that kernel.
+#[test]
+fn diff_sees_functions_with_pragmas_in_their_headers() {
+    let old = by_hand("header_pragmas");
+    for (statement, other) in [("a, a, 9;", "a, a, 8;"), ("a, a, 7, a;", "a, a, 6, a;")] {
+        let new = old.replace(statement, other);
+        let changes = diff(&old, &new).unwrap();
+        let [change] = &changes[..] else { panic!("{changes:?}") };
+        let name = if other.contains('8') { "second" } else { "first" };
+        assert_eq!(change.old.as_ref().map(|part| &*part.name), Some(name));
+        assert_eq!(change.counts(), (1, 1));
+    }
+    // The pragmas themselves count.
+    assert_eq!(diff(&old, &old.replace("\"one\", ", "")).unwrap().len(), 1);
+    let function = "{ .reg.u32 x; }\n.func (.reg.u32 r) f(.reg.u32 p) {";
+    let glued = format!(".func g {function} mov.u32 r, p; ret; }}");
+    let apart = glued.replace(".reg.u32", ".reg .u32");
+    assert_eq!(diff(&glued, &apart), Ok(Vec::new()));
+}
+
+/// An open statement before a video instruction would swallow what replaces it.
+#[test]
+fn what_has_syntax_errors_is_not_rewritten() {
+    let text = ".version 8.0\n.target sm_90\n.entry k() {\n.reg .b32 a, b;\nadd.u32 a, a, b\n\
+                vadd.u32.u32.u32 a, a, b;\nret;\n}\n";
+    assert_eq!(codes(text), [Code::V005]);
+    let (module, diagnostics) = parse(text);
+    let refused = rewrite(&module, &RewriteOptions::default()).unwrap_err();
+    assert_eq!(refused, RewriteError::Syntax(diagnostics));
+    for text in [".visible .entry)", ".entry (.param .u64 p0) { .reg .b32 %r<8>; ret; }"] {
+        let refused = normalize(text, &NormalOptions::default()).unwrap_err();
+        assert_eq!(refused.into_diagnostics(), check(text, &errors_only()), "{text}");
+    }
+}
+
+/// Debug information of PTX 1.x has a line for itself and goes with other debug information.
+#[test]
+fn dwarf_of_old_ptx() {
+    let text = ".version 1.4\n.target sm_10\n.extern .func f @@DWARF .section\t.debug_info,\n\"\",\
+                @progbits @@DWARF .byte 0x1,2 .global .b32 g;\n.entry k { exit; }\n";
+    let expected = ".version 1.4\n.target sm_10\n.extern .func f\n\
+                    @@DWARF .section .debug_info, \"\", @progbits\n@@DWARF .byte 0x1, 2\n\
+                    .global .b32 g;\n.entry k\n{\n    exit;\n}\n";
+    assert_eq!(format(text, &FormatOptions::default()).unwrap(), expected);
+    let form = normalize(text, &NormalOptions::default()).unwrap();
+    assert!(!form.contains("DWARF"), "{form}");
+    let without = text.replace("@@DWARF .byte 0x1,2 ", "");
+    assert_eq!(diff(text, &without), Ok(Vec::new()));
+    let mut options = NormalOptions::default();
+    options.keep_debug = true;
+    assert_eq!(normalize(&normalize(text, &options).unwrap(), &options), normalize(text, &options));
+}
+
+/// For each target that ptxas 13.5 knows, and each version.
+#[test]
+fn targets_go_with_versions_as_in_ptxas() {
+    let recorded = include_str!("../../fixtures/oracle/target-versions.tsv");
+    let versions =
+        (1..=9).flat_map(|major| (0..=9).map(move |minor| PtxVersion::new(major, minor)));
+    let known: Vec<PtxVersion> = versions.filter(|version| version.is_known()).collect();
+    let found = |version: &str, target: &str| {
+        let text = format!(".version {version}\n.target {target}\n.entry k() {{ exit; }}\n");
+        codes(&text).contains(&Code::V305)
+    };
+    let mut refused = 0;
+    for line in recorded.lines().filter(|line| !line.starts_with('#')) {
+        let [target, "9.5", since] = line.split('\t').collect::<Vec<_>>()[..] else { continue };
+        let Ok(since) = since.parse::<PtxVersion>() else { continue };
+        for version in &known {
+            let is_refused = *version < since;
+            assert_eq!(found(&version.to_string(), target), is_refused, "{version} {target}");
+            refused += usize::from(is_refused);
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+    // Nobody knows what these need.
+    for (version, target) in
+        [("99.0", "sm_90"), ("1.9", "sm_90"), ("7.0", "sm_999"), ("7.0", "sm_90f")]
+    {
+        assert!(!found(version, target), "{version} {target}");
+    }
+}
