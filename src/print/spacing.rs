@@ -109,9 +109,10 @@ enum Cast {
 }
 
 impl Cast {
-    fn then(self, piece: &Piece<'_>) -> Cast {
+    fn then(self, previous: Previous<'_>, piece: &Piece<'_>) -> Cast {
         match self {
-            _ if piece.is(b'(') => Cast::Opened,
+            // `.attribute(.managed)` is none.
+            _ if piece.is(b'(') && !previous.is_dot() => Cast::Opened,
             Cast::Opened if piece.is_dot() => Cast::Typed,
             Cast::Typed if piece.is(b')') => Cast::Closed,
             _ => Cast::None,
@@ -215,7 +216,7 @@ impl<'a> Spacing<'a> {
         piece: &Piece<'a>,
     ) -> bool {
         let is_cast = self.cast == Cast::Closed;
-        self.cast = self.cast.then(piece);
+        self.cast = self.cast.then(previous, piece);
         let closes = piece.is(b')') || piece.is(b']') || piece.is(b'}');
         let opened = previous.is(b'(') || previous.is(b'[') || previous.is(b'{');
         let prefixed = previous.is(b'!') || previous.is(b'~') || is_cast;

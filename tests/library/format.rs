@@ -250,6 +250,10 @@ fn statements_each_on_a_line() {
             ".entry k(.param .u64 p).maxntid 1,2,3 .minnctapersm 4{ret;}",
             ".entry k(.param .u64 p)\n.maxntid 1, 2, 3\n.minnctapersm 4\n{\n    ret;\n}\n",
         ),
+        (
+            ".global .attribute ( .managed ) .b8 s [2 ]={ (.s64) 5 , - ( 4)};",
+            ".global .attribute(.managed) .b8 s[2] = {(.s64)5, -(4)};\n",
+        ),
         ("@@DWARF .byte 1 , 2 \nret;", "@@DWARF .byte 1, 2\nret;\n"),
         ("# 3 \"a b.cu\"\n  ret;", "# 3 \"a b.cu\"\nret;\n"),
         ("add.u32 a,\n# 3 \"x.cu\"\nb,c;", "add.u32 a,\n# 3 \"x.cu\"\n    b, c;\n"),
