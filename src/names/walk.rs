@@ -285,13 +285,14 @@ impl<'s> Walker<'s> {
     /// Whether a token starts a statement, so that a `;` is missing. Where a line break decides,
     /// the names are doubtful.
     fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
-        if !has_operands || !last.ends_operand() {
-            return false;
-        }
+        let may_end = has_operands && last.ends_operand();
         match token.kind {
-            TokenKind::Dot => DIRECTIVES.contains(&self.text(token)),
+            TokenKind::Dot => {
+                let text = self.text(token);
+                DIRECTIVES.contains(&text) && (may_end || !ALSO_MODIFIERS.contains(&text))
+            }
             TokenKind::Ident if self.text(token) == "WARP_SZ" => false,
-            TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => {
+            TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) if may_end => {
                 self.names.is_doubtful = true;
                 token.on_new_line
             }
@@ -771,6 +772,9 @@ impl<'s> Walker<'s> {
         self.names.uses.push(Use { span, meaning, declares: false });
     }
 }
+
+/// Directives that are also modifiers of opcodes.
+const ALSO_MODIFIERS: &[&str] = &[".const", ".global", ".local", ".param", ".shared", ".weak"];
 
 /// The header of a function, as far as it has been read.
 #[derive(Default)]
