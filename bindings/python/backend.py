@@ -25,7 +25,7 @@ SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
 def build_program() -> None:
-    profile = os.environ.get("VPTX_PROGRAM_PROFILE", "program")
+    profile = os.environ.get("VPTX_PROGRAM_PROFILE", "release")
     target = HERE / "target"
     command = ["cargo", "build", "--locked", "--no-default-features", "--features=cli,simd"]
     command += ["--bin=vptx", f"--profile={profile}", f"--target-dir={target}"]

@@ -13,6 +13,7 @@ use super::{FAILED, FOUND, Output, errors, plain_output, table, trouble};
 use crate::extract::{Counts, ExtractError, Image, Limits, Member, walk};
 use crate::report::{visible, visible_path};
 use crate::workspace::binary::{TextFiles, open_input, path_of};
+use crate::workspace::bug::guarded;
 use crate::workspace::input::{Input, reason};
 
 #[derive(Debug, Args)]
@@ -114,7 +115,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         rows: Vec::new(),
     };
     for subject in &arguments.subjects {
-        run.subject(subject)?;
+        match guarded(&visible_path(subject), || run.subject(subject)) {
+            Ok(done) => done?,
+            Err(message) => {
+                run.failed = true;
+                trouble(&message);
+            }
+        }
     }
     run.finish()
 }

@@ -33,7 +33,11 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::isa::Target;
 use crate::report::{Style, visible_lines};
+use crate::workspace::bug;
 use crate::workspace::files::DiffLook;
+
+#[cfg(panic = "abort")]
+compile_error!("a bug met in one file must not end the work on others: panics have to unwind");
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -71,6 +75,7 @@ enum Command {
     /// Find errors and doubtful code in the video instructions of PTX
     Check(check::Arguments),
     /// Format PTX without changing its meaning
+    #[command(alias = "format")]
     Fmt(format::Arguments),
     /// Show what really differs between two PTX modules
     Diff(diff::Arguments),
@@ -148,6 +153,14 @@ const FAILED: u8 = 2;
 
 /// Runs the program on the process' arguments.
 pub fn main() -> ExitCode {
+    bug::keep_places();
+    bug::guarded("the command line", run).unwrap_or_else(|message| {
+        trouble(&message);
+        FAILED.into()
+    })
+}
+
+fn run() -> ExitCode {
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_default();
     if let Some(name) = ptxas::called_as_ptxas(&program) {

@@ -17,6 +17,7 @@ use super::{FAILED, Output, trouble};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::source::decoded;
 use crate::workspace::binary::{self, Content, path_of};
+use crate::workspace::bug::guarded;
 use crate::workspace::input::{Input, PtxFinder};
 use crate::workspace::walk::{WalkArguments, subjects};
 
@@ -104,7 +105,12 @@ impl Survey<'_> {
         let is_json = self.arguments.format == SurveyFormat::Json;
         let (mut total, mut rows) = (Total::default(), Vec::new());
         let mut failed = self.failed;
-        let work = |input: &Input| self.file(input);
+        let work = |input: &Input| {
+            guarded(&input.name(), || self.file(input)).unwrap_or_else(|message| {
+                let subject = Subject { input, packages: &self.packages };
+                vec![subject.error(&Member::default(), message)]
+            })
+        };
         for_each_in_order("surveyed", &self.inputs, work, |found| {
             let is_unread =
                 matches!(&found[..], [Found::Error(error)] if error.place.path == error.place.file);

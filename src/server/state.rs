@@ -26,6 +26,7 @@ use crate::check::{CheckOptions, Language};
 use crate::diagnostic::Diagnostic;
 use crate::print::FormatOptions;
 
+use crate::workspace::bug::guarded;
 use crate::workspace::kind::FileKind;
 use crate::workspace::settings::{FILE, Finder, Settings};
 
@@ -112,13 +113,29 @@ pub(super) fn answer(result: impl Serialize) -> Answer {
         .map_err(|error| failure(ErrorCode::InternalError, error.to_string()))
 }
 
+/// The message that shows an error to the user.
+fn shown(message: &str) -> Message {
+    let params = json!({ "type": 1, "message": message });
+    Message::Notification(Notification::new("window/showMessage".into(), params))
+}
+
 impl Server {
     /// Takes a message; gives the answer and other messages for the client.
     pub fn handle(&mut self, message: Message) -> Vec<Message> {
         let answer = match message {
-            Message::Request(request) => Some(self.request(request)),
+            Message::Request(request) => {
+                let (id, method) = (request.id.clone(), request.method.clone());
+                let answered = guarded(&method, || self.request(request));
+                Some(answered.unwrap_or_else(|message| Response {
+                    id,
+                    response_result: Err(failure(ErrorCode::InternalError, message)),
+                }))
+            }
             Message::Notification(notification) => {
-                self.notification(notification);
+                let method = notification.method.clone();
+                if let Err(message) = guarded(&method, || self.notification(notification)) {
+                    self.show(&message);
+                }
                 None
             }
             // No answer of the client changes anything.
@@ -146,8 +163,11 @@ impl Server {
     /// The findings of texts that changed.
     pub fn news(&mut self) -> Vec<Message> {
         let unsent = mem::take(&mut self.unsent);
-        let documents = unsent.iter().filter_map(|uri| self.documents.get(uri));
-        documents.map(|document| self.publish(document)).collect()
+        let documents = unsent.iter().filter_map(|uri| Some((uri, self.documents.get(uri)?)));
+        let published = documents.map(|(uri, document)| {
+            guarded(uri, || self.publish(document)).unwrap_or_else(|message| shown(&message))
+        });
+        published.collect()
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
@@ -317,9 +337,7 @@ impl Server {
 
     /// Shows an error.
     fn show(&mut self, message: &str) {
-        let params = json!({ "type": 1, "message": message });
-        let notification = Notification::new("window/showMessage".into(), params);
-        self.beside.push(Message::Notification(notification));
+        self.beside.push(shown(message));
     }
 
     fn ask(&mut self, method: &str, params: Value) {

@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 pub(crate) mod binary;
+pub(crate) mod bug;
 pub(crate) mod files;
 mod guess;
 pub(crate) mod headers;

@@ -27,12 +27,19 @@ impl Run {
 
 /// Starts the program in a folder, with pipes and 80 columns.
 pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
+    start_with(folder, arguments, &[])
+}
+
+/// Like [`start`], with variables of the environment.
+pub(crate) fn start_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_vptx"))
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(folder)
         .env("COLUMNS", "80")
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("RUST_BACKTRACE")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

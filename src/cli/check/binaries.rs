@@ -13,6 +13,7 @@ use crate::extract::{Limits, walk};
 use crate::report::visible_path;
 use crate::source::decoded;
 use crate::workspace::binary::{self, inner_name, path_of};
+use crate::workspace::bug::guarded;
 use crate::workspace::input::reason;
 
 /// The PTX texts of binaries in a run.
@@ -64,7 +65,8 @@ impl<E: Write> Session<'_, E> {
         if self.arguments.summarizes() {
             mnemonics = counted(&decoded(&text));
         }
-        match self.run.check_image(path, inner, text, self.arguments) {
+        let work = || self.run.check_image(path, inner, text, self.arguments);
+        match guarded(&format!("{}!{inner}", visible_path(path)), work).flatten() {
             Ok(checked) => {
                 for (mnemonic, count) in mnemonics {
                     *self.binaries.mnemonics.entry(mnemonic).or_default() += count;

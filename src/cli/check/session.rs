@@ -16,6 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Set;
 use crate::report::{FileReport, Format, Reporter, Style};
 use crate::workspace::binary;
+use crate::workspace::bug::guarded;
 use crate::workspace::input::Input;
 
 /// The state of a run from one input to the next.
@@ -57,7 +58,9 @@ impl Run {
             arguments.language.is_some() || !binary::is_binary(input, chosen)
         };
         let outcomes = for_each("checked", &inputs, |input| {
-            is_text(input).then(|| self.check(input, alone, arguments, look))
+            is_text(input).then(|| {
+                guarded(&input.name(), || self.check(input, alone, arguments, look)).flatten()
+            })
         });
 
         let style = if matches!(outlet, Outlet::File { .. }) { Style::FILE } else { out.style };
@@ -76,11 +79,15 @@ impl Run {
             troubles,
         };
         for (input, outcome) in inputs.iter().zip(outcomes) {
-            match (outcome, input.path()) {
-                (Some(Ok(checked)), _) => session.report(checked)?,
-                (Some(Err(message)), _) => session.trouble(&message)?,
-                (None, Some(path)) => session.binary(path)?,
-                (None, None) => {}
+            let done = match (outcome, input.path()) {
+                (Some(Ok(checked)), _) => guarded(&input.name(), || session.report(checked)),
+                (None, Some(path)) => guarded(&input.name(), || session.binary(path)),
+                (Some(Err(message)), _) => Err(message),
+                (None, None) => Ok(Ok(())),
+            };
+            match done {
+                Ok(done) => done?,
+                Err(message) => session.trouble(&message)?,
             }
         }
         session.finish()

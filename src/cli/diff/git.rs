@@ -9,6 +9,7 @@ use crate::cli::{FAILED, Output, trouble};
 use crate::diff::{Comparison, Side};
 use crate::report::visible_path;
 use crate::source::decoded;
+use crate::workspace::bug::guarded;
 use crate::workspace::files;
 use crate::workspace::input::Input;
 
@@ -45,9 +46,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     };
     let (old_text, new_text) = (decoded(&old), decoded(&new));
     let look = look(arguments, out.style);
-    let mut text = String::new();
-    match Comparison::new(&old_text, &new_text, arguments.options()) {
+    let compare = || match Comparison::new(&old_text, &new_text, arguments.options()) {
         Ok(comparison) => {
+            let mut text = String::new();
             let changes = comparison.changes();
             let compared = Compared {
                 old: Source::new(&labels[0], &old_text),
@@ -57,14 +58,20 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             if changes.is_empty() {
                 text += &human::note("no difference but names and layout", look);
             }
-            out.write_diff(text.as_bytes())?;
+            Ok(text)
         }
         Err(error) => {
             let broken = match error.side() {
                 Side::Old => &labels[0],
                 Side::New => &labels[1],
             };
-            let note = format!("{broken} has syntax errors: compared as plain text");
+            Err(format!("{broken} has syntax errors"))
+        }
+    };
+    match guarded(&visible_path(path), compare).flatten() {
+        Ok(text) => out.write_diff(text.as_bytes())?,
+        Err(why) => {
+            let note = format!("{why}: compared as plain text");
             out.write_diff(human::note(&note, look).as_bytes())?;
             let diff = files::diff(new_path, &old, &new, out.diff_look());
             out.write_diff(&diff)?;

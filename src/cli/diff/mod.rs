@@ -25,6 +25,7 @@ use crate::diff::{Comparison, DiffError, DiffOptions, Side};
 use crate::extract::Limits;
 use crate::report::{FileReport, Format, Reporter, Style, visible_lines, visible_path};
 use crate::source::decoded;
+use crate::workspace::bug::guarded;
 use crate::workspace::input::PtxFinder;
 use crate::workspace::walk::WalkArguments;
 
@@ -183,7 +184,14 @@ impl Run<'_> {
         let pairs = pairs(&self.old.all, &self.new.all);
         let (mut totals, mut failed) = (Totals::default(), self.failed);
         let mut statistics = Statistics::default();
-        let work = |pair: &Pair| self.compare(*pair);
+        let work = |pair: &Pair| {
+            let text = match *pair {
+                Pair::Both(_, at) | Pair::New(at) => &self.new.all[at],
+                Pair::Old(at) => &self.old.all[at],
+            };
+            guarded(&text.label, || self.compare(*pair))
+                .unwrap_or_else(|message| Outcome::trouble(&message))
+        };
         for_each_in_order("compared", &pairs, work, |outcome| {
             totals += &outcome.totals;
             failed |= outcome.failed;

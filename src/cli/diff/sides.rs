@@ -14,6 +14,7 @@ use crate::extract::{Image, Limits, Member, walk};
 use crate::report::visible_path;
 use crate::syntax::lexer::word_end;
 use crate::workspace::binary::{self, Content, path_of};
+use crate::workspace::bug::guarded;
 use crate::workspace::input::{Input, reason};
 
 /// Memory for the texts of binaries of one side; more of them go to a file.
@@ -57,9 +58,9 @@ impl Texts {
             let inner = folder
                 .and_then(|folder| input.path()?.strip_prefix(folder).ok())
                 .map_or_else(String::new, visible_path);
-            if let Err(message) = texts.add(input, &inner, limit) {
-                texts.troubles.push(message);
-            }
+            let name = input.name();
+            let added = guarded(&name, || texts.add(input, &inner, limit)).flatten();
+            texts.troubles.extend(added.err());
         }
         texts
     }

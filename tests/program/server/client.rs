@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdout};
 
 use serde_json::{Value, json};
 
+#[cfg(debug_assertions)]
+use crate::support::program::start_with;
 use crate::support::program::{Folder, start};
 
 /// An editor.
@@ -22,13 +24,27 @@ pub(super) struct Client {
 impl Client {
     /// Starts the server in a folder without a conversation.
     pub(super) fn silent(folder: &Path) -> Client {
-        let mut child = start(folder, &["server"]);
+        Client::of(start(folder, &["server"]))
+    }
+
+    fn of(mut child: Child) -> Client {
         let output = BufReader::new(child.stdout.take().unwrap());
         Client { child, output, requests: 0, beside: Vec::new(), capabilities: Value::Null }
     }
 
     pub(super) fn new(folder: &Path, capabilities: &Value, options: &Value) -> Client {
-        let mut client = Client::silent(folder);
+        Client::silent(folder).initialized(capabilities, options)
+    }
+
+    /// A client whose server meets a bug in the work on something.
+    #[cfg(debug_assertions)]
+    pub(super) fn with_bug(folder: &Path, capabilities: &Value, what: &str) -> Client {
+        let child = start_with(folder, &["server"], &[("VPTX_TEST_PANIC", what)]);
+        Client::of(child).initialized(capabilities, &Value::Null)
+    }
+
+    fn initialized(mut self, capabilities: &Value, options: &Value) -> Client {
+        let client = &mut self;
         let params = json!({
             "processId": null,
             "rootUri": null,
@@ -39,7 +55,7 @@ impl Client {
         assert_eq!(answer["serverInfo"]["name"], "vptx");
         client.capabilities = answer["capabilities"].clone();
         client.tell("initialized", &json!({}));
-        client
+        self
     }
 
     pub(super) fn usual(folder: &Path) -> Client {

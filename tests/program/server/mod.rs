@@ -1,5 +1,6 @@
 //! `vptx server` as an editor speaks with it.
 
+mod bugs;
 mod client;
 mod names;
 

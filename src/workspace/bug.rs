@@ -1,0 +1,53 @@
+//! Panics. Each is a bug of vptx, and must not take the work on other files with it.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::env;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
+
+use crate::report::visible;
+
+/// The places in the sources of the panics so far, by their messages. A panic may happen on
+/// another thread than the one that reports it.
+static PLACES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+
+/// Keeps the places of panics from now on. Nothing is printed, except with `RUST_BACKTRACE`.
+pub(crate) fn keep_places() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if let Some(place) = panic.location() {
+            let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+            places.insert(text(panic.payload()).into(), place.to_string());
+        }
+        if env::var_os("RUST_BACKTRACE").is_some() {
+            usual(panic);
+        }
+    }));
+}
+
+/// Does some work. After a panic, returns a sentence that asks for a report.
+///
+/// `what` is what the work is about, such as a file, as shown to the reader. What the work was
+/// to change may be changed in part.
+pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, String> {
+    let work = || {
+        // So that tests can see what happens.
+        #[cfg(debug_assertions)]
+        assert!(!env::var("VPTX_TEST_PANIC").is_ok_and(|it| it == what), "a test asked for it");
+        work()
+    };
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let message = text(&*panic);
+        let places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = places.get(message).map_or_else(String::new, |place| format!(", at {place}"));
+        let message = visible(message);
+        format!("a bug in vptx ended the work on `{what}`; please report it: {message}{place}")
+    })
+}
+
+/// The message of a panic.
+fn text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
