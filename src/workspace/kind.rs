@@ -115,10 +115,22 @@ pub(crate) enum FileKind {
     Unnamed,
 }
 
-/// Endings of C-like files that hold PTX.
-const CUDA: &[&str] = &[
-    "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "inl",
-    "ipp", "tcc", "tpp",
+/// The endings of files that are read, in lower case. The hook in `.pre-commit-hooks.yaml` lists
+/// them, too.
+const ENDINGS: &[(&[&str], FileKind)] = &[
+    (&["ptx"], FileKind::Ptx),
+    (&["inc"], FileKind::Include),
+    (
+        &[
+            "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx",
+            "inl", "ipp", "tcc", "tpp",
+        ],
+        FileKind::Within(Language::Cuda),
+    ),
+    (&["py"], FileKind::Within(Language::Python)),
+    (&["mojo", "🔥"], FileKind::Within(Language::Mojo)),
+    (&["rs"], FileKind::Within(Language::Rust)),
+    (&["jl"], FileKind::Within(Language::Julia)),
 ];
 
 impl FileKind {
@@ -157,16 +169,9 @@ impl FileKind {
         if let Some(extension) = chosen {
             return extension.language.into();
         }
-        match name.rsplit_once('.') {
-            Some((_, "ptx")) => FileKind::Ptx,
-            Some((_, "inc")) => FileKind::Include,
-            Some((_, "py")) => FileKind::Within(Language::Python),
-            Some((_, "mojo" | "🔥")) => FileKind::Within(Language::Mojo),
-            Some((_, "rs")) => FileKind::Within(Language::Rust),
-            Some((_, "jl")) => FileKind::Within(Language::Julia),
-            Some((_, ending)) if CUDA.contains(&ending) => FileKind::Within(Language::Cuda),
-            _ => FileKind::Other,
-        }
+        let Some((_, ending)) = name.rsplit_once('.') else { return FileKind::Other };
+        let row = ENDINGS.iter().find(|(endings, _)| endings.contains(&ending));
+        row.map_or(FileKind::Other, |&(_, kind)| kind)
     }
 
     /// The language of a text, or a sentence that says why it is not known.
@@ -215,6 +220,29 @@ impl From<LanguageName> for FileKind {
         match name.into() {
             Language::Ptx => FileKind::Ptx,
             language => FileKind::Within(language),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// pre-commit hands over the files that `check .` and `fmt .` would find.
+    #[test]
+    fn hooks_name_the_endings_that_are_read() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/.pre-commit-hooks.yaml");
+        let hooks = fs::read_to_string(file).unwrap();
+        let patterns = hooks.lines().filter_map(|line| line.trim().strip_prefix("files: "));
+        let all = ENDINGS.iter().flat_map(|(endings, _)| *endings).copied().collect::<Vec<_>>();
+        // Names are compared without regard to case.
+        let expected = [format!(r"(?i)\.({})$", all.join("|")), r"(?i)\.ptx$".into()];
+        assert_eq!(patterns.collect::<Vec<_>>(), expected);
+        for ending in all {
+            let path = format!("Folder/A.{}", ending.to_uppercase());
+            assert!(FileKind::of(path.as_ref(), [&[], &[]]).is_walked(None), "{path}");
         }
     }
 }
