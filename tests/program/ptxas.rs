@@ -84,7 +84,14 @@ impl Place {
         let mut command = Command::new(self.path("links/ptxas"));
         command.args(arguments).current_dir(&self.0.0);
         command.env("PATH", std::env::join_paths(path).unwrap()).env("TMPDIR", self.path("tmp"));
-        for name in ["VPTX_PTXAS", "VPTX_REPORT", "VPTX_SEMANTICS", "CUDA_HOME", "CUDA_PATH"] {
+        for name in [
+            "VPTX_PTXAS",
+            "VPTX_REPORT",
+            "VPTX_SEMANTICS",
+            "CUDA_HOME",
+            "CUDA_PATH",
+            "RUST_BACKTRACE",
+        ] {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -203,7 +210,7 @@ fn a_module_comes_from_anywhere() {
     place.0.write("odd", "a\\ b.ptx");
     let run = place.run(&["-optf", "odd", "a.ptx"]);
     assert_eq!(place.text(), MODULE);
-    assert!(err(&run).starts_with("vptx: ptxas gets its modules as they are: "), "{}", err(&run));
+    assert!(err(&run).starts_with("vptx: ptxas gets all modules unchanged: "), "{}", err(&run));
 
     place.program("real/ptxas", "printf %s \"$3\" > \"$(dirname \"$0\")/text\"");
     assert!(place.run(&["-v", "-ias", MODULE]).status.success());
@@ -218,15 +225,30 @@ fn odd_modules_stay_and_it_is_said_once() {
     place.0.write("no-target.ptx", MODULE.replace(".target sm_90", ""));
     let latin = [MODULE.as_bytes(), b"// \xe9\n"].concat();
     place.0.write("latin.ptx", &latin);
-    let said = "vptx: ptxas gets as it is: ";
     for (name, why) in [
-        ("wrong.ptx", "it has errors"),
+        ("wrong.ptx", "`vptx check` finds errors in it"),
         ("no-target.ptx", "it has no .target"),
         ("latin.ptx", "it is not in UTF-8"),
     ] {
         let run = place.run(&[name]);
-        let all = format!("{said}`{name}`, because {why}\nptxas {name}, line 3; warning : odd\n");
-        assert_eq!((run.status.code(), err(&run)), (Some(0), all));
+        let all = format!(
+            "vptx: ptxas gets `{name}` unchanged: {why}\nptxas {name}, line 3; warning : odd\n"
+        );
+        assert_eq!(run.status.code(), Some(0));
+        match err(&run).split_once("vptx: ") {
+            // Errors come first, as `check` shows them.
+            Some((errors, rest)) if name == "wrong.ptx" => {
+                assert_eq!(all.strip_prefix("vptx: "), Some(rest));
+                let check = Command::new(VPTX)
+                    .args(["check", "--quiet", "--dialect", "ptxas", name])
+                    .current_dir(&place.0.0)
+                    .output()
+                    .unwrap();
+                assert_eq!(errors.as_bytes(), check.stdout);
+                assert!(errors.starts_with("error[V104]"), "{errors}");
+            }
+            _ => assert_eq!(err(&run), all),
+        }
         let (got, given) = (fs::read(place.path("real/text")), fs::read(place.path(name)));
         assert_eq!(got.unwrap(), given.unwrap());
     }
@@ -239,7 +261,7 @@ fn odd_modules_stay_and_it_is_said_once() {
     fs::write(place.path("pipe"), MODULE).unwrap();
     let run = child.wait_with_output().unwrap();
     assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
-    assert!(err(&run).contains("`pipe`, because it is not a regular file"), "{}", err(&run));
+    assert!(err(&run).contains("`pipe` unchanged: it is not a regular file"), "{}", err(&run));
 }
 
 /// A ptxas that does something to texts that are rewritten.
@@ -254,8 +276,8 @@ fn a_refused_text_is_given_as_it_was() {
         let mut command = place.command(&["links", "real"], &["a.ptx"]);
         let run = command.env("VPTX_REPORT", "r.json").output().unwrap();
         assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
-        let said = "ptxas a.ptx, line 3; warning : odd\nvptx: ptxas got its modules as they are: \
-                    it refuses the new text of a module\n";
+        let said = "ptxas a.ptx, line 3; warning : odd\nvptx: ptxas got all modules unchanged: it \
+                    refuses the new text of a module\n";
         assert_eq!(err(&run), said);
         let reports = place.reports("r.json");
         assert_eq!(reports[0]["inputs"][0]["rewritten"], 0);
@@ -269,8 +291,11 @@ fn a_refused_text_is_given_as_it_was() {
 
 #[test]
 fn it_ends_as_ptxas_does() {
-    let place = Place::new("signal", &but_new("kill -TERM $$"));
-    assert_eq!(place.run(&["a.ptx"]).status.signal(), Some(15));
+    let place = Place::new("signal", &but_new("echo out $last; kill -TERM $$"));
+    let run = place.run(&["a.ptx"]);
+    assert_eq!(run.status.signal(), Some(15));
+    // Nothing of what it printed is lost.
+    assert_eq!((&*run.stdout, &*err(&run)), (&b"out a.ptx\n"[..], "new\n"));
     place.program("real/ptxas", "kill -SEGV $$");
     assert_eq!(place.run(&["a.ptx"]).status.signal(), Some(11));
     assert_eq!(place.run(&["plain.ptx"]).status.signal(), Some(11));
@@ -283,6 +308,42 @@ fn it_ends_as_ptxas_does() {
     place.program("real/ptxas", much);
     let run = place.run(&["--gpu-name=sm_90", "a.ptx"]);
     assert!(run.stdout.len() > 500_000 && run.stderr == run.stdout);
+}
+
+/// A program that cannot be started refuses nothing.
+#[test]
+fn a_ptxas_that_cannot_be_started_is_told_apart() {
+    let place = Place::new("not-started", FAKE);
+    // The system takes words of up to 128 KiB. The new text is longer than the old one.
+    let longer = MODULE.replace("vmin2.s32.s32.s32", "vavrg4.u32.u32.u32");
+    let text = format!("{longer}//{}", "x".repeat((128 << 10) - 3 - longer.len()));
+    place.program("real/ptxas", "echo real");
+    let mut command = place.command(&["links", "real"], &["-ias", &text]);
+    let run = command.env("VPTX_REPORT", "r.json").output().unwrap();
+    let why = "it cannot be started with the new text of a module: argument list too long";
+    let said = format!("vptx: ptxas got all modules unchanged: {why}\n");
+    assert_eq!((run.status.code(), &*run.stdout, err(&run)), (Some(0), &b"real\n"[..], said));
+    assert_eq!(place.reports("r.json")[0]["fallback"], why);
+    // A script for a program that is not there.
+    let path = place.path("real/ptxas");
+    fs::write(&path, "#!/no/such/program\n").unwrap();
+    for name in ["a.ptx", "plain.ptx"] {
+        let run = place.run(&[name]);
+        let said = format!("vptx: cannot call `{}`: no such file or directory\n", path.display());
+        assert_eq!((run.status.code(), err(&run)), (Some(2), said));
+    }
+}
+
+/// A bug in vptx does not end a build.
+#[cfg(debug_assertions)]
+#[test]
+fn a_module_stays_after_a_panic() {
+    let place = Place::new("panic", FAKE);
+    let mut command = place.command(&["links", "real"], &["a.ptx"]);
+    let run = command.env("VPTX_TEST_PANIC", "a.ptx").output().unwrap();
+    assert_eq!((run.status.code(), place.text()), (Some(0), MODULE.into()));
+    let said = "vptx: ptxas gets `a.ptx` unchanged: a bug in vptx ended the work on `a.ptx`; ";
+    assert!(err(&run).starts_with(said), "{}", err(&run));
 }
 
 #[test]

@@ -23,14 +23,17 @@ use self::process::{Call, Ended};
 use self::real::Tried;
 use self::report::{InputReport, Report};
 use self::words::{Place, Words};
+use super::eval::human;
 use super::lower::ptx::{Lowered, NewText, lower_with};
-use super::{FAILED, trouble};
-use crate::analysis::parse;
+use super::{FAILED, errors, trouble, width};
+use crate::analysis::{check, parse};
 use crate::backend::ptx::{NoTarget, RewriteOptions};
+use crate::check::{CheckOptions, Dialect};
 use crate::isa::Target;
-use crate::report::{visible, visible_path};
+use crate::report::{FileReport, Style, visible, visible_path};
 use crate::source::decoded;
 use crate::video::Semantics;
+use crate::workspace::bug::guarded;
 use crate::workspace::input::{Bytes, Input, reason};
 
 #[derive(Debug, Args)]
@@ -76,9 +79,8 @@ pub(super) fn called_as_ptxas(program: &OsStr) -> Option<&OsStr> {
 pub(super) fn run(arguments: &Arguments) -> ! {
     #[cfg(target_os = "linux")]
     if let Some(parent) = arguments.child_of {
-        let error = process::become_child(parent, &arguments.words);
-        trouble(&format!("cannot call ptxas: {}", reason(&error)));
-        Ended::Code(FAILED.into()).end();
+        process::become_child(parent, &arguments.words);
+        Ended::Code(process::NOT_STARTED).end();
     }
     let usual = format!("ptxas{}", env::consts::EXE_SUFFIX);
     run_as(OsStr::new(&usual), &arguments.words)
@@ -120,33 +122,36 @@ fn call(called: &OsStr, words: &[OsString]) -> Result<Ended, String> {
             }
         }
         Err(why) => {
-            trouble(&format!("ptxas gets its modules as they are: {why}"));
+            trouble(&format!("ptxas gets all modules unchanged: {why}"));
             report.fallback = Some(why);
         }
     }
     report.semantics = choice.text();
     let plain = Call { stdin: modules.stdin.as_ref(), ..plain };
-    let is_refused = !modules.new.is_empty();
-    if is_refused {
-        if let Some(ended) = modules.try_new(new_words, plain) {
-            return Ok(reported(report, ended));
+    if modules.new.is_empty() {
+        if !report::is_wanted() {
+            return plain.replace_this_process().map_err(cannot);
         }
-        // Only the user's own text goes on.
-        modules.new.clear();
+        let ended = plain.run().map_err(cannot)?;
+        return Ok(reported(report, ended));
     }
-    if !is_refused && !report::is_wanted() {
-        return plain.replace_this_process().map_err(cannot);
-    }
+    let tried = modules.try_new(new_words, plain);
+    // Only the user's own text goes on.
+    modules.new.clear();
+    let why = match &tried {
+        NewTexts::Done(ended) => return Ok(reported(report, *ended)),
+        NewTexts::Refused => "it refuses the new text of a module".into(),
+        NewTexts::NotStarted(error) => {
+            format!("it cannot be started with the new text of a module: {}", reason(error))
+        }
+    };
     let ended = plain.run().map_err(cannot)?;
-    if is_refused {
-        let why = "it refuses the new text of a module";
-        report.inputs.iter_mut().for_each(InputReport::forget);
-        report.fallback = Some(why.into());
-        // Otherwise the modules are wrong, and ptxas has said so.
-        if ended == Ended::Code(0) {
-            trouble(&format!("ptxas got its modules as they are: {why}"));
-        }
+    // If it refuses the old text, too, the modules are wrong, and it has said so.
+    if ended == Ended::Code(0) || !matches!(tried, NewTexts::Refused) {
+        trouble(&format!("ptxas got all modules unchanged: {why}"));
     }
+    report.inputs.iter_mut().for_each(InputReport::forget);
+    report.fallback = Some(why);
     Ok(reported(report, ended))
 }
 
@@ -252,6 +257,14 @@ struct NewModule {
     new: New,
 }
 
+/// What came of a call with new texts.
+enum NewTexts {
+    /// What ptxas printed is printed.
+    Done(Ended),
+    Refused,
+    NotStarted(io::Error),
+}
+
 /// The modules of a command line.
 #[derive(Default)]
 struct Modules {
@@ -287,7 +300,6 @@ impl Modules {
     ) -> Result<(), String> {
         let is_stdin = |&&(_, place): &&(usize, Place)| place == Place::Stdin;
         let many_stdins = words.modules.iter().filter(is_stdin).count() > 1;
-        let mut stay = Vec::new();
         for &(at, place) in &words.modules {
             let word = &words.all[at];
             let (name, bytes) = match place {
@@ -307,30 +319,30 @@ impl Modules {
                 }
             };
             let mut input = InputReport { name, ..InputReport::default() };
-            let new = bytes.and_then(|bytes| {
+            let shown = visible(&input.name).into_owned();
+            let mut rewrite = |bytes: Bytes| {
                 let source = decoded(&bytes);
                 let options = options.clone().with_semantics(choice.of(&source)?);
-                let new = NewModule::of(at, place, word, (&bytes, &source), &options, &mut input)?;
-                self.new.extend(new);
-                Ok(())
-            });
-            if let Err(Unusual { why, is_told }) = new {
-                input.forget();
-                if !is_told {
-                    stay.push(format!("`{}`, because {why}", visible(&input.name)));
+                NewModule::of(at, place, word, (&bytes, &source), &options, &mut input)
+            };
+            let new = bytes.and_then(|bytes| guarded(&shown, || rewrite(bytes))?);
+            match new {
+                Ok(new) => self.new.extend(new),
+                Err(Unusual { why, is_told }) => {
+                    input.forget();
+                    if !is_told {
+                        trouble(&format!("ptxas gets `{shown}` unchanged: {why}"));
+                    }
+                    input.fallback = Some(why);
                 }
-                input.fallback = Some(why);
             }
             report.inputs.push(input);
-        }
-        if !stay.is_empty() {
-            trouble(&format!("ptxas gets as it is: {}", stay.join("; ")));
         }
         Ok(())
     }
 
-    /// Calls ptxas with the new texts. Returns `None` if it refuses them.
-    fn try_new(&self, mut words: Vec<OsString>, plain: Call<'_>) -> Option<Ended> {
+    /// Calls ptxas with the new texts.
+    fn try_new(&self, mut words: Vec<OsString>, plain: Call<'_>) -> NewTexts {
         let (mut stdin, mut names) = (plain.stdin, Vec::new());
         for NewModule { at, name, new } in &self.new {
             match new {
@@ -342,18 +354,18 @@ impl Modules {
                 New::Stdin(file) => stdin = Some(file),
             }
         }
-        let (ended, output) = Call { words: &words, stdin, ..plain }.run_silently().ok()?;
-        match ended {
-            Ended::Code(0) => {
-                // ptxas does not care either whether anybody reads what it prints.
-                let _ = io::stdout().write_all(&with_names(output.stdout, &names));
-                let _ = io::stdout().flush();
-                let _ = io::stderr().write_all(&with_names(output.stderr, &names));
-                Some(ended)
-            }
-            Ended::Signal(_) if !ended.is_crash() => Some(ended),
-            Ended::Code(_) | Ended::Signal(_) => None,
+        let (ended, output) = match (Call { words: &words, stdin, ..plain }).run_silently() {
+            Ok(done) => done,
+            Err(error) => return NewTexts::NotStarted(error),
+        };
+        if !matches!(ended, Ended::Code(0)) && !ended.is_wanted() {
+            return NewTexts::Refused;
         }
+        // ptxas does not care either whether anybody reads what it prints.
+        let _ = io::stdout().write_all(&with_names(output.stdout, &names));
+        let _ = io::stdout().flush();
+        let _ = io::stderr().write_all(&with_names(output.stderr, &names));
+        NewTexts::Done(ended)
     }
 }
 
@@ -365,6 +377,19 @@ fn file(path: &Path) -> Result<Bytes, Unusual> {
         return Err(String::from("it is not a regular file").into());
     }
     Input::File(path.into()).bytes().map_err(|why| Unusual { why, is_told: true })
+}
+
+/// Prints the errors for which ptxas will refuse a module, so that they stand before its own
+/// words.
+fn show_errors(name: &str, source: &str) {
+    let options = CheckOptions::errors_only().with_dialect(Dialect::Ptxas);
+    let found = check(source, &options);
+    let file = FileReport { path: Path::new(name), source, diagnostics: &found };
+    // Escapes are dropped unless a terminal shows them.
+    let unicode = supports_unicode::on(supports_unicode::Stream::Stderr);
+    let style = Style { color: true, unicode, width: width() };
+    // If this cannot be written, ptxas cannot say anything either.
+    let _ = human(&style, &file).and_then(|text| errors().write_all(&text));
 }
 
 impl NewModule {
@@ -393,11 +418,14 @@ impl NewModule {
             after,
             fallback: None,
         };
+        if !errors.is_empty() {
+            show_errors(&input.name, source);
+        }
         if rewritten == 0 {
             return Ok(None);
         }
         if !errors.is_empty() {
-            return Err(String::from("it has errors").into());
+            return Err(String::from("`vptx check` finds errors in it").into());
         }
         if str::from_utf8(bytes).is_err() {
             return Err(String::from("it is not in UTF-8").into());

@@ -15,6 +15,10 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 #[cfg(target_os = "linux")]
 const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 
+/// The exit status of a child of this program that could not become ptxas, as a shell has it.
+#[cfg(target_os = "linux")]
+pub(super) const NOT_STARTED: i32 = 126;
+
 /// A call of the real ptxas.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'c> {
@@ -42,13 +46,13 @@ impl Ended {
         Ended::Code(status.code().unwrap_or(super::super::FAILED.into()))
     }
 
-    /// Whether a bug ended it, and not somebody who wanted it to end.
-    pub(super) fn is_crash(self) -> bool {
+    /// Whether somebody who wanted it to end ended it, and not a bug.
+    pub(super) fn is_wanted(self) -> bool {
         #[cfg(unix)]
         {
             use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
             let Ended::Signal(signal) = self else { return false };
-            [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal)
+            ![SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal)
         }
         #[cfg(not(unix))]
         false
@@ -98,7 +102,11 @@ impl Call<'_> {
 
     /// Runs ptxas with the streams of this process.
     pub(super) fn run(&self) -> io::Result<Ended> {
-        self.started(Command::status).map(Ended::of)
+        let output = self.started(|command| {
+            let status = command.status()?;
+            Ok(Output { status, stdout: Vec::new(), stderr: Vec::new() })
+        })?;
+        Ok(Ended::of(output.status))
     }
 
     /// Runs ptxas, and keeps what it prints.
@@ -122,7 +130,7 @@ impl Call<'_> {
 
     /// On Linux, ptxas is told to end when this process is killed. Only ptxas' own process
     /// can ask the system for that, so this program starts once more and becomes ptxas.
-    fn started<T>(&self, run: impl Fn(&mut Command) -> io::Result<T>) -> io::Result<T> {
+    fn started(&self, run: impl Fn(&mut Command) -> io::Result<Output>) -> io::Result<Output> {
         #[cfg(target_os = "linux")]
         if let Ok(this) = std::env::current_exe() {
             use std::os::unix::process::CommandExt;
@@ -132,6 +140,8 @@ impl Call<'_> {
             match run(command.args(self.words)) {
                 // The file of this program is gone.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A call without a child between tells why.
+                Ok(output) if output.status.code() == Some(NOT_STARTED) => {}
                 done => return done,
             }
         }
@@ -140,21 +150,18 @@ impl Call<'_> {
 }
 
 /// Becomes the program that the first word names, which ends when the parent ends.
-/// Returns the reason if there is no such program.
+/// Returns if there is no such program.
 #[cfg(target_os = "linux")]
-pub(super) fn become_child(parent: u32, words: &[OsString]) -> io::Error {
+pub(super) fn become_child(parent: u32, words: &[OsString]) {
     use std::os::unix::process::CommandExt;
 
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-    let Some((program, words)) = words.split_first() else {
-        return io::ErrorKind::NotFound.into();
-    };
+    let Some((program, words)) = words.split_first() else { return };
     // Where this does not work, ptxas outlives its parent.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
     let is_parent = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs() == parent;
-    if !getppid().is_some_and(is_parent) {
-        return io::Error::other("the parent has ended");
+    if getppid().is_some_and(is_parent) {
+        let _ = Command::new(program).args(words).exec();
     }
-    Command::new(program).args(words).exec()
 }
