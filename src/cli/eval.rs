@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use self::batch::Batch;
@@ -124,12 +124,20 @@ impl ValueEnum for SemanticsName {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
-            SemanticsName::One(semantics) => {
-                PossibleValue::new(semantics.text()).help(semantics.title())
-            }
+            SemanticsName::One(semantics) => possible(*semantics),
             SemanticsName::All => PossibleValue::new("all").help("All of them"),
         })
     }
+}
+
+fn possible(semantics: Semantics) -> PossibleValue {
+    PossibleValue::new(semantics.text()).help(semantics.title())
+}
+
+/// Reads the name of one semantics.
+pub(super) fn one_semantics() -> impl TypedValueParser<Value = Semantics> {
+    PossibleValuesParser::new(Semantics::ALL.map(possible))
+        .try_map(|name| name.parse::<Semantics>())
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {

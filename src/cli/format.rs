@@ -17,6 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::print::{FormatError, FormatOptions, format_edits, format_in_parts, format_to_bytes};
 use crate::report::{FileReport, Format, Reporter, visible_path};
 use crate::source::{UNDECODABLE, decoded, utf8};
+use crate::workspace::bug::guarded;
 use crate::workspace::files::{Contents, DiffLook, Stamp, diff, edited, replace};
 use crate::workspace::input::{self, Bytes, Input, reason};
 use crate::workspace::kind::{Chosen, Extension, FileKind, OnlyPtx};
@@ -51,8 +52,8 @@ unless the command line names them. All options and their defaults:
   line-ending = \"lf\"          # or \"crlf\", or \"keep\": as the first line ends
   default-selectors = \"omit\"  # or \"write\": d.b3210, a.b3210, b.b7654
 
-Exit status: 0 done, 1 syntax errors, or --check would change something, 2 could
-not run.")]
+Exit status: 0 done, 1 syntax errors, --check finds files to change, or --diff
+has changes to show, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX files (*.ptx, or any that start with .version), directories to search for
     /// *.ptx, or - to filter standard input [default: the current directory]
@@ -160,7 +161,10 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let alone = inputs.len() == 1;
     let look = out.diff_look();
     let outcomes = for_each("formatted", &inputs, |input| {
-        treat(input, alone, arguments, &finder, look).unwrap_or_else(FormattedFile::Failed)
+        let name = visible_path(arguments.shown(input));
+        guarded(&name, || treat(input, alone, arguments, &finder, look))
+            .flatten()
+            .unwrap_or_else(FormattedFile::Failed)
     });
 
     let mut errors = errors();
@@ -213,7 +217,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     Ok(match () {
         () if troubles > 0 => FAILED,
-        () if wrong > 0 || arguments.check && changed > 0 => FOUND,
+        () if wrong > 0 || (arguments.check || arguments.diff) && changed > 0 => FOUND,
         () => 0,
     })
 }

@@ -26,6 +26,7 @@ use crate::report::visible_path;
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::{Instruction, Semantics};
 use crate::workspace::binary::{self, TextFiles};
+use crate::workspace::bug::guarded;
 use crate::workspace::files::{self, Contents};
 use crate::workspace::input::{Bytes, Input, reason};
 use crate::workspace::kind::{FileKind, OnlyPtx};
@@ -70,7 +71,7 @@ change a file that has errors.
   vptx lower --emit ptx -o fast/ a.ptx b.ptx
 
 Exit status: 0 all lowered, 1 an instruction is wrong or has no ordinary PTX on
-the target, 2 could not run.")]
+the target, or --diff has changes to show, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX files, binaries and archives with PTX inside, - for standard input, or one
     /// instruction
@@ -85,8 +86,9 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Emit,
 
-    /// The semantics to follow [default: manual for ir; ptxas-13 for ptx, c and llvm,
-    /// which keeps the results that ptxas gives from 13.3 on; ptxas-12 those before]
+    /// The semantics to follow; all is for ir only [default: manual for ir; ptxas-13 for
+    /// ptx, c and llvm, which keeps the results that ptxas gives from 13.3 on; ptxas-12
+    /// those before]
     #[arg(long, value_enum)]
     semantics: Option<SemanticsName>,
 
@@ -114,6 +116,10 @@ pub(super) struct Arguments {
     /// Replace each file with its PTX
     #[arg(long, short)]
     in_place: bool,
+
+    /// Write nothing; print the changes of --emit ptx as a unified diff
+    #[arg(long, conflicts_with_all = ["output", "in_place"])]
+    diff: bool,
 
     /// Print no summary and no notes
     #[arg(long, short)]
@@ -231,6 +237,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     if let Some(message) = arguments.ptx_target().and_then(unknown_target) {
         trouble(&message);
+        return Ok(FAILED);
     }
     if let Some(text) = as_instruction(&arguments.subjects) {
         return match eval::instruction(text, out)? {
@@ -250,14 +257,15 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let mut printed = Functions::new(arguments);
     let mut files = TextFiles::new(arguments.output.as_deref().unwrap_or(Path::new(".")));
     for (at, (input, destination)) in planned.iter().enumerate() {
-        let done = match (arguments.emit, destination) {
+        let work = || match (arguments.emit, destination) {
             (_, Destination::Texts) => binaries::file(input, &mut files, arguments, out),
             (Emit::Ir | Emit::C | Emit::Llvm, _) => {
                 listed(input, destination, at > 0, &mut printed, arguments, out)
             }
             (Emit::Ptx, _) => ptx::file(input, destination, arguments, out),
         };
-        status = status.max(match done {
+        let done = guarded(&input.name(), work);
+        status = status.max(match done.unwrap_or_else(|message| Err(Trouble::Input(message))) {
             Ok(status) => status,
             Err(Trouble::Output(error)) => return Err(error),
             Err(Trouble::Input(message)) => {
@@ -275,12 +283,13 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
 
 /// The error in a combination of options, if there is one.
 fn misused(arguments: &Arguments) -> Option<String> {
-    let Arguments { emit, all, only, comments, in_place, .. } = arguments;
+    let Arguments { emit, all, only, comments, in_place, diff, .. } = arguments;
     let targets_ptx = arguments.ptx_target().is_some();
-    let belongs_to_ptx = targets_ptx || *all || only.is_some() || *comments || *in_place;
+    let belongs_to_ptx = targets_ptx || *all || only.is_some() || *comments || *in_place || *diff;
     match emit {
         Emit::Ir | Emit::C | Emit::Llvm if belongs_to_ptx => {
-            Some("--all, --only, --comments, --in-place and targets of PTX need --emit ptx".into())
+            let options = "--all, --only, --comments, --in-place, --diff and targets of PTX";
+            Some(format!("{options} need --emit ptx"))
         }
         Emit::Ir | Emit::C | Emit::Ptx if arguments.architecture().is_some() => {
             Some("targets of LLVM need --emit llvm".into())
@@ -331,7 +340,7 @@ fn plan(arguments: &Arguments) -> Result<Vec<(Input, Destination)>, String> {
         planned.push((input, destination));
     }
     let to_stdout = arguments.output.is_none() && !arguments.in_place;
-    if arguments.emit == Emit::Ptx && to_stdout && planned.len() > 1 {
+    if arguments.emit == Emit::Ptx && to_stdout && !arguments.diff && planned.len() > 1 {
         return Err("several files cannot be printed as one module: write them into a directory \
                     with -o DIR, or replace them with --in-place"
             .into());
@@ -470,8 +479,9 @@ fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> 
 }
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    if arguments.in_place {
-        trouble("an instruction is not a file to replace: use -o");
+    if arguments.in_place || arguments.diff {
+        let way_out = if arguments.diff { "" } else { ": use -o" };
+        trouble(&format!("an instruction is not a file to replace{way_out}"));
         return Ok(FAILED);
     }
     let text = match (Functions::new(arguments), arguments.emit) {

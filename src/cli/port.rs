@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::eval::SemanticsName;
+use super::eval::one_semantics;
 use super::progress::for_each;
 use super::{FAILED, FOUND, Output, by_count, errors, plain_output, trouble};
 use crate::analysis::unreadable;
@@ -20,6 +20,7 @@ use crate::port::{LeftStatement, Ported, port};
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Position, decoded};
 use crate::video::Semantics;
+use crate::workspace::bug::guarded;
 use crate::workspace::files::{Access, Stamp, create, diff, edited, read_text, replace};
 use crate::workspace::input::{self, Bytes, Input, reason};
 use crate::workspace::kind::{Extension, FileKind};
@@ -47,8 +48,8 @@ The header keeps its functions, and gets those that it lacks; a second run
 changes nothing. Each file is replaced in one step or not at all, and only after
 the header is there.
 
-Exit status: 0 done, 1 a statement stays, or --check would change something, 2
-could not run.")]
+Exit status: 0 done, 1 a statement stays, --check finds files to change, or
+--diff has changes to show, 2 could not run.")]
 pub(super) struct Arguments {
     /// C, C++ and CUDA sources, directories to search for them, or - to filter
     /// standard input [default: the current directory]
@@ -66,8 +67,8 @@ pub(super) struct Arguments {
 
     /// The semantics to follow [default: ptxas-13, which keeps the results that ptxas
     /// gives from 13.3 on; ptxas-12 those before]
-    #[arg(long, value_enum)]
-    semantics: Option<SemanticsName>,
+    #[arg(long, value_parser = one_semantics())]
+    semantics: Option<Semantics>,
 
     /// Write nothing; fail if a file would change
     #[arg(long)]
@@ -126,11 +127,7 @@ impl PortedSource {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let Some(semantics) = semantics(arguments) else {
-        let names = Semantics::ALL.map(Semantics::text).join(", ");
-        trouble(&format!("port takes one semantics: {names}"));
-        return Ok(FAILED);
-    };
+    let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
     let ready = arguments.walk.set_threads().and_then(|()| {
         Ok((Finder::new(None, false)?, arguments.walk.rules()?, header_path(arguments)?))
     });
@@ -153,7 +150,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         input::keep_one_name(&mut inputs);
     }
     let outcomes = for_each("ported", &inputs, |input| {
-        read(input, arguments, &finder, &header_path, semantics)
+        let work = || read(input, arguments, &finder, &header_path, semantics);
+        guarded(&input.name(), work).flatten()
     });
     let mut sources = Vec::new();
     for (input, outcome) in inputs.iter().zip(outcomes) {
@@ -196,31 +194,27 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
             return Ok(FAILED);
         }
     }
+    let mut done = Vec::new();
     for (input, source) in &sources {
-        if let Err(message) = finish(input, source, arguments, out)? {
-            troubles += 1;
-            out.stream.flush()?;
-            trouble(&message);
+        match finish(input, source, arguments, out)? {
+            Ok(()) => done.push(source),
+            Err(message) => {
+                troubles += 1;
+                out.stream.flush()?;
+                trouble(&message);
+            }
         }
     }
     out.stream.flush()?;
-    if !arguments.quiet && !is_filter && !sources.is_empty() {
-        writeln!(errors, "{}", summary(is_dry, &sources))?;
+    if !arguments.quiet && !is_filter && !done.is_empty() {
+        writeln!(errors, "{}", summary(is_dry, &done))?;
     }
     let is_left = sources.iter().any(|(_, source)| !source.left.is_empty());
     Ok(match () {
         () if troubles > 0 => FAILED,
-        () if is_left || arguments.check && is_changed => FOUND,
+        () if is_left || is_dry && is_changed => FOUND,
         () => 0,
     })
-}
-
-fn semantics(arguments: &Arguments) -> Option<Semantics> {
-    match arguments.semantics {
-        Some(SemanticsName::One(semantics)) => Some(semantics),
-        Some(SemanticsName::All) => None,
-        None => Some(Semantics::CURRENT),
-    }
 }
 
 /// The whole path of the header, whose folder must exist.
@@ -420,15 +414,15 @@ impl HeaderFile {
 }
 
 /// `3 asm statements ported in 2 files, 1 left; not read: made by macros 2`
-fn summary(is_dry: bool, sources: &[(&Input, PortedSource)]) -> String {
+fn summary(is_dry: bool, sources: &[&PortedSource]) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let replaced: usize = sources.iter().map(|(_, source)| source.ported.replaced).sum();
-    let left: usize = sources.iter().map(|(_, source)| source.left.len()).sum();
-    let changed = sources.iter().filter(|(_, source)| source.is_changed()).count();
+    let replaced: usize = sources.iter().map(|source| source.ported.replaced).sum();
+    let left: usize = sources.iter().map(|source| source.left.len()).sum();
+    let changed = sources.iter().filter(|source| source.is_changed()).count();
     let files = if changed == 0 { sources.len() } else { changed };
     let verb = if is_dry { "to port" } else { "ported" };
     let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
-    for (reason, count) in sources.iter().flat_map(|(_, source)| &source.unread) {
+    for (reason, count) in sources.iter().flat_map(|source| &source.unread) {
         *unread.entry(reason).or_default() += count;
     }
     let left = if left > 0 { format!(", {left} left") } else { String::new() };

@@ -59,6 +59,7 @@ fn check_and_diff_write_nothing() {
     assert_eq!(check.stderr, "1 file to format, 1 unchanged\n");
     let diff = vptx_in(&folder.0, &["fmt", "--diff", "."], b"");
     insta::assert_snapshot!(diff.transcript());
+    assert_eq!(vptx_in(&folder.0, &["fmt", "--diff", "b.ptx"], b"").status, 0);
     let both = vptx_in(&folder.0, &["fmt", "--diff", "--check", "."], b"");
     assert_eq!((both.status, both.stdout), (1, diff.stdout));
     let colored = vptx_in(&folder.0, &["fmt", "--diff", "--color", "always", "a.ptx"], b"");

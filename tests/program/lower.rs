@@ -432,3 +432,71 @@ fn llvm_functions() {
     assert_eq!(binary.status, 2);
     assert!(binary.stderr.contains("`lib.so` is a binary"), "{}", binary.stderr);
 }
+
+/// The status of `--diff` has the meaning that it has in `check`, `fmt` and `port`.
+#[test]
+fn a_diff_is_shown() {
+    let folder = Folder::new("lower-diff");
+    let none = MODULE.replace("vmin2", "xmin2");
+    folder.write("a.ptx", MODULE);
+    folder.write("none.ptx", none);
+    folder.write("bad.ptx", MODULE.replace("    ret;", "    vadd.u32.u32 d, a, b;\n    ret;"));
+    let diff = |arguments: &[&str]| {
+        let run =
+            vptx_in(&folder.0, &[&["lower", "--emit", "ptx", "--diff"], arguments].concat(), b"");
+        (run.status, run.stdout, run.stderr)
+    };
+    let (status, stdout, stderr) = diff(&["a.ptx"]);
+    let changed: Vec<&str> = stdout.lines().filter(|line| line.starts_with(['-', '+'])).collect();
+    assert_eq!(
+        changed,
+        [
+            "--- a.ptx",
+            "+++ a.ptx",
+            "-    @p vmin2.s32.s32.s32 d, a, b, c; // stays a line",
+            "+    @p min.s16x2 d, a, b; // stays a line",
+        ]
+    );
+    let said = "1 of 1 video instruction to rewrite: 9 → 1 machine instructions on sm_90\n";
+    assert_eq!((status, &*stderr), (1, said));
+    assert_eq!(diff(&["--quiet", "none.ptx"]), (0, String::new(), String::new()));
+    let (status, both, _) = diff(&["none.ptx", "a.ptx"]);
+    assert_eq!((status, both), (1, stdout));
+    // An error is one without changes, too.
+    assert_eq!(diff(&["--target", "sm_60", "bad.ptx"]).0, 1);
+    assert_eq!(diff(&["missing.ptx"]).0, 2);
+    for more in ["-i", "-o"] {
+        assert_eq!(diff(&[more, "b.ptx", "a.ptx"]).0, 2, "{more}");
+    }
+    assert_eq!(diff(&["--target", "sm_90", "vmin2.s32.s32.s32 d, a, b, c;"]).0, 2);
+    let ir = vptx_in(&folder.0, &["lower", "--emit", "ir", "--diff", "a.ptx"], b"");
+    assert_eq!((ir.status, &*ir.stdout), (2, ""));
+    assert_eq!(text(&folder, "a.ptx"), MODULE);
+}
+
+#[test]
+fn the_summary_says_why_instructions_stay() {
+    let emit = ["lower", "--emit", "ptx", "-"];
+    let said = |module: &str| {
+        let run = vptx(&emit, module);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        run.stderr
+    };
+    // One machine instruction on sm_90: see what_is_better_kept_is_told.
+    let kept = "    vabsdiff4.u32.u32.u32.add d, a, b, c;";
+    let rewritten = "    vavrg4.u32.u32.u32 d, a, b, c;";
+    assert_eq!(
+        said(&module("8.0", "sm_90", kept)),
+        "0 of 1 video instruction rewritten; 1 stays: nothing is cheaper on sm_90\n"
+    );
+    assert_eq!(
+        said(&module("8.0", "sm_90", &format!("{kept}\n{rewritten}\n{kept}"))),
+        "1 of 3 video instructions rewritten: 31 → 3 machine instructions on sm_90; 2 stay: \
+         nothing is cheaper on sm_90\n"
+    );
+    assert_eq!(
+        said(&module("8.0", "sm_60", rewritten)),
+        "0 of 1 video instruction rewritten; 1 stays: costs on sm_60 are not known; --all \
+         rewrites all the same\n"
+    );
+}

@@ -214,7 +214,10 @@ fn troubles() {
         (&["--to", "c", "missing.cu"][..], "cannot read `missing.cu`"),
         (&["--to", "c", "a.py"], "`a.py` is not read: its name is not that of a C"),
         (&["--to", "c", "binary.cu"], "`binary.cu` is not read: this is"),
-        (&["--to", "c", "--semantics", "all", "a.inc"], "takes one semantics"),
+        (
+            &["--to", "c", "--semantics", "all", "a.inc"],
+            "possible values: manual, ptxas-12, ptxas-13",
+        ),
         (&["a.inc"], "--to"),
     ] {
         let run = port(&folder, arguments, "");
@@ -254,4 +257,39 @@ fn links_and_special_files() {
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
     assert_eq!(text(&folder, "real/a.cu"), SOURCE);
+}
+
+fn make_read_only(folder: &Folder, name: &str) {
+    let path = folder.0.join(name);
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+}
+
+/// The summary counts what was written.
+#[test]
+fn what_cannot_be_written_is_not_ported() {
+    let folder = Folder::new("port-read-only");
+    folder.write("a.cu", SOURCE);
+    folder.write("b.cu", SOURCE);
+    make_read_only(&folder, "a.cu");
+    let why = "vptx: cannot write `a.cu`: the file is read-only\n";
+    let run = port(&folder, &["--to", "c", "a.cu"], "");
+    assert_eq!((run.status, &*run.stdout, &*run.stderr), (2, "", why));
+    let run = port(&folder, &["--to", "c", "a.cu", "b.cu"], "");
+    let said = format!("{why}1 asm statement ported in 1 file\n");
+    assert_eq!((run.status, &*run.stdout, run.stderr), (2, "", said));
+    assert_eq!((text(&folder, "a.cu"), text(&folder, "b.cu")), (SOURCE.into(), new_source(HEADER)));
+}
+
+const HEADER: &str = "vptx_video.h";
+
+#[test]
+fn the_status_of_a_diff_says_whether_something_would_change() {
+    let folder = Folder::new("port-diff-status");
+    folder.write("a.cu", SOURCE);
+    folder.write("none.cu", "int x;\n");
+    let status = |name: &str| port(&folder, &["--to", "cuda", "--diff", name], "").status;
+    assert_eq!(["a.cu", "none.cu", "missing.cu"].map(status), [1, 0, 2]);
+    assert_eq!(names(&folder), ["a.cu", "none.cu"]);
 }

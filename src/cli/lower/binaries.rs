@@ -94,7 +94,7 @@ impl Texts<'_, '_> {
         self.after += lowered.after;
         // Most texts have no video instructions.
         let quiet = self.arguments.quiet || lowered.total == 0;
-        let notice = Notice { name: &name, is_one_of_many: true, quiet };
+        let notice = Notice { name: &name, is_one_of_many: true, is_dry: false, quiet };
         let path = Path::new(&name);
         let found = FileReport { path, source: &source, diagnostics: &diagnostics };
         self.status = self.status.max(notice.tell(&lowered, found, self.out)?);

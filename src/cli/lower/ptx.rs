@@ -21,7 +21,7 @@ use crate::module::Module;
 use crate::report::FileReport;
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
-use crate::workspace::files::Contents;
+use crate::workspace::files::{Contents, diff};
 use crate::workspace::input::Input;
 
 /// The text for a single instruction, or the exit status if there is none.
@@ -86,12 +86,22 @@ pub(super) fn file(
 ) -> Result<u8, Trouble> {
     let quiet = arguments.quiet;
     let name = input.name();
-    let notice = Notice { name: &name, is_one_of_many: arguments.subjects.len() > 1, quiet };
+    let is_one_of_many = arguments.subjects.len() > 1;
+    let notice = Notice { name: &name, is_one_of_many, is_dry: arguments.diff, quiet };
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
     let (lowered, diagnostics) = lower(&source, &name, arguments)?;
     let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
     let new = NewText { old: &bytes, lowered: &lowered };
+    if arguments.diff {
+        let status = notice.tell(&lowered, found, out)?;
+        if lowered.replaced.is_empty() {
+            return Ok(status);
+        }
+        let text: Vec<&[u8]> = new.pieces().collect();
+        out.write_diff(&diff(input.shown(), &bytes, &text.concat(), out.diff_look()))?;
+        return Ok(FOUND);
+    }
     match destination {
         Destination::Stdout => {
             // Not through the stream, which may drop escapes; what is not UTF-8 comes
@@ -158,7 +168,11 @@ pub(in super::super) struct Lowered {
     pub(in super::super) before: usize,
     pub(in super::super) after: usize,
     pub(in super::super) target: Option<Target>,
-    unavailable: bool,
+    /// How many stay, as nothing is cheaper, and how many as their costs are not known.
+    kept: usize,
+    unmeasured: usize,
+    /// How many stay although they should not.
+    unavailable: usize,
     /// Notes with their places.
     notes: Vec<(u32, String)>,
 }
@@ -198,7 +212,12 @@ impl Lowered {
             };
             new.total += 1;
             new.target = Some(target);
-            new.unavailable |= known.outcome == Outcome::Unavailable;
+            match known.outcome {
+                Outcome::Kept if known.cost.is_some() => new.kept += 1,
+                Outcome::Kept => new.unmeasured += 1,
+                Outcome::Unavailable => new.unavailable += 1,
+                _ => {}
+            }
             if known.outcome.is_rewritten() {
                 edits.push((span, new_text));
                 new.rewritten += 1;
@@ -231,7 +250,9 @@ impl Lowered {
         self.before += part.before;
         self.after += part.after;
         self.target = self.target.or(part.target);
-        self.unavailable |= part.unavailable;
+        self.kept += part.kept;
+        self.unmeasured += part.unmeasured;
+        self.unavailable += part.unavailable;
     }
 }
 
@@ -389,6 +410,8 @@ fn write_all(out: &mut impl Write, mut texts: &mut [IoSlice<'_>]) -> io::Result<
 pub(super) struct Notice<'n> {
     pub(super) name: &'n str,
     pub(super) is_one_of_many: bool,
+    /// Whether the new text is only shown.
+    pub(super) is_dry: bool,
     pub(super) quiet: bool,
 }
 
@@ -408,7 +431,7 @@ impl Notice<'_> {
         if !is_clean {
             errors.write_all(&human(&out.style, &found)?)?;
         }
-        Ok(if lowered.unavailable || !is_clean { FOUND } else { 0 })
+        Ok(if lowered.unavailable > 0 || !is_clean { FOUND } else { 0 })
     }
 
     /// The summary, and notes where the semantics differ.
@@ -426,15 +449,28 @@ impl Notice<'_> {
         if self.is_one_of_many {
             write!(text, "{name}: ")?;
         }
-        write!(text, "{rewritten} of {total} video instruction{plural} rewritten")?;
+        let verb = if self.is_dry { "to rewrite" } else { "rewritten" };
+        write!(text, "{rewritten} of {total} video instruction{plural} {verb}")?;
+        let target = target.map_or_else(String::new, |target| format!(" on {target}"));
         if measured > 0 {
-            let target = target.map_or_else(String::new, |target| format!(" on {target}"));
             write!(text, ": {before} → {after} machine instructions{target}")?;
             if measured < rewritten {
                 write!(text, ", for the {measured} that were measured")?;
             }
         } else if rewritten > 0 {
             write!(text, "; the new PTX was not measured")?;
+        }
+        let reasons = [
+            (lowered.kept, format!("nothing is cheaper{target}")),
+            (
+                lowered.unmeasured,
+                format!("costs{target} are not known; --all rewrites all the same"),
+            ),
+            (lowered.unavailable, "the .target or .version is too old for its ordinary PTX".into()),
+        ];
+        for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+            let verb = if count == 1 { "stays" } else { "stay" };
+            write!(text, "; {count} {verb}: {why}")?;
         }
         writeln!(text)?;
         Ok(text)
@@ -494,11 +530,11 @@ mod tests {
     fn outcome(source: &str, lowered: &Lowered) -> (String, String, bool) {
         let mut written = Vec::new();
         NewText { old: source.as_bytes(), lowered }.write(&mut written).unwrap();
-        let notice = Notice { name: "a", is_one_of_many: false, quiet: false };
+        let notice = Notice { name: "a", is_one_of_many: false, is_dry: false, quiet: false };
         let text = notice.summary(lowered, source).unwrap();
         let texts = [written, text].map(|text| String::from_utf8(text).unwrap());
         let [written, text] = texts;
-        (written, text, lowered.unavailable)
+        (written, text, lowered.unavailable > 0)
     }
 
     /// Compares a text that is lowered in parts with one that is lowered as a whole, which
