@@ -153,10 +153,21 @@ fn guard(checked: &mut Checked<'_, '_>, guard: crate::syntax::RawGuard) -> Optio
     };
     let predicate = Register::new(text);
     if let Some(what) = what.or(predicate.is_none().then_some("is not a register")) {
+        // Operands of `asm` are declared behind the text.
+        let is_operand =
+            symbol.is_some_and(|symbol| symbol.span.start as usize >= checked.source.len());
+        let help = if is_operand {
+            format!(
+                "an operand is never a predicate; set one in the text: `.reg .pred p; setp.ne.u32 \
+                 p, {text}, 0;`"
+            )
+        } else {
+            "declare it as `.reg .pred`, or set one with `setp`".into()
+        };
         let mut diagnostic =
             Diagnostic::new(Code::V217, guard.name, format!("the guard `{text}` {what}"))
                 .label("expected a predicate register")
-                .help("declare it as `.reg .pred`, or set one with `setp`");
+                .help(help);
         if let Some(symbol) = symbol {
             diagnostic = diagnostic.related(symbol.span, "declared here");
         }

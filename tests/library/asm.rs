@@ -1424,3 +1424,42 @@ fn the_corpus_can_end_anywhere() {
         }
     }
 }
+
+/// Advice on an operand is about its direction, and names nothing that `asm` lacks.
+#[test]
+fn advice_fits_the_operand() {
+    let help = |text: &str, operands: &str| -> Vec<String> {
+        let found = check_cuda(&format!("asm(\"{text}\" {operands});"));
+        found.iter().filter_map(|found| found.help.clone()).collect()
+    };
+    let add = "vadd.u32.u32.u32 %0, %1, 1;";
+    for (output, wanted, then) in [
+        ("=h", "=r", "narrow it afterwards"),
+        ("+h", "+r", "narrow it afterwards"),
+        ("=&l", "=&r", "widen it afterwards"),
+        ("=f", "=r", "`__uint_as_float` takes them"),
+    ] {
+        let operands = format!(": \"{output}\"(d) : \"r\"(a)");
+        let found = help(add, &operands);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let variable = format!("a 32-bit variable, as `\"{wanted}\"`");
+        assert!(found[0].contains(&variable) && found[0].ends_with(then), "{found:?}");
+    }
+    for (input, advice) in [
+        ("h", "pass a 32-bit value as `\"r\"`: `.h0` or `.b0` on it takes its low part"),
+        ("l", "pass a 32-bit value as `\"r\"`, such as one half of it"),
+        ("f", "pass its bits as `\"r\"`, as `__float_as_uint` gives them"),
+    ] {
+        assert_eq!(help(add, &format!(": \"=r\"(d) : \"{input}\"(a)")), [advice]);
+    }
+    // Operands are words or addresses; a predicate is declared and set in the text.
+    let guarded = help("@%2 vadd.u32.u32.u32 %0, %1, 1;", ": \"=r\"(d) : \"r\"(a), \"r\"(b)");
+    let set = "an operand is never a predicate; set one in the text: `.reg .pred p; setp.ne.u32 p, \
+               %2, 0;`";
+    assert_eq!(guarded, [set]);
+    let own = help("{ .reg .u32 p; @p vadd.u32.u32.u32 %0, %1, 1; }", ": \"=r\"(d) : \"r\"(a)");
+    assert_eq!(own, ["declare it as `.reg .pred`, or set one with `setp`"]);
+    let followed =
+        format!("{{ {} @p vadd.u32.u32.u32 %0, %1, 1; }}", ".reg .pred p; setp.ne.u32 p, %2, 0;");
+    assert_eq!(check_cuda(&format!("asm(\"{followed}\" : \"=r\"(d) : \"r\"(a), \"r\"(b));")), []);
+}

@@ -233,14 +233,19 @@ pub(super) fn wrong_symbol(
             Diagnostic::new(Code::V214, span, format!("`{text}` is a function"))
                 .label("expected a register")
         }
-        SymbolKind::Operand(class) => wrong_operand(span, text, class),
+        SymbolKind::Operand(class) => wrong_operand(span, text, class, place),
         SymbolKind::Label => Diagnostic::new(Code::V214, span, format!("`{text}` is a label"))
             .label("expected a register"),
     }
 }
 
 /// The finding for an operand of inline assembly with the wrong constraint.
-pub(super) fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> Diagnostic {
+pub(super) fn wrong_operand(
+    span: Span,
+    text: &str,
+    class: OperandClass<'_>,
+    place: OperandUse,
+) -> Diagnostic {
     // Operands of Rust have words in place of constraints.
     let is_word = |constraint: &str| constraint == "const" || constraint.ends_with(')');
     let shown = |constraint: &str| {
@@ -255,15 +260,30 @@ pub(super) fn wrong_operand(span: Span, text: &str, class: OperandClass<'_>) -> 
         )
         .label("a constant cannot be written to"),
         OperandClass::Register(ty, constraint) => {
-            let wanted = if is_word(constraint) { "`reg32`" } else { "`\"r\"`" };
-            let help = match ty {
-                ".b16" => {
-                    format!(
-                        "pass a 32-bit value as {wanted}: `.h0` or `.b0` on it takes its low part"
-                    )
+            let written = place == OperandUse::Destination;
+            let class = constraint.trim_start_matches(['=', '+', '&', '%']);
+            let wanted = match &constraint[..constraint.len() - class.len()] {
+                _ if is_word(constraint) => "`reg32`".to_string(),
+                "" if written => "`\"=r\"`".to_string(),
+                kind => format!("`\"{kind}r\"`"),
+            };
+            let help = match (ty, written) {
+                (".b16", false) => format!(
+                    "pass a 32-bit value as {wanted}: `.h0` or `.b0` on it takes its low part"
+                ),
+                (".b64", false) => {
+                    format!("pass a 32-bit value as {wanted}, such as one half of it")
                 }
-                ".b64" => format!("pass a 32-bit value as {wanted}, such as one half of it"),
-                _ => format!("pass its bits as {wanted}, as `__float_as_uint` gives them"),
+                (_, false) => format!("pass its bits as {wanted}, as `__float_as_uint` gives them"),
+                (".b16", true) => {
+                    format!("write a 32-bit variable, as {wanted}, and narrow it afterwards")
+                }
+                (".b64", true) => {
+                    format!("write a 32-bit variable, as {wanted}, and widen it afterwards")
+                }
+                (_, true) => format!(
+                    "write the bits to a 32-bit variable, as {wanted}; `__uint_as_float` takes them"
+                ),
             };
             let message = format!("`{text}` is a `{ty}` register ({})", shown(constraint));
             Diagnostic::new(Code::V215, span, message)
