@@ -1,8 +1,10 @@
 //! The PTX in the `asm` statements of another language.
 
+use std::iter;
+
 use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined};
+use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
 use crate::source::Span;
@@ -27,6 +29,7 @@ pub(super) fn visit(
         stated = options.clone().with_ptx_version(version);
         options = &stated;
     }
+    let mut unread = unread(source, host, options).into_iter().peekable();
     let mut known = KnownFacts::default();
     let joined = options.headers.as_ref().filter(|_| host == Host::C);
     let joined = joined.and_then(|find| Joined::new(source, find));
@@ -66,8 +69,13 @@ pub(super) fn visit(
             let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
             diagnostics.dedup_by_key(|it| what(it));
         }
+        if let Some(first) = diagnostics.first().map(|it| it.span) {
+            let before = iter::from_fn(|| unread.next_if(|it| it.span < first));
+            diagnostics = before.collect::<Vec<_>>().into_iter().chain(diagnostics).collect();
+        }
         take(diagnostics);
     }
+    take(unread.collect());
 }
 
 /// The place of an operand's declaration, which lies after the text.
@@ -108,6 +116,21 @@ fn kind<'a>(asm: &'a Asm<'_>, operand: &'a AsmOperand<'_>) -> SymbolKind<'a> {
         // A 32-bit word, or an unknown constraint.
         _ => SymbolKind::Register(".b32"),
     }
+}
+
+/// The `asm` statements of a source that are not read, in order, if they are asked for.
+fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
+    if !options.rules.contains(Code::V704) {
+        return Vec::new();
+    }
+    let skipped = embed::unread(source, host, options.headers.as_ref()).into_iter();
+    let found = skipped.map(|Skipped { span, reason }| {
+        let message = format!("not read: an `asm` statement {}", reason.text());
+        let mut found = Diagnostic::new(Code::V704, span, message);
+        found.statement = Some(span);
+        found
+    });
+    found.collect()
 }
 
 struct EmbeddedChecker<'t, 'o, C> {

@@ -1,6 +1,7 @@
 //! Applying the fixes of findings.
 
 use std::collections::HashSet;
+use std::mem;
 
 use super::check_counted;
 use crate::check::{CheckOptions, Language};
@@ -48,7 +49,20 @@ impl Fixed {
 /// If a fix guesses a mnemonic or modifier, no other fix changes that statement: a person
 /// should review the guess first.
 pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
-    let mut fixer = Fixer::new(Fixed::unmade(source, options), options);
+    fix_new(source, options, most, |_| Vec::new())
+}
+
+/// Like [`fix`], without the fixes of findings that are known. `known` says for each finding of
+/// the text whether it is; where it says nothing, none is.
+pub(crate) fn fix_new(
+    source: &str,
+    options: &CheckOptions,
+    most: Applicability,
+    known: impl FnOnce(&[Diagnostic]) -> Vec<bool>,
+) -> Fixed {
+    let start = Fixed::unmade(source, options);
+    let known = known(&start.left);
+    let mut fixer = Fixer::new(start, options, &known);
     fixer.run(Applicability::Safe);
     if most == Applicability::Unsafe {
         fixer.run(Applicability::Unsafe);
@@ -56,16 +70,21 @@ pub fn fix(source: &str, options: &CheckOptions, most: Applicability) -> Fixed {
     fixer.fixed
 }
 
-/// How many findings of a checked text [`fix`] fixes: with safe fixes, and how many
+/// How many findings of a checked text [`fix_new`] fixes: with safe fixes, and how many
 /// more with all.
 #[cfg(feature = "cli")]
-pub(crate) fn offers(source: &str, options: &CheckOptions, found: &[Diagnostic]) -> [usize; 2] {
+pub(crate) fn offers(
+    source: &str,
+    options: &CheckOptions,
+    found: &[Diagnostic],
+    known: &[bool],
+) -> [usize; 2] {
     if !found.iter().any(|it| choose_fix(&it.fixes, Applicability::Unsafe).is_some()) {
         return [0, 0];
     }
     let (text, left) = (source.to_string(), found.to_vec());
     let start = Fixed { text, rounds: Vec::new(), codes: Vec::new(), left, statements: 0 };
-    let mut fixer = Fixer::new(start, options);
+    let mut fixer = Fixer::new(start, options, known);
     fixer.run(Applicability::Safe);
     let safe = fixer.fixed.codes.len();
     fixer.run(Applicability::Unsafe);
@@ -90,6 +109,8 @@ struct Fixer<'o> {
     options: &'o CheckOptions,
     fixed: Fixed,
     guesses: Vec<Guess>,
+    /// The code and the start of the statement of each finding that is not to be fixed.
+    known: HashSet<(Code, u32)>,
 }
 
 /// A fix that may be made.
@@ -153,8 +174,16 @@ fn overlap(one: Span, other: Span) -> bool {
 }
 
 impl<'o> Fixer<'o> {
-    fn new(fixed: Fixed, options: &'o CheckOptions) -> Fixer<'o> {
-        Fixer { options, fixed, guesses: Vec::new() }
+    fn new(fixed: Fixed, options: &'o CheckOptions, known: &[bool]) -> Fixer<'o> {
+        let mut zones = Zones::new(&fixed.text, options.language);
+        let known = fixed.left.iter().zip(known).filter(|(_, known)| **known);
+        let known = known.map(|(found, _)| {
+            let fix = choose_fix(&found.fixes, Applicability::Unsafe);
+            let hull = fix.and_then(|fix| hull(&fix.edits)).unwrap_or(found.span);
+            (found.code, zones.of(found.statement, hull).start)
+        });
+        let known = known.collect();
+        Fixer { options, fixed, guesses: Vec::new(), known }
     }
 
     fn run(&mut self, most: Applicability) {
@@ -197,6 +226,9 @@ impl<'o> Fixer<'o> {
             for guess in &mut self.guesses {
                 guess.zone = shift.span(guess.zone);
             }
+            let known = mem::take(&mut self.known).into_iter();
+            self.known =
+                known.map(|(code, start)| (code, shift.span(Span::at(start)).start)).collect();
             self.fixed.codes.extend(codes);
             self.fixed.rounds.push(edits);
             (self.fixed.text, self.fixed.left) = (text, left);
@@ -221,7 +253,8 @@ impl<'o> Fixer<'o> {
                     return None;
                 }
                 let zone = zones.of(diagnostic.statement, hull);
-                Some(Choice { diagnostic, at, fix, hull, zone })
+                let is_known = self.known.contains(&(diagnostic.code, zone.start));
+                (!is_known).then_some(Choice { diagnostic, at, fix, hull, zone })
             })
             .filter(|choice| {
                 // Fixes of one statement have the same start.

@@ -229,6 +229,8 @@ mod tests {
         "// vptx: ignore[V701]\n",
         "// vptx: ignore[V1, V501]\n",
         "int x;\n",
+        "asm(TEXT : \"=r\"(d)); // vptx: ignore[V704]\n",
+        "asm(TEXT : \"=r\"(d));\n",
         "/*",
         "*/",
     ];
@@ -238,6 +240,7 @@ mod tests {
         let options = [
             CheckOptions::default(),
             CheckOptions::default().with_rules(RuleSet::ERRORS),
+            CheckOptions::default().with_rules(RuleSet::DEFAULT.with(Code::V704)),
             CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V003).with(Code::V801)),
         ];
         let mut numbers = Numbers(5);

@@ -25,9 +25,9 @@ mod waiting;
 
 pub use add::add_ignores;
 pub(crate) use embedded::is_ptx;
-#[cfg(feature = "cli")]
-pub(crate) use fix::offers;
 pub use fix::{Fixed, choose_fix, fix};
+#[cfg(feature = "cli")]
+pub(crate) use fix::{fix_new, offers};
 pub use parse_instruction::ParseInstructionError;
 #[cfg(feature = "cli")]
 pub(crate) use suppress::Suppressions;

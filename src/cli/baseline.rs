@@ -74,6 +74,10 @@ fn read_known(file: &Path, access: Access) -> Result<Option<(Counts, Stamp)>, St
     Ok(Some((known, stamp)))
 }
 
+fn count(counts: &Counts, key: &Key) -> usize {
+    counts.get(key).copied().unwrap_or(0)
+}
+
 /// All different pairs of a code and the text of its line, and for each finding the
 /// index of its pair. Work on the text of a line is then done once for each code, not
 /// for each finding. Lines can be long and have many findings.
@@ -124,20 +128,47 @@ impl Baseline {
         let Some(path) = path.filter(|_| !diagnostics.is_empty()) else {
             return;
         };
+        let (keys, of_each) = self.keys(path, source, diagnostics);
+        let mut met: Vec<usize> = keys.iter().map(|key| count(&self.met, key)).collect();
+        let mut known = self.known_of(&keys, &of_each, &mut met).into_iter();
+        diagnostics.retain(|_| known.next() != Some(true));
+        self.met.extend(keys.into_iter().zip(met));
+    }
+
+    /// Whether each finding of a whole file is known.
+    pub(super) fn known(
+        &self,
+        path: Option<&Path>,
+        source: &str,
+        diagnostics: &[Diagnostic],
+    ) -> Vec<bool> {
+        let Some(path) = path.filter(|_| !diagnostics.is_empty()) else { return Vec::new() };
+        let (keys, of_each) = self.keys(path, source, diagnostics);
+        self.known_of(&keys, &of_each, &mut vec![0; keys.len()])
+    }
+
+    /// The keys of findings of a file, and for each finding the index of its key.
+    fn keys(
+        &self,
+        path: &Path,
+        source: &str,
+        diagnostics: &[Diagnostic],
+    ) -> (Vec<Key>, Vec<usize>) {
         let path = self.name(path);
         let (keys, of_each) = keys(source, diagnostics);
         let key = |(code, line): (Code, &str)| (path.clone(), code.text().into(), line.into());
-        let keys: Vec<Key> = keys.into_iter().map(key).collect();
-        let count = |counts: &Counts, key| counts.get(key).copied().unwrap_or(0);
+        (keys.into_iter().map(key).collect(), of_each)
+    }
+
+    /// Whether each finding is known, by the index of its key. `met` counts the findings of each
+    /// key so far.
+    fn known_of(&self, keys: &[Key], of_each: &[usize], met: &mut [usize]) -> Vec<bool> {
         let known: Vec<usize> = keys.iter().map(|key| count(&self.known, key)).collect();
-        let mut met: Vec<usize> = keys.iter().map(|key| count(&self.met, key)).collect();
-        let mut of_each = of_each.into_iter();
-        diagnostics.retain(|_| {
-            let Some(at) = of_each.next() else { return true };
+        let is_known = |&at: &usize| {
             met[at] += 1;
-            met[at] > known[at]
-        });
-        self.met.extend(keys.into_iter().zip(met));
+            met[at] <= known[at]
+        };
+        of_each.iter().map(is_known).collect()
     }
 
     /// The path as the file spells it.

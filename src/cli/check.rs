@@ -82,7 +82,7 @@ docs/vptx.schema.json describes the file for editors. To use it, start the file
 with the line `#:schema PATH`.
 
 Exit status: 0 no errors and nothing denied (or --exit-zero, or --fix-only),
-1 errors, denied findings, or changes shown by --diff, 2 could not run.")]
+1 errors, denied findings, or --diff has changes to show, 2 could not run.")]
 pub(super) struct Arguments {
     /// PTX files or sources, directories to search, or - for standard input
     /// [default: the current directory]
@@ -129,7 +129,7 @@ pub(super) struct Arguments {
 
     /// Write comments `vptx: ignore[CODES]` for all findings, so that they are not
     /// reported again
-    #[arg(long, conflicts_with_all = ["fix", "fix_only", "unsafe_fixes", "update_baseline"])]
+    #[arg(long, conflicts_with_all = ["fix", "fix_only", "unsafe_fixes", "fix_known", "update_baseline"])]
     add_ignore: bool,
 
     /// With --fix or --diff: also apply fixes that may change the meaning
@@ -149,22 +149,28 @@ pub(super) struct Arguments {
     #[arg(long, short, value_name = "FILE", conflicts_with = "diff")]
     output_file: Option<PathBuf>,
 
-    /// Print how often each rule was broken, not the findings; with --format json,
-    /// one object a line: code, name, count, and how many --fix can fix (fixable)
+    /// Print how often each rule was broken, not the findings, and how many asm statements
+    /// were not read; with --format json, one object a line: code, name, count, and how
+    /// many --fix can fix (fixable)
     #[arg(long, conflicts_with = "diff")]
     statistics: bool,
 
-    /// Fail on these as well as on errors: `warnings`, or rules that are reported
-    #[arg(long, value_name = "warnings|RULES", value_delimiter = ',')]
+    /// Fail on these as well as on errors: `warnings`, or rules that are reported;
+    /// `unread` also reports the asm statements that were not read
+    #[arg(long, value_name = "warnings|unread|RULES", value_delimiter = ',')]
     deny: Option<Vec<Denied>>,
 
     /// Exit with 0 even if there are findings
     #[arg(long)]
     exit_zero: bool,
 
-    /// Do not report the findings that this file lists; --fix fixes them, too
+    /// Do not report the findings that this file lists, and do not fix them
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
+
+    /// With --fix or --diff: also fix the findings that the baseline lists
+    #[arg(long)]
+    fix_known: bool,
 
     /// Write all findings in files to the baseline, and do not report them
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
@@ -369,6 +375,9 @@ fn prepare(arguments: &Arguments) -> Result<Run, String> {
     }
     if arguments.unsafe_fixes && arguments.most().is_none() {
         return Err("--unsafe-fixes needs --fix or --diff".into());
+    }
+    if arguments.fix_known && arguments.most().is_none() {
+        return Err("--fix-known needs --fix or --diff".into());
     }
     let finder = Finder::new(arguments.config.as_deref(), arguments.isolated)?;
     let rules = arguments.walk.rules()?;

@@ -148,6 +148,7 @@ codes! {
     V701 "missing-asm-operand" Error on [] "A reference to an operand that the `asm` does not have",
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
     V703 "asm-input-written" Warning on [] "An `asm` input that is written",
+    V704 "unread-asm" Note off [] "An `asm` statement that is not read",
     V801 "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
     V802 "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
     V803 "blanket-suppression" Warning off [] "A suppression that names no rules",

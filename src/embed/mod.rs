@@ -189,7 +189,6 @@ pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
 }
 
 /// The statements that a check leaves out, in order.
-#[cfg(feature = "cli")]
 pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec<Skipped> {
     let joined = headers.and_then(|find| Joined::new(source, find));
     sorted(read(source, joined.as_ref(), host, true, |_| true).1)

@@ -15,7 +15,7 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Diagnostic, RuleSelector, Severity};
+use crate::diagnostic::{Code, Diagnostic, RuleSelector, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
 use crate::print::{FormatOptions, LineEnding};
@@ -125,6 +125,8 @@ fn words<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     Warnings,
+    /// `asm` statements that are not read. They are also reported.
+    Unread,
     Rules(RuleSelector),
 }
 
@@ -132,6 +134,7 @@ impl Denied {
     pub(crate) fn holds_for(&self, finding: &Diagnostic) -> bool {
         match self {
             Denied::Warnings => finding.severity == Severity::Warning,
+            Denied::Unread => finding.code == Code::V704,
             Denied::Rules(rules) => rules.matches(finding.code),
         }
     }
@@ -141,6 +144,7 @@ impl Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denied::Warnings => f.write_str("warnings"),
+            Denied::Unread => f.write_str("unread"),
             Denied::Rules(rules) => rules.fmt(f),
         }
     }
@@ -150,11 +154,14 @@ impl FromStr for Denied {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Denied, String> {
-        if text.trim() == "warnings" {
-            return Ok(Denied::Warnings);
+        match text.trim() {
+            "warnings" => Ok(Denied::Warnings),
+            "unread" => Ok(Denied::Unread),
+            _ => text
+                .parse()
+                .map(Denied::Rules)
+                .map_err(|error| format!("{error}; `warnings` stands for all warnings")),
         }
-        let rules = text.parse().map(Denied::Rules);
-        rules.map_err(|error| format!("{error}; `warnings` stands for all warnings"))
     }
 }
 
@@ -220,7 +227,10 @@ impl Choices {
             Some(Targets::All(targets)) => (None, targets.clone()),
         };
         let version = self.ptx_version.or(options.ptx_version);
-        let rules = options.rules.choose(self.select.as_deref(), &self.extend, &self.ignore);
+        let mut rules = options.rules.choose(self.select.as_deref(), &self.extend, &self.ignore);
+        if self.deny.iter().flatten().any(|denied| *denied == Denied::Unread) {
+            rules = rules.with(Code::V704);
+        }
         options
             .with_dialect(dialect)
             .with_target(target)

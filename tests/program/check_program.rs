@@ -1791,3 +1791,89 @@ fn only_regular_files_are_headers() {
     let run = concise(&folder, &["-Iinclude", "src"]);
     assert!(run.stdout.starts_with("src/a.cu:9:1: error[V101]: "), "{}", run.transcript());
 }
+
+/// What the baseline knows is neither counted nor fixed, unless somebody asks for it.
+#[test]
+fn a_baseline_is_left_alone() {
+    let folder = Folder::new("check-baseline-fix");
+    let known = ["--baseline", "known.json"];
+    let run = |arguments: &[&str]| {
+        vptx_in(&folder.0, &[&["check"], &known[..], arguments, &["a.ptx"]].concat(), b"")
+    };
+    let last = |run: &Run| run.stdout.lines().last().unwrap_or_default().to_string();
+    folder.write("a.ptx", LOOSE);
+    run(&["--update-baseline"]);
+    assert_eq!(run(&[]).stdout, "nothing new found in 1 video instruction of 1 file\n");
+    // A new finding of the same rule, and one of another rule in the known statement.
+    let new = "vmin.s32.s32.s32 d, a, b, c;\n";
+    let text = format!("{LOOSE}{new}");
+    folder.write("a.ptx", &text);
+    assert_eq!(last(&run(&[])), "1 fixable with --fix");
+    let diff = run(&["--diff", "--quiet"]).stdout;
+    assert!(diff.contains("-vmin.s32.s32.s32 d, a, b, c;\n"), "{diff}");
+    assert!(!diff.contains("-vadd"), "{diff}");
+    let all = run(&["--diff", "--quiet", "--fix-known"]).stdout;
+    assert!(all.contains("-vmin") && all.contains("-vadd"), "{all}");
+    let fixed = run(&["--fix"]);
+    assert_eq!(
+        (fixed.status, last(&fixed)),
+        (0, "1 finding fixed, nothing left in 2 video instructions of 1 file".into())
+    );
+    let new = "vmin.s32.s32.s32 d, a, b;\n";
+    assert_eq!(read(&folder, "a.ptx"), format!("{LOOSE}{new}"));
+    assert_eq!(run(&["--fix-only"]).stdout, "nothing fixed in 2 video instructions of 1 file\n");
+    // Fixes before it move the statement.
+    folder.write("a.ptx", format!("vadd.sat.s32.s32.s32 d, a, b;\n{LOOSE}"));
+    assert_eq!(run(&["--fix", "--quiet"]).stdout, "");
+    assert_eq!(read(&folder, "a.ptx"), format!("vadd.s32.s32.s32.sat d, a, b;\n{LOOSE}"));
+    assert_eq!(run(&["--fix", "--fix-known", "--quiet"]).status, 0);
+    assert_eq!(
+        read(&folder, "a.ptx"),
+        "vadd.s32.s32.s32.sat d, a, b;\nvadd.s32.s32.s32 d, a, b;\n"
+    );
+    let wrong = run(&["--fix-known"]);
+    assert_eq!((wrong.status, &*wrong.stderr), (2, "vptx: --fix-known needs --fix or --diff\n"));
+}
+
+/// Nothing is said about comments in a file that stays as it is.
+#[test]
+fn suppressions_that_cannot_be_written() {
+    let folder = Folder::new("check-add-ignore-read-only");
+    folder.write("a.ptx", BAD);
+    let path = folder.0.join("a.ptx");
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    let run = vptx_in(&folder.0, &["check", "--add-ignore", "a.ptx"], b"");
+    assert_eq!((run.status, read(&folder, "a.ptx").as_str()), (2, BAD));
+    assert_eq!(run.stderr, "vptx: cannot write `a.ptx`: the file is read-only\n");
+    assert!(
+        run.stdout.ends_with("\n\n1 error in 1 video instruction of 1 file\n"),
+        "{}",
+        run.stdout
+    );
+}
+
+/// `check` and `fmt` have the same answer, whatever else they are told.
+#[test]
+fn empty_folders_have_one_answer() {
+    let folder = Folder::new("check-empty");
+    folder.write("notes.txt", "");
+    for arguments in [
+        &["check"][..],
+        &["check", "."],
+        &["check", "--fix", "."],
+        &["check", "--diff", "--exit-zero", "."],
+        &["check", "--format", "json", "."],
+        &["fmt"],
+        &["fmt", "."],
+        &["fmt", "--check", "."],
+        &["fmt", "--diff", "--quiet", "."],
+        &["format", "."],
+        &["port", "--to", "c", "."],
+    ] {
+        let run = vptx_in(&folder.0, arguments, b"");
+        let said = "vptx: no files to read in `.`\n";
+        assert_eq!((run.status, &*run.stdout, &*run.stderr), (2, "", said), "{arguments:?}");
+    }
+}

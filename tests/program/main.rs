@@ -1,6 +1,7 @@
 //! The program as its users see it.
 #![cfg(feature = "cli")]
 
+mod bugs;
 mod check_program;
 mod cli;
 mod conformance;
@@ -22,6 +23,7 @@ mod readme;
 mod report_formats;
 mod server;
 mod survey;
+mod unread;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Arguments, Run};
-use crate::analysis::{Fixed, add_ignores, check_up_to, fix, offers};
+use crate::analysis::{Fixed, add_ignores, check_up_to, fix_new, offers};
 use crate::check::{CheckOptions, Language};
 use crate::cli::unknown_target;
 use crate::diagnostic::{Applicability, Diagnostic};
@@ -104,16 +104,15 @@ impl Run {
         let denied = settings.denied(path.as_deref(), &self.choices).unwrap_or_default().to_vec();
         let mut checked = CheckedFile::new(name, path, &options, denied);
         if let Some(host) = language.host()
-            && arguments.format == Format::Human
-            && (arguments.statistics || !arguments.quiet)
+            && (arguments.statistics || arguments.format == Format::Human && !arguments.quiet)
         {
             checked.skipped = embed::unread(&decoded(&bytes), host, options.headers.as_ref());
         }
         if let Some(most) = arguments.most() {
-            make_fixes(input, &bytes, &options, most, arguments, look, &mut checked);
+            self.make_fixes((input, &bytes), &options, most, arguments, look, &mut checked);
             return Ok(checked);
         }
-        find(bytes, options, alone, arguments, &mut checked);
+        self.find(bytes, options, alone, arguments, &mut checked);
         Ok(checked)
     }
 
@@ -135,10 +134,97 @@ impl Run {
             PathBuf::from(file)
         });
         let mut checked = CheckedFile::new(shown, Some(path), &options, denied);
-        find(Bytes::from(text), options, false, arguments, &mut checked);
+        self.find(Bytes::from(text), options, false, arguments, &mut checked);
         // Fixes are made in files.
         checked.fixable = [0, 0];
         Ok(checked)
+    }
+
+    /// Whether each finding of a file is in the baseline, and not to be fixed.
+    fn known(
+        &self,
+        checked: &CheckedFile,
+        source: &str,
+        found: &[Diagnostic],
+        arguments: &Arguments,
+    ) -> Vec<bool> {
+        let baseline = self.baseline.as_ref().filter(|_| !arguments.fix_known);
+        baseline.map_or_else(Vec::new, |it| it.known(checked.path.as_deref(), source, found))
+    }
+
+    /// Finds what is to be reported of a text.
+    fn find(
+        &self,
+        bytes: Bytes,
+        options: CheckOptions,
+        alone: bool,
+        arguments: &Arguments,
+        checked: &mut CheckedFile,
+    ) {
+        let source = decoded(&bytes);
+        match check_up_to(&source, &options, alone, MANY) {
+            Some((statements, diagnostics)) => {
+                if arguments.summarizes() {
+                    let known = self.known(checked, &source, &diagnostics, arguments);
+                    checked.fixable = offers(&source, &options, &diagnostics, &known);
+                }
+                checked.statements = statements;
+                checked.diagnostics = diagnostics;
+            }
+            None => checked.many = Some(options),
+        }
+        drop(source);
+        if checked.many.is_some() || !checked.diagnostics.is_empty() {
+            checked.source = ReportText::Read(bytes);
+        }
+    }
+
+    /// Makes fixes in a file, or shows them.
+    fn make_fixes(
+        &self,
+        (input, bytes): (&Input, &Bytes),
+        options: &CheckOptions,
+        most: Applicability,
+        arguments: &Arguments,
+        look: DiffLook,
+        checked: &mut CheckedFile,
+    ) {
+        let source = decoded(bytes);
+        let mut fixed = if arguments.add_ignore {
+            add_ignores(&source, options)
+        } else {
+            let known = |found: &[Diagnostic]| self.known(checked, &source, found, arguments);
+            fix_new(&source, options, most, known)
+        };
+        // The bytes are edited, because the text may have characters that stand for other
+        // bytes.
+        let new = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
+        let stdin = *input == Input::Stdin;
+        if new != **bytes {
+            if arguments.diff {
+                checked.text = Some(diff(&checked.name, bytes, &new, look));
+            } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
+                // A link is kept, and its target replaced.
+                let written =
+                    fs::canonicalize(path).and_then(|path| replace(&path, &[&new], stamp));
+                if let Err(error) = written {
+                    let why = reason(&error);
+                    checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));
+                    fixed = Fixed::unmade(&source, options);
+                }
+            }
+        }
+        if stdin && !arguments.diff {
+            checked.text = Some(new);
+        }
+        if arguments.summarizes() {
+            let known = self.known(checked, &fixed.text, &fixed.left, arguments);
+            checked.fixable = offers(&fixed.text, options, &fixed.left, &known);
+        }
+        checked.statements = fixed.statements;
+        checked.fixed = fixed.codes.len();
+        checked.diagnostics = fixed.left;
+        checked.source = ReportText::Fixed(fixed.text);
     }
 }
 
@@ -170,31 +256,6 @@ impl CheckedFile {
     }
 }
 
-/// Finds what is to be reported of a text.
-fn find(
-    bytes: Bytes,
-    options: CheckOptions,
-    alone: bool,
-    arguments: &Arguments,
-    checked: &mut CheckedFile,
-) {
-    let source = decoded(&bytes);
-    match check_up_to(&source, &options, alone, MANY) {
-        Some((statements, diagnostics)) => {
-            if arguments.summarizes() {
-                checked.fixable = offers(&source, &options, &diagnostics);
-            }
-            checked.statements = statements;
-            checked.diagnostics = diagnostics;
-        }
-        None => checked.many = Some(options),
-    }
-    drop(source);
-    if checked.many.is_some() || !checked.diagnostics.is_empty() {
-        checked.source = ReportText::Read(bytes);
-    }
-}
-
 /// Messages about a requested target or version that is not known. A newer ptxas may
 /// know it.
 fn unknown(options: &CheckOptions) -> Vec<String> {
@@ -205,49 +266,4 @@ fn unknown(options: &CheckOptions) -> Vec<String> {
         format!("PTX version `{version}` is not known; the nearest known version is `{nearest}`")
     });
     targets.chain(version).collect()
-}
-
-/// Makes fixes in a file, or shows them.
-fn make_fixes(
-    input: &Input,
-    bytes: &Bytes,
-    options: &CheckOptions,
-    most: Applicability,
-    arguments: &Arguments,
-    look: DiffLook,
-    checked: &mut CheckedFile,
-) {
-    let source = decoded(bytes);
-    let mut fixed = if arguments.add_ignore {
-        add_ignores(&source, options)
-    } else {
-        fix(&source, options, most)
-    };
-    // The bytes are edited, because the text may have characters that stand for other
-    // bytes.
-    let new = fixed.rounds.iter().fold(bytes.to_vec(), |bytes, edits| edited(&bytes, edits));
-    let stdin = *input == Input::Stdin;
-    if new != **bytes {
-        if arguments.diff {
-            checked.text = Some(diff(&checked.name, bytes, &new, look));
-        } else if let (Some(path), Some(stamp)) = (input.path(), bytes.stamp()) {
-            // A link is kept, and its target replaced.
-            let written = fs::canonicalize(path).and_then(|path| replace(&path, &[&new], stamp));
-            if let Err(error) = written {
-                let why = reason(&error);
-                checked.trouble = Some(format!("cannot write `{}`: {why}", input.name()));
-                fixed = Fixed::unmade(&source, options);
-            }
-        }
-    }
-    if stdin && !arguments.diff {
-        checked.text = Some(new);
-    }
-    if arguments.summarizes() {
-        checked.fixable = offers(&fixed.text, options, &fixed.left);
-    }
-    checked.statements = fixed.statements;
-    checked.fixed = fixed.codes.len();
-    checked.diagnostics = fixed.left;
-    checked.source = ReportText::Fixed(fixed.text);
 }

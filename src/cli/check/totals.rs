@@ -21,6 +21,8 @@ pub(super) struct Totals {
     pub(super) files: usize,
     pub(super) statements: usize,
     pub(super) fixed: usize,
+    /// Whether some file could not be written.
+    pub(super) is_unwritten: bool,
     /// The number of files whose changes were shown.
     pub(super) changed: usize,
     /// The sums of `Checked::fixable`.
@@ -40,6 +42,7 @@ impl Totals {
         self.files += 1;
         self.statements += checked.statements;
         self.fixed += checked.fixed;
+        self.is_unwritten |= checked.trouble.is_some();
         self.untried += usize::from(checked.many.is_some());
         let has_some = checked.statements > 0 || checked.many.is_some();
         self.targetless |= checked.targetless && has_some;
@@ -64,8 +67,8 @@ impl Totals {
         }
     }
 
-    /// Prints how often each rule was broken, the most frequent first. For people, the reasons
-    /// why `asm` statements were not read follow.
+    /// Prints how often each rule was broken, the most frequent first. How many `asm` statements
+    /// were not read follows, for people with the reasons.
     pub(super) fn statistics(&self, format: Format, out: &mut impl Write) -> io::Result<()> {
         let mut counts: Vec<(Code, usize)> =
             self.codes.iter().map(|(code, count)| (*code, *count)).collect();
@@ -78,6 +81,10 @@ impl Totals {
                 continue;
             }
             writeln!(out, "{count:width$}  {code}  {}", code.name())?;
+        }
+        let skipped = self.skipped.values().sum();
+        if format == Format::Json && skipped > 0 && !self.codes.contains_key(&Code::V704) {
+            report::write_count(out, Code::V704, skipped, 0)?;
         }
         if format == Format::Human {
             for (reason, count) in &self.skipped {
@@ -132,8 +139,11 @@ impl Totals {
         }
         if arguments.add_ignore {
             return match self.counts.summary() {
-                Some(_) => writeln!(out, "comments cannot suppress the remaining findings"),
-                None => Ok(()),
+                // If a file could not be written, nothing is said about its findings.
+                Some(_) if !self.is_unwritten => {
+                    writeln!(out, "comments cannot suppress the remaining findings")
+                }
+                _ => Ok(()),
             };
         }
         let [safe, unsafes] = match (arguments.diff, arguments.most()) {
