@@ -485,7 +485,7 @@ mod tests {
         let text = "abcdefghij".to_string();
         let start = Fixed { text, rounds: Vec::new(), codes: Vec::new(), left, statements: 0 };
         let options = CheckOptions::default();
-        let fixer = Fixer::new(start, &options);
+        let fixer = Fixer::new(start, &options, &[]);
         let batch = fixer.batch(Applicability::Safe, &HashSet::new());
         let places: Vec<usize> = batch.iter().map(|choice| choice.at).collect();
         assert_eq!(places, [0, 3, 4]);

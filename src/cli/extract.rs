@@ -94,6 +94,8 @@ struct Run<'r> {
     /// The first text, as long as it is the only one.
     only: Option<Vec<u8>>,
     texts: u64,
+    /// Those that could not be written.
+    unwritten: u64,
     /// Texts that were asked for by name.
     chosen: u64,
     /// The files for texts, if they are written.
@@ -110,6 +112,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         failed: false,
         only: None,
         texts: 0,
+        unwritten: 0,
         chosen: 0,
         files: arguments.output.as_deref().map(TextFiles::new),
         rows: Vec::new(),
@@ -169,6 +172,7 @@ impl Run<'_> {
         if let Some(files) = &mut self.files {
             if let Err(message) = files.put(subject, member, &image, &[&image.bytes][..]) {
                 self.failed = true;
+                self.unwritten += 1;
                 trouble(&message);
             }
             return Ok(());
@@ -245,8 +249,9 @@ impl Run<'_> {
         }
         if !arguments.quiet && !prints {
             self.out.stream.flush()?;
-            let plural = if self.texts == 1 { "" } else { "s" };
-            writeln!(errors(), "{} PTX text{plural}{}", self.texts, passed(self.counts))?;
+            let done = self.texts - self.unwritten;
+            let plural = if done == 1 { "" } else { "s" };
+            writeln!(errors(), "{done} PTX text{plural}{}", passed(self.counts))?;
         }
         Ok(if self.failed { FAILED } else { 0 })
     }
