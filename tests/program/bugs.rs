@@ -70,7 +70,7 @@ fn the_other_files_are_read() {
         };
         assert_eq!(others(&run.stdout), others(&plain.stdout), "{arguments:?}");
     }
-    let run = run(&folder, "b.cu", &["port", "--check", "."]);
+    let run = run(&folder, "b.cu", &["port", "--to", "c", "--check", "."]);
     assert_eq!(run.status, Some(2), "{}", run.stderr);
     assert!(run.stderr.contains(&said("b.cu")), "{}", run.stderr);
 }
