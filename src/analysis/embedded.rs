@@ -234,7 +234,39 @@ pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) 
         is_operand(text(token))
             || asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
     };
-    complete && Mnemonic::from_text(opcode).is_some() && tokens.iter().any(names_operand)
+    complete
+        && Mnemonic::from_text(opcode).is_some()
+        && tokens.iter().any(names_operand)
+        && !is_foreign(asm, tokens, is_operand)
+}
+
+/// Whether a statement has something of another machine: a register such as `q0` or `%xmm1`, a
+/// modifier such as `.vx` of RISC-V, or a `#` before a number. A text that declares registers is
+/// PTX, whatever their names.
+pub(crate) fn is_foreign(
+    asm: &Asm<'_>,
+    tokens: &[Token],
+    is_operand: impl Fn(&str) -> bool,
+) -> bool {
+    const MODIFIERS: [&str; 8] = [".vv", ".vx", ".vi", ".vvm", ".vxm", ".vim", ".wv", ".wx"];
+    const REGISTERS: [&str; 8] = ["q", "d", "s", "v", "vr", "xmm", "ymm", "zmm"];
+    let is_register = |word: &str| {
+        let name = word.trim_start_matches(['%', '$']);
+        let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        REGISTERS.contains(&kind) && name[kind.len()..].parse().is_ok_and(|it: u8| it < 64)
+    };
+    let text = |token: &Token| token.span.text(&asm.text);
+    let mut before = "";
+    let foreign = |token: &Token| {
+        let (word, dot) = (text(token), std::mem::replace(&mut before, text(token)) == ".");
+        match token.kind {
+            TokenKind::Dot => MODIFIERS.contains(&word),
+            // `. s32` is a modifier.
+            TokenKind::Ident => !dot && is_register(word) && !is_operand(word),
+            _ => word == "#",
+        }
+    };
+    !asm.text.contains(".reg") && tokens.iter().any(foreign)
 }
 
 /// A finding in the text of an `asm`, as one in the source.

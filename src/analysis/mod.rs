@@ -24,7 +24,7 @@ mod suppress;
 mod waiting;
 
 pub use add::add_ignores;
-pub(crate) use embedded::is_ptx;
+pub(crate) use embedded::{is_foreign, is_ptx};
 pub use fix::{Fixed, choose_fix, fix};
 #[cfg(feature = "cli")]
 pub(crate) use fix::{fix_new, offers};

@@ -26,6 +26,7 @@ mod edit;
 mod escape;
 mod headers;
 mod hosts;
+mod machine;
 mod macros;
 mod scan;
 mod template;
@@ -159,8 +160,9 @@ impl Around {
 /// Every `asm` statement of a source whose text is known, in order.
 ///
 /// Statements under `#if 0` are left out. So are statements whose template or operands are not
-/// written out (macros, `#`, preprocessor conditions between them), and statements with nvcc's
-/// constraint `C`, which pastes text. An empty template gives an empty text. The source has at
+/// written out (macros, `#`, preprocessor conditions between them), statements with nvcc's
+/// constraint `C`, which pastes text, and those of other machines, which have constraints that
+/// NVIDIA's GPUs lack, or registers among their clobbers. An empty template gives an empty text. The source has at
 /// most [`MAX_LEN`](crate::source::MAX_LEN) bytes.
 pub fn statements(source: &str) -> Vec<Asm<'_>> {
     statements_in(source, Host::C)
@@ -426,19 +428,27 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         if !statement.template.iter().any(|it| (self.wanted)(it.body.text(source))) {
             return;
         }
+        let constraint = |it: &ScannedOperand| {
+            decode(source, &statement.constraints[it.constraint.clone()]).text
+        };
+        if statement.operands.iter().any(|it| machine::is_foreign_constraint(&constraint(it)))
+            || statement.clobbers.is_some_and(|it| clobbers_register(source, it))
+        {
+            return;
+        }
         let is_filled = |it: &Literal| is_template(it.body.text(source));
         if layer.is_some() && expansion.is_none() && statement.template.iter().any(is_filled) {
             return self.skip(place(statement.span), SkipReason::Computed);
         }
         let operands = statement.operands.iter().map(|operand| {
-            let ScannedOperand { name, constraint, expression, output } = operand;
-            let literals = &statement.constraints[constraint.clone()];
+            let ScannedOperand { name, constraint: list, expression, output } = operand;
+            let literals = &statement.constraints[list.clone()];
             let span = place(literals[0].span.to(literals[literals.len() - 1].span));
             let name = match *name {
                 Some(name) => Some(self.name(name.text(source), written(name))?),
                 None => None,
             };
-            let constraint = decode(source, literals).text;
+            let constraint = constraint(operand);
             let placeholder = String::new();
             let expression = layer.is_none().then_some(*expression);
             Some(AsmOperand { name, constraint, span, expression, output: *output, placeholder })
@@ -522,7 +532,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         let operands = match constraints {
             Constraints::Literals(literals) => {
                 let Mapped { text, map } = decode(source, &literals);
-                llvm_operands(&text, |span| edit::place(&text, &map, span))
+                match llvm_operands(&text, |span| edit::place(&text, &map, span)) {
+                    Some(operands) => operands,
+                    None => return,
+                }
             }
             Constraints::Unknown => unknown_operands(&decode(source, &text).text, span),
             Constraints::Operands(operands) => {
@@ -571,7 +584,10 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 continue;
             }
             let Mapped { text: list, map } = decode(text, &[constraints]);
-            let operands = llvm_operands(&list, |span| layer.place(edit::place(&list, &map, span)));
+            let place = |span| layer.place(edit::place(&list, &map, span));
+            let Some(operands) = llvm_operands(&list, place) else {
+                continue;
+            };
             let template = Template {
                 // No comment can stand in the string.
                 span: all,
@@ -583,6 +599,21 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 layer: Some(Arc::clone(&layer)),
             };
             self.found.push(Asm::new(text, template, operands));
+        }
+    }
+}
+
+/// Whether a list of clobbers, and perhaps labels, names a register.
+fn clobbers_register(source: &str, list: Span) -> bool {
+    let mut cursor = Cursor::within(source, list);
+    loop {
+        let mut literals = Vec::new();
+        cursor.literals(&mut literals);
+        if machine::is_register(&decode(source, &literals).text) {
+            return true;
+        }
+        if !cursor.eat(b',') {
+            return false;
         }
     }
 }
@@ -604,17 +635,24 @@ fn llvm_asm(text: &str, mut at: usize) -> Option<(Literal, Literal, usize)> {
     Some((template, constraints, end))
 }
 
-/// The operands of a constraint string of LLVM.
-fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Vec<AsmOperand<'s>> {
+/// The operands of a constraint string of LLVM; `None` if it is one of another machine.
+fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<AsmOperand<'s>>> {
     let mut operands = Vec::new();
     let mut at = 0;
     for part in text.split(',') {
         let start = at + (part.len() - part.trim_start().len());
         at += part.len() + 1;
         let constraint = part.trim();
+        let clobber = constraint.strip_prefix("~{").and_then(|it| it.strip_suffix('}'));
         // Clobbers and labels have no numbers.
         if constraint.is_empty() || constraint.starts_with(['~', '!']) {
+            if clobber.is_some_and(machine::is_register) {
+                return None;
+            }
             continue;
+        }
+        if machine::is_foreign_constraint(constraint) {
+            return None;
         }
         let span = Span::new(start as u32, (start + constraint.len()) as u32);
         operands.push(AsmOperand {
@@ -626,7 +664,7 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Vec<AsmOperand
             placeholder: String::new(),
         });
     }
-    operands
+    Some(operands)
 }
 
 /// The largest number of operands that are not known.

@@ -423,10 +423,8 @@ fn braces(template: &str, mut index: impl FnMut(&str) -> usize) -> Vec<Replaceme
         let (kind, end) = if bytes.get(start + 1) == Some(&bytes[start]) {
             (ReplacementKind::Itself { twice: true }, start + 2)
         } else if bytes[start] == b'{'
-            && let Some(end) = brace_end(bytes, start)
+            && let Some((name, end)) = brace_name(template, start)
         {
-            let inside = &template[start + 1..end];
-            let name = inside.split_once(':').map_or(inside, |(name, _)| name).trim();
             let reference = if name.is_empty() {
                 next += 1;
                 index(&format!("{{{}}}", next - 1))
@@ -443,12 +441,19 @@ fn braces(template: &str, mut index: impl FnMut(&str) -> usize) -> Vec<Replaceme
     parts
 }
 
-/// Offset of the brace that closes the one here, if only a name and a format are between.
-fn brace_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let inside = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_: #".contains(&byte);
+/// The name or number in the placeholder that starts here, and the offset of its closing brace.
+/// Only a format may follow the name: `{a b}` is no placeholder.
+fn brace_name(template: &str, start: usize) -> Option<(&str, usize)> {
+    let bytes = template.as_bytes();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+    let inside = |&byte: &u8| is_word(byte) || b": #".contains(&byte);
     let length = bytes[start + 1..].iter().take(256).take_while(|&byte| inside(byte)).count();
     let end = start + 1 + length;
-    (bytes.get(end) == Some(&b'}')).then_some(end)
+    if bytes.get(end) != Some(&b'}') {
+        return None;
+    }
+    let name = template[start + 1..end].split(':').next().unwrap_or_default().trim();
+    name.bytes().all(is_word).then_some((name, end))
 }
 
 /// The parts of a template of C: `%0`, `%[name]`, `%%` and so on.
@@ -653,7 +658,10 @@ pub(super) fn expand<'a>(
     }
     let mut placeholders: Vec<String> = spellings
         .iter()
-        .map(|spelling| match name_of(spelling) {
+        .enumerate()
+        .map(|(at, spelling)| match name_of(spelling) {
+            // PTX has ASCII names only.
+            _ if !spelling.is_ascii() => format!("%{at}"),
             Some(name) => format!("%{name}"),
             None if mode == Mode::Braces => format!("%{}", spelling.trim_matches(['{', '}'])),
             None => spelling.clone(),
@@ -686,8 +694,8 @@ pub(super) fn expand<'a>(
                     unknown_at.push((index - operands.len(), span));
                 }
                 // A word that continues after the reference.
-                if span.end as usize != end {
-                    let rest = &mapped.text[span.end as usize..end];
+                let rest = &mapped.text[span.end as usize..end];
+                if !rest.is_empty() {
                     let word = mapped.text[start as usize..end].to_owned();
                     words.insert(word, format!("{}{rest}", spellings[index]));
                 }

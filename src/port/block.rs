@@ -1,7 +1,7 @@
 //! What an `asm` statement computes: variables, and instructions between them.
 
 use super::Refusal;
-use crate::analysis::is_ptx;
+use crate::analysis::{is_foreign, is_ptx};
 use crate::backend::c::Header;
 use crate::check::{CheckOptions, check_instruction, is_wanted};
 use crate::diagnostic::{RuleSet, Severity};
@@ -71,11 +71,13 @@ impl<'a> Subject<'a> {
         })
     }
 
+    fn is_operand(&self, word: &str) -> bool {
+        self.asm.operands.iter().take(MOST).any(|it| it.placeholder == word)
+    }
+
     fn is_video(&self, tokens: &[Token]) -> bool {
-        let operands = self.asm.operands.iter().take(MOST);
-        let is_operand = |word: &str| operands.clone().any(|it| it.placeholder == word);
         opcode(tokens).is_some_and(|opcode| is_wanted(self.text(opcode)))
-            && is_ptx(self.asm, tokens, is_operand)
+            && is_ptx(self.asm, tokens, |word| self.is_operand(word))
     }
 
     /// Whether it has a video instruction.
@@ -98,6 +100,7 @@ impl<'a> Subject<'a> {
             opcode(tokens).is_some()
                 && tokens.iter().any(is_type)
                 && tokens.last().is_some_and(|last| last.is(b';'))
+                && !is_foreign(self.asm, tokens, |word| self.is_operand(word))
         })
     }
 }

@@ -15,9 +15,11 @@ use crate::asm::{
 };
 use crate::support::{corpus, samples};
 use vptx::analysis::{add_ignores, check, check_counted, fix};
+use vptx::backend::c::Header;
 use vptx::check::{CheckOptions, Language};
 use vptx::diagnostic::{Applicability, Diagnostic};
 use vptx::embed::{SkipReason, skipped_in, statements_in};
+use vptx::port::port;
 use vptx::source::Span;
 
 fn options(language: Language) -> CheckOptions {
@@ -943,6 +945,79 @@ fn any_mixture_is_read() {
             source.push_str(random.pick(SOUP));
         }
         hold(&source, language);
+    });
+}
+
+/// Calls with a template of each kind, to be spoiled.
+const TEMPLATES: [(Language, &str); 9] = [
+    (
+        Language::Rust,
+        "asm!(\"vmin2 {a b}; {} {1} {{t}} {a:x} {é}\", a = in(reg32) a, in(reg32) b);",
+    ),
+    (
+        Language::Rust,
+        "asm!(r#\"vadd4.u32.u32.u32 {}, {0}, {b}, {b};\"#, out(reg32) é, b = in(reg32) b)",
+    ),
+    (Language::Rust, "asm!(\"vadd4 {0}\\n\", \"{é}\", é = inout(reg32) d => e, const 7);"),
+    (
+        Language::Python,
+        "tl.inline_asm_elementwise('vadd4 $0, ${1:x}, $$a, ${:uid};', '=r, r', [x])",
+    ),
+    (Language::Python, "f('asm(\"vadd4 %0, %[é], %%t, %=;\" : \"=r\"(d) : [é] \"r\"(a));')"),
+    (
+        Language::Mojo,
+        "inlined_assembly[\"vadd4 $0, $1, $1, ${2:é};\", Int32, constraints=\"=r,r\"](x)",
+    ),
+    (Language::Julia, "@asmcall(\"vadd4 \\$0, \\$1, \\$\\{1:x};\", \"=r,r\", Int32)"),
+    (
+        Language::Julia,
+        "Base.llvmcall(\"call i32 asm \\\"vadd4 \\$0, \\$1\\22;\\\", \\\"=r,r\\\"()\")",
+    ),
+    (
+        Language::Cuda,
+        "asm(\"vadd4 %0, %[é], %[a], %%r1%=;\\n\" : \"=r\"(d) : [é] \"r\"(a), [a] \"n\"(1));",
+    ),
+];
+
+/// Characters that have a meaning in templates.
+const MARKS: &[&str] = &[
+    "{", "}", "{{", "}}", "$", "$$", "${", "%", "%[", "]", ":", " ", "#", "0", "9", "a", "é", "\\",
+    "\"", "\n", ",", ";", "", "", "",
+];
+
+#[test]
+fn spoiled_templates_are_read() {
+    let count = samples(4000);
+    each_case(count, |random| {
+        let (language, source) = random.pick(&TEMPLATES);
+        let mut source = source.to_owned();
+        for _ in 0..=random.below(6) {
+            let places: Vec<usize> = source.char_indices().map(|(at, _)| at).collect();
+            let at = random.below(places.len());
+            let end = places.get(at + random.below(2)).map_or(source.len(), |&end| end);
+            source.replace_range(places[at]..end, random.pick(MARKS));
+        }
+        hold(&source, language);
+        for asm in statements_in(&source, language.host().expect("a host")) {
+            let inside = |span: Span| asm.span.start <= span.start && span.end <= asm.span.end;
+            for (_, span) in asm.unknown_operands() {
+                assert!(inside(asm.source_span(span)), "{source:?}");
+            }
+            asm.spelled(&source);
+            for _ in 0..4 {
+                let start = random.below(asm.text.len() + 1);
+                let length = random.below(asm.text.len() - start + 1).min(9);
+                let span = Span::new(start as u32, (start + length) as u32);
+                assert!(inside(asm.source_span(span)), "{source:?}");
+                if let Some((place, _)) = asm.source_edit(&source, span, random.pick(MARKS)) {
+                    assert!(inside(place), "{source:?}");
+                }
+            }
+        }
+        if language == Language::Cuda {
+            let mut header = Header::new(vptx::Semantics::Manual);
+            port(&source, "video.h", &mut header).text(&source);
+        }
     });
 }
 
