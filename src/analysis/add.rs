@@ -29,9 +29,13 @@ const WAYS: [Way; 4] = [Way::Beside, Way::Above, Way::AboveStatement, Way::Befor
 /// no comment can suppress them.
 ///
 /// A comment is written at the end of the line, or above it if the line has no room. If
-/// there is a comment already, the codes go into that.
+/// there is a comment already, the codes go into that. A notebook stays as it is.
 pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
     let mut done = Fixed::unmade(source, options);
+    // JSON has no comments.
+    if options.language == Language::Notebook {
+        return done;
+    }
     for way in WAYS {
         let found: Vec<&Diagnostic> =
             done.left.iter().filter(|found| found.statement.is_some()).collect();

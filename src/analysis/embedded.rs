@@ -6,7 +6,7 @@ use super::{CheckOptions, Checker, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped};
 use crate::isa::Mnemonic;
-use crate::lint::{AsmOperands, AsmSubject, KnownFacts, run_asm};
+use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
 use crate::source::Span;
 use crate::syntax::{
     Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
@@ -33,6 +33,7 @@ pub(super) fn visit(
     let mut known = KnownFacts::default();
     let joined = options.headers.as_ref().filter(|_| host == Host::C);
     let joined = joined.and_then(|find| Joined::new(source, find));
+    let registers = DeclaredWords::new(joined.as_ref().map_or(source, Joined::text));
     // Most sources have none.
     for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
         let mut context = Context::default();
@@ -45,6 +46,7 @@ pub(super) fn visit(
         let mut checker = EmbeddedChecker {
             asm: &asm,
             operands: AsmOperands::new(&asm),
+            may_declare: &|name: &str, asm: Span| registers.may_declare(name, asm),
             source,
             checker,
             found: Vec::new(),
@@ -136,6 +138,8 @@ fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
 struct EmbeddedChecker<'t, 'o, C> {
     asm: &'t Asm<'t>,
     operands: AsmOperands<'t>,
+    /// See [`AsmSubject`].
+    may_declare: &'o dyn Fn(&str, Span) -> bool,
     source: &'t str,
     checker: Checker<'t, 'o>,
     /// The findings on operands, placed in the source.
@@ -176,6 +180,10 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
             source: self.source,
             operands: &self.operands,
             statement: span,
+            tokens: statement.tokens,
+            context,
+            may_declare: self.may_declare,
+            raw: statement.parsed.as_ref().ok(),
             legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
         };
         run_asm(&subject, &mut self.found);
@@ -221,7 +229,7 @@ pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) 
     let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
     let types = modifiers
         .filter(|token| {
-            let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f']);
+            let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f', 'U', 'S', 'B', 'F']);
             matches!(ty, "8" | "16" | "32" | "64")
         })
         .count();
@@ -235,7 +243,7 @@ pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) 
             || asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
     };
     complete
-        && Mnemonic::from_text(opcode).is_some()
+        && Mnemonic::from_text(&opcode.to_ascii_lowercase()).is_some()
         && tokens.iter().any(names_operand)
         && !is_foreign(asm, tokens, is_operand)
 }

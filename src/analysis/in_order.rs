@@ -8,8 +8,8 @@
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::{Checker, Preview, Suppressions, Take, embedded, sort};
-use crate::check::{CheckOptions, is_wanted, problem_diagnostic};
+use super::{Checker, Preview, Suppressions, Take, check_counted, embedded, sort};
+use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::{Host, may_have_asm};
 use crate::lint::KnownFacts;
@@ -33,6 +33,11 @@ pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_
         found.retain(|found| options.rules.contains(found.code));
         take(found);
         return 0;
+    }
+    if options.language == Language::Notebook {
+        let (count, found) = check_counted(source, options);
+        take(found);
+        return count;
     }
     if !preview.is_marked {
         return all_in_order(source, options, take);

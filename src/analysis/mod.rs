@@ -17,6 +17,7 @@ mod embedded;
 mod fix;
 #[cfg(feature = "cli")]
 mod in_order;
+mod notebook;
 mod parse_instruction;
 #[cfg(feature = "cli")]
 mod parts;
@@ -90,6 +91,9 @@ fn check_previewed(
     // Most files of these languages have no PTX, and are not judged.
     if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_asm(source)) {
         return Some((0, Vec::new()));
+    }
+    if host == Some(Host::Notebook) && preview.unreadable.is_none() {
+        return notebook::check(source, options, room);
     }
     let mut diagnostics = match (host, preview.unreadable) {
         (Some(host), None) => {

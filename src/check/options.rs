@@ -53,9 +53,23 @@ pub enum Language {
     Rust,
     /// Julia: the PTX of `@asmcall` and `llvmcall`.
     Julia,
+    /// Jupyter notebooks: the PTX in their code cells.
+    Notebook,
 }
 
 impl Language {
+    /// The language of sources of a host.
+    pub(crate) const fn of(host: Host) -> Language {
+        match host {
+            Host::C => Language::Cuda,
+            Host::Python => Language::Python,
+            Host::Mojo => Language::Mojo,
+            Host::Rust => Language::Rust,
+            Host::Julia => Language::Julia,
+            Host::Notebook => Language::Notebook,
+        }
+    }
+
     /// The language around PTX; `None` for PTX itself.
     #[doc(hidden)]
     pub fn host(self) -> Option<Host> {
@@ -66,6 +80,7 @@ impl Language {
             Language::Mojo => Some(Host::Mojo),
             Language::Rust => Some(Host::Rust),
             Language::Julia => Some(Host::Julia),
+            Language::Notebook => Some(Host::Notebook),
         }
     }
 }

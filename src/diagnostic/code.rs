@@ -145,7 +145,7 @@ codes! {
     V511 "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
     V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
     V602 "unfused-instructions" Note off [Safe, Unsafe] "Several instructions that one sequence with fewer machine instructions can replace",
-    V701 "missing-asm-operand" Error on [] "A reference to an operand that the `asm` does not have",
+    V701 "missing-asm-operand" Error on [Unsafe] "A reference to an operand that the `asm` does not have",
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
     V703 "asm-input-written" Warning on [] "An `asm` input that is written",
     V704 "unread-asm" Note off [] "An `asm` statement that is not read",

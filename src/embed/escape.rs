@@ -21,6 +21,7 @@ pub(super) fn escape_of(form: Form, bytes: &[u8], at: usize) -> Escape {
         Form::Rust => rust(bytes, at, letter),
         Form::Julia => julia(bytes, at, letter),
         Form::Llvm => llvm(bytes, at),
+        Form::Json => json(bytes, at, letter),
         Form::C | Form::Raw => Escape::None,
     }
 }
@@ -162,6 +163,32 @@ fn llvm(bytes: &[u8], at: usize) -> Escape {
     number(bytes, at + 1, 16, 2, 2).map_or(Escape::None, |(value, end)| one(value as u8, end))
 }
 
+fn json(bytes: &[u8], at: usize, letter: u8) -> Escape {
+    let byte = match letter {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'"' | b'\\' | b'/' => letter,
+        b'u' => {
+            let Some((first, end)) = number(bytes, at + 2, 16, 4, 4) else {
+                return Escape::None;
+            };
+            // Two escapes make one character beyond U+FFFF.
+            let second = bytes[end..].starts_with(b"\\u").then(|| number(bytes, end + 2, 16, 4, 4));
+            return match (first, second.flatten()) {
+                (0xd800..=0xdbff, Some((low @ 0xdc00..=0xdfff, end))) => {
+                    character(0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00), end)
+                }
+                _ => character(first, end),
+            };
+        }
+        _ => return Escape::None,
+    };
+    one(byte, at + 2)
+}
+
 /// Writes PTX as the body of a literal of this form, whose quotes are `quote`.
 pub(super) fn escaped(form: Form, quote: &str, text: &str) -> String {
     use std::fmt::Write;
@@ -178,6 +205,7 @@ pub(super) fn escaped(form: Form, quote: &str, text: &str) -> String {
             (_, '\n') => out.push_str("\\n"),
             (_, '\t') => out.push_str("\\t"),
             (_, '\r') => out.push_str("\\r"),
+            (Form::Json, '\0'..='\x1f') => _ = write!(out, "\\u{:04x}", u32::from(c)),
             (_, '\0'..='\x1f') => _ = write!(out, "\\x{:02x}", u32::from(c)),
             _ => out.push(c),
         }

@@ -4,12 +4,15 @@
 //! reads the arguments of the few calls that take PTX. As in C, an attempt to read a call ends
 //! at the next such name at the latest, so all work is linear.
 
+use super::constants::Constants;
 use super::scan::{Form, Literal, SkipReason, Skipped, table};
+use super::template::{Roles, decode};
 use super::{Convention, Host};
+use crate::hash::Set;
 use crate::source::Span;
 
 /// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
-const fn is_name(byte: u8) -> bool {
+pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
@@ -42,53 +45,86 @@ struct Call {
     open: u8,
     /// Where its text is: its position, and its names.
     text: (usize, &'static [&'static str]),
-    /// Where its constraints are.
-    constraints: (usize, &'static [&'static str]),
+    operands: Declared,
 }
+
+/// How a call declares the operands of its text.
+#[derive(Clone, Copy, Debug)]
+enum Declared {
+    /// By a string of constraints: its position, and its names.
+    Constraints(usize, &'static [&'static str]),
+    /// By lists, as in MLIR, or by pairs such as `("=r", x)`.
+    Lists,
+    /// By operands of Rust.
+    Rust(Convention),
+    /// The text is LLVM IR, and has `asm` of its own.
+    Inside,
+}
+
+/// The lists of operands in the order of their numbers, with the start of their constraints.
+const LISTS: [(&[&str], &str); 3] = [
+    (&["read_write_args"], "+"),
+    (&["write_only_types", "write_only_args"], "="),
+    (&["read_only_args"], ""),
+];
+
+/// The most other names of calls in a source.
+const ALIASES: usize = 16;
 
 /// The position of an argument that has a name only.
 const NAMED: usize = usize::MAX;
 
-const PYTHON: [Call; 4] = [
+const PYTHON: [Call; 6] = [
     // Triton, Gluon, Helion; the text of PyTorch's is named.
     Call {
         name: "inline_asm_elementwise",
         open: b'(',
         text: (0, &["asm", "asm_str"]),
-        constraints: (1, &["constraints"]),
+        operands: Declared::Constraints(1, &["constraints"]),
     },
     // Pallas.
     Call {
         name: "elementwise_inline_asm",
         open: b'(',
         text: (0, &["asm"]),
-        constraints: (NAMED, &["constraints"]),
+        operands: Declared::Constraints(NAMED, &["constraints"]),
     },
     // The LLVM dialect of MLIR, as in CuTe.
     Call {
         name: "inline_asm",
         open: b'(',
         text: (2, &["asm_string"]),
-        constraints: (3, &["constraints"]),
+        operands: Declared::Constraints(3, &["constraints"]),
     },
+    // The NVVM dialect of MLIR, as in CuTe, and cuTile.
+    Call { name: "inline_ptx", open: b'(', text: (0, &["ptx_code"]), operands: Declared::Lists },
+    Call { name: "inline_ptx_hl", open: b'(', text: (0, &["ptx_code"]), operands: Declared::Lists },
     // llvmlite, as in Numba.
-    Call { name: "InlineAsm", open: b'(', text: (1, &["asm"]), constraints: (2, &["constraint"]) },
+    Call {
+        name: "InlineAsm",
+        open: b'(',
+        text: (1, &["asm"]),
+        operands: Declared::Constraints(2, &["constraint"]),
+    },
 ];
 
 const MOJO: [Call; 1] = [Call {
     name: "inlined_assembly",
     open: b'[',
     text: (0, &["asm"]),
-    constraints: (NAMED, &["constraints"]),
+    operands: Declared::Constraints(NAMED, &["constraints"]),
 }];
 
 const JULIA: [Call; 2] = [
-    Call { name: "@asmcall", open: b'(', text: (0, &[]), constraints: (1, &[]) },
-    Call { name: "llvmcall", open: b'(', text: (0, &[]), constraints: (NAMED, &[]) },
+    Call { name: "@asmcall", open: b'(', text: (0, &[]), operands: Declared::Constraints(1, &[]) },
+    Call { name: "llvmcall", open: b'(', text: (0, &[]), operands: Declared::Inside },
 ];
 
-const RUST: [Call; 1] =
-    [Call { name: "asm", open: b'(', text: (0, &[]), constraints: (NAMED, &[]) }];
+const RUST: [Call; 2] = [
+    Call { name: "asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::Rust) },
+    // Of cuda-oxide.
+    Call { name: "ptx_asm", open: b'(', text: (0, &[]), operands: Declared::Rust(Convention::C) },
+];
 
 /// An operand as the call has it.
 #[derive(Clone, Debug)]
@@ -107,6 +143,8 @@ pub(super) enum Constraints<'s> {
     /// There are some, but they are computed.
     Unknown,
     Operands(Vec<HostOperand<'s>>),
+    /// Operands in the order of their roles.
+    Roles(Roles, Vec<HostOperand<'s>>),
 }
 
 /// Something with PTX inside.
@@ -125,11 +163,19 @@ pub(super) struct Lexer<'s> {
     host: Host,
     source: &'s str,
     bytes: &'s [u8],
-    pos: usize,
+    pub(super) pos: usize,
     /// Number of open brackets.
     depth: usize,
     /// The calls that were not read.
     pub(super) skipped: Vec<Skipped>,
+    /// Other names of calls: `import inline_asm as ptx`.
+    aliases: Vec<(&'s [u8], &'static Call)>,
+    /// See [`STOPS`].
+    stops: [bool; 256],
+    /// The constants of the source, once they are needed.
+    constants: Option<Constants<'s>>,
+    /// The constants that were read as PTX, by the start of their last literal.
+    read: Set<u32>,
 }
 
 /// The places where [`Lexer::seek`] stops.
@@ -146,15 +192,26 @@ enum Stop {
     Name(usize, &'static Call),
 }
 
-/// Bytes to look at. Of the letters of the names, `m` is the rarest.
-const STOPS: [bool; 256] = table(b"\"'`#/()[]{},m");
+/// Bytes to look at. Of the letters of the names, `m` and `x` are the rarest.
+const STOPS: [bool; 256] = table(b"\"'`#/()[]{},mx");
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s str, host: Host) -> Lexer<'s> {
-        Lexer { host, source, bytes: source.as_bytes(), pos: 0, depth: 0, skipped: Vec::new() }
+        Lexer {
+            host,
+            source,
+            bytes: source.as_bytes(),
+            pos: 0,
+            depth: 0,
+            skipped: Vec::new(),
+            aliases: Vec::new(),
+            stops: STOPS,
+            constants: None,
+            read: Set::default(),
+        }
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.pos).copied()
     }
 
@@ -164,7 +221,7 @@ impl<'s> Lexer<'s> {
 
     fn calls(&self) -> &'static [Call] {
         match self.host {
-            Host::C => &[],
+            Host::C | Host::Notebook => &[],
             Host::Python => &PYTHON,
             Host::Mojo => &MOJO,
             Host::Rust => &RUST,
@@ -177,7 +234,7 @@ impl<'s> Lexer<'s> {
         // A prefix of a string starts here or after.
         let mut floor = self.pos;
         loop {
-            let next = self.rest().iter().position(|&byte| STOPS[usize::from(byte)]);
+            let next = self.rest().iter().position(|&byte| self.stops[usize::from(byte)]);
             let Some(n) = next else {
                 self.pos = self.bytes.len();
                 return None;
@@ -192,7 +249,7 @@ impl<'s> Lexer<'s> {
                 }
                 b')' | b']' | b'}' => return Some(Stop::Close),
                 b',' => return Some(Stop::Comma),
-                b'm' => {
+                byte if is_name(byte) => {
                     if let Some(stop) = self.name(floor, at) {
                         return Some(stop);
                     }
@@ -226,7 +283,17 @@ impl<'s> Lexer<'s> {
             start -= 1;
             word = &self.bytes[start..self.pos];
         }
-        let call = self.calls().iter().find(|call| call.name.as_bytes() == word)?;
+        let named = self.calls().iter().find(|call| call.name.as_bytes() == word);
+        let call = named.or_else(|| {
+            self.aliases.iter().find(|(alias, _)| *alias == word).map(|&(_, call)| call)
+        })?;
+        if let Some(alias) =
+            self.alias().filter(|_| named.is_some() && self.aliases.len() < ALIASES)
+        {
+            self.stops[usize::from(alias[alias.len() - 1])] = true;
+            self.aliases.push((alias, call));
+            return None;
+        }
         if self.host == Host::Rust {
             if self.peek() != Some(b'!') {
                 return None;
@@ -236,13 +303,66 @@ impl<'s> Lexer<'s> {
         Some(Stop::Name(start, call))
     }
 
+    /// The other name that an `import` or a `use` gives the name before here.
+    fn alias(&self) -> Option<&'s [u8]> {
+        let blank = |&byte: &u8| matches!(byte, b' ' | b'\t');
+        let word = |rest: &'s [u8]| {
+            let start = rest.iter().take(64).take_while(|&byte| blank(byte)).count();
+            let rest = &rest[start..];
+            let length = rest.iter().take(64).take_while(|&&byte| is_name(byte)).count();
+            rest.split_at(length)
+        };
+        let (keyword, rest) = word(self.rest());
+        let (alias, _) = word(rest);
+        (keyword == b"as" && !alias.is_empty()).then_some(alias)
+    }
+
+    /// Reads the word here; empty if there is none.
+    pub(super) fn word(&mut self) -> &'s str {
+        let start = self.pos;
+        self.pos += self.rest().iter().take_while(|&&byte| is_name(byte)).count();
+        &self.source[start..self.pos]
+    }
+
+    /// Moves to after the line, and after the lines that brackets and backslashes join to it.
+    pub(super) fn logical_line(&mut self) {
+        const STOPS: [bool; 256] = table(b"\"'#()[]{}\\\n");
+        let (mut depth, mut floor) = (0_usize, self.pos);
+        while let Some(n) = self.rest().iter().position(|&byte| STOPS[usize::from(byte)]) {
+            self.pos += n;
+            match self.bytes[self.pos] {
+                b'"' | b'\'' => {
+                    if let Some(start) = self.quote(floor) {
+                        self.literal(start);
+                    }
+                    floor = self.pos;
+                    continue;
+                }
+                b'#' => {
+                    self.comment();
+                    continue;
+                }
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b'\\' => self.pos += 1,
+                b'\n' if depth == 0 => {
+                    self.pos += 1;
+                    return;
+                }
+                _ => {}
+            }
+            self.pos = (self.pos + 1).min(self.bytes.len());
+        }
+        self.pos = self.bytes.len();
+    }
+
     /// Skips the comment that starts here.
     fn comment(&mut self) -> bool {
         let rest = self.rest();
         let nested: Option<(&[u8; 2], &[u8; 2])> = match self.host {
             Host::Rust | Host::C => Some((b"/*", b"*/")),
             Host::Julia => Some((b"#=", b"=#")),
-            Host::Python | Host::Mojo => None,
+            Host::Python | Host::Mojo | Host::Notebook => None,
         };
         if let Some((open, close)) = nested
             && rest.starts_with(open)
@@ -358,7 +478,7 @@ impl<'s> Lexer<'s> {
                 b"raw" => (Form::Raw, false, true),
                 _ => (Form::Raw, true, true),
             },
-            Host::C => (Form::C, false, true),
+            Host::C | Host::Notebook => (Form::C, false, true),
         };
         let hashes = memchr::memchr_iter(b'#', prefix).count();
         let byte = self.bytes[quote];
@@ -415,7 +535,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Skips white space, comments and joined lines, and line breaks inside brackets.
-    fn trivia(&mut self, lines: bool) {
+    pub(super) fn trivia(&mut self, lines: bool) {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\x0c' => self.pos += 1,
@@ -429,7 +549,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The start of the string here.
-    fn string_here(&mut self) -> Option<usize> {
+    pub(super) fn string_here(&mut self) -> Option<usize> {
         let start = self.pos;
         let most: usize = if self.host == Host::Rust { 260 } else { 8 };
         let prefix = |&byte: &u8| is_name(byte) || byte == b'#';
@@ -445,7 +565,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Reads the strings that follow each other from here on.
-    fn run(&mut self, lines: bool) -> Run {
+    pub(super) fn run(&mut self, lines: bool) -> Run {
         let mut all = Run::default();
         while let Some(start) = self.string_here() {
             let Run { mut literals, computed } = self.literal(start);
@@ -578,8 +698,8 @@ impl<'s> Lexer<'s> {
             b'"' | b'r' if spaced => self.spaced(),
             _ => return None,
         };
-        if self.host == Host::Rust {
-            return self.rust_call(start, arguments);
+        if let Declared::Rust(convention) = call.operands {
+            return self.rust_call(start, arguments, convention);
         }
         let at = |(position, names): (usize, &[&str])| {
             let named =
@@ -588,25 +708,112 @@ impl<'s> Lexer<'s> {
                 .then_some(position))
         };
         let text = at(call.text)?;
-        if call.name == "llvmcall" {
+        if matches!(call.operands, Declared::Inside) {
             return arguments[text]
                 .is_text()
                 .then(|| Found::Llvm(arguments[text].run.literals.clone()));
         }
+        let mut span = Span::new(start as u32, self.pos as u32);
+        let mut literals = arguments[text].run.literals.clone();
         if !arguments[text].is_text() {
-            self.skip(start, SkipReason::Computed);
+            let Some(found) = self.constant(arguments[text].span) else {
+                self.skip(start, SkipReason::Computed);
+                return None;
+            };
+            let (first, last) = (found[0].span, found[found.len() - 1].span);
+            if !first.is_in(&[span]) || !last.is_in(&[span]) {
+                // The first call tells its operands.
+                if !self.read.insert(last.start) {
+                    return None;
+                }
+                span = first.to(last);
+            }
+            literals = found;
+        }
+        let (constraints, convention) = match call.operands {
+            Declared::Constraints(position, names) => {
+                let found = at((position, names)).filter(|&at| arguments[at].is_text());
+                let constraints = found.map_or(Constraints::Unknown, |at| {
+                    Constraints::Literals(arguments[at].run.literals.clone())
+                });
+                (constraints, Convention::Llvm)
+            }
+            _ => self.lists(&arguments, text, &literals),
+        };
+        Some(Found::Call { span, text: literals, constraints, convention })
+    }
+
+    /// The literals of an argument that names constants, or joins literals.
+    fn constant(&mut self, argument: Span) -> Option<Vec<Literal>> {
+        if !matches!(self.host, Host::Python | Host::Mojo) {
             return None;
         }
-        let constraints = at(call.constraints).filter(|&at| arguments[at].is_text());
-        let constraints = constraints.map_or(Constraints::Unknown, |at| {
-            Constraints::Literals(arguments[at].run.literals.clone())
+        let (source, host) = (self.source, self.host);
+        self.constants.get_or_insert_with(|| Constants::new(source, host)).text(argument)
+    }
+
+    /// The operands of a call with lists or pairs of them.
+    fn lists(
+        &self,
+        arguments: &[Argument<'s>],
+        text: usize,
+        literals: &[Literal],
+    ) -> (Constraints<'s>, Convention) {
+        let operand = |constraint: String, span: Span| HostOperand {
+            name: None,
+            output: constraint.starts_with(['=', '+']),
+            constraint,
+            span,
+        };
+        let others = || arguments.iter().enumerate().filter(|&(at, _)| at != text);
+        let pair = |argument: &Argument<'s>| {
+            let elements = self.elements(argument.span)?;
+            let first = elements.into_iter().next().filter(Argument::is_text)?;
+            let constraint = decode(self.source, &first.run.literals).text;
+            Some(operand(constraint, first.span))
+        };
+        let pairs: Vec<_> =
+            others().filter(|(_, it)| it.name.is_none()).map_while(|(_, it)| pair(it)).collect();
+        if !pairs.is_empty() {
+            return (Constraints::Operands(pairs), Convention::C);
+        }
+        let mut operands = Vec::new();
+        let counts = LISTS.map(|(names, constraint)| {
+            let named = |it: &&Argument<'s>| it.name.is_some_and(|it| names.contains(&it));
+            let Some(list) = arguments.iter().find(named) else {
+                return Some(0);
+            };
+            if list.span.text(self.source).trim() == "None" {
+                return Some(0);
+            }
+            let elements = self.elements(list.span)?;
+            let count = elements.len();
+            operands.extend(elements.iter().map(|it| operand(constraint.to_owned(), it.span)));
+            Some(count)
         });
-        Some(Found::Call {
-            span: Span::new(start as u32, self.pos as u32),
-            text: arguments[text].run.literals.clone(),
-            constraints,
-            convention: Convention::Llvm,
-        })
+        if let [Some(read_write), Some(write), Some(read)] = counts
+            && !operands.is_empty()
+        {
+            return (
+                Constraints::Roles(Roles { read_write, write, read }, operands),
+                Convention::Mlir,
+            );
+        }
+        let template = decode(self.source, literals).text;
+        let is_c = !template.contains('$') && template.contains('%');
+        (Constraints::Unknown, if is_c { Convention::C } else { Convention::Mlir })
+    }
+
+    /// The elements of a list that is written out.
+    fn elements(&self, list: Span) -> Option<Vec<Argument<'s>>> {
+        let text = &self.source[..list.end as usize];
+        let mut lexer = Lexer::new(text, self.host);
+        lexer.pos = list.start as usize;
+        lexer.peek().filter(|open| b"[(".contains(open))?;
+        lexer.pos += 1;
+        let elements = lexer.arguments()?;
+        lexer.trivia(true);
+        (lexer.pos == text.len()).then_some(elements)
     }
 
     /// The first two arguments of a macro of Julia without parentheses.
@@ -637,7 +844,12 @@ impl<'s> Lexer<'s> {
     }
 
     /// The call of `asm!`.
-    fn rust_call(&mut self, start: usize, arguments: Vec<Argument<'s>>) -> Option<Found<'s>> {
+    fn rust_call(
+        &mut self,
+        start: usize,
+        arguments: Vec<Argument<'s>>,
+        convention: Convention,
+    ) -> Option<Found<'s>> {
         let mut text: Vec<Literal> = Vec::new();
         let mut operands = Vec::new();
         for argument in arguments {
@@ -652,7 +864,7 @@ impl<'s> Lexer<'s> {
                 self.skip(start, SkipReason::Computed);
                 return None;
             }
-            match rust_operand(code, argument.span) {
+            match rust_operand(code, argument.span, convention) {
                 RustOperand::Other => {}
                 // Another machine's.
                 RustOperand::Foreign => return None,
@@ -665,7 +877,7 @@ impl<'s> Lexer<'s> {
             span: Span::new(start as u32, self.pos as u32),
             text,
             constraints: Constraints::Operands(operands),
-            convention: Convention::Rust,
+            convention,
         })
     }
 
@@ -766,7 +978,7 @@ enum RustOperand {
 }
 
 /// Reads an operand of `asm!`.
-fn rust_operand(code: &str, place: Span) -> RustOperand {
+fn rust_operand(code: &str, place: Span, convention: Convention) -> RustOperand {
     let kind = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
     let kind = kind.unwrap_or_default();
     let output = match kind {
@@ -782,15 +994,17 @@ fn rust_operand(code: &str, place: Span) -> RustOperand {
     let Some((class, after)) = inside.and_then(|inside| inside.split_once(')')) else {
         return RustOperand::Foreign;
     };
-    if !matches!(class.trim(), "reg16" | "reg32" | "reg64" | "reg128") {
-        return RustOperand::Foreign;
-    }
+    let class = class.trim();
+    let quoted = class.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let constraint = match (convention, quoted) {
+        (Convention::C, Some(constraint)) => constraint.to_owned(),
+        (Convention::Rust, None) if matches!(class, "reg16" | "reg32" | "reg64" | "reg128") => {
+            format!("{kind}({class})")
+        }
+        _ => return RustOperand::Foreign,
+    };
     let length = (code.len() - after.len()) as u32;
-    RustOperand::Of {
-        constraint: format!("{kind}({})", class.trim()),
-        span: Span::new(place.start, place.start + length),
-        output,
-    }
+    RustOperand::Of { constraint, span: Span::new(place.start, place.start + length), output }
 }
 
 /// Bytes that may start a comment or a string.
@@ -834,6 +1048,12 @@ pub(super) fn literals(source: &str, host: Host) -> Option<Vec<Literal>> {
         let Run { literals, computed } = lexer.run(true);
         if computed {
             return None;
+        }
+        // Joined literals of Python.
+        lexer.trivia(true);
+        if matches!(host, Host::Python | Host::Mojo) && lexer.peek() == Some(b'+') {
+            lexer.pos += 1;
+            lexer.trivia(true);
         }
         for literal in literals {
             let joined_by_line = host == Host::Rust && !all.is_empty();

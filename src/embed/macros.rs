@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use super::headers::Joined;
-use super::scan::{Cursor, QUALIFIERS, directives_in, is_name};
+use super::scan::{Cursor, QUALIFIERS, directives_in, is_asm, is_name};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
@@ -261,10 +261,6 @@ pub(super) struct Macros<'s> {
 struct Stopped;
 
 type Tokens = Result<Vec<Token>, Stopped>;
-
-fn is_asm(word: &str) -> bool {
-    matches!(word, "asm" | "__asm" | "__asm__")
-}
 
 impl<'s> Macros<'s> {
     /// Macros for a part of a text. The rest is what `headers` adds.
@@ -568,12 +564,20 @@ impl<'s> Macros<'s> {
         self.source.as_bytes()[start] == b'#' && self.cursor.starts_line(start)
     }
 
-    /// Adds the qualifiers of a statement.
+    /// Adds the qualifiers of a statement, and macros that may stand for them.
     fn qualifiers(&mut self, tokens: &mut Vec<Token>) {
         loop {
             let mut cursor = self.cursor;
             let next = self.token(&mut cursor, true);
-            let is_one = |it: &Token| QUALIFIERS.contains(&it.written.text(self.source));
+            let is_one = |it: &Token| {
+                let word = it.written.text(self.source);
+                let is_macro = || match self.states.get(word) {
+                    Some(&State::Known(number)) => self.definitions[number].parameters.is_none(),
+                    _ => false,
+                };
+                let may_stand_for_one = || !self.leading.contains(word) && is_macro();
+                it.kind == Kind::Name && (QUALIFIERS.contains(&word) || may_stand_for_one())
+            };
             let Some(next) = next.filter(is_one) else { return };
             self.cursor = cursor;
             tokens.push(next);
@@ -636,7 +640,7 @@ impl<'s> Macros<'s> {
                 continue;
             }
             let mut tokens = vec![token];
-            if is_statement {
+            if is_statement || self.leading.contains(word) {
                 self.qualifiers(&mut tokens);
             }
             let whole = self.parentheses(&mut tokens);

@@ -22,12 +22,14 @@
 //! `inline_asm_elementwise` in Python, `asm!` in Rust and so on, and CUDA sources inside string
 //! literals.
 
+mod constants;
 mod edit;
 mod escape;
 mod headers;
 mod hosts;
 mod machine;
 mod macros;
+mod notebook;
 mod scan;
 mod template;
 
@@ -37,11 +39,12 @@ pub(crate) use headers::Joined;
 pub use headers::{Header, Headers, Include};
 use hosts::{Constraints, Found, Lexer};
 use macros::{Expansion, Macros, Use};
+pub(crate) use notebook::{Cells, cells};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
 pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
 use template::{
-    Expanded, Mapped, Mode, OperandNames, SourceMap, Spelling, Unknown, decode, expand,
+    Expanded, Mapped, Mode, OperandNames, Roles, SourceMap, Spelling, Unknown, decode, expand,
 };
 
 use crate::hash::Set;
@@ -60,6 +63,9 @@ pub enum Host {
     Rust,
     /// Julia.
     Julia,
+    /// Jupyter notebooks: the language of their code cells. Only a
+    /// [check](crate::analysis::check) reads them.
+    Notebook,
 }
 
 /// How a template refers to its operands, and how these are declared.
@@ -71,6 +77,8 @@ pub enum Convention {
     Llvm,
     /// `{0}` and `{name}`, with operands such as `in(reg32) a`.
     Rust,
+    /// `$0`, or `{$w0}`, `{$rw0}` and `{$r0}`, with lists of operands.
+    Mlir,
 }
 
 /// The rules for string literals.
@@ -79,6 +87,8 @@ enum Quoting {
     Of(Host),
     /// Textual LLVM IR.
     Llvm,
+    /// JSON.
+    Json,
 }
 
 impl Quoting {
@@ -92,6 +102,7 @@ impl Quoting {
                 (cursor.pos == source.len()).then_some(literals)
             }
             Quoting::Of(host) => hosts::literals(source, host),
+            Quoting::Json => notebook::literals(source),
             Quoting::Llvm => {
                 let body = source.strip_prefix('"')?.strip_suffix('"')?;
                 (!body.contains('"')).then(|| vec![llvm_literal(0, source.len())])
@@ -192,6 +203,16 @@ pub fn skipped_in(source: &str, host: Host) -> Vec<Skipped> {
 
 /// The statements that a check leaves out, in order.
 pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec<Skipped> {
+    if host == Host::Notebook {
+        let cells = cells(source);
+        let unread = |it: &Cells| {
+            let skipped = unread(it.text(), it.host, headers).into_iter();
+            skipped
+                .map(|Skipped { span, reason }| Skipped { span: it.place(span), reason })
+                .collect()
+        };
+        return sorted(cells.iter().flat_map::<Vec<_>, _>(unread).collect());
+    }
     let joined = headers.and_then(|find| Joined::new(source, find));
     sorted(read(source, joined.as_ref(), host, true, |_| true).1)
 }
@@ -256,6 +277,7 @@ pub(crate) fn may_have_asm(source: &str) -> bool {
     memchr::memmem::find(bytes, b"asm").is_some()
         || memchr::memmem::find(bytes, b"inlined_assembly").is_some()
         || memchr::memmem::find(bytes, b"InlineAsm").is_some()
+        || memchr::memmem::find(bytes, b"inline_ptx").is_some()
 }
 
 /// The CUDA sources inside string literals.
@@ -310,6 +332,7 @@ fn read<'s>(
     }
     match host {
         Host::C => reading.c(),
+        Host::Notebook => {}
         _ => reading.host(),
     }
     reading.found.sort_by_key(|asm| (asm.span.start, asm.span.end));
@@ -380,7 +403,7 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                 }
             };
             let Around::Macros(inner) = &*expansion else { continue };
-            let mut scanner = Scanner::new(&inner.text);
+            let mut scanner = Scanner::of_expansion(&inner.text);
             for statement in scanner.by_ref() {
                 let start = Span::new(statement.span.start, statement.span.start + 1);
                 let written = inner.written(start).map(|it| it.start);
@@ -453,9 +476,19 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
             let expression = layer.is_none().then_some(*expression);
             Some(AsmOperand { name, constraint, span, expression, output: *output, placeholder })
         });
-        let Some(operands) = operands.collect::<Option<Vec<_>>>() else {
+        let Some(mut operands) = operands.collect::<Option<Vec<_>>>() else {
             return self.skip(whole(statement.span), SkipReason::Malformed);
         };
+        if statement.has_hidden {
+            let text = decode(source, &statement.template).text;
+            let is_named = |name: &str| operands.iter().any(|it| it.name == Some(name));
+            let mut names = text.split("%[").skip(1).filter_map(|it| it.split(']').next());
+            if !names.all(is_named) {
+                return self.skip(whole(statement.span), SkipReason::Macro);
+            }
+            let hidden = unknown_operands(&text, '%', whole(statement.span));
+            operands.extend(hidden.into_iter().skip(operands.len()));
+        }
         if operands.iter().any(|it| pastes(&it.constraint)) {
             return self.skip(whole(statement.span), SkipReason::Pasted);
         }
@@ -529,7 +562,16 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
         if !text.iter().any(|it| (self.wanted)(it.body.text(source))) {
             return;
         }
-        let operands = match constraints {
+        let operand = |it: hosts::HostOperand<'s>| AsmOperand {
+            name: it.name,
+            constraint: it.constraint,
+            span: it.span,
+            expression: None,
+            output: it.output,
+            placeholder: String::new(),
+        };
+        let mut roles = Roles::default();
+        let operands: Vec<AsmOperand<'s>> = match constraints {
             Constraints::Literals(literals) => {
                 let Mapped { text, map } = decode(source, &literals);
                 match llvm_operands(&text, |span| edit::place(&text, &map, span)) {
@@ -537,22 +579,27 @@ impl<'s, W: Fn(&str) -> bool> Reading<'s, W> {
                     None => return,
                 }
             }
-            Constraints::Unknown => unknown_operands(&decode(source, &text).text, span),
-            Constraints::Operands(operands) => {
-                let operand = |it: hosts::HostOperand<'s>| AsmOperand {
-                    name: it.name,
-                    constraint: it.constraint,
-                    span: it.span,
-                    expression: None,
-                    output: it.output,
-                    placeholder: String::new(),
-                };
+            Constraints::Unknown => {
+                let text = decode(source, &text).text;
+                roles = Roles::of(&text);
+                let sigil = if convention == Convention::C { '%' } else { '$' };
+                let mut operands = unknown_operands(&text, sigil, span);
+                let Roles { read_write, write, read } = roles;
+                let count = operands.len().max(read_write + write + read);
+                operands.resize(count, unknown_operand(span));
+                operands
+            }
+            Constraints::Operands(operands) => operands.into_iter().map(operand).collect(),
+            Constraints::Roles(of, operands) => {
+                roles = of;
                 operands.into_iter().map(operand).collect()
             }
         };
         let mode = match convention {
+            Convention::C => mode(true, !operands.is_empty()),
+            Convention::Llvm => Mode::Llvm,
             Convention::Rust => Mode::Braces,
-            _ => Mode::Llvm,
+            Convention::Mlir => Mode::Roles(roles),
         };
         let template = Template {
             span,
@@ -671,23 +718,26 @@ fn llvm_operands<'s>(text: &str, place: impl Fn(Span) -> Span) -> Option<Vec<Asm
 const UNKNOWN: usize = 256;
 
 /// Operands for all references of a text whose constraints are not known.
-fn unknown_operands<'s>(text: &str, span: Span) -> Vec<AsmOperand<'s>> {
+fn unknown_operands<'s>(text: &str, sigil: char, span: Span) -> Vec<AsmOperand<'s>> {
     let digits = |rest: &str| {
         let rest = rest.trim_start_matches('{');
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..end].parse::<usize>().ok()
     };
-    let numbers = text.split('$').skip(1).filter_map(digits).filter(|&it| it < UNKNOWN);
+    let numbers = text.split(sigil).skip(1).filter_map(digits).filter(|&it| it < UNKNOWN);
     let count = numbers.max().map_or(0, |most| most + 1);
-    let operand = AsmOperand {
+    vec![unknown_operand(span); count]
+}
+
+fn unknown_operand<'s>(span: Span) -> AsmOperand<'s> {
+    AsmOperand {
         name: None,
         constraint: String::new(),
         span,
         expression: None,
         output: true,
         placeholder: String::new(),
-    };
-    vec![operand; count]
+    }
 }
 
 /// Whether a text in a literal of another language has a place that a program fills in.
@@ -862,6 +912,7 @@ impl<'s> Asm<'s> {
             Mode::Basic | Mode::Bare | Mode::Full => Convention::C,
             Mode::Llvm => Convention::Llvm,
             Mode::Braces => Convention::Rust,
+            Mode::Roles(_) => Convention::Mlir,
         }
     }
 

@@ -35,6 +35,7 @@ pub(super) enum Form {
     Julia,
     /// Textual LLVM IR.
     Llvm,
+    Json,
 }
 
 /// An operand as it is written.
@@ -60,6 +61,8 @@ pub(super) struct AsmStatement {
     pub(super) clobbers: Option<Span>,
     /// Whether a `:` follows the template.
     pub(super) extended: bool,
+    /// Whether it may have more operands, which a macro hides.
+    pub(super) has_hidden: bool,
     /// Whether it belongs to a preprocessor directive, such as a `#define`.
     pub(super) in_directive: bool,
 }
@@ -103,6 +106,11 @@ impl SkipReason {
             SkipReason::Malformed => "not well-formed",
         }
     }
+}
+
+/// Whether a word is the keyword of a statement.
+pub(super) fn is_asm(word: &str) -> bool {
+    matches!(word, "asm" | "__asm" | "__asm__")
 }
 
 /// Whether a byte may belong to a name. Bytes beyond ASCII may be letters.
@@ -591,15 +599,32 @@ impl<'s> Cursor<'s> {
 
     /// Moves from after the keyword of a statement to after its `(`.
     fn opened(mut self) -> Option<Cursor<'s>> {
+        self.qualifiers(|word| QUALIFIERS.contains(&word));
+        self.eat(b'(').then_some(self)
+    }
+
+    /// Moves over words that are qualifiers, and the white space after them.
+    fn qualifiers(&mut self, is_one: impl Fn(&str) -> bool) {
         loop {
             self.trivia(true);
-            match self.word() {
-                "" => break,
-                word if QUALIFIERS.contains(&word) => {}
-                _ => return None,
+            let mut next = *self;
+            let word = next.word();
+            if word.is_empty() || !is_one(word) {
+                return;
             }
+            *self = next;
         }
-        self.eat(b'(').then_some(self)
+    }
+
+    /// Whether a statement follows its keyword here, with words that may be macros for
+    /// qualifiers.
+    fn may_open(mut self) -> bool {
+        // The next statement is read on its own.
+        self.qualifiers(|word| !is_asm(word));
+        self.eat(b'(') && {
+            self.trivia(true);
+            self.literal().is_some()
+        }
     }
 
     /// The reason why a statement cannot be read beyond this place.
@@ -628,6 +653,22 @@ impl<'s> Cursor<'s> {
                 Stop::Close => depth -= 1,
                 Stop::Asm(_) | Stop::Directive => return None,
             }
+        }
+        Some(())
+    }
+
+    /// Reads all after the first `:`, up to the `)`.
+    fn operands_and_clobbers(&mut self, statement: &mut AsmStatement) -> Option<()> {
+        self.operands(true, statement)?;
+        if self.eat(b':') {
+            self.operands(false, statement)?;
+        }
+        // Clobbers and labels may be anything.
+        if self.eat(b':') {
+            let start = self.pos as u32;
+            self.close()?;
+            self.pos -= 1;
+            statement.clobbers = Some(Span::new(start, self.pos as u32));
         }
         Some(())
     }
@@ -704,13 +745,21 @@ pub(super) struct Scanner<'s> {
     pub(super) disabled: Vec<Span>,
     /// Whether a directive has a keyword without a statement.
     has_keyword: bool,
+    /// Whether a statement is read even if a macro hides some of its operands.
+    takes_hidden: bool,
 }
 
 impl<'s> Scanner<'s> {
     pub(super) fn new(source: &'s str) -> Scanner<'s> {
         let cursor = Cursor::new(source);
         let (skipped, disabled) = (Vec::new(), Vec::new());
-        Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword: false }
+        let (has_keyword, takes_hidden) = (false, false);
+        Scanner { cursor, directive_end: 0, skipped, disabled, has_keyword, takes_hidden }
+    }
+
+    /// A scanner of what macros make, which reads a statement even if one of them hides operands.
+    pub(super) fn of_expansion(text: &'s str) -> Scanner<'s> {
+        Scanner { takes_hidden: true, ..Scanner::new(text) }
     }
 
     /// A scanner of a part of a text.
@@ -763,6 +812,9 @@ impl<'s> Scanner<'s> {
     fn statement(&mut self, start: usize) -> Option<AsmStatement> {
         let Some(open) = self.cursor.opened() else {
             self.has_keyword |= start < self.directive_end;
+            if self.cursor.may_open() {
+                self.skipped.push(skipped(start, self.cursor.pos, SkipReason::Macro));
+            }
             return None;
         };
         let mut cursor = open;
@@ -784,6 +836,7 @@ impl<'s> Scanner<'s> {
             constraints: Vec::new(),
             clobbers: None,
             extended: false,
+            has_hidden: false,
             in_directive: start < self.directive_end,
         };
         cursor.literals(&mut statement.template);
@@ -792,16 +845,12 @@ impl<'s> Scanner<'s> {
         }
         if cursor.eat(b':') {
             statement.extended = true;
-            cursor.operands(true, &mut statement)?;
-            if cursor.eat(b':') {
-                cursor.operands(false, &mut statement)?;
-            }
-            // Clobbers and labels may be anything.
-            if cursor.eat(b':') {
-                let start = cursor.pos as u32;
-                cursor.close()?;
+            if cursor.operands_and_clobbers(&mut statement).is_none() {
+                let hides = self.takes_hidden
+                    && cursor.obstacle(statement.in_directive) == SkipReason::Macro;
+                hides.then(|| cursor.close()).flatten()?;
                 cursor.pos -= 1;
-                statement.clobbers = Some(Span::new(start, cursor.pos as u32));
+                statement.has_hidden = true;
             }
         }
         statement.span.end = cursor.pos as u32 + 1;

@@ -14,6 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::UNKNOWN;
 use super::escape::{Escape, escape_of};
 use super::scan::{Form, Literal, splices};
 use crate::isa::is_special_register;
@@ -256,13 +257,63 @@ pub(super) enum Mode {
     Llvm,
     /// `{0}` and `{name}`, as in Rust.
     Braces,
+    /// `$0`, or `{$w0}` and so on, as in MLIR.
+    Roles(Roles),
+}
+
+/// How many operands of each role there are. MLIR numbers them in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Roles {
+    pub(super) read_write: usize,
+    pub(super) write: usize,
+    pub(super) read: usize,
+}
+
+impl Roles {
+    /// The roles that a text has references to.
+    pub(super) fn of(text: &str) -> Roles {
+        let mut roles = Roles::default();
+        for (at, _) in text.match_indices("{$") {
+            if let Some((role, number, _)) = role_reference(text, at)
+                && number < UNKNOWN
+            {
+                let count = match role {
+                    "rw" => &mut roles.read_write,
+                    "w" => &mut roles.write,
+                    _ => &mut roles.read,
+                };
+                *count = (*count).max(number + 1);
+            }
+        }
+        roles
+    }
+
+    /// The number of the operand that is spelled like this: `{$w0}`.
+    fn operand(self, spelling: &str) -> Option<usize> {
+        let (role, number, _) = role_reference(spelling, 0)?;
+        let (before, count) = match role {
+            "rw" => (0, self.read_write),
+            "w" => (self.read_write, self.write),
+            _ => (self.read_write + self.write, self.read),
+        };
+        (number < count).then(|| before + number)
+    }
+}
+
+/// The role and the number in the `{$w0}` that starts here, and its end.
+fn role_reference(text: &str, start: usize) -> Option<(&str, usize, usize)> {
+    let inside = text[start..].strip_prefix("{$")?;
+    let role = ["rw", "w", "r"].into_iter().find(|role| inside.starts_with(role))?;
+    let digits = digits_end(text.as_bytes(), start + 2 + role.len());
+    let number = text[start + 2 + role.len()..digits].parse().ok()?;
+    text[digits..].starts_with('}').then_some((role, number, digits + 1))
 }
 
 impl Mode {
     /// The character before the number of an operand in the text.
     const fn sigil(self) -> char {
         match self {
-            Mode::Llvm => '$',
+            Mode::Llvm | Mode::Roles(_) => '$',
             _ => '%',
         }
     }
@@ -293,13 +344,14 @@ struct Replacement {
 pub(super) struct OperandNames<'a> {
     by_name: HashMap<&'a str, usize>,
     operands: usize,
+    roles: Roles,
     /// Numbers of the references without an operand, by their spelling.
     unknown: HashMap<String, usize>,
 }
 
 impl<'a> OperandNames<'a> {
     /// Each operand has a name or not. Of two with the same name, the first counts.
-    fn new(operands: impl Iterator<Item = Option<&'a str>>) -> OperandNames<'a> {
+    fn new(operands: impl Iterator<Item = Option<&'a str>>, mode: Mode) -> OperandNames<'a> {
         let mut by_name = HashMap::new();
         let mut count = 0;
         for name in operands {
@@ -308,7 +360,8 @@ impl<'a> OperandNames<'a> {
             }
             count += 1;
         }
-        OperandNames { by_name, operands: count, unknown: HashMap::new() }
+        let roles = if let Mode::Roles(roles) = mode { roles } else { Roles::default() };
+        OperandNames { by_name, operands: count, roles, unknown: HashMap::new() }
     }
 
     /// Adds a reference that has no operand.
@@ -323,6 +376,7 @@ impl<'a> OperandNames<'a> {
     /// Number of the operand whose reference is spelled like this.
     fn operand(&self, spelling: &str) -> Option<usize> {
         match name_of(spelling) {
+            Some(name) if name.starts_with('$') => self.roles.operand(spelling),
             Some(name) => self.by_name.get(name).copied(),
             None => number_of(spelling).filter(|&number| number < self.operands),
         }
@@ -359,18 +413,32 @@ fn parts(template: &str, mode: Mode, index: impl FnMut(&str) -> usize) -> Vec<Re
     match mode {
         Mode::Basic => Vec::new(),
         Mode::Bare | Mode::Full => percents(template, mode, index),
-        Mode::Llvm => dollars(template, index),
+        Mode::Llvm => dollars(template, false, index),
+        Mode::Roles(_) => dollars(template, true, index),
         Mode::Braces => braces(template, index),
     }
 }
 
-/// The parts of a template of LLVM: `$0`, `${0:x}` and `$$`.
-fn dollars(template: &str, mut index: impl FnMut(&str) -> usize) -> Vec<Replacement> {
+/// The parts of a template of LLVM: `$0`, `${0:x}` and `$$`, and of MLIR: `{$w0}`.
+fn dollars(
+    template: &str,
+    has_roles: bool,
+    mut index: impl FnMut(&str) -> usize,
+) -> Vec<Replacement> {
     let bytes = template.as_bytes();
     let mut parts = Vec::new();
     let mut at = 0;
     while let Some(n) = memchr::memchr(b'$', &bytes[at..]) {
         let start = at + n;
+        if has_roles
+            && n > 0
+            && let Some((_, _, end)) = role_reference(template, start - 1)
+        {
+            let kind = ReplacementKind::Reference(index(&template[start - 1..end]));
+            parts.push(Replacement { span: Span::new(start as u32 - 1, end as u32), kind });
+            at = end;
+            continue;
+        }
         let digits = digits_end(bytes, start + 1);
         let (kind, end) = match bytes.get(start + 1) {
             Some(b'$') => (ReplacementKind::Itself { twice: true }, start + 2),
@@ -615,7 +683,7 @@ pub(super) fn expand<'a>(
     };
     if operands.is_empty() && plain {
         return Expanded {
-            names: OperandNames::new(std::iter::empty()),
+            names: OperandNames::new(std::iter::empty(), mode),
             mapped: template,
             placeholders: Vec::new(),
             unknown: Vec::new(),
@@ -624,11 +692,11 @@ pub(super) fn expand<'a>(
                 mode,
                 words: HashMap::new(),
                 operands: 0,
-                twice: mode == Mode::Llvm,
+                twice: matches!(mode, Mode::Llvm | Mode::Roles(_)),
             },
         };
     }
-    let mut names = OperandNames::new(operands.iter().copied());
+    let mut names = OperandNames::new(operands.iter().copied(), mode);
     let mut missing = Vec::new();
     let parts = parts(&template.text, mode, |spelling| {
         let index = names.index(spelling);
@@ -646,7 +714,7 @@ pub(super) fn expand<'a>(
     };
     let mut spellings: Vec<String> = operands.iter().copied().enumerate().map(positional).collect();
     spellings.append(&mut missing);
-    if mode == Mode::Full {
+    if matches!(mode, Mode::Full | Mode::Roles(_)) {
         for part in &parts {
             if let ReplacementKind::Reference(index) = part.kind {
                 let spelling = part.span.text(&template.text);
@@ -662,6 +730,8 @@ pub(super) fn expand<'a>(
         .map(|(at, spelling)| match name_of(spelling) {
             // PTX has ASCII names only.
             _ if !spelling.is_ascii() => format!("%{at}"),
+            Some(_) if at < operands.len() && sigil == '$' => format!("${at}"),
+            Some(name) if sigil == '$' => name.to_owned(),
             Some(name) => format!("%{name}"),
             None if mode == Mode::Braces => format!("%{}", spelling.trim_matches(['{', '}'])),
             None => spelling.clone(),
@@ -677,7 +747,7 @@ pub(super) fn expand<'a>(
     }
 
     let mut unknown_at = Vec::new();
-    let twice = matches!(mode, Mode::Full | Mode::Llvm)
+    let twice = matches!(mode, Mode::Full | Mode::Llvm | Mode::Roles(_))
         || mode == Mode::Bare
             && parts.iter().any(|part| part.kind == ReplacementKind::Itself { twice: true });
     let mut words = HashMap::new();

@@ -2,13 +2,13 @@
 
 use std::cell::OnceCell;
 
-use super::{asm_input_written, asm_output_read, missing_asm_operand};
+use super::{asm_input_written, asm_output_read, asm_undeclared, missing_asm_operand};
 use crate::diagnostic::Diagnostic;
 use crate::embed::{Asm, AsmOperand, Convention};
 use crate::hash::{Map, Set};
 use crate::source::Span;
-use crate::syntax::RawInstruction;
 use crate::syntax::lexer::word_end;
+use crate::syntax::{Context, RawInstruction, Token};
 use crate::video::Instruction;
 
 /// A video instruction in an `asm` statement.
@@ -18,6 +18,13 @@ pub(crate) struct AsmSubject<'a, 't> {
     pub(crate) operands: &'a AsmOperands<'t>,
     /// The place of the instruction in the text of the `asm`.
     pub(crate) statement: Span,
+    pub(crate) tokens: &'a [Token],
+    /// The names that it sees.
+    pub(crate) context: &'a Context<'t>,
+    /// Whether something outside of an `asm` may declare a register.
+    pub(crate) may_declare: &'a dyn Fn(&str, Span) -> bool,
+    /// How the instruction is written, if it can be read.
+    pub(crate) raw: Option<&'a RawInstruction>,
     /// The instruction and how it is written, if it is legal.
     pub(crate) legal: Option<(&'a RawInstruction, &'a Instruction)>,
 }
@@ -32,6 +39,14 @@ impl<'t> AsmSubject<'_, 't> {
         self.asm().spelled(name)
     }
 
+    /// Whether a word there is an operand, or declared, or a reference to an operand that is not
+    /// there.
+    pub(super) fn is_known(&self, word: &str, place: Span) -> bool {
+        self.operands.get(word).is_some()
+            || self.context.resolve(word).is_some()
+            || self.asm().unknown_operands_in(place).next().is_some()
+    }
+
     /// The place in the source for a place in the text of the `asm`.
     pub(super) fn place(&self, span: Span) -> Span {
         self.asm().source_span(span)
@@ -41,8 +56,12 @@ impl<'t> AsmSubject<'_, 't> {
 /// Finds what breaks a rule; findings are placed in the source.
 type Rule = fn(&AsmSubject<'_, '_>, &mut Vec<Diagnostic>);
 
-const RULES: [Rule; 3] =
-    [missing_asm_operand::find, asm_output_read::find, asm_input_written::find];
+const RULES: [Rule; 4] = [
+    missing_asm_operand::find,
+    asm_output_read::find,
+    asm_input_written::find,
+    asm_undeclared::find,
+];
 
 /// The findings on an instruction in an `asm`, placed in the source.
 pub(crate) fn run_asm(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
@@ -106,7 +125,10 @@ impl<'t> Index<'t> {
         }
         let constraints = asm.operands.iter().map(|it| it.constraint.as_str()).collect();
         let mut mentioned = Map::default();
-        let sigil = if asm.convention() == Convention::Llvm { b'$' } else { b'%' };
+        let sigil = match asm.convention() {
+            Convention::Llvm | Convention::Mlir => b'$',
+            Convention::C | Convention::Rust => b'%',
+        };
         for at in memchr::memchr_iter(sigil, asm.text.as_bytes()) {
             let word = &asm.text[at..word_end(asm.text.as_bytes(), at + 1)];
             mentioned.entry(word).or_insert(at as u32);

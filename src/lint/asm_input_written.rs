@@ -15,6 +15,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
         Convention::Llvm => {
             "write to an output; an input with its number as constraint shares its register"
         }
+        Convention::Mlir => "move it to `read_write_args` if it is also read, or to the outputs",
         Convention::Rust => "declare it as `out(reg32)`, or as `inout(reg32)` if it is also read",
     };
     let message = format!("`{}` is written, but declared as input", subject.spelled(d.name()));

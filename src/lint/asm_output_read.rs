@@ -43,6 +43,7 @@ fn finding(
         Convention::Llvm => {
             "an input with the number of the output as its constraint gives it a value"
         }
+        Convention::Mlir => "`read_write_args` has the operands that are read and written",
         Convention::Rust => "`inout(reg32)` declares an operand that is read and written",
     };
     let diagnostic = Diagnostic::new(Code::V702, subject.place(read), message)

@@ -4,6 +4,7 @@
 mod asm;
 mod asm_input_written;
 mod asm_output_read;
+mod asm_undeclared;
 mod cancelled_negation;
 mod constant_comparison;
 mod constant_cut;
@@ -38,6 +39,7 @@ use crate::video::{Instruction, Operation};
 use facts::Facts;
 
 pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
+pub(crate) use asm_undeclared::DeclaredWords;
 pub(crate) use unfused_instructions::on_region;
 
 /// A legal instruction and how it is written.

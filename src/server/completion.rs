@@ -237,7 +237,9 @@ fn snippet(mnemonic: Mnemonic, form: &Form, language: Language) -> String {
         Language::Ptx => ["d", "a", "b", "c"],
         Language::Cuda => ["%0", "%1", "%2", "%3"],
         // A client takes `$0` for the place of its cursor.
-        Language::Python | Language::Mojo | Language::Julia => ["\\$0", "\\$1", "\\$2", "\\$3"],
+        Language::Python | Language::Mojo | Language::Julia | Language::Notebook => {
+            ["\\$0", "\\$1", "\\$2", "\\$3"]
+        }
         Language::Rust => ["{0\\}", "{1\\}", "{2\\}", "{3\\}"],
     };
     let count = if form.third { 4 } else { 3 };

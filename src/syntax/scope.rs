@@ -253,6 +253,14 @@ impl<'s> Context<'s> {
         self.settled = self.entries.len();
     }
 
+    /// The names of the registers that a statement sees, ranges left out.
+    pub(crate) fn registers(&self) -> impl Iterator<Item = &'s str> + '_ {
+        let is_register = |entry: &&Entry<'s>| {
+            entry.count.is_none() && matches!(entry.symbol.kind, SymbolKind::Register(_))
+        };
+        self.entries.iter().filter(is_register).map(|entry| entry.name)
+    }
+
     /// At most `most` 32-bit registers that a statement sees, with their types, outer ones
     /// first. A range gives each of its registers.
     #[cfg(feature = "server")]

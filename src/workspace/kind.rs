@@ -26,10 +26,12 @@ pub(crate) enum LanguageName {
     Rust,
     /// Julia; the PTX of `@asmcall` and `llvmcall`
     Julia,
+    /// Jupyter notebooks; the PTX in code cells
+    Notebook,
 }
 
 /// The names of languages, for messages.
-const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust` or `julia`";
+const NAMES: &str = "`ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`";
 
 impl From<LanguageName> for Language {
     fn from(name: LanguageName) -> Language {
@@ -40,6 +42,7 @@ impl From<LanguageName> for Language {
             LanguageName::Mojo => Language::Mojo,
             LanguageName::Rust => Language::Rust,
             LanguageName::Julia => Language::Julia,
+            LanguageName::Notebook => Language::Notebook,
         }
     }
 }
@@ -128,6 +131,7 @@ const ENDINGS: &[(&[&str], FileKind)] = &[
         FileKind::Within(Language::Cuda),
     ),
     (&["py"], FileKind::Within(Language::Python)),
+    (&["ipynb"], FileKind::Within(Language::Notebook)),
     (&["mojo", "🔥"], FileKind::Within(Language::Mojo)),
     (&["rs"], FileKind::Within(Language::Rust)),
     (&["jl"], FileKind::Within(Language::Julia)),

@@ -1,0 +1,43 @@
+//! Findings in the cells of a notebook, placed in its JSON.
+
+use super::{Preview, check_previewed, sort};
+use crate::check::{CheckOptions, Language};
+use crate::diagnostic::{Diagnostic, Edit, Fix, Label};
+use crate::embed::{Cells, cells};
+
+/// Checks the cells of a notebook. `None` if there are more findings than there is room for.
+pub(super) fn check(
+    source: &str,
+    options: &CheckOptions,
+    room: usize,
+) -> Option<(usize, Vec<Diagnostic>)> {
+    let (mut count, mut all) = (0, Vec::new());
+    for cells in cells(source) {
+        let text = cells.text();
+        let options = options.clone().with_language(Language::of(cells.host));
+        let (statements, found) = check_previewed(text, Preview::of(text), &options, room)?;
+        count += statements;
+        all.extend(found.into_iter().map(|found| outside(&cells, source, found)));
+    }
+    sort(&mut all);
+    (all.len() <= room).then_some((count, all))
+}
+
+/// A finding in cells, as one in the notebook.
+fn outside(cells: &Cells, source: &str, found: Diagnostic) -> Diagnostic {
+    let fix = |fix: Fix| {
+        let edits = fix.edits.iter().map(|edit| {
+            let (span, replacement) = cells.edit(source, edit.span, &edit.replacement)?;
+            Some(Edit::replace(span, replacement))
+        });
+        Some(Fix { edits: edits.collect::<Option<_>>()?, ..fix })
+    };
+    let label = |label: Label| Label { span: cells.place(label.span), ..label };
+    Diagnostic {
+        span: cells.place(found.span),
+        labels: found.labels.into_iter().map(label).collect(),
+        fixes: found.fixes.into_iter().filter_map(fix).collect(),
+        statement: found.statement.map(|span| cells.place(span)),
+        ..found
+    }
+}

@@ -1,0 +1,209 @@
+//! Texts in constants of Python and Mojo.
+//!
+//! A name is a constant if the source assigns to it once and binds it in no other way. Its value may
+//! join literals and other constants with `+`.
+
+use super::Host;
+use super::hosts::{Lexer, is_name};
+use super::scan::Literal;
+use crate::hash::{Map, Set};
+use crate::source::Span;
+
+/// How deep constants may be made of others.
+const DEPTH: usize = 16;
+
+/// Words that start a class.
+const CLASSES: [&str; 3] = ["class", "struct", "trait"];
+/// Words that start another block.
+const BLOCKS: [&str; 14] = [
+    "def", "fn", "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "match",
+    "case", "async",
+];
+/// Words of statements that may bind any name that they have.
+const BINDERS: [&str; 12] = [
+    "def", "fn", "for", "with", "except", "async", "import", "from", "global", "nonlocal", "del",
+    "match",
+];
+/// Words of Mojo before a name.
+const DECLARING: [&str; 4] = ["alias", "comptime", "var", "let"];
+
+/// A constant.
+#[derive(Clone, Copy)]
+struct Constant {
+    /// Where its value starts.
+    value: usize,
+    /// Whether a class has it.
+    in_class: bool,
+}
+
+/// The constants of a source.
+pub(super) struct Constants<'s> {
+    host: Host,
+    source: &'s str,
+    /// `None` for names that are bound in other ways.
+    names: Map<&'s str, Option<Constant>>,
+    classes: Set<&'s str>,
+    /// How many bytes of literals may still be read: many calls may name one long text.
+    left: usize,
+}
+
+impl<'s> Constants<'s> {
+    pub(super) fn new(source: &'s str, host: Host) -> Constants<'s> {
+        let (names, classes) = (Map::default(), Set::default());
+        let left = (1 << 20) + 4 * source.len();
+        let mut constants = Constants { host, source, names, classes, left };
+        let mut lexer = Lexer::new(source, host);
+        // The blocks around a line: their indentation, and whether they are classes.
+        let mut blocks: Vec<(usize, bool)> = Vec::new();
+        while lexer.pos < source.len() {
+            let line = lexer.pos;
+            let bytes = &source.as_bytes()[line..];
+            let indent = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            lexer.pos += indent;
+            if matches!(lexer.peek(), Some(b'\n' | b'\r' | b'#')) {
+                lexer.logical_line();
+                continue;
+            }
+            while blocks.last().is_some_and(|&(outer, _)| outer >= indent) {
+                blocks.pop();
+            }
+            let in_class = blocks.last().is_some_and(|&(_, is_class)| is_class);
+            let word = lexer.word();
+            if CLASSES.contains(&word) {
+                blocks.push((indent, true));
+                lexer.trivia(false);
+                constants.classes.insert(lexer.word());
+            } else if BLOCKS.contains(&word) {
+                blocks.push((indent, false));
+            } else {
+                constants.assignment(&mut lexer, word, in_class);
+            }
+            lexer.logical_line();
+            if BINDERS.contains(&word) {
+                constants.bind_all(&source[line..lexer.pos]);
+            }
+        }
+        constants
+    }
+
+    /// Reads the assignment whose first word was read.
+    fn assignment(&mut self, lexer: &mut Lexer<'s>, mut word: &'s str, in_class: bool) {
+        let start = lexer.pos;
+        lexer.trivia(false);
+        if self.host == Host::Mojo && DECLARING.contains(&word) {
+            word = lexer.word();
+            lexer.trivia(false);
+        }
+        if word.is_empty() {
+            return;
+        }
+        let rest = &self.source.as_bytes()[lexer.pos..];
+        // A `=` after one of the others is inside an expression.
+        let end = rest.iter().position(|byte| b"=(\"'#\n".contains(byte)).unwrap_or(rest.len());
+        let (before, after) = rest.split_at(end);
+        let is_plain = before.is_empty() || before.starts_with(b":");
+        let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==");
+        if is_assigned && is_plain {
+            let value = lexer.pos + end + 1;
+            // A second value makes it no constant.
+            let first = !self.names.contains_key(word);
+            self.names.insert(word, first.then_some(Constant { value, in_class }));
+        } else if is_assigned {
+            // `a, b = …`, `a += …`, `a.b = …`
+            self.bind_all(&self.source[start - word.len()..lexer.pos + end]);
+        }
+    }
+
+    /// Takes all words of a text for names that it binds.
+    fn bind_all(&mut self, text: &'s str) {
+        for word in text.split(|c: char| u8::try_from(c).is_ok_and(|byte| !is_name(byte))) {
+            self.names.insert(word, None);
+        }
+    }
+
+    /// The literals of an argument, in the order of the source.
+    pub(super) fn text(&mut self, argument: Span) -> Option<Vec<Literal>> {
+        let mut literals = Vec::new();
+        let mut lexer = Lexer::new(&self.source[..argument.end as usize], self.host);
+        lexer.pos = argument.start as usize;
+        self.sum(&mut lexer, DEPTH, true, &mut literals)?;
+        lexer.trivia(true);
+        (lexer.pos == argument.end as usize).then_some(literals)
+    }
+
+    /// Adds the literals of terms with `+` between them. `lines` tells whether a line break may
+    /// stand there.
+    fn sum(
+        &mut self,
+        lexer: &mut Lexer<'s>,
+        depth: usize,
+        lines: bool,
+        out: &mut Vec<Literal>,
+    ) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        loop {
+            lexer.trivia(lines);
+            self.term(lexer, depth, lines, out)?;
+            let end = lexer.pos;
+            lexer.trivia(lines);
+            if lexer.peek() != Some(b'+') {
+                lexer.pos = end;
+                return Some(());
+            }
+            lexer.pos += 1;
+        }
+    }
+
+    fn term(
+        &mut self,
+        lexer: &mut Lexer<'s>,
+        depth: usize,
+        lines: bool,
+        out: &mut Vec<Literal>,
+    ) -> Option<()> {
+        if lexer.peek() == Some(b'(') {
+            lexer.pos += 1;
+            self.sum(lexer, depth, true, out)?;
+            lexer.trivia(true);
+            (lexer.peek() == Some(b')')).then(|| lexer.pos += 1)?;
+        } else if lexer.string_here().is_some() {
+            let start = lexer.pos;
+            let mut run = lexer.run(lines);
+            self.left = self.left.checked_sub(lexer.pos - start)?;
+            let follows = out.last().is_none_or(|it| it.span.end as usize <= start);
+            if run.computed || !follows {
+                return None;
+            }
+            out.append(&mut run.literals);
+        } else {
+            let mut name = lexer.word();
+            let mut owner = None;
+            if lexer.peek() == Some(b'.') {
+                lexer.pos += 1;
+                owner = Some(name);
+                name = lexer.word();
+            }
+            let constant = self.names.get(name).copied().flatten()?;
+            let is_right = match owner {
+                None => !constant.in_class,
+                Some("self" | "cls" | "Self") => constant.in_class,
+                Some(owner) => constant.in_class && self.classes.contains(owner),
+            };
+            if !is_right {
+                return None;
+            }
+            let mut value = Lexer::new(self.source, self.host);
+            value.pos = constant.value;
+            value.trivia(false);
+            self.sum(&mut value, depth, false, out)?;
+            value.trivia(false);
+            matches!(value.peek(), None | Some(b'\n' | b';')).then_some(())?;
+        }
+        // `"…".format(…)`, `"…" % x`, `NAME[0]`
+        let end = lexer.pos;
+        lexer.trivia(false);
+        let is_more = matches!(lexer.peek(), Some(b'.' | b'%' | b'[' | b'('));
+        lexer.pos = end;
+        (!is_more).then_some(())
+    }
+}

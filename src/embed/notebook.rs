@@ -1,0 +1,258 @@
+//! The code cells of a Jupyter notebook, which is JSON.
+//!
+//! The cells of the notebook's language make one text; a cell of CUDA, as in `%%cu` and
+//! `%%writefile kernel.cu`, makes one of its own. What comes after a mistake in the JSON is not
+//! read.
+
+use super::scan::{Form, Literal};
+use super::{Host, Layer, Quoting, edit};
+use crate::source::Span;
+
+/// Commands before Python.
+const PYTHON: [&str; 5] = ["%%time", "%%timeit", "%%capture", "%%prun", "%%memit"];
+/// Commands before CUDA.
+const CUDA: [&str; 4] = ["%%cu", "%%cuda", "%%cuda_run", "%%cuda_group_save"];
+/// Endings of files of CUDA that `%%writefile` writes.
+const FILES: [&str; 4] = [".cu", ".cuh", ".cpp", ".h"];
+
+/// The text of cells.
+pub(crate) struct Cells {
+    pub(crate) host: Host,
+    layer: Layer,
+}
+
+impl Cells {
+    fn new(source: &str, host: Host, literals: Vec<Literal>) -> Option<Cells> {
+        let layer = Layer::new(Quoting::Json, source, literals);
+        (!layer.text().is_empty()).then_some(Cells { host, layer })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.layer.text()
+    }
+
+    /// The place in the notebook.
+    pub(crate) fn place(&self, span: Span) -> Span {
+        self.layer.place(span)
+    }
+
+    /// The change of the notebook that replaces a span of the text; `None` if it would take more
+    /// than one string.
+    pub(crate) fn edit(
+        &self,
+        source: &str,
+        span: Span,
+        replacement: &str,
+    ) -> Option<(Span, String)> {
+        edit::literal_edit(&self.layer, source, span, replacement)
+    }
+}
+
+/// The cells of a notebook.
+pub(crate) fn cells(source: &str) -> Vec<Cells> {
+    let mut reader = Reader { source, pos: 0 };
+    let mut found = Found { main: Vec::new(), others: Vec::new(), host: Host::Python };
+    // An error ends the reading.
+    _ = reader.members(|reader, key| match key {
+        "cells" => reader.elements(|reader| {
+            let cell = reader.cell()?;
+            found.add(source, cell);
+            Some(())
+        }),
+        "metadata" => reader.members(|reader, key| match key {
+            "kernelspec" | "language_info" => reader.members(|reader, key| match key {
+                "language" | "name" => {
+                    let name = reader.string_or_skip()?.map(|it| it.body.text(source));
+                    match name.map(str::to_ascii_lowercase).as_deref() {
+                        Some("julia") => found.host = Host::Julia,
+                        Some("rust") => found.host = Host::Rust,
+                        Some("mojo") => found.host = Host::Mojo,
+                        _ => {}
+                    }
+                    Some(())
+                }
+                _ => reader.skip(),
+            }),
+            _ => reader.skip(),
+        }),
+        _ => reader.skip(),
+    });
+    let Found { main, mut others, host } = found;
+    others.extend(Cells::new(source, host, main));
+    others
+}
+
+struct Found {
+    main: Vec<Literal>,
+    others: Vec<Cells>,
+    host: Host,
+}
+
+impl Found {
+    /// Adds the lines of a code cell.
+    fn add(&mut self, source: &str, mut lines: Vec<Literal>) {
+        let Some(first) = lines.first_mut() else { return };
+        let line = first.body.text(source);
+        let line = &line[..line.find("\\n").unwrap_or(line.len())];
+        let command = line.split_ascii_whitespace().next().unwrap_or_default();
+        let writes =
+            command == "%%writefile" && FILES.iter().any(|it| line.trim_end().ends_with(it));
+        if writes || CUDA.contains(&command) {
+            self.others.extend(Cells::new(source, Host::C, lines));
+        } else if !command.starts_with("%%") || PYTHON.contains(&command) {
+            // A line break stands between cells.
+            first.joined_by_line = !self.main.is_empty();
+            self.main.append(&mut lines);
+        }
+    }
+}
+
+/// The strings of a piece of a list that has nothing else.
+pub(super) fn literals(source: &str) -> Option<Vec<Literal>> {
+    let mut reader = Reader { source, pos: 0 };
+    let mut all = Vec::new();
+    loop {
+        all.push(reader.string()?);
+        reader.blanks();
+        if reader.pos == source.len() {
+            return Some(all);
+        }
+        reader.eat(b',')?;
+        reader.blanks();
+    }
+}
+
+/// A place in JSON. Each method ends after what it reads.
+struct Reader<'s> {
+    source: &'s str,
+    pos: usize,
+}
+
+impl<'s> Reader<'s> {
+    fn peek(&self) -> Option<u8> {
+        self.source.as_bytes().get(self.pos).copied()
+    }
+
+    fn blanks(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.pos += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.peek() == Some(byte)).then(|| self.pos += 1)
+    }
+
+    fn string(&mut self) -> Option<Literal> {
+        let start = self.pos;
+        self.eat(b'"')?;
+        loop {
+            let rest = &self.source.as_bytes()[self.pos..];
+            let n = memchr::memchr2(b'"', b'\\', rest)?;
+            let is_end = rest[n] == b'"';
+            self.pos += n + 1 + usize::from(!is_end);
+            if is_end {
+                break;
+            }
+            self.peek()?;
+        }
+        let (start, end) = (start as u32, self.pos as u32);
+        Some(Literal {
+            span: Span::new(start, end),
+            body: Span::new(start + 1, end - 1),
+            form: Form::Json,
+            joined_by_line: false,
+        })
+    }
+
+    /// The string here; `None` inside if it is another value.
+    fn string_or_skip(&mut self) -> Option<Option<Literal>> {
+        if self.peek() == Some(b'"') {
+            Some(Some(self.string()?))
+        } else {
+            self.skip().map(|()| None)
+        }
+    }
+
+    /// Skips a value.
+    fn skip(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => _ = self.string()?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.pos += 1;
+                }
+                b'}' | b']' | b',' if depth == 0 => return Some(()),
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.pos += 1;
+                }
+                _ => self.pos += 1,
+            }
+        }
+    }
+
+    /// Reads a list, each element with a function. Skips another value.
+    fn elements(&mut self, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.list(b'[', b']', |reader| each(reader))
+    }
+
+    /// Reads an object, each value with a function. Skips another value.
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Option<()>) -> Option<()> {
+        self.list(b'{', b'}', |reader| {
+            let key = reader.string()?.body.text(reader.source);
+            reader.blanks();
+            reader.eat(b':')?;
+            reader.blanks();
+            each(reader, key)
+        })
+    }
+
+    fn list(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut each: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        self.blanks();
+        if self.eat(open).is_none() {
+            return self.skip();
+        }
+        loop {
+            self.blanks();
+            if self.eat(close).is_some() {
+                return Some(());
+            }
+            each(self)?;
+            self.blanks();
+            if self.peek()? != close {
+                self.eat(b',')?;
+            }
+        }
+    }
+
+    /// The lines of a cell; none if it has no code.
+    fn cell(&mut self) -> Option<Vec<Literal>> {
+        let (mut lines, mut is_code) = (Vec::new(), false);
+        let source = self.source;
+        self.members(|reader, key| match key {
+            "cell_type" => {
+                let kind = reader.string_or_skip()?;
+                is_code = kind.is_some_and(|it| it.body.text(source) == "code");
+                Some(())
+            }
+            "source" if reader.peek() == Some(b'"') => {
+                lines = vec![reader.string()?];
+                Some(())
+            }
+            "source" => reader.elements(|reader| {
+                lines.extend(reader.string_or_skip()?);
+                Some(())
+            }),
+            _ => reader.skip(),
+        })?;
+        Some(if is_code { lines } else { Vec::new() })
+    }
+}
