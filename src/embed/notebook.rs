@@ -62,14 +62,12 @@ pub(crate) fn cells(source: &str) -> Vec<Cells> {
         "metadata" => reader.members(|reader, key| match key {
             "kernelspec" | "language_info" => reader.members(|reader, key| match key {
                 "language" | "name" => {
-                    let name = reader.string_or_skip()?.map(|it| it.body.text(source));
-                    match name.map(str::to_ascii_lowercase).as_deref() {
-                        Some("julia") => found.host = Host::Julia,
-                        Some("rust") => found.host = Host::Rust,
-                        Some("mojo") => found.host = Host::Mojo,
+                    reader.text(|it| match it.body.text(source).to_ascii_lowercase().as_str() {
+                        "julia" => found.host = Host::Julia,
+                        "rust" => found.host = Host::Rust,
+                        "mojo" => found.host = Host::Mojo,
                         _ => {}
-                    }
-                    Some(())
+                    })
                 }
                 _ => reader.skip(),
             }),
@@ -128,7 +126,7 @@ struct Reader<'s> {
     pos: usize,
 }
 
-impl<'s> Reader<'s> {
+impl Reader<'_> {
     fn peek(&self) -> Option<u8> {
         self.source.as_bytes().get(self.pos).copied()
     }
@@ -165,13 +163,12 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// The string here; `None` inside if it is another value.
-    fn string_or_skip(&mut self) -> Option<Option<Literal>> {
-        if self.peek() == Some(b'"') {
-            Some(Some(self.string()?))
-        } else {
-            self.skip().map(|()| None)
+    /// Reads a string for a function. Skips another value.
+    fn text(&mut self, take: impl FnOnce(Literal)) -> Option<()> {
+        if self.peek() != Some(b'"') {
+            return self.skip();
         }
+        self.string().map(take)
     }
 
     /// Skips a value.
@@ -238,19 +235,9 @@ impl<'s> Reader<'s> {
         let (mut lines, mut is_code) = (Vec::new(), false);
         let source = self.source;
         self.members(|reader, key| match key {
-            "cell_type" => {
-                let kind = reader.string_or_skip()?;
-                is_code = kind.is_some_and(|it| it.body.text(source) == "code");
-                Some(())
-            }
-            "source" if reader.peek() == Some(b'"') => {
-                lines = vec![reader.string()?];
-                Some(())
-            }
-            "source" => reader.elements(|reader| {
-                lines.extend(reader.string_or_skip()?);
-                Some(())
-            }),
+            "cell_type" => reader.text(|it| is_code = it.body.text(source) == "code"),
+            "source" if reader.peek() == Some(b'"') => reader.text(|it| lines.push(it)),
+            "source" => reader.elements(|reader| reader.text(|it| lines.push(it))),
             _ => reader.skip(),
         })?;
         Some(if is_code { lines } else { Vec::new() })
