@@ -20,8 +20,9 @@ use crate::workspace::input::{Input, reason};
 #[command(after_help = "\
 Fat binaries are found in libraries, programs, objects (ELF, PE, Mach-O, .a,
 .fatbin) by their first bytes, also inside zip files (wheels, .conda), .tar,
-.tar.gz and .tar.zst. PTX packed with LZ4 or Zstandard is unpacked. The listing
-that cuobjdump -ptx prints is read, too.
+.tar.gz and .tar.zst. PTX packed with LZ4 or Zstandard is unpacked. PTX that is
+not packed is found, too: as a member of an archive or as a string in a program.
+The listing that cuobjdump -ptx prints is read, too.
 
 The text of a single image is printed. If there are several, list them, choose
 one by its name, or write all:

@@ -188,7 +188,7 @@ impl Subject<'_> {
 
     fn image(&self, member: &Member, image: &Image, known: &mut row::Known) -> Found {
         let mut row = Row::new(self.place(member, Some(image)), &image.text(), known);
-        row.image = Some(image.name());
+        row.image = (!image.is_file).then(|| image.name());
         row.arch = image.target.to_string();
         row.ptx = format!("{}.{}", image.version.0, image.version.1);
         Found::Image(row)

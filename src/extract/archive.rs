@@ -1,15 +1,18 @@
-//! Files in archives: zip (wheels, `.conda`), tar, gzip and Zstandard.
+//! Files in archives: zip (wheels, `.conda`), tar, `ar` (`.a`), gzip and Zstandard.
 
-use std::cell::Cell;
 use std::fmt;
-use std::io::{self, Read, Seek, SeekFrom, copy};
-use std::rc::Rc;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, copy};
+use std::sync::Arc;
 
+use flate2::bufread::DeflateDecoder;
 use flate2::read::MultiGzDecoder;
+use rawzip::{CompressionMethod, ZipArchive};
 use ruzstd::decoding::StreamingDecoder;
 use tempfile::SpooledTempFile;
 
+use super::budget::{Budget, Unpacked};
 use super::listing;
+use super::members::{self, AR, Take};
 use super::{Counts, ExtractError, Image, Images, Limits, read_full};
 use crate::syntax::listing::is_listing;
 
@@ -17,15 +20,24 @@ use crate::syntax::listing::is_listing;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member(Vec<String>);
 
+/// Bytes of a name that are kept: each text of a file has it in its own name.
+const NAME: usize = 512;
+
 impl Member {
-    /// Its name in each archive, from the outermost on.
+    /// Its name in each archive, from the outermost on. Of one that has more than 512 bytes, both
+    /// ends, with `…` between them.
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    fn inside(&self, name: String) -> Member {
-        let mut names = self.0.clone();
-        names.push(name);
+    fn inside(&self, name: &[u8]) -> Member {
+        let shown = if name.len() > NAME {
+            let (start, end) = (&name[..NAME / 2], &name[name.len() - NAME / 2..]);
+            [String::from_utf8_lossy(start), "…".into(), String::from_utf8_lossy(end)].concat()
+        } else {
+            String::from_utf8_lossy(name).into_owned()
+        };
+        let names = self.0.iter().cloned().chain([shown]).collect();
         Member(names)
     }
 }
@@ -42,8 +54,6 @@ trait File: Read + Seek {}
 
 impl<T: Read + Seek> File for T {}
 
-type Visit<'v> = &'v mut dyn FnMut(&Member, Result<Image, ExtractError>);
-
 /// Hands over each PTX text of a file, and of the files in it if it is an archive, in
 /// order; and the errors, each about one text or one member. Counts what was passed.
 pub fn walk(
@@ -51,27 +61,23 @@ pub fn walk(
     limits: Limits,
     visit: &mut dyn FnMut(&Member, Result<Image, ExtractError>),
 ) -> Counts {
-    let mut walk = Walk { limits, counts: Counts::default(), visit };
+    let budget = Budget::of(0);
+    let mut walk = Walk { limits, budget, is_told: false, counts: Counts::default(), visit };
     let member = Member::default();
-    if let Err(error) = walk.file(file, &member, Level::default()) {
-        (walk.visit)(&member, Err(error));
+    if let Err(error) = walk.file(file, &member) {
+        walk.fail(&member, error);
     }
     walk.counts
 }
 
-/// How far a file lies inside of archives.
-#[derive(Clone, Default)]
-struct Level {
-    depth: usize,
-    /// Bytes of the outermost packed file that were read so far, if there is one: bombs
-    /// are judged by it.
-    packed: Option<Rc<Cell<u64>>>,
-}
-
 struct Walk<'v> {
     limits: Limits,
+    /// That of the outermost file.
+    budget: Arc<Budget>,
+    /// Whether it was said that the budget is spent.
+    is_told: bool,
     counts: Counts,
-    visit: Visit<'v>,
+    visit: &'v mut dyn FnMut(&Member, Result<Image, ExtractError>),
 }
 
 /// The kind of a file, by its first bytes.
@@ -79,6 +85,7 @@ struct Walk<'v> {
 enum Format {
     Zip,
     Tar,
+    Ar,
     Gzip,
     Zstd,
     Other,
@@ -93,6 +100,7 @@ impl Format {
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Format::Zip,
             [0x1f, 0x8b, 8, ..] => Format::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Format::Zstd,
+            _ if head.starts_with(AR) => Format::Ar,
             _ if head.get(257..262) == Some(b"ustar") => Format::Tar,
             _ => Format::Other,
         }
@@ -100,88 +108,117 @@ impl Format {
 }
 
 impl Walk<'_> {
-    fn file(
-        &mut self,
-        mut file: &mut dyn File,
-        member: &Member,
-        level: Level,
-    ) -> Result<(), ExtractError> {
+    /// Says what is wrong with a member. That the budget is spent is said once.
+    fn fail(&mut self, member: &Member, error: ExtractError) {
+        if self.budget.is_spent() && std::mem::replace(&mut self.is_told, true) {
+            return;
+        }
+        (self.visit)(member, Err(error));
+    }
+
+    fn file(&mut self, mut file: &mut dyn File, member: &Member) -> Result<(), ExtractError> {
+        self.budget.grow(file.seek(SeekFrom::End(0))?);
+        file.rewind()?;
         let mut head = [0; HEAD];
         let length = read_full(&mut file, &mut head)?;
-        file.seek(SeekFrom::Start(0))?;
+        file.rewind()?;
         match Format::of(&head[..length]) {
-            Format::Zip => self.zip(file, member, &self.deeper(level)?),
-            _ => self.stream(&mut file, member, level),
+            Format::Zip => self.zip(file, member, self.deeper(0)?),
+            _ => self.stream(&mut file, member, 0),
         }
     }
 
-    fn deeper(&self, level: Level) -> Result<Level, ExtractError> {
+    fn deeper(&self, depth: usize) -> Result<usize, ExtractError> {
         let limit = self.limits.depth;
-        if level.depth >= limit {
+        if depth >= limit {
             return Err(ExtractError::TooDeep { limit });
         }
-        Ok(Level { depth: level.depth + 1, ..level })
+        Ok(depth + 1)
     }
 
+    /// Two members may have one name; the directory at the end of the archive has both.
     fn zip(
         &mut self,
         file: &mut dyn File,
         member: &Member,
-        level: &Level,
+        depth: usize,
     ) -> Result<(), ExtractError> {
-        let mut archive = zip::ZipArchive::new(file).map_err(broken)?;
-        for at in 0..archive.len() {
-            let entry = match archive.by_index(at) {
-                Ok(entry) if entry.is_file() => entry,
-                Ok(_) => continue,
-                Err(error) => {
-                    (self.visit)(member, Err(broken(error)));
-                    continue;
+        let mut buffer = vec![0; ENTRY];
+        let archive = ZipArchive::from_seekable(file, &mut buffer).map_err(broken)?;
+        let mut entries = archive.entries(&mut buffer);
+        while let Some(entry) = entries.next_entry().map_err(broken)? {
+            if entry.is_dir() || entry.mode().is_symlink() {
+                continue;
+            }
+            let member = member.inside(entry.file_path().as_ref());
+            let (way, method) = (entry.wayfinder(), entry.compression_method());
+            let is_encrypted = entry.flags().is_encrypted();
+            let open = || {
+                if is_encrypted {
+                    return Err(broken("it is encrypted"));
                 }
+                let found = archive.get_entry(way).map_err(broken)?;
+                let reader = BufReader::with_capacity(PACKED, found.reader());
+                let unpacked: Box<dyn Read + '_> = match method {
+                    CompressionMethod::STORE => Box::new(reader),
+                    CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(reader)),
+                    CompressionMethod::ZSTD => {
+                        Box::new(StreamingDecoder::new(reader).map_err(broken)?)
+                    }
+                    other => return Err(broken(format!("it is packed as {other}"))),
+                };
+                Ok(Unpacked::new(found.verifying_reader(unpacked), &self.budget))
             };
-            let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
-            let own = || Rc::new(Cell::new(entry.compressed_size()));
-            let packed = level.packed.clone().unwrap_or_else(own);
-            let level = Level { packed: Some(Rc::clone(&packed)), ..*level };
-            self.member(&mut Unpacked::new(entry, packed), &member.inside(name), level);
-        }
-        Ok(())
-    }
-
-    fn tar(
-        &mut self,
-        reader: &mut dyn Read,
-        member: &Member,
-        level: &Level,
-    ) -> Result<(), ExtractError> {
-        for entry in tar::Archive::new(reader).entries()? {
-            let mut entry = entry?;
-            if entry.header().entry_type().is_file() {
-                let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-                self.member(&mut entry, &member.inside(name), level.clone());
+            match open() {
+                Ok(mut unpacked) => self.member(&mut unpacked, &member, depth),
+                Err(error) => self.fail(&member, error),
+            }
+            if self.budget.is_spent() {
+                break;
             }
         }
         Ok(())
     }
 
     /// Reads a member; an error in it does not keep others from being read.
-    fn member(&mut self, reader: &mut dyn Read, member: &Member, level: Level) {
-        if let Err(error) = self.stream(reader, member, level) {
-            (self.visit)(member, Err(error));
+    fn member(&mut self, reader: &mut dyn Read, member: &Member, depth: usize) {
+        if let Err(error) = self.stream(reader, member, depth) {
+            self.fail(member, error);
         }
+    }
+
+    /// Reads the members that stand one after the other.
+    fn members(
+        &mut self,
+        reader: &mut dyn Read,
+        member: &Member,
+        depth: usize,
+        all: fn(&mut dyn Read, Take<'_>) -> io::Result<Option<u64>>,
+    ) -> Result<(), ExtractError> {
+        let read = all(reader, &mut |name, contents| {
+            self.member(contents, &member.inside(name), depth);
+        });
+        if let Some(offset) = read.map_err(broken)? {
+            self.fail(member, broken(format!("no member starts at byte {offset}")));
+            // What is left may still have texts, after the NUL that ends what was before.
+            self.images([0].chain(reader), member);
+        }
+        Ok(())
     }
 
     fn stream(
         &mut self,
         mut reader: &mut dyn Read,
         member: &Member,
-        level: Level,
+        depth: usize,
     ) -> Result<(), ExtractError> {
+        if self.budget.is_spent() {
+            return Ok(());
+        }
         let mut head = [0; HEAD];
         let length = read_full(&mut reader, &mut head)?;
         let head = &head[..length];
-        let count = Rc::new(Cell::new(0));
-        let mut all = Counted { inner: head.chain(reader), count: Rc::clone(&count) };
+        let mut all = head.chain(reader);
         let format = Format::of(head);
         if format == Format::Other {
             if is_listing(head) {
@@ -192,40 +229,50 @@ impl Walk<'_> {
             }
             return Ok(());
         }
-        let mut level = self.deeper(level)?;
-        let packed = Rc::clone(level.packed.get_or_insert(count));
+        let depth = self.deeper(depth)?;
         match format {
             Format::Gzip => {
                 let unpacked = MultiGzDecoder::new(all);
-                self.stream(&mut Unpacked::new(unpacked, packed), member, level)
+                self.stream(&mut Unpacked::new(unpacked, &self.budget), member, depth)
             }
             Format::Zstd => {
                 let unpacked = StreamingDecoder::new(all).map_err(broken)?;
-                self.stream(&mut Unpacked::new(unpacked, packed), member, level)
+                self.stream(&mut Unpacked::new(unpacked, &self.budget), member, depth)
             }
-            Format::Tar => self.tar(&mut all, member, &level),
+            Format::Tar => self.members(&mut all, member, depth, members::tar),
+            Format::Ar => self.members(&mut all, member, depth, members::ar),
             Format::Zip | Format::Other => {
-                // The table of a zip archive stands at its end.
+                // The directory of a zip archive stands at its end.
                 let mut whole = SpooledTempFile::new(SPOOLED);
                 if copy(&mut all.take(NESTED + 1), &mut whole)? > NESTED {
                     let reason =
                         format!("it is inside another one and has more than {NESTED} bytes");
                     return Err(ExtractError::Archive { reason });
                 }
-                self.zip(&mut whole, member, &level)
+                self.zip(&mut whole, member, depth)
             }
         }
     }
 
     /// Hands over the texts of a file that is no archive.
     fn images(&mut self, file: impl Read, member: &Member) {
-        let mut images = Images::new(file, self.limits);
+        let mut images = Images::within(file, self.limits, Arc::clone(&self.budget));
         for image in &mut images {
-            (self.visit)(member, image);
+            match image {
+                Ok(image) => (self.visit)(member, Ok(image)),
+                Err(error) => self.fail(member, error),
+            }
         }
         self.counts += images.counts();
     }
 }
+
+/// Bytes of an entry in the directory of a zip archive: name, extra fields and comment have
+/// 65,535 bytes at most.
+const ENTRY: usize = 4 << 16;
+
+/// Bytes of a packed file that are read at once.
+const PACKED: usize = 1 << 16;
 
 /// Bytes of a nested zip archive that are kept in memory, and that it may have at all.
 const SPOOLED: usize = 32 << 20;
@@ -233,48 +280,4 @@ const NESTED: u64 = 4 << 30;
 
 fn broken(error: impl fmt::Display) -> ExtractError {
     ExtractError::Archive { reason: error.to_string() }
-}
-
-/// Counts the bytes that are read.
-struct Counted<R> {
-    inner: R,
-    count: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.count.set(self.count.get() + read as u64);
-        Ok(read)
-    }
-}
-
-/// Unpacked bytes, which may be this many times as many as packed ones; the first of them
-/// are free.
-const RATIO: u64 = 200;
-const FREE: u64 = 256 << 20;
-
-/// A stream that is unpacked, and ends with an error if it is a bomb.
-struct Unpacked<R> {
-    inner: R,
-    count: u64,
-    packed: Rc<Cell<u64>>,
-}
-
-impl<R> Unpacked<R> {
-    fn new(inner: R, packed: Rc<Cell<u64>>) -> Unpacked<R> {
-        Unpacked { inner, count: 0, packed }
-    }
-}
-
-impl<R: Read> Read for Unpacked<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.count += read as u64;
-        if self.count > FREE + RATIO.saturating_mul(self.packed.get()) {
-            let why = format!("it becomes more than {RATIO} times as large when it is unpacked");
-            return Err(io::Error::other(why));
-        }
-        Ok(read)
-    }
 }

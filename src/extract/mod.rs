@@ -1,9 +1,8 @@
-//! PTX inside binaries: fat binaries in libraries, objects and programs, also in wheels and
-//! other archives.
+//! PTX inside binaries: fat binaries in libraries, objects and programs, and PTX that is not
+//! packed, also in wheels and other archives.
 //!
-//! [`images`] finds every fat binary in some bytes and gives the PTX texts in it;
-//! [`Images`] does so for a stream, and keeps one text at a time. [`walk`] also looks into
-//! archives, and into listings that cuobjdump printed.
+//! [`images`] finds the PTX texts in some bytes; [`Images`] does so for a stream, and keeps one
+//! text at a time. [`walk`] also looks into archives, and into listings that cuobjdump printed.
 //!
 //! ```
 //! # fn fat_binary(text: &[u8]) -> Vec<u8> {
@@ -51,15 +50,30 @@
 //! [`Image::replaces`]. So does the driver of CUDA 13.0 for the target of its GPU; of several for
 //! an older target, it takes the first.
 //!
+//! A fat binary is taken for one if its first entry has the version 0x0101 at byte 2: programs
+//! that read fat binaries have their first bytes in machine code.
+//!
+//! # Texts as they are
+//!
+//! Mojo and Rust keep PTX in the data of a program, and GCC in an `ar` archive. A text starts
+//! with comments, `.version 8.5` and `.target sm_90`, at the start of a file or after other data,
+//! and ends before the first byte that no text has, or after the module.
+//!
+//! # Bounds
+//!
 //! A text ends at its first NUL. Lengths are not trusted: no more memory is taken than the
 //! bytes that are there can fill, and never more than [`Limits::image`]. Fat binaries are
 //! found by their first bytes, wherever they are: section tables of ELF, PE and Mach-O may
 //! be stripped or wrong, and a compressed member of an archive is read once, in order.
 
 mod archive;
+mod budget;
 mod fatbin;
+mod images;
 mod listing;
+mod members;
 mod payload;
+mod plain;
 mod window;
 
 use std::borrow::Cow;
@@ -72,25 +86,28 @@ use crate::isa::Target;
 use crate::source::decoded;
 
 pub use archive::{Member, walk};
-pub use fatbin::Images;
+pub use images::Images;
 
-/// A PTX text of a fat binary.
+/// A PTX text in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
     /// Its number among the PTX texts of the file, from 1.
     pub number: u32,
-    /// Where its entry starts in the file, in bytes. An entry may have several texts.
+    /// Where its entry starts in the file, in bytes, or the text itself if it is not in a fat
+    /// binary. An entry may have several texts.
     pub offset: u64,
-    /// The target, as the entry has it.
+    /// The target, as the entry or the text has it.
     pub target: Target,
-    /// Major and minor version of PTX, as the entry has them.
+    /// Major and minor version of PTX, as the entry or the text has them.
     pub version: (u16, u16),
     /// How the text was packed.
     pub compression: Compression,
     /// The number of an earlier text for the same target in the same fat binary, in place
     /// of which nvJitLink takes this one.
     pub replaces: Option<u32>,
+    /// Whether the file is this text and nothing else.
+    pub is_file: bool,
     /// The text, without the NUL that ends it.
     pub bytes: Vec<u8>,
 }

@@ -2,30 +2,36 @@
 
 use std::io::Read;
 
+use super::budget::Budget;
+use super::fatbin::Entry;
 use super::{Compression, ExtractError};
 
 /// The largest ratio of a block of LZ4: a byte of length stands for 255.
 const LZ4_RATIO: u64 = 255;
 
-/// Unpacks a payload, which may have some bytes more than its text.
+/// Unpacks the payload of an entry, which may have some bytes more than its text.
 pub(super) fn unpack(
     payload: &[u8],
-    compression: Compression,
-    length: u64,
+    entry: &Entry,
     offset: u64,
     limit: u64,
+    budget: &Budget,
 ) -> Result<Vec<u8>, ExtractError> {
     let corrupt = |reason: String| ExtractError::Corrupt { offset, reason };
     let too_large = |length| ExtractError::TooLarge { offset, length, limit };
-    Ok(match compression {
+    // Entries that overlap give the same bytes again, and what cannot be unpacked takes as long.
+    budget.spend(payload.len() as u64)?;
+    Ok(match entry.compression() {
         Compression::None => payload.to_vec(),
         Compression::Lz4 => {
+            let length = entry.unpacked;
             if length > limit {
                 return Err(too_large(length));
             }
             if length > LZ4_RATIO * (payload.len() as u64 + 16) {
                 return Err(corrupt("it is shorter than its text needs".into()));
             }
+            budget.spend(length)?;
             let mut text = vec![0; length as usize];
             let written = lz4_flex::block::decompress_into(payload, &mut text)
                 .map_err(|error| corrupt(error.to_string()))?;
@@ -36,10 +42,9 @@ pub(super) fn unpack(
             let decoder = ruzstd::decoding::StreamingDecoder::new(payload)
                 .map_err(|error| corrupt(error.to_string()))?;
             let mut text = Vec::new();
-            decoder
-                .take(limit + 1)
-                .read_to_end(&mut text)
-                .map_err(|error| corrupt(error.to_string()))?;
+            let read = decoder.take(budget.left().min(limit + 1)).read_to_end(&mut text);
+            budget.spend(text.len() as u64)?;
+            read.map_err(|error| corrupt(error.to_string()))?;
             if text.len() as u64 > limit {
                 return Err(too_large(text.len() as u64));
             }

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use super::read_full;
 
-/// Bytes to read at once.
+/// Bytes to read at first, as many files in archives are small, and at once at most.
+const FIRST: usize = 1 << 13;
 const STEP: usize = 1 << 20;
 
 /// A stream of which the next bytes can be looked at before they are taken.
@@ -16,12 +17,13 @@ pub(super) struct Window<R> {
     taken: usize,
     /// Bytes of the stream before the buffer.
     before: u64,
-    ended: bool,
+    step: usize,
+    is_ended: bool,
 }
 
 impl<R: Read> Window<R> {
     pub(super) fn new(inner: R) -> Window<R> {
-        Window { inner, buffer: Vec::new(), taken: 0, before: 0, ended: false }
+        Window { inner, buffer: Vec::new(), taken: 0, before: 0, step: FIRST, is_ended: false }
     }
 
     /// Where the next byte stands in the stream.
@@ -32,24 +34,30 @@ impl<R: Read> Window<R> {
     /// The next bytes: so many, or all that are left. Memory grows with the bytes that
     /// are there, not with the number that is asked for.
     pub(super) fn peek(&mut self, length: usize) -> io::Result<&[u8]> {
-        while self.buffer.len() - self.taken < length && !self.ended {
+        while self.buffer.len() - self.taken < length && !self.is_ended {
             self.buffer.drain(..self.taken);
             self.before += self.taken as u64;
             self.taken = 0;
             let filled = self.buffer.len();
-            self.buffer.resize(filled + STEP, 0);
+            self.buffer.resize(filled + self.step, 0);
             let read = read_full(&mut self.inner, &mut self.buffer[filled..]);
             self.buffer.truncate(filled + read.as_ref().map_or(0, |read| *read));
-            self.ended = read? < STEP;
+            self.is_ended = read? < self.step;
+            self.step = (2 * self.step).min(STEP);
         }
-        let end = self.buffer.len().min(self.taken + length);
+        let end = self.buffer.len().min(self.taken.saturating_add(length));
         Ok(&self.buffer[self.taken..end])
     }
 
-    /// The next bytes that are in memory; none only at the end.
-    pub(super) fn some(&mut self) -> io::Result<&[u8]> {
-        self.peek(1)?;
+    /// The next bytes that are in memory: more than so many, but at the end.
+    pub(super) fn beyond(&mut self, length: usize) -> io::Result<&[u8]> {
+        self.peek(length.saturating_add(1))?;
         Ok(&self.buffer[self.taken..])
+    }
+
+    /// Whether all bytes that are left are in memory.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_ended
     }
 
     /// Takes bytes that were looked at.

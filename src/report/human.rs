@@ -113,7 +113,9 @@ fn printable(text: &str) -> Option<String> {
                 ('\r', _) => ' ',
                 (c, 1) if bad(c) => '?',
                 (c, 2) if bad(c) => '¿',
-                (c, _) if bad(c) => '\u{fffd}',
+                (c, 3) if bad(c) => '\u{fffd}',
+                // A pattern of squares.
+                (c, _) if bad(c) => '\u{1fb95}',
                 _ => c,
             })
             .collect()

@@ -88,8 +88,10 @@ impl Formatter for Escaped {
     ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_hidden(*c)) {
-            // All hidden characters fit in 16 bits.
-            write!(out, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
+            write!(out, "{}", &rest[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
             rest = &rest[at + c.len_utf8()..];
         }
         out.write_all(rest.as_bytes())

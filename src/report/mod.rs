@@ -20,7 +20,7 @@ use sarif::Sarif;
 
 pub use human::Style;
 pub(crate) use json::count as write_count;
-pub(crate) use visible::{visible, visible_line, visible_lines, visible_path};
+pub(crate) use visible::{is_hidden, visible, visible_line, visible_lines, visible_path};
 
 /// The output formats.
 // Doc comments of the values are help texts, not Markdown.

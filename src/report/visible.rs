@@ -5,19 +5,30 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Whether a character must not be shown as it is: it controls the terminal (C0, DEL,
-/// C1), changes the direction of text, breaks a line, or is not a character (U+FFFE,
-/// U+FFFF).
+/// C1), changes the direction of text, breaks a line, is not a character (U+FFFE, U+FFFF), or
+/// is one that nobody sees. Joiners and variation selectors stay: words and emoji need them.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{61c}'
-                | '\u{200e}'
-                | '\u{200f}'
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{200e}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{fffe}'
-                | '\u{ffff}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{fffe}'..='\u{ffff}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -99,11 +110,12 @@ mod tests {
     #[test]
     fn hidden_characters_are_escaped_and_no_others() {
         let hidden = "\0\u{7}\u{8}\t\n\r\u{1b}\u{1f}\u{7f}\u{80}\u{85}\u{9b}\u{9f}\u{61c}\u{200e}\
-            \u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{fffe}\u{ffff}";
+            \u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{fffe}\u{ffff}\u{ad}\u{200b}\
+            \u{2060}\u{206a}\u{feff}\u{3164}\u{e0001}\u{e0041}\u{e007f}";
         for c in hidden.chars() {
             assert_eq!(visible(&c.to_string()), format!("\\u{{{:x}}}", u32::from(c)));
         }
-        let plain = "a~ \u{a0}é\\→\u{200d}\u{202f}\u{2065}\u{206a}\u{fffd}\u{10ffff}";
+        let plain = "a~ \u{a0}é\\→\u{200c}\u{200d}\u{202f}\u{fe0f}\u{fffd}\u{10ffff}";
         assert_eq!(visible(plain), plain);
         assert_eq!(visible_lines("a\n\u{1b}b\n"), "a\n\\u{1b}b\n");
         assert_eq!(visible_bytes(b"\xe9\t\xc3\xa9\xf0\x9f"), "\\xe9\\u{9}é\\xf0\\x9f");

@@ -1,7 +1,7 @@
 //! Binaries and archives, which may have PTX inside.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,25 @@ use super::files::{self, Access, Contents};
 use super::input::{Input, reason};
 use super::kind::{Chosen, FileKind};
 use crate::extract::{Image, Member};
-use crate::report::{visible, visible_path};
+use crate::report::{is_hidden, visible, visible_path};
 use crate::syntax::listing::is_listing;
 
-/// Endings of binaries and archives that a walk takes.
+/// Endings of binaries and archives that a walk takes; it opens no other files to see what they
+/// are, but those without an ending.
 const ENDINGS: &[&str] = &[
     "a", "bin", "conda", "cubin", "dll", "dylib", "exe", "fatbin", "gz", "lib", "o", "obj", "pyd",
     "so", "tar", "tgz", "whl", "zip", "zst",
 ];
 
-/// Whether a file has the name of a binary or an archive: `libx.so`, `libx.so.12`.
-pub(crate) fn is_name_of_one(path: &Path) -> bool {
+/// Whether a file may be a binary or an archive by its name: `libx.so`, `libx.so.12`, or a
+/// program, which has no ending.
+pub(crate) fn may_be_one(path: &Path) -> bool {
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase())
     else {
         return false;
     };
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+    name.rsplit_once('.').is_none_or(|(_, ending)| ENDINGS.contains(&ending))
 }
 
 /// The first bytes of binaries and archives.
@@ -76,13 +78,15 @@ pub(crate) fn is_binary(input: &Input, chosen: Chosen<'_>) -> bool {
 
 /// Whether a walk takes a file for a binary: by its name, then by its first bytes.
 pub(crate) fn is_one(path: &Path) -> bool {
-    is_name_of_one(path) && open(path).is_ok_and(|file| file.is_some())
+    may_be_one(path) && open(path).is_ok_and(|file| file.is_some())
 }
 
-/// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`.
+/// The name of a text inside its file, on one line: `MEMBER!3.sm_90.ptx`. A member that is a
+/// text has its own name only.
 pub(crate) fn inner_name(member: &Member, image: Option<&Image>) -> String {
     let members = member.names().iter().map(|name| visible(name).into_owned());
-    members.chain(image.map(Image::name)).collect::<Vec<_>>().join("!")
+    let image = image.filter(|image| !image.is_file).map(Image::name);
+    members.chain(image).collect::<Vec<_>>().join("!")
 }
 
 /// A file that can be read from any place.
@@ -100,8 +104,21 @@ pub(crate) fn open_input(input: &Input) -> io::Result<Box<dyn Seekable>> {
     match () {
         () if data.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         () if data.is_file() => Ok(Box::new(BufReader::new(file))),
+        () if is_device(&data) => Err(io::Error::other("it is a device, which may have no end")),
         () => spooled(file),
     }
+}
+
+#[cfg(unix)]
+fn is_device(data: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = data.file_type();
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Metadata) -> bool {
+    false
 }
 
 /// A copy of a stream, which can be read from any place.
@@ -165,14 +182,23 @@ fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
     // cuobjdump leaves out the last ending.
     let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
     let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
-    file.push(plain(&format!("{stem}.{}", image.name())));
+    file.push(match image.is_file {
+        true => format!("{}.ptx", plain(stem)),
+        false => format!("{}.{}", plain(stem), image.name()),
+    });
     file
 }
 
-/// A name without characters that file systems or terminals treat as special.
+/// Bytes of a name that file systems take, with some left for what is added.
+const NAME: usize = 200;
+
+/// A name without characters that file systems or terminals treat as special, or that nobody
+/// sees. A long one loses its start.
 fn plain(name: &str) -> String {
-    let is_odd = |c: char| c.is_control() || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
-    name.replace(is_odd, "_")
+    let is_odd = |c: char| is_hidden(c) || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
+    let least = name.len().saturating_sub(NAME);
+    let start = (least..).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
+    name[start..].replace(is_odd, "_")
 }
 
 /// The files for texts of binaries, in a directory.

@@ -7,8 +7,8 @@ use std::ops::Range;
 use vptx::extract::{Compression, ExtractError, Image, Images, Limits, images, walk};
 
 use crate::support::fatbin::{
-    Entry, LZ4, OBFUSCATED, cubin, fat_binary, gzip, library, lz4, plain, tar, zip, zstd,
-    zstd_frame,
+    Entry, LZ4, OBFUSCATED, ZSTD, ar, cubin, fat_binary, gzip, joined, library, lz4, plain, tar,
+    tar_of_long_name, zip, zstd, zstd_frame,
 };
 use crate::support::forms::Random;
 use crate::support::samples;
@@ -309,4 +309,263 @@ fn archives_may_be_hostile() {
             assert!(found <= 2);
         }
     }
+}
+
+/// The bytes of all texts of a file, and the errors.
+fn sums(bytes: Vec<u8>) -> (u64, Vec<String>) {
+    let mut sums = (0, Vec::new());
+    walk(&mut Cursor::new(bytes), Limits::default(), &mut |member, image| match image {
+        Ok(image) => sums.0 += image.bytes.len() as u64,
+        Err(error) => sums.1.push(format!("{member}: {error}")),
+    });
+    sums
+}
+
+/// SECURITY.md: 256 MB are free, and 200 times the size of the file.
+fn most(length: usize) -> u64 {
+    (256 << 20) + 200 * length as u64
+}
+
+#[test]
+fn members_have_one_budget() {
+    let zeros = vec![0; 100 << 20];
+    let inner = zip(&[("zeros", &zeros)]);
+    let two = zip(&[("a.zip", &inner), ("b.zip", &inner)]);
+    assert_eq!(sums(two.clone()).1, [""; 0]);
+    // In an archive inside of another one, all count together; the fourth is one too many.
+    let four = zip(&[("x.zip", &two), ("y.zip", &two)]);
+    let (_, errors) = sums(zip(&[("in.zip", &four), ("text", &fat_binary(&[plain(75, TEXT)]))]));
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].starts_with("in.zip!y.zip!a.zip!zeros: "), "{}", errors[0]);
+    assert!(errors[0].ends_with("the rest is not read"), "{}", errors[0]);
+}
+
+#[test]
+fn texts_of_a_joined_entry_are_bounded() {
+    let bytes = joined(&[(0, 4), (4, 6), (2, 3)], b"onetwo+three");
+    let texts: Vec<String> = read(&bytes).0.iter().map(|it| it.text().into_owned()).collect();
+    assert_eq!(texts, ["onet", "wo+thr", "etw"]);
+    // Each of many texts is the whole payload.
+    let payload = vec![b'/'; 1 << 20];
+    let bytes = joined(&vec![(0, 1 << 20); 800], &payload);
+    let bound = most(bytes.len());
+    let (sum, errors) = sums(bytes);
+    assert!(sum <= bound && sum > bound - (3 << 20), "{sum} {bound}");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].contains("200 times as large"), "{}", errors[0]);
+}
+
+/// A block of Zstandard: raw bytes (0), one byte many times (1), or one of no kind (3).
+fn block(kind: u32, length: usize) -> [u8; 3] {
+    let [first, second, third, _] = (kind << 1 | (length as u32) << 3).to_le_bytes();
+    [first, second, third]
+}
+
+/// Fat binaries, each of which hides those after it in a raw block, and whose texts all go on
+/// with the same blocks and a wrong one at the end.
+fn overlapping(count: usize, tail: &[u8]) -> Vec<u8> {
+    const ONE: usize = 16 + 64 + 6 + 3;
+    let tail = [tail, &block(3, 0)].concat();
+    let mut all = Vec::new();
+    for at in 0..count {
+        let after = (count - at - 1) * ONE;
+        let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38][..], &block(0, after)].concat();
+        let payload = vec![0; frame.len() + after + tail.len()];
+        let unpacked = payload.len() as u64;
+        let entry = Entry { kind: 1, arch: 90, flags: ZSTD, payload, unpacked };
+        all.extend(&fat_binary(&[entry])[..80]);
+        all.extend(frame);
+    }
+    // Lengths of payloads are multiples of eight.
+    [all, tail, vec![0; 8]].concat()
+}
+
+#[test]
+fn what_overlaps_is_unpacked_within_the_budget() {
+    let many = [&block(1, 128 << 10)[..], b"/"].concat().repeat(1000);
+    let (_, errors) = sums(overlapping(40, &many));
+    // Each gives 131 MB before its wrong end.
+    assert!(errors.len() <= 4, "{}", errors.len());
+    assert!(errors[0].contains("cannot be unpacked"), "{}", errors[0]);
+    assert!(errors.last().unwrap().contains("times as large"), "{errors:?}");
+}
+
+#[test]
+fn names_are_bounded() {
+    let text = fat_binary(&[plain(75, &text(1))]);
+    for length in [3, 600, 70_000, 20 << 20] {
+        let name = "a/".repeat(length) + "x.so";
+        let mut names = Vec::new();
+        let archive = gzip(&tar_of_long_name(name.as_bytes(), &text));
+        walk(&mut Cursor::new(archive), Limits::default(), &mut |member, image| {
+            assert!(image.is_ok());
+            names.push(member.names()[0].clone());
+        });
+        let [found] = &names[..] else { panic!("{length}: {names:?}") };
+        match length {
+            3 => assert_eq!(*found, name),
+            _ => {
+                assert!(found.len() < 520 && found.starts_with("a/a/"), "{found}");
+                assert!(found.contains('…'), "{found}");
+            }
+        }
+        assert!(length > 600 || found.ends_with("a/x.so"), "{found}");
+    }
+}
+
+#[test]
+fn members_of_one_name_are_all_read() {
+    let (one, two) = (fat_binary(&[plain(75, &text(1))]), fat_binary(&[plain(80, &text(2))]));
+    let mut archive = zip(&[("lib1.so", &one), ("lib2.so", &two)]);
+    while let Some(at) = archive.windows(7).position(|name| name == b"lib2.so") {
+        archive[at + 3] = b'1';
+    }
+    for archive in [archive, tar(&[("lib1.so", &one), ("lib1.so", &two)])] {
+        let (found, errors) = walked(archive);
+        assert_eq!(found, ["lib1.so!1.sm_75.ptx", "lib1.so!1.sm_80.ptx"]);
+        assert_eq!(errors, [""; 0]);
+    }
+}
+
+#[test]
+fn members_of_ar_are_read() {
+    let binary = fat_binary(&[plain(75, &text(1)), lz4(80, &text(2))]);
+    let long = "a-name-of-many-bytes.o";
+    let texts = [text(1), text(2)];
+    let members: [(&str, &[u8]); 4] = [
+        ("x.o", texts[0].as_bytes()),
+        (long, &binary),
+        ("odd.o", b"odd"),
+        ("y.o", texts[1].as_bytes()),
+    ];
+    let (found, errors) = walked(ar(&members));
+    let expected =
+        ["x.o!1.sm_90.ptx", &format!("{long}!1.sm_75.ptx"), &format!("{long}!2.sm_80.ptx")];
+    assert_eq!(found, [&expected.map(String::from)[..], &["y.o!1.sm_90.ptx".into()]].concat());
+    assert_eq!(errors, [""; 0]);
+    // The form of BSD: the name stands before the contents.
+    let mut bsd = b"!<arch>\n".to_vec();
+    let fields = format!("{:<48}{:<10}`\n", "#1/24", 24 + texts[0].len());
+    bsd.extend(fields.as_bytes());
+    bsd.extend(b"another long name.o\0\0\0\0\0");
+    bsd.extend(texts[0].as_bytes());
+    assert_eq!(walked(bsd).0, ["another long name.o!1.sm_90.ptx"]);
+    // After a wrong header, texts are found as they are.
+    let mut wrong = ar(&members);
+    let at = wrong.windows(6).position(|name| name == b"odd.o/").unwrap();
+    wrong[at + 58] = b'x';
+    let (mut found, mut errors) = (0, Vec::new());
+    walk(&mut Cursor::new(wrong), Limits::default(), &mut |_, image| match image {
+        Ok(_) => found += 1,
+        Err(error) => errors.push(error.to_string()),
+    });
+    assert!(found >= 4, "{found}");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].contains("no member starts at byte"), "{errors:?}");
+}
+
+/// What is found of texts that stand in a file as they are.
+fn plain_texts(bytes: &[u8]) -> Vec<String> {
+    let (found, errors) = read(bytes);
+    assert!(errors.is_empty(), "{errors:?}");
+    for image in &found {
+        let start = &bytes[image.offset as usize..];
+        assert!(start.starts_with(&image.bytes));
+        assert_eq!(image.compression, Compression::None);
+    }
+    found.iter().map(|image| image.text().into_owned()).collect()
+}
+
+#[test]
+fn texts_are_found_as_they_are() {
+    let one = "//\n// made by hand\n/* of two */\n\n".to_string() + TEXT;
+    let whole = read(one.as_bytes()).0;
+    let [image] = &whole[..] else { panic!("{whole:?}") };
+    assert!(image.is_file && image.text() == one);
+    assert_eq!(
+        (image.target.number, image.version, image.name()),
+        (90, (8, 5), "1.sm_90.ptx".into())
+    );
+    let options = ".version 7.0 // x\n.target debug, sm_80a , texmode_unified\n";
+    assert_eq!(read(options.as_bytes()).0[0].target.to_string(), "sm_80a");
+    // In data: a string ends with NUL or another byte that no text has; or with the module, as
+    // languages without NUL have it.
+    let data = |before: &str, after: &str| {
+        [b"\x7fELF\x01", before.as_bytes(), one.as_bytes(), after.as_bytes()].concat()
+    };
+    for (before, after) in [
+        ("\0", "\0"),
+        ("\0", "\u{1}more"),
+        ("\0", ""),
+        ("garbage", "\0"),
+        ("an error occurred", "called `unwrap()` on {some} value"),
+    ] {
+        assert_eq!(plain_texts(&data(before, after)), [&*one], "{before:?} {after:?}");
+    }
+    let other = one.replace("sm_90", "sm_75");
+    assert_eq!(plain_texts(&data("\0", &other)), [&*one, &other]);
+    assert_eq!(plain_texts(&data("\0", &format!("\0{other}\0"))), [&*one, &other]);
+    // Declarations may follow the last function.
+    let more = one.clone() + "@@DWARF .byte 1;\n.global .u32 x = {1};\n";
+    assert_eq!(plain_texts(&[b"\x7fELF\0", more.as_bytes(), b"\0"].concat()), [&*more]);
+    // Beside fat binaries, in one numbering.
+    let mixed =
+        [&library(&[fat_binary(&[plain(75, TEXT)])]), &b"\0"[..], TEXT.as_bytes(), b"\0"].concat();
+    let mixed = [mixed, fat_binary(&[lz4(80, TEXT)])].concat();
+    let names: Vec<String> = read(&mixed).0.iter().map(Image::name).collect();
+    assert_eq!(names, ["1.sm_75.ptx", "2.sm_90.ptx", "3.sm_80.ptx"]);
+    // On a border of what is read at once.
+    for before in [(1 << 13) - 9, (1 << 20) - 40, (1 << 20) + (1 << 16), 5 << 20] {
+        let bytes = [vec![0; before], one.clone().into_bytes(), vec![0; 9]].concat();
+        assert_eq!(plain_texts(&bytes), [&*one], "{before}");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_not_taken_for_one() {
+    for other in [
+        "const char *text = R\"(\n.version 8.0\n.target sm_90\n)\";",
+        "// .version 8.0\n.target sm_90\n",
+        "/* .version 8.0\n.target sm_90\n */",
+        ".version 8.0\n",
+        ".version \"8.0\"\n.target sm_90\n",
+        ".version 8.0\n.text\n.target sm_90\n",
+        ".version 8.0\n.target host\n",
+        ".version %d.%d\n.target sm_90\n",
+        ".version 8.0.1\n.target sm_90\n",
+        ".versions 8.0\n.target sm_90\n",
+        "x .version 8.0\n.target sm_90\n",
+    ] {
+        assert_eq!(plain_texts(other.as_bytes()), [""; 0], "{other}");
+    }
+    // Many places that look like a start take no longer.
+    let flood = b"x".repeat(9).into_iter().chain(b".version 1.0 .target sm_90 ".repeat(200_000));
+    assert_eq!(plain_texts(&flood.collect::<Vec<u8>>()), [""; 0]);
+    let long = [b"\0", TEXT.repeat(30).as_bytes(), b"\0", TEXT.as_bytes(), b"\0"].concat();
+    let found: Vec<_> = Images::new(&long[..], Limits::default().with_image(100)).collect();
+    let [first, last] = &found[..] else { panic!("{found:?}") };
+    assert!(
+        matches!(first, Err(ExtractError::TooLarge { offset: 1, limit: 100, .. })),
+        "{first:?}"
+    );
+    assert_eq!(last.as_ref().unwrap().text(), TEXT);
+}
+
+/// Programs that look for fat binaries have their first bytes as a number.
+#[test]
+fn machine_code_is_no_fat_binary() {
+    // mov rax, 0x0010_0001_ba55_ed50; mov r15, [r12 + 32]; movq [r12 + 120], 0; …
+    let code = b"\x48\xb8\x50\xed\x55\xba\x01\0\x10\0\x4d\x8b\x7c\x24\x20\
+        \x49\xc7\x44\x24\x78\0\0\0\0\x49\xc7\x84\x24\x90\0\0\0\0\0\0\0";
+    let binary = fat_binary(&[plain(75, TEXT)]);
+    for bytes in [code.to_vec(), [&code[..], &vec![0; 200]].concat()] {
+        let mut all = Images::new(&bytes[..], Limits::default());
+        assert_eq!(all.by_ref().count(), 0);
+        assert_eq!(all.counts().containers, 0);
+        let (found, errors) = read(&[bytes, binary.clone()].concat());
+        assert_eq!((found.len(), errors.len()), (1, 0));
+    }
+    // A fat binary that is cut off in its first entry is one all the same.
+    let (_, errors) = read(&binary[..60]);
+    assert!(matches!(errors[..], [ExtractError::Truncated { offset: 16 }]), "{errors:?}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::fatbin::{Entry, cubin, fat_binary, library, lz4, plain, tar, zip, zstd};
+use crate::support::fatbin::{Entry, ar, cubin, fat_binary, library, lz4, plain, tar, zip, zstd};
 use crate::support::program::{Folder, vptx_in};
 
 const TEXT: &str = ".version 8.5\n.target sm_90\n.func f() { ret; }\n";
@@ -348,4 +348,118 @@ fn a_listing_of_cuobjdump_is_read() {
     let checked = run(&["check", "--format", "concise", "list.txt"], b"");
     assert!(!checked.stdout.contains("V008"), "{}", checked.stdout);
     assert_ne!(checked.status, 2, "{}", checked.stderr);
+}
+
+/// A text with a warning, as it is.
+const DOUBTFUL: &str = ".version 8.5\n.target sm_90\n.func f() {\n\t.reg .b32 a;\n\
+    vadd.sat.s32.s32.s32 a, a, a;\n}\n";
+
+/// PTX as text has the name of its member, if it is all of it; in a program it is numbered.
+#[test]
+fn texts_that_are_not_packed_are_read() {
+    let folder = Folder::new("extract-plain");
+    let program = [b"\x7fELF\0", DOUBTFUL.as_bytes(), b"\0code"].concat();
+    let members: [(&str, &[u8]); 3] =
+        [("a/k.ptx", DOUBTFUL.as_bytes()), ("b/x.so", &program), ("read.me", b"no .version 8.0")];
+    fs::write(folder.0.join("x.whl"), zip(&members)).unwrap();
+    fs::write(folder.0.join("libx.a"), ar(&[("k.o", DOUBTFUL.as_bytes())])).unwrap();
+    let names = ["libx.a!k.o", "x.whl!a/k.ptx", "x.whl!b/x.so!1.sm_90.ptx"];
+    let run = |arguments: &[&str]| vptx_in(&folder.0, arguments, b"");
+    let check = run(&["check", "--binaries", "--format", "concise"]);
+    let found: Vec<&str> = check
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_once(":5:"))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(found, names, "{}", check.stdout);
+    let survey = run(&["survey", "--format", "json"]);
+    let paths = survey.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect(line));
+    let paths: Vec<Value> = paths.map(|record| record["path"].clone()).collect();
+    assert_eq!(paths[..3], names, "{}", survey.stdout);
+    let one = run(&["extract", "libx.a", "x.whl", "--image", "a/k.ptx"]);
+    assert_eq!((one.status, one.stdout.as_str()), (0, DOUBTFUL), "{}", one.stderr);
+    let all = run(&["extract", "libx.a", "x.whl", "-o", "out"]);
+    assert_eq!(all.status, 0, "{}", all.stderr);
+    for file in ["libx.a/k.ptx", "x.whl/a/k.ptx", "x.whl/b/x.1.sm_90.ptx"] {
+        let written = fs::read_to_string(folder.0.join("out").join(file)).expect(file);
+        assert_eq!(written, DOUBTFUL, "{file}");
+    }
+}
+
+#[test]
+fn a_walk_finds_programs_without_an_ending() {
+    let folder = Folder::new("extract-programs");
+    for start in [&b"\x7fELF"[..], b"MZ", b"\xcf\xfa\xed\xfe"] {
+        let program = [start, b"\0", DOUBTFUL.as_bytes(), b"\0"].concat();
+        fs::write(folder.0.join("run"), &program).unwrap();
+        fs::write(folder.0.join("run3.11"), &program).unwrap();
+        fs::write(folder.0.join("run.txt"), &program).unwrap();
+        folder.write("text", DOUBTFUL);
+        let run = |arguments: &[&str]| vptx_in(&folder.0, arguments, b"");
+        let listed = run(&["check", "--binaries", "--show-files"]);
+        assert_eq!(listed.stdout, "run\nrun3.11\n", "{start:?}");
+        let check = run(&["check", "--binaries", "--format", "concise"]);
+        assert!(check.stdout.starts_with("run!1.sm_90.ptx:5:"), "{}", check.stdout);
+        let survey = run(&["survey"]);
+        assert!(survey.stdout.ends_with(" in 2 files: vadd 2\n"), "{}", survey.stdout);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_not_read() {
+    let folder = Folder::new("extract-device");
+    std::os::unix::fs::symlink("/dev/zero", folder.0.join("zero")).unwrap();
+    for arguments in [&["extract", "zero"][..], &["survey", "zero"], &["diff", "zero", "zero"]] {
+        let run = vptx_in(&folder.0, arguments, b"");
+        let why = "cannot read `zero`: it is a device, which may have no end";
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert!(run.stderr.contains(why), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn nobody_is_misled_by_names() {
+    let folder = Folder::new("extract-hidden");
+    let binary = fat_binary(&[plain(75, &text(1))]);
+    let hidden =
+        ["\u{200b}", "\u{feff}", "\u{ad}", "\u{202e}", "\u{2028}", "\u{2029}", "\u{e0041}"];
+    for hidden in hidden {
+        let name = format!("a{hidden}b/c{hidden}d.so");
+        let archive = zip(&[(&name, &binary)]);
+        fs::write(folder.0.join("x.zip"), archive).unwrap();
+        let listed = vptx_in(&folder.0, &["extract", "--list", "x.zip"], b"");
+        assert!(!listed.stdout.contains(hidden), "{}", listed.stdout);
+        let sign = hidden.escape_unicode().to_string();
+        assert!(listed.stdout.contains(&format!("a{sign}b/c{sign}d.so!")), "{}", listed.stdout);
+        let out = vptx_in(&folder.0, &["extract", "x.zip", "-o", "out"], b"");
+        assert_eq!(out.status, 0, "{}", out.stderr);
+        assert!(folder.0.join("out/x.zip/a_b/c_d.1.sm_75.ptx").is_file(), "{hidden:?}");
+        fs::remove_dir_all(folder.0.join("out")).unwrap();
+        // The text itself is shown in reports, each sign with its bytes and its column.
+        let source = format!(".version 8.5\n.target sm_90\nvadd.s32.s32.s32 d, // {hidden}\n");
+        folder.write("a.ptx", &source);
+        for format in ["human", "json", "sarif", "github", "gitlab", "junit"] {
+            let report = vptx_in(&folder.0, &["check", "a.ptx", "--format", format], b"");
+            assert!(!report.stdout.contains(hidden), "{format}: {}", report.stdout);
+        }
+    }
+}
+
+#[test]
+fn long_names_are_shortened() {
+    let folder = Folder::new("extract-long");
+    let binary = fat_binary(&vec![plain(75, &text(1)); 100]);
+    let name = "a/".repeat(20_000) + "x.so";
+    fs::write(folder.0.join("x.zip"), zip(&[(&name, &binary)])).unwrap();
+    let run = vptx_in(&folder.0, &["extract", "--list", "x.zip"], b"");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.len() < 100_000, "{}", run.stdout.len());
+    assert!(run.stdout.contains("…"));
+    // A file system takes names of 255 bytes.
+    let long = "n".repeat(300) + ".so";
+    fs::write(folder.0.join("y.zip"), zip(&[(&long, &binary)])).unwrap();
+    let out = vptx_in(&folder.0, &["extract", "y.zip", "-o", "out"], b"");
+    assert_eq!(out.status, 0, "{}", out.stderr);
 }

@@ -70,6 +70,31 @@ pub(crate) fn fat_binary(entries: &[Entry]) -> Vec<u8> {
     [&head[..], &(all.len() as u64).to_le_bytes(), &all].concat()
 }
 
+/// An entry whose texts lie in ranges of one payload, as `nvcc --concat` makes it.
+pub(crate) fn joined(ranges: &[(u32, u64)], payload: &[u8]) -> Vec<u8> {
+    let mut table = Vec::new();
+    for (offset, length) in ranges {
+        table.extend([1, 0, 1, 1]);
+        table.extend(offset.to_le_bytes());
+        table.extend(length.to_le_bytes());
+        table.extend([0; 8]);
+        table.extend([0, 0, 8, 0, 90, 0, 0, 0]);
+        table.extend([0; 32]);
+    }
+    let mut entry = vec![0, 1, 1, 1];
+    entry.extend((72 + table.len() as u32).to_le_bytes());
+    entry.extend((payload.len() as u64).to_le_bytes());
+    entry.extend([0; 8]);
+    entry.extend([0, 0, 8, 0, 90, 0, 0, 0]);
+    entry.extend([0; 32]);
+    entry.extend((ranges.len() as u32).to_le_bytes());
+    entry.extend((table.len() as u32).to_le_bytes());
+    entry.extend(table);
+    entry.extend(payload);
+    let head = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+    [&head[..], &(entry.len() as u64).to_le_bytes(), &entry].concat()
+}
+
 /// Something like a library around fat binaries.
 pub(crate) fn library(binaries: &[Vec<u8>]) -> Vec<u8> {
     let mut all = b"\x7fELF and so on, ".repeat(100);
@@ -101,6 +126,42 @@ pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
         place[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         archive.append(&header, *bytes).expect("memory");
+    }
+    archive.into_inner().expect("memory")
+}
+
+/// An archive as GNU's `ar` writes it: a name of more than 15 bytes stands in a table.
+pub(crate) fn ar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut table, mut rest) = (Vec::new(), Vec::new());
+    let put = |all: &mut Vec<u8>, name: &str, bytes: &[u8]| {
+        let fields = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len());
+        all.extend(fields.as_bytes());
+        all.extend(bytes);
+        all.extend(vec![b'\n'; bytes.len() % 2]);
+    };
+    for (name, bytes) in members {
+        let mut short = format!("{name}/");
+        if short.len() > 16 {
+            short = format!("/{}", table.len());
+            table.extend(format!("{name}/\n").as_bytes());
+        }
+        put(&mut rest, &short, bytes);
+    }
+    let mut all = b"!<arch>\n".to_vec();
+    put(&mut all, "//", &table);
+    [all, rest].concat()
+}
+
+/// A tar archive with one file of a long name, in the form of GNU.
+pub(crate) fn tar_of_long_name(name: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (kind, bytes) in [(tar::EntryType::GNULongName, name), (tar::EntryType::Regular, bytes)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_path("short").expect("a name");
+        header.set_size(bytes.len() as u64);
+        header.set_entry_type(kind);
+        header.set_cksum();
+        archive.append(&header, bytes).expect("memory");
     }
     archive.into_inner().expect("memory")
 }

@@ -86,7 +86,7 @@ fn read(site: &Path) -> Installed {
         for line in lines {
             // A path with a comma is in quotes; no binary has one.
             if let Some((path, _)) = line.split_once(',')
-                && crate::workspace::binary::is_name_of_one(Path::new(path))
+                && crate::workspace::binary::may_be_one(Path::new(path))
             {
                 installed.insert(path.into(), package.clone());
             }

@@ -1,0 +1,74 @@
+//! What a file may become when it is unpacked.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Unpacked bytes, which may be this many times as many as those of the file; the first of
+/// them are free.
+const RATIO: u64 = 200;
+const FREE: u64 = 256 << 20;
+
+/// The bytes that all members, nested archives and fat binaries of one file give together.
+#[derive(Debug, Default)]
+pub(super) struct Budget {
+    file: AtomicU64,
+    unpacked: AtomicU64,
+}
+
+impl Budget {
+    /// The budget of a file of so many bytes.
+    pub(super) fn of(file: u64) -> Arc<Budget> {
+        Arc::new(Budget { file: file.into(), unpacked: 0.into() })
+    }
+
+    /// The file has so many bytes at least.
+    pub(super) fn grow(&self, file: u64) {
+        self.file.fetch_max(file, Relaxed);
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.left() == 0
+    }
+
+    /// Bytes that may still be unpacked.
+    pub(super) fn left(&self) -> u64 {
+        let all = FREE.saturating_add(RATIO.saturating_mul(self.file.load(Relaxed)));
+        all.saturating_sub(self.unpacked.load(Relaxed))
+    }
+
+    /// Counts unpacked bytes.
+    ///
+    /// # Errors
+    /// If nothing is left.
+    pub(super) fn spend(&self, bytes: u64) -> io::Result<()> {
+        let before = self.unpacked.load(Relaxed);
+        self.unpacked.store(before.saturating_add(bytes), Relaxed);
+        if self.is_spent() {
+            let why = "what is in the file is more than {} times as large when it is unpacked: \
+                       the rest is not read";
+            return Err(io::Error::other(why.replace("{}", &RATIO.to_string())));
+        }
+        Ok(())
+    }
+}
+
+/// A stream that is unpacked, and ends with an error if too much comes out.
+pub(super) struct Unpacked<R> {
+    inner: R,
+    budget: Arc<Budget>,
+}
+
+impl<R> Unpacked<R> {
+    pub(super) fn new(inner: R, budget: &Arc<Budget>) -> Unpacked<R> {
+        Unpacked { inner, budget: Arc::clone(budget) }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.budget.spend(read as u64)?;
+        Ok(read)
+    }
+}

@@ -1,0 +1,139 @@
+//! The members of tar and `ar` archives, read in order. Names have a bound, which the packages
+//! for these archives lack.
+
+use std::io::{self, Read, copy, sink};
+
+use tar::{EntryType, Header, PaxExtensions};
+
+use super::read_full;
+
+/// Bytes of a name, or of the headers with it, that are read; and of the table of an `ar` archive
+/// that has long ones.
+const NAME: u64 = 1 << 16;
+const TABLE: u64 = 16 << 20;
+
+/// The first bytes of a member.
+fn head_of(reader: &mut dyn Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    reader.take(size.min(most)).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Passes so many bytes, which must be there.
+fn pass(reader: &mut dyn Read, bytes: u64) -> io::Result<()> {
+    match copy(&mut reader.take(bytes), &mut sink())? {
+        passed if passed == bytes => Ok(()),
+        _ => Err(io::Error::other("it is cut off")),
+    }
+}
+
+/// The bytes before the first NUL.
+fn c_string(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// Hands over the name and the contents of each member of a file.
+pub(super) type Take<'t> = &'t mut dyn FnMut(&[u8], &mut dyn Read);
+
+/// The files in a tar archive. Returns where no member starts although one should.
+pub(super) fn tar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
+    const BLOCK: usize = 512;
+    let (mut offset, mut name, mut size) = (0, None, None);
+    loop {
+        let mut block = [0; BLOCK];
+        let read = read_full(&mut &mut *reader, &mut block)?;
+        if read == 0 || block == [0; BLOCK] {
+            return Ok(None);
+        }
+        let header = Header::from_byte_slice(&block);
+        // The field of the sum counts as blanks.
+        let bytes = block[..148].iter().chain(&[b' '; 8]).chain(&block[156..]);
+        let sum: u32 = bytes.map(|byte| u32::from(*byte)).sum();
+        if read < BLOCK || header.cksum().ok() != Some(sum) {
+            return Ok(Some(offset));
+        }
+        let kind = header.entry_type();
+        // What stands in headers of their own is about the next file.
+        let is_file = kind.is_file();
+        let length = match size.filter(|_| is_file) {
+            Some(size) => size,
+            None => header.entry_size()?,
+        };
+        let mut contents = reader.take(length);
+        match kind {
+            EntryType::GNULongName => {
+                name = Some(c_string(&head_of(&mut contents, length, NAME)?).to_vec());
+            }
+            EntryType::XHeader => {
+                let records = head_of(&mut contents, length, NAME)?;
+                for record in PaxExtensions::new(&records).map_while(Result::ok) {
+                    match record.key_bytes() {
+                        b"path" => name = Some(record.value_bytes().to_vec()),
+                        b"size" => size = record.value().ok().and_then(|size| size.parse().ok()),
+                        _ => {}
+                    }
+                }
+            }
+            EntryType::GNULongLink | EntryType::XGlobalHeader => {}
+            _ => {
+                let name = name.take().unwrap_or_else(|| header.path_bytes().into_owned());
+                size = None;
+                if is_file && length > 0 {
+                    take(&name, &mut contents);
+                }
+            }
+        }
+        let padding = length.wrapping_neg() % BLOCK as u64;
+        let left = contents.limit().saturating_add(padding);
+        pass(reader, left)?;
+        offset += BLOCK as u64 + length + padding;
+    }
+}
+
+/// The first bytes of an `ar` archive.
+pub(super) const AR: &[u8] = b"!<arch>\n";
+
+/// The files in an `ar` archive, as `.a` and `.lib` are. Returns where no member starts although
+/// one should.
+pub(super) fn ar(reader: &mut dyn Read, take: Take<'_>) -> io::Result<Option<u64>> {
+    const HEADER: usize = 60;
+    pass(reader, AR.len() as u64)?;
+    let (mut offset, mut names) = (AR.len() as u64, Vec::new());
+    loop {
+        let mut header = [0; HEADER];
+        let read = read_full(&mut &mut *reader, &mut header)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let field = |from: usize, to: usize| header[from..to].trim_ascii_end();
+        let size = number(field(48, 58)).filter(|_| header.ends_with(b"`\n"));
+        let Some(size) = size else { return Ok(Some(offset)) };
+        let mut contents = reader.take(size);
+        match field(0, 16) {
+            b"//" => names = head_of(&mut contents, size, TABLE)?,
+            // Tables of symbols.
+            b"/" | b"/SYM64/" | b"__.SYMDEF" | b"__.SYMDEF SORTED" => {}
+            short => {
+                let name = if let Some(length) = short.strip_prefix(b"#1/").and_then(number) {
+                    c_string(&head_of(&mut contents, length.min(size), NAME)?).to_vec()
+                } else if let Some(at) = short.strip_prefix(b"/").and_then(number) {
+                    let rest = names.get(at as usize..).unwrap_or_default();
+                    let end = rest.iter().position(|byte| matches!(byte, b'\n' | 0));
+                    let name = &rest[..end.unwrap_or(rest.len())];
+                    name.strip_suffix(b"/").unwrap_or(name).to_vec()
+                } else {
+                    short.strip_suffix(b"/").unwrap_or(short).to_vec()
+                };
+                take(&name, &mut contents);
+            }
+        }
+        // A member starts at an even offset.
+        let left = contents.limit() + size % 2;
+        pass(reader, left)?;
+        offset += HEADER as u64 + size + size % 2;
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
+}

@@ -1,0 +1,99 @@
+//! PTX that stands in a file as it is: in a data section, or as the whole file.
+
+use crate::isa::{PtxVersion, Target};
+use crate::syntax::lexer::{skip_trivia, string_end, word_end};
+
+/// The word that every module has, after comments.
+pub(super) const VERSION: &[u8] = b".version";
+
+/// Bytes of the comments before this word, at most.
+pub(super) const BEFORE: usize = 1 << 16;
+
+/// Bytes from this word to the target, at most.
+pub(super) const HEADING: usize = 1 << 10;
+
+/// Whether a byte may stand in a text. Another byte ends a string in a program, mostly NUL.
+pub(super) fn is_text(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | 0x1a | b' '..=b'~' | 0x80..)
+}
+
+/// Where the text starts that has `.version` at `at`: only comments and white space stand
+/// between. Other bytes may be before it if `inside` something else.
+pub(super) fn start(bytes: &[u8], at: usize, inside: bool) -> Option<usize> {
+    let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let (mut start, mut from) = (0, bom);
+    loop {
+        let mut reached = from;
+        let _ = skip_trivia(bytes, &mut reached);
+        if reached == at {
+            return Some(start);
+        }
+        if !inside || reached >= at {
+            return None;
+        }
+        // The last byte of something else that is no string, or the first of a comment.
+        let rest = &bytes[reached + 1..=at];
+        let comment = |pair: &[u8]| matches!(pair, b"//" | b"/*");
+        from = reached + 1 + rest.windows(2).position(comment).unwrap_or(rest.len() - 1);
+        start = from;
+    }
+}
+
+/// Where a text ends whose string may go on: Rust has no NUL between strings. Outside of all
+/// blocks, only directives follow `}` and `;`, and `.version` starts another module.
+pub(super) fn end(text: &[u8]) -> usize {
+    let (mut at, mut depth, mut whole) = (0, 0_u64, None);
+    loop {
+        let _ = skip_trivia(text, &mut at);
+        let rest = &text[at..];
+        let Some(byte) = rest.first() else { return text.len() };
+        if let Some(whole) = whole.take()
+            && (!matches!(byte, b'.' | b'@' | b';' | b'}') || rest.starts_with(VERSION))
+        {
+            return whole;
+        }
+        at = match byte {
+            b'"' => string_end(text, at).unwrap_or(text.len()),
+            byte if byte.is_ascii_alphanumeric() => word_end(text, at),
+            _ => at + 1,
+        };
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && matches!(byte, b'}' | b';') {
+            // The line ends with it.
+            whole = Some(at + usize::from(text.get(at) == Some(&b'\n')));
+        }
+    }
+}
+
+/// Version and target of a text that starts with `.version 8.5 .target sm_90`.
+pub(super) fn heading(text: &[u8]) -> Option<(PtxVersion, Target)> {
+    let rest = blanks(text.strip_prefix(VERSION)?)?;
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let end = rest.iter().position(|byte| !is_digit(byte))?;
+    let version = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let mut rest = blanks(blanks(&rest[end..])?.strip_prefix(b".target")?)?;
+    // Options such as `debug` may come first.
+    loop {
+        let (word, after) = rest.split_at(word_end(rest, 0));
+        if let Some(target) = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()) {
+            return Some((version, target));
+        }
+        let mut at = 0;
+        let _ = skip_trivia(after, &mut at);
+        let next = after[at..].strip_prefix(b",")?;
+        at = 0;
+        let _ = skip_trivia(next, &mut at);
+        rest = &next[at..];
+    }
+}
+
+/// What follows white space or comments; `None` if there are none.
+fn blanks(bytes: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    let _ = skip_trivia(bytes, &mut at);
+    (at > 0).then(|| &bytes[at..])
+}
