@@ -10,7 +10,7 @@ pub(super) const VERSION: &[u8] = b".version";
 pub(super) const BEFORE: usize = 1 << 16;
 
 /// Bytes from this word to the target, at most.
-pub(super) const HEADING: usize = 1 << 10;
+pub(super) const HEADING: usize = 1 << 8;
 
 /// Whether a byte may stand in a text. Another byte ends a string in a program, mostly NUL.
 pub(super) fn is_text(byte: u8) -> bool {

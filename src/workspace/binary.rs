@@ -182,10 +182,8 @@ fn file_name(subject: &Path, member: &Member, image: &Image) -> PathBuf {
     // cuobjdump leaves out the last ending.
     let stem = last.rfind('.').filter(|at| *at > 0).map_or(*last, |at| &last[..at]);
     let mut file: PathBuf = folders.iter().map(|name| plain(name)).collect();
-    file.push(match image.is_file {
-        true => format!("{}.ptx", plain(stem)),
-        false => format!("{}.{}", plain(stem), image.name()),
-    });
+    let ending = if image.is_file { "ptx".into() } else { image.name() };
+    file.push(format!("{}.{ending}", plain(stem)));
     file
 }
 
