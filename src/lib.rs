@@ -126,7 +126,7 @@ pub mod server;
 #[cfg(feature = "cli")]
 mod workspace;
 
-pub use analysis::{Fixed, ParseInstructionError, check, fix, parse, parse_with};
+pub use analysis::{Fixed, ParseError, ParseInstructionError, check, fix, parse, parse_with};
 pub use backend::ptx::{RewriteOptions, rewrite};
 pub use check::{CheckOptions, Dialect};
 pub use diagnostic::{Code, Diagnostic};

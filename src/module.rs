@@ -1,10 +1,10 @@
 //! A parsed module: its video instructions, its PTX version and its target.
 
 use crate::diagnostic::Diagnostic;
-use crate::isa::{Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
+use crate::isa::{Mnemonic, Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
-use crate::syntax::{parse_instruction, statement_tokens};
-use crate::video::{Instruction, OperandName};
+use crate::syntax::{RawInstruction, parse_instruction, parse_start, statement_tokens};
+use crate::video::{self, Instruction, OperandName};
 
 /// A parsed module, or a parsed list of statements.
 #[derive(Clone, Debug)]
@@ -27,7 +27,8 @@ pub struct VideoStatement {
     pub function: Option<Span>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
-    /// The declared types of its registers.
+    /// The declared types of its registers. If it has errors, those of the operands before the
+    /// place where it no longer parses.
     pub declared: DeclaredTypes,
 }
 
@@ -69,7 +70,7 @@ impl DeclaredTypes {
     }
 }
 
-/// The places of the parts of a legal video instruction.
+/// The places of the parts of a video instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatementSpans {
@@ -77,9 +78,11 @@ pub struct StatementSpans {
     pub guard: Option<Span>,
     /// The mnemonic.
     pub mnemonic: Span,
-    /// The modifiers in the order of the text, each with its role. Spans include the dot.
+    /// The modifiers in the order of the text, each with its role. Spans include the dot. Those
+    /// without a role are left out: unknown ones, and types that are too many.
     pub modifiers: Vec<(Role, Span)>,
-    /// The operands `d`, `a`, `b` and, if there is one, `c`.
+    /// The operands `d`, `a`, `b` and, if there is one, `c`. If the statement has errors, there
+    /// may be fewer or more.
     pub operands: Vec<OperandSpans>,
 }
 
@@ -96,23 +99,22 @@ pub struct OperandSpans {
 }
 
 impl VideoStatement {
-    /// The places of the statement's parts in `source`, the text it was read from. `None` if
-    /// the statement has errors, or if `source` has no such instruction there.
+    /// The places of the statement's parts in `source`, the text it was read from. If it has
+    /// errors, those of the parts before the place where it no longer parses.
+    ///
+    /// `None` if not even a mnemonic parses, or if `source` has no such statement there.
     pub fn spans(&self, source: &str) -> Option<StatementSpans> {
-        let instruction = self.instruction.as_ref()?;
         let text = source.get(self.span.range())?;
-        let raw = parse_instruction(text, &statement_tokens(text)).ok()?;
-        let own = |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
-        let mut types = instruction.form().type_slots().map(|slot| slot.role);
-        let role = |span: &Span| {
-            let modifier = Modifier::from_text(span.text(text))?;
-            let is_type = modifier.role().is_type();
-            Some((if is_type { types.next()? } else { modifier.role() }, own(*span)))
+        let tokens = statement_tokens(text);
+        let raw = match self.instruction {
+            Some(_) => parse_instruction(text, &tokens).ok()?,
+            None => parse_start(text, &tokens)?,
         };
+        let own = |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
         Some(StatementSpans {
             guard: raw.guard.map(|guard| own(guard.name)),
             mnemonic: own(raw.mnemonic),
-            modifiers: raw.modifiers.iter().map(role).collect::<Option<_>>()?,
+            modifiers: self.roles(text, &raw).map(|(role, span)| (role, own(span))).collect(),
             operands: raw
                 .operands
                 .iter()
@@ -124,6 +126,35 @@ impl VideoStatement {
                 .collect(),
         })
     }
+
+    /// The modifiers that have a role. Types have theirs by their order.
+    fn roles<'a>(
+        &self,
+        text: &'a str,
+        raw: &'a RawInstruction,
+    ) -> impl Iterator<Item = (Role, Span)> + 'a {
+        let form = self.instruction.as_ref().map(Instruction::form).or_else(|| {
+            let mnemonic = Mnemonic::from_text(raw.mnemonic.text(text))?;
+            video::forms(mnemonic).first()
+        });
+        let mut types = form.into_iter().flat_map(|form| form.type_slots()).map(|slot| slot.role);
+        raw.modifiers.iter().filter_map(move |&span| {
+            let word = span.text(text);
+            let role = match Modifier::from_text(word) {
+                Some(modifier) if !modifier.role().is_type() => modifier.role(),
+                // A type that video instructions do not have takes the place of one.
+                None if !is_type(word) => return None,
+                _ => types.next()?,
+            };
+            Some((role, span))
+        })
+    }
+}
+
+/// Whether a modifier is meant as a type, such as `.u64`.
+fn is_type(modifier: &str) -> bool {
+    let size = modifier.trim_start_matches(['.', 'u', 's', 'b', 'f']);
+    modifier.len() - size.len() == 2 && matches!(size, "8" | "16" | "32" | "64")
 }
 
 impl<'s> Module<'s> {
@@ -132,12 +163,12 @@ impl<'s> Module<'s> {
         self.source
     }
 
-    /// The `.version` in force at the last video instruction.
+    /// The module's `.version`. Of several, the last one counts.
     pub fn version(&self) -> Option<PtxVersion> {
         self.version
     }
 
-    /// The `.target` in force at the last video instruction.
+    /// The module's `.target`. Of several, the last one counts, as in ptxas.
     pub fn target(&self) -> Option<Target> {
         self.target
     }

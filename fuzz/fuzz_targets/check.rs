@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     let index = source::LineIndex::new(&text);
     for dialect in [Dialect::Documented, Dialect::Ptxas] {
         let options = CheckOptions::default().with_dialect(dialect);
-        let (module, diagnostics) = vptx::parse_with(&text, &options);
+        let (module, diagnostics) = vptx::parse_with(&text, &options).expect("PTX");
         for diagnostic in diagnostics {
             assert!(text.get(diagnostic.span.range()).is_some());
             for label in &diagnostic.labels {

@@ -6,7 +6,7 @@ use super::suppress::{SuppressionScope, Suppressions, comments};
 use super::{Code, Fixed};
 use crate::analysis::check_counted;
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::{Diagnostic, Edit, apply};
+use crate::diagnostic::{Diagnostic, Edit, applied};
 use crate::embed::inner_sources;
 use crate::source::{Span, line_end};
 
@@ -42,8 +42,8 @@ pub fn add_ignores(source: &str, options: &CheckOptions) -> Fixed {
         if found.is_empty() {
             break;
         }
-        let edits = Writing::new(&done.text, options.language).edits(way, &found);
-        let text = apply(&done.text, &edits);
+        let edits = Writing::new(&done.text, options).edits(way, &found);
+        let text = applied(&done.text, &edits);
         let (statements, left) = check_counted(&text, options);
         if left.len() >= done.left.len() {
             continue;
@@ -88,8 +88,9 @@ struct Writing<'s> {
 }
 
 impl<'s> Writing<'s> {
-    fn new(source: &'s str, language: Language) -> Writing<'s> {
-        let suppressions = Suppressions::read(source, language);
+    fn new(source: &'s str, options: &CheckOptions) -> Writing<'s> {
+        let language = options.language;
+        let suppressions = Suppressions::of(source, options);
         let place = |scope: SuppressionScope| match scope {
             SuppressionScope::Beside(line) => Some((false, line)),
             SuppressionScope::Below(line) => Some((true, line)),
@@ -219,7 +220,7 @@ impl<'s> Writing<'s> {
     /// The edits that write a comment, and do not write into a string or another comment.
     fn effective(&self, edits: Vec<(Insertion, Edit)>) -> Vec<Edit> {
         let all: Vec<Edit> = edits.iter().map(|(_, edit)| edit.clone()).collect();
-        let text = apply(self.source, &all);
+        let text = applied(self.source, &all);
         let written = comments(&text, self.language);
         let mut shift = 0;
         let is_comment = |(kind, edit): (Insertion, Edit)| {
@@ -244,7 +245,7 @@ mod tests {
         let done = add_ignores(source, &options);
         let again = add_ignores(&done.text, &options);
         assert_eq!((again.text.as_str(), again.rounds.len()), (done.text.as_str(), 0));
-        let replayed = done.rounds.iter().fold(source.to_string(), |text, it| apply(&text, it));
+        let replayed = done.rounds.iter().fold(source.to_string(), |text, it| applied(&text, it));
         assert_eq!(replayed, done.text);
         assert!(done.left.iter().all(|found| found.statement.is_none()), "{:?}", done.left);
         done.text

@@ -5,7 +5,7 @@ use std::mem;
 
 use super::check_counted;
 use crate::check::{CheckOptions, Language};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Severity, apply};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Severity, applied};
 use crate::source::Span;
 
 /// The most rounds of safe fixes, and then of all fixes. Each may make room for others.
@@ -211,7 +211,7 @@ impl<'o> Fixer<'o> {
                 batch.truncate(1);
                 edits = self::edits(&batch);
             }
-            let text = apply(&self.fixed.text, &edits);
+            let text = applied(&self.fixed.text, &edits);
             let (statements, left) = check_counted(&text, self.options);
             let shift = Moves::new(&edits);
             let worse = self.worse(&batch, &left, &shift);
@@ -403,7 +403,8 @@ mod tests {
         assert_eq!(done.text, "vadd.s32.s32.s32.sat d, a.b0, b;\nvmad.s32.s32.s32 d, a, b, c;");
         assert!(done.left.is_empty());
         assert!(done.rounds.len() > 1);
-        let replayed = done.rounds.iter().fold(text.to_string(), |text, edits| apply(&text, edits));
+        let replayed =
+            done.rounds.iter().fold(text.to_string(), |text, edits| applied(&text, edits));
         assert_eq!(replayed, done.text);
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_
     if !preview.is_marked {
         return all_in_order(source, options, take);
     }
-    let mut suppressions = Suppressions::read(source, options.language);
+    let mut suppressions = Suppressions::of(source, options);
     all_in_order(source, options, &mut |found| {
         for found in &found {
             suppressions.cover(found);

@@ -24,6 +24,8 @@ mod parts;
 mod suppress;
 mod waiting;
 
+use thiserror::Error;
+
 pub use add::add_ignores;
 pub(crate) use embedded::{is_foreign, is_ptx};
 pub use fix::{Fixed, choose_fix, fix};
@@ -32,6 +34,7 @@ pub(crate) use fix::{fix_new, offers};
 pub use parse_instruction::ParseInstructionError;
 #[cfg(feature = "cli")]
 pub(crate) use suppress::Suppressions;
+pub use suppress::unsuppressed;
 use suppress::{MARK, suppress};
 pub(crate) use suppress::{covered_lines, may_be_marked, split};
 use waiting::Waiting;
@@ -47,7 +50,8 @@ pub(crate) use parts::{LARGE, TextPart, each_of, each_part, in_parts, parse_part
 
 use crate::backend::ptx::gate;
 use crate::check::{
-    CheckOptions, Dialect, Names, check_instruction, is_wanted, problem_diagnostic, semicolon_after,
+    CheckOptions, Dialect, Language, Names, check_instruction, is_wanted, problem_diagnostic,
+    semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
 use crate::embed::{Host, may_have_asm};
@@ -164,11 +168,38 @@ pub(crate) fn check_up_to(
 /// Reads a module with the `documented` dialect: every video instruction that
 /// is legal, and every finding in the order of the text.
 pub fn parse(source: &str) -> (Module<'_>, Vec<Diagnostic>) {
-    parse_with(source, &CheckOptions::default())
+    read_module(source, &CheckOptions::default())
 }
 
 /// Like [`parse`], with options.
-pub fn parse_with<'s>(source: &'s str, options: &CheckOptions) -> (Module<'s>, Vec<Diagnostic>) {
+///
+/// # Errors
+/// If the options are for a language other than PTX. [`embed`](crate::embed) reads the `asm`
+/// statements of other languages.
+pub fn parse_with<'s>(
+    source: &'s str,
+    options: &CheckOptions,
+) -> Result<(Module<'s>, Vec<Diagnostic>), ParseError> {
+    match options.language {
+        Language::Ptx => Ok(read_module(source, options)),
+        other => Err(ParseError::NotPtx(other)),
+    }
+}
+
+/// The reason why a text is not read as a module.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The options are for a source in another language.
+    #[error("a module is PTX, and the options are for {0:?}; `vptx::embed` reads such sources")]
+    NotPtx(Language),
+}
+
+/// Like [`parse_with`], for a text that is PTX whatever language the options are for.
+pub(crate) fn read_module<'s>(
+    source: &'s str,
+    options: &CheckOptions,
+) -> (Module<'s>, Vec<Diagnostic>) {
     let mut statements = Vec::new();
     let preview = Preview::of(source);
     let sink = &mut |statement| statements.push(statement);
@@ -220,13 +251,11 @@ fn visit_by(
         return Some((vec![diagnostic], None, None));
     }
     let mut checker = Checker::new(source, options, KnownFacts::default(), sink).with_room(room);
-    if plainly {
-        read_plainly(source, &mut checker);
-    } else {
-        read(source, &mut checker);
-    }
+    let context =
+        if plainly { read_plainly(source, &mut checker) } else { read(source, &mut checker) };
     checker.end();
-    let Checker { mut diagnostics, version, target, is_full, .. } = checker;
+    let (version, target) = context.gates().values();
+    let Checker { mut diagnostics, is_full, .. } = checker;
     sort(&mut diagnostics);
     (!is_full).then_some((diagnostics, version, target))
 }
@@ -383,10 +412,8 @@ impl<'s, 'o> Checker<'s, 'o> {
         let last = statement.tokens[statement.tokens.len() - 1].span;
         let span = first.to(last);
         let before = self.diagnostics.len();
-        let (instruction, names) =
-            check_instruction(self.source, statement, context, self.options, &mut self.diagnostics)
-                .unzip();
-        let Names { declared, outside } = names.unwrap_or_default();
+        let (instruction, Names { declared, outside }) =
+            check_instruction(self.source, statement, context, self.options, &mut self.diagnostics);
         self.outside |= outside;
         if let (Some(instruction), Ok(raw)) = (&instruction, &statement.parsed) {
             let place = StatementContext {
@@ -532,10 +559,10 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     // A module may declare registers of any name, and a printed instruction reads back.
     let mut context = Context::default();
     context.names_registers = true;
-    let instruction = check_instruction(text, &statement, &context, options, &mut diagnostics);
+    let (instruction, _) = check_instruction(text, &statement, &context, options, &mut diagnostics);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     match instruction {
-        Some((instruction, _)) if diagnostics.is_empty() => Ok(instruction),
+        Some(instruction) if diagnostics.is_empty() => Ok(instruction),
         _ => Err(diagnostics),
     }
 }

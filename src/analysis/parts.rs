@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 #[cfg(feature = "server")]
-use super::parse_with;
+use super::read_module;
 use super::{CheckOptions, Checker, Preview, ReadResult, Sink, select, sort};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::lint::KnownFacts;
@@ -214,8 +214,7 @@ fn check_part(
     Some((count, diagnostics))
 }
 
-/// A part as a module. `None` if there are findings in it, or its video instructions have other
-/// gates than the other parts.
+/// A part as a module. `None` if there are findings in it.
 pub(crate) fn parse_part<'p>(
     part: &TextPart<'p>,
     options: &CheckOptions,
@@ -224,10 +223,9 @@ pub(crate) fn parse_part<'p>(
     let mut statements = Vec::new();
     let sink = &mut |statement| statements.push(statement);
     let (diagnostics, version, target) = visit_part(part, options, known, usize::MAX, sink)?;
-    let alike = statements.is_empty() || (version, target) == part.gates.values();
     let is_clean = !diagnostics.iter().any(|found| options.rules.contains(found.code));
     let module = Module { source: part.text, version, target, statements, errors: Vec::new() };
-    (alike && is_clean).then_some(module)
+    is_clean.then_some(module)
 }
 
 /// The functions around a place of a text as a module, and the offset where they start.
@@ -238,7 +236,7 @@ pub(crate) fn parse_near<'s>(
     place: Span,
     options: &CheckOptions,
 ) -> (u32, Module<'s>) {
-    let whole = || (0, parse_with(source, options).0);
+    let whole = || (0, read_module(source, options).0);
     if source.len() < LARGE {
         return whole();
     }
@@ -280,13 +278,14 @@ pub(crate) fn visit_part(
     let context = read_part(text, 0, start, &mut checker);
     let Sound { mut handler, is_sound } = checker;
     handler.end();
-    let Checker { mut diagnostics, memo, outside, version, target, is_full, .. } = handler;
+    let Checker { mut diagnostics, memo, outside, is_full, .. } = handler;
     *known = memo.into_known();
     let errors = diagnostics.iter().any(|found| found.severity == Severity::Error);
     // The checker may have found directives that the survey did not.
     let as_supposed = context.gates() == gates && (is_first || !context.is_module);
     sort(&mut diagnostics);
     let alone = is_sound && !is_full && !errors && as_supposed && (is_first || !outside);
+    let (version, target) = gates.values();
     alone.then_some((diagnostics, version, target))
 }
 

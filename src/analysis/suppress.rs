@@ -9,7 +9,7 @@ mod comment;
 mod place;
 
 use crate::check::{CheckOptions, Dialect, Language};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSelector, RuleSet};
+use crate::diagnostic::{Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector, RuleSet};
 use crate::embed;
 use crate::hash::Map;
 use crate::lint::documented_only;
@@ -28,7 +28,7 @@ pub(crate) fn may_be_marked(source: &str) -> bool {
 /// findings are in the order of the text, before and after. A text without
 /// [`MARK`] has no such comments.
 pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut Vec<Diagnostic>) {
-    let mut suppressions = Suppressions::read(source, options.language);
+    let mut suppressions = Suppressions::of(source, options);
     diagnostics.retain(|diagnostic| !suppressions.cover(diagnostic));
     let mut found = suppressions.complaints(source, options);
     found.retain(|diagnostic| options.rules.contains(diagnostic.code));
@@ -38,20 +38,34 @@ pub(crate) fn suppress(source: &str, options: &CheckOptions, diagnostics: &mut V
     }
 }
 
+/// The findings that no comment suppresses. For findings of rules that are not those of vptx,
+/// which the options name: vptx suppresses its own.
+pub fn unsuppressed(
+    source: &str,
+    options: &CheckOptions,
+    mut found: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    if may_be_marked(source) {
+        let mut suppressions = Suppressions::of(source, options);
+        found.retain(|found| !suppressions.cover(found));
+    }
+    found
+}
+
 /// Splits findings into those that no comment suppresses, and the others.
 pub(crate) fn split(
     source: &str,
     language: Language,
     diagnostics: Vec<Diagnostic>,
 ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let mut suppressions = Suppressions::read(source, language);
+    let mut suppressions = Suppressions::read(source, language, &[]);
     diagnostics.into_iter().partition(|diagnostic| !suppressions.cover(diagnostic))
 }
 
 /// For each suppression of PTX that applies to a line: the text from the line where it starts
 /// to the line that it applies to.
 pub(crate) fn covered_lines(source: &str) -> Vec<Span> {
-    let Suppressions { list, index, .. } = Suppressions::read(source, Language::Ptx);
+    let Suppressions { list, index, .. } = Suppressions::read(source, Language::Ptx, &[]);
     let lines = |suppression: &Suppression| {
         let first = index.line(suppression.span.start);
         let last = index.line(suppression.span.end.saturating_sub(1));
@@ -118,11 +132,35 @@ struct SuppressionGroup {
     members: Vec<usize>,
     asked: RuleSet,
     covered: RuleSet,
+    /// The rules asked for that are not those of vptx, and whether they are covered.
+    custom: Vec<(Code, bool)>,
 }
 
 impl SuppressionGroup {
     fn of(members: Vec<usize>) -> SuppressionGroup {
-        SuppressionGroup { members, asked: RuleSet::NONE, covered: RuleSet::NONE }
+        let (asked, covered) = (RuleSet::NONE, RuleSet::NONE);
+        SuppressionGroup { members, asked, covered, custom: Vec::new() }
+    }
+}
+
+impl SuppressionGroup {
+    /// Whether a rule is covered, if that was asked for before.
+    fn known(&self, code: Code) -> Option<bool> {
+        if let Code::Custom(_) = code {
+            return self.custom.iter().find(|it| it.0 == code).map(|it| it.1);
+        }
+        self.asked.contains(code).then(|| self.covered.contains(code))
+    }
+
+    fn keep(&mut self, code: Code, covered: bool) {
+        if let Code::Custom(_) = code {
+            self.custom.push((code, covered));
+            return;
+        }
+        self.asked = self.asked.with(code);
+        if covered {
+            self.covered = self.covered.with(code);
+        }
     }
 }
 
@@ -142,13 +180,21 @@ pub(crate) struct Suppressions {
 }
 
 impl Suppressions {
-    pub(crate) fn read(source: &str, language: Language) -> Suppressions {
+    pub(crate) fn of(source: &str, options: &CheckOptions) -> Suppressions {
+        Suppressions::read(source, options.language, &options.custom_rules)
+    }
+
+    pub(crate) fn read(
+        source: &str,
+        language: Language,
+        custom: &[&'static CustomRule],
+    ) -> Suppressions {
         let comments = comments(source, language);
         let index = LineIndex::new(source);
         let scopes = place::scopes(source, language, &comments, &index);
         let (mut list, mut wrong) = (Vec::new(), Vec::new());
         for (span, scope) in comments.into_iter().zip(scopes) {
-            if let Some(suppression) = read(source, span, &mut wrong) {
+            if let Some(suppression) = read(source, span, custom, &mut wrong) {
                 let scope = if suppression.file { SuppressionScope::File } else { scope };
                 list.push(Suppression { scope, ..suppression });
             }
@@ -229,19 +275,21 @@ impl Suppressions {
         let Some(group) = self.groups.get_mut(&place) else {
             return false;
         };
-        if !group.asked.contains(code) {
-            group.asked = group.asked.with(code);
-            for &member in &group.members {
-                for entry in &mut self.list[member].entries {
-                    self.steps += 1;
-                    if entry.matches(code) {
-                        entry.used = true;
-                        group.covered = group.covered.with(code);
-                    }
+        if let Some(covered) = group.known(code) {
+            return covered;
+        }
+        let mut covered = false;
+        for &member in &group.members {
+            for entry in &mut self.list[member].entries {
+                self.steps += 1;
+                if entry.matches(code) {
+                    entry.used = true;
+                    covered = true;
                 }
             }
         }
-        group.covered.contains(code)
+        group.keep(code, covered);
+        covered
     }
 
     /// The findings on the comments, after all other findings were looked up.
@@ -264,7 +312,12 @@ pub(super) fn comments(source: &str, language: Language) -> Vec<Span> {
 }
 
 /// Reads a comment as a suppression, and adds findings on its form.
-fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppression> {
+fn read(
+    source: &str,
+    span: Span,
+    custom: &[&'static CustomRule],
+    wrong: &mut Vec<Diagnostic>,
+) -> Option<Suppression> {
     let comment = span.text(source);
     let (open, close) = match comment.as_bytes() {
         [b'/', b'*', ..] => (2, "*/"),
@@ -275,7 +328,7 @@ fn read(source: &str, span: Span, wrong: &mut Vec<Diagnostic>) -> Option<Suppres
     let text = comment[open..].trim_start_matches([' ', '\t']).strip_prefix(MARK)?;
     let offset = span.end as usize - text.len();
     let text = text.strip_suffix(close).unwrap_or(text);
-    comment::read(text.trim_end_matches('\r'), offset, span, wrong)
+    comment::read(text.trim_end_matches('\r'), offset, span, custom, wrong)
 }
 
 impl Suppression {
@@ -534,7 +587,7 @@ mod tests {
     /// Comparisons that are made for a text.
     fn steps(source: &str) -> usize {
         let found = check(source, &CheckOptions::default().with_rules(RuleSet::ERRORS));
-        let mut suppressions = Suppressions::read(source, Language::Ptx);
+        let mut suppressions = Suppressions::read(source, Language::Ptx, &[]);
         assert!(!suppressions.list.is_empty());
         for diagnostic in &found {
             suppressions.cover(diagnostic);

@@ -7,7 +7,9 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Severity};
 use crate::isa::{Mnemonic, RegisterType, WordType};
 use crate::module::DeclaredTypes;
 use crate::source::Span;
-use crate::syntax::{Context, RawOperand, Statement, Symbol, parse_instruction};
+use crate::syntax::{
+    Context, RawOperand, Shape, Statement, Symbol, parse_instruction, parse_start,
+};
 use crate::video::{
     self, Guard, Instruction, Operand, OperandName, Operation, Parts, Register, Selected,
 };
@@ -67,10 +69,40 @@ pub(crate) fn check(
     context: &Context<'_>,
     options: &CheckOptions,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<(Instruction, Names)> {
+) -> (Option<Instruction>, Names) {
     let names = Names::default();
     let mut checked =
         Checked { source, context, options, diagnostics, errors: false, names, declared: None };
+    let instruction = read(&mut checked, statement);
+    if instruction.is_none() {
+        checked.names.declared = declared(source, statement, context);
+    }
+    (instruction, checked.names)
+}
+
+/// The declared types of a statement's registers, as far as it parses.
+fn declared(source: &str, statement: &Statement<'_>, context: &Context<'_>) -> DeclaredTypes {
+    let mut declared = DeclaredTypes::default();
+    let start = match &statement.parsed {
+        Ok(_) => None,
+        Err(_) => parse_start(source, statement.tokens),
+    };
+    let raw = statement.parsed.as_ref().ok().or(start.as_ref());
+    let names = [OperandName::D, OperandName::A, OperandName::B, OperandName::C];
+    for (name, operand) in names.into_iter().zip(raw.map_or(&[][..], |raw| &raw.operands)) {
+        let symbol = context.resolve(operand.value.text(source));
+        let register = symbol.and_then(|symbol| symbol.kind.register_type());
+        if let (Shape::Name | Shape::Pair { discards: true }, Some(RegisterType::Word(ty))) =
+            (operand.shape, register)
+        {
+            declared.set(name, Some(ty));
+        }
+    }
+    declared
+}
+
+fn read(checked: &mut Checked<'_, '_>, statement: &Statement<'_>) -> Option<Instruction> {
+    let Checked { source, context, .. } = *checked;
     let completed;
     let raw = match &statement.parsed {
         Ok(raw) => raw,
@@ -90,21 +122,21 @@ pub(crate) fn check(
     };
     let opcode = raw.mnemonic.text(source);
     let Some(mnemonic) = Mnemonic::from_text(opcode) else {
-        unknown_instruction(&mut checked, opcode, raw.mnemonic);
+        unknown_instruction(checked, opcode, raw.mnemonic);
         return None;
     };
-    let guard = raw.guard.map(|guard| self::guard(&mut checked, guard));
-    let modifiers = modifiers::read(&mut checked, mnemonic, raw);
-    gates(&mut checked, mnemonic, raw.mnemonic);
-    let operands = operands::assign(&mut checked, mnemonic, &modifiers, raw)?;
-    let values = Values::read(&mut checked, mnemonic, &operands);
-    let negated = operands::negation(&mut checked, mnemonic, &modifiers, &operands, raw);
+    let guard = raw.guard.map(|guard| self::guard(checked, guard));
+    let modifiers = modifiers::read(checked, mnemonic, raw);
+    gates(checked, mnemonic, raw.mnemonic);
+    let operands = operands::assign(checked, mnemonic, &modifiers, raw)?;
+    let values = Values::read(checked, mnemonic, &operands);
+    let negated = operands::negation(checked, mnemonic, &modifiers, &operands, raw);
     if checked.errors {
         return None;
     }
-    let operation = build(&checked, mnemonic, &modifiers, &operands, values?, negated)?;
+    let operation = build(checked, mnemonic, &modifiers, &operands, values?, negated)?;
     // A guard that is not a predicate is an error and has returned above.
-    Some((Instruction { guard: guard.flatten(), operation }, checked.names))
+    Some(Instruction { guard: guard.flatten(), operation })
 }
 
 fn unknown_instruction(checked: &mut Checked<'_, '_>, opcode: &str, span: Span) {

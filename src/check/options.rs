@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::diagnostic::RuleSet;
+use crate::diagnostic::{CustomRule, RuleSet};
 use crate::embed::{Headers, Host};
 use crate::isa::{PtxVersion, Target};
 
@@ -102,6 +102,8 @@ pub struct CheckOptions {
     pub ptx_version: Option<PtxVersion>,
     /// The rules to report.
     pub rules: RuleSet,
+    /// Rules that are not those of vptx. Comments may suppress their findings.
+    pub custom_rules: Vec<&'static CustomRule>,
     /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
     /// source alone are.
     #[doc(hidden)]
@@ -155,6 +157,13 @@ impl CheckOptions {
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> CheckOptions {
         self.rules = rules;
+        self
+    }
+
+    /// These options with rules that are not those of vptx.
+    #[must_use]
+    pub fn with_custom_rules(mut self, rules: Vec<&'static CustomRule>) -> CheckOptions {
+        self.custom_rules = rules;
         self
     }
 

@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use self::batch::Batch;
 use self::record::Record;
 use super::{FAILED, FOUND, Output, trouble};
-use crate::analysis::parse_with;
+use crate::analysis::read_module;
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
 use crate::evaluation::{Evaluation, Registers, words};
@@ -176,7 +176,7 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
         }
         _ => {}
     }
-    let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
+    let (module, diagnostics) = read_module(&source, &CheckOptions::errors_only());
     if !diagnostics.is_empty() {
         report(out, Path::new("<instruction>"), &source, &diagnostics)?;
         return Ok(Err(FOUND));

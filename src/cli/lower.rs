@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use self::ptx::Trouble;
 use super::eval::{self, SemanticsName};
 use super::{FAILED, FOUND, Output, trouble, unknown_target};
-use crate::analysis::parse_with;
+use crate::analysis::read_module;
 use crate::backend::llvm::Architecture;
 use crate::backend::{c, llvm};
 use crate::check::CheckOptions;
@@ -530,7 +530,7 @@ fn listed(
 ) -> Result<u8, Trouble> {
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
-    let (module, diagnostics) = parse_with(&source, &CheckOptions::errors_only());
+    let (module, diagnostics) = read_module(&source, &CheckOptions::errors_only());
     let found = !diagnostics.is_empty();
     if found {
         eval::report(out, input.shown(), &source, &diagnostics)?;

@@ -17,41 +17,48 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
-            $(#[doc = $title] $code,)*
+            $(
+                #[doc = $title]
+                #[doc = ""]
+                #[doc = include_str!(concat!("pages/", stringify!($code), ".md"))]
+                $code,
+            )*
+            /// A rule that is not one of vptx.
+            Custom(&'static CustomRule),
         }
 
         impl Code {
-            /// Every code, in order.
+            /// Every code of vptx, in order.
             pub const ALL: &'static [Code] = &[$(Code::$code,)*];
 
             /// The code itself, such as `V101`.
             pub const fn text(self) -> &'static str {
-                match self { $(Code::$code => stringify!($code),)* }
+                match self { $(Code::$code => stringify!($code),)* Code::Custom(rule) => rule.code }
             }
 
             /// A readable name, such as `unknown-instruction`.
             pub const fn name(self) -> &'static str {
-                match self { $(Code::$code => $name,)* }
+                match self { $(Code::$code => $name,)* Code::Custom(rule) => rule.name }
             }
 
             /// The findings of the rule, in one line.
             pub const fn title(self) -> &'static str {
-                match self { $(Code::$code => $title,)* }
+                match self { $(Code::$code => $title,)* Code::Custom(rule) => rule.title }
             }
 
             /// The severity in the `documented` dialect.
             pub const fn severity(self) -> Severity {
-                match self { $(Code::$code => Severity::$severity,)* }
+                match self { $(Code::$code => Severity::$severity,)* Code::Custom(rule) => rule.severity }
             }
 
             /// Whether the rule is on by default.
             pub const fn default(self) -> bool {
-                match self { $(Code::$code => on_or_off!($default),)* }
+                match self { $(Code::$code => on_or_off!($default),)* Code::Custom(_) => true }
             }
 
             /// The kinds of fixes that it may offer.
             pub const fn fixes(self) -> &'static [Applicability] {
-                match self { $(Code::$code => &[$(Applicability::$fix),*],)* }
+                match self { $(Code::$code => &[$(Applicability::$fix),*],)* Code::Custom(_) => &[] }
             }
 
             /// Its page: the findings, why they matter, an example and its fix, in
@@ -59,6 +66,16 @@ macro_rules! codes {
             pub const fn explanation(self) -> &'static str {
                 match self {
                     $(Code::$code => include_str!(concat!("pages/", stringify!($code), ".md")),)*
+                    Code::Custom(rule) => rule.explanation,
+                }
+            }
+
+            /// The number in [`Code::ALL`], unless it is not a rule of vptx.
+            pub(super) const fn number(self) -> Option<u32> {
+                enum Number { $($code,)* }
+                match self {
+                    $(Code::$code => Some(Number::$code as u32),)*
+                    Code::Custom(_) => None,
                 }
             }
         }
@@ -154,13 +171,107 @@ codes! {
     V803 "blanket-suppression" Warning off [] "A suppression that names no rules",
 }
 
+/// A rule that is not one of vptx: a program with rules of its own reports them as vptx does.
+///
+/// ```
+/// use vptx::diagnostic::{Applicability, CustomRule, Edit, Severity};
+/// use vptx::source::Span;
+/// use vptx::{CheckOptions, Code, Diagnostic, analysis};
+///
+/// static UNGUARDED: CustomRule =
+///     CustomRule::new("HOUSE1", "unguarded", Severity::Warning, "An instruction without guard");
+///
+/// let source = "vmin.s32.s32.s32 d, a, b; // vptx: ignore[HOUSE1] it is cheap\n\
+///               vmax.s32.s32.s32 d, a, b;";
+/// let options = CheckOptions::default().with_custom_rules(vec![&UNGUARDED]);
+/// let (module, mut found) = vptx::parse_with(source, &options)?;
+/// let bare = module.instructions().filter(|(_, instruction)| instruction.guard.is_none());
+/// let own = bare.map(|(span, _)| {
+///     Diagnostic::new(Code::Custom(&UNGUARDED), span, "this always runs")
+///         .label("has no guard")
+///         .help("guard it")
+///         .fix(Applicability::Unsafe, "add `@p`", vec![Edit::insert(span.start, "@p ")])
+///         .statement(span)
+/// });
+/// found.extend(analysis::unsuppressed(source, &options, own.collect()));
+/// let [only] = found.as_slice() else { panic!("{found:?}") };
+/// assert_eq!(only.code.text(), "HOUSE1");
+/// assert!(only.span.text(source).starts_with("vmax"));
+/// # Ok::<(), vptx::ParseError>(())
+/// ```
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CustomRule {
+    code: &'static str,
+    name: &'static str,
+    severity: Severity,
+    title: &'static str,
+    explanation: &'static str,
+}
+
+impl CustomRule {
+    /// A rule with its code such as `HOUSE1`, a readable name such as `unguarded`, the severity
+    /// of its findings, and what they are, in one line.
+    ///
+    /// # Panics
+    /// If the code or the name has anything but letters, digits, `-` and `_`, or does not start
+    /// with a letter, or if the code starts with `V` and a digit as those of vptx do.
+    pub const fn new(
+        code: &'static str,
+        name: &'static str,
+        severity: Severity,
+        title: &'static str,
+    ) -> CustomRule {
+        assert!(is_word(code.as_bytes()), "a code has letters, digits, `-` and `_` only");
+        assert!(is_word(name.as_bytes()), "a name has letters, digits, `-` and `_` only");
+        if let [b'V' | b'v', b'0'..=b'9', ..] = code.as_bytes() {
+            panic!("codes such as `V501` belong to vptx");
+        }
+        CustomRule { code, name, severity, title, explanation: "" }
+    }
+
+    /// The rule with a page: the findings, why they matter, an example and its fix, in Markdown.
+    #[must_use]
+    pub const fn with_explanation(mut self, explanation: &'static str) -> CustomRule {
+        self.explanation = explanation;
+        self
+    }
+}
+
+/// Whether a text can be the code or the name of a rule.
+const fn is_word(text: &[u8]) -> bool {
+    let mut at = 0;
+    while at < text.len() {
+        if !text[at].is_ascii_alphanumeric() && text[at] != b'-' && text[at] != b'_' {
+            return false;
+        }
+        at += 1;
+    }
+    !text.is_empty() && text[0].is_ascii_alphabetic()
+}
+
 impl Code {
-    /// The code with this text in any case, or with exactly this name.
+    /// The code of vptx with this text in any case, or with exactly this name.
     pub fn find(text: &str) -> Option<Code> {
-        Code::ALL
-            .iter()
-            .copied()
-            .find(|code| code.text().eq_ignore_ascii_case(text) || code.name() == text)
+        Code::ALL.iter().copied().find(|code| code.is_called(text))
+    }
+
+    /// Whether it has this text in any case, or exactly this name.
+    pub(crate) fn is_called(self, text: &str) -> bool {
+        self.text().eq_ignore_ascii_case(text) || self.name() == text
+    }
+
+    /// The address of its page in the documentation of this version. `None` if it is not a rule
+    /// of vptx.
+    ///
+    /// ```
+    /// let url = vptx::Code::V501.url().unwrap();
+    /// assert!(url.starts_with("https://docs.rs/vptx/"));
+    /// assert!(url.ends_with("/vptx/enum.Code.html#variant.V501"));
+    /// ```
+    pub fn url(self) -> Option<String> {
+        self.number()?;
+        let version = env!("CARGO_PKG_VERSION");
+        Some(format!("https://docs.rs/vptx/{version}/vptx/enum.Code.html#variant.{self}"))
     }
 
     /// The page of the code, in Markdown: its title, severity and explanation.

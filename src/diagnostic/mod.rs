@@ -14,6 +14,7 @@
 //! ```
 
 mod code;
+mod edit;
 mod rule_set;
 mod table;
 
@@ -22,7 +23,9 @@ use std::fmt;
 
 use crate::source::Span;
 
-pub use code::Code;
+pub use code::{Code, CustomRule};
+pub(crate) use edit::applied;
+pub use edit::{Edit, EditError, apply};
 pub use rule_set::{InvalidRuleSelector, RuleSelector, RuleSet};
 pub use table::table;
 
@@ -96,18 +99,31 @@ impl Diagnostic {
         }
     }
 
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Diagnostic {
+    /// The finding with a few words to show under the token.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = bounded(label.into());
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
+    /// The finding with advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(bounded(help.into()));
         self
     }
 
-    pub(crate) fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+    /// The finding with another place that matters, and its relation to the finding.
+    #[must_use]
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: bounded(text.into()) });
+        self
+    }
+
+    /// The finding with the statement that it is about. Comments beside the statement suppress it.
+    #[must_use]
+    pub fn statement(mut self, statement: Span) -> Diagnostic {
+        self.statement = Some(statement);
         self
     }
 
@@ -122,7 +138,10 @@ impl Diagnostic {
         }
     }
 
-    pub(crate) fn fix(
+    /// The finding with a way to fix it: whether a tool may apply it unasked, its effect in the
+    /// imperative, and edits in the order of the text that do not overlap.
+    #[must_use]
+    pub fn fix(
         mut self,
         applicability: Applicability,
         title: impl Into<String>,
@@ -144,6 +163,10 @@ impl std::error::Error for Diagnostic {}
 impl miette::Diagnostic for Diagnostic {
     fn code(&self) -> Option<Box<dyn fmt::Display + '_>> {
         Some(Box::new(self.code))
+    }
+
+    fn url(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        self.code.url().map(|url| Box::new(url) as _)
     }
 
     fn severity(&self) -> Option<miette::Severity> {
@@ -224,27 +247,14 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// The text with the fix applied.
+    /// The text with the fix applied. [`apply`] refuses another text in place of a panic.
     ///
     /// # Panics
     /// If the text is not the one that was checked, and an edit lies outside it or splits
     /// a character.
     pub fn apply(&self, source: &str) -> String {
-        apply(source, &self.edits)
+        applied(source, &self.edits)
     }
-}
-
-/// Applies edits to a text. They are in order and do not overlap.
-pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
-    let mut edited = String::with_capacity(source.len());
-    let mut at = 0;
-    for edit in edits {
-        edited.push_str(&source[at..edit.span.start as usize]);
-        edited.push_str(&edit.replacement);
-        at = edit.span.end as usize;
-    }
-    edited.push_str(&source[at..]);
-    edited
 }
 
 /// Whether a tool may apply a fix.
@@ -257,34 +267,6 @@ pub enum Applicability {
     Unsafe,
     /// The fix is only for display.
     DisplayOnly,
-}
-
-/// A replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Edit {
-    /// The bytes that are replaced.
-    #[cfg_attr(feature = "serde", serde(flatten))]
-    pub span: Span,
-    /// The text in their place.
-    pub replacement: String,
-}
-
-impl Edit {
-    /// Replaces a span.
-    pub fn replace(span: Span, replacement: impl Into<String>) -> Edit {
-        Edit { span, replacement: replacement.into() }
-    }
-
-    /// Removes a span.
-    pub fn remove(span: Span) -> Edit {
-        Edit::replace(span, "")
-    }
-
-    /// Inserts text.
-    pub fn insert(at: u32, text: impl Into<String>) -> Edit {
-        Edit::replace(Span::at(at), text)
-    }
 }
 
 #[cfg(test)]

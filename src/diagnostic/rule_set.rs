@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{Code, Severity};
+use super::{Code, CustomRule, Severity};
 
-/// A set of rules.
+/// A set of rules of vptx.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RuleSet(u128);
 
@@ -46,15 +46,21 @@ impl RuleSet {
         set
     };
 
-    /// Whether a rule is in it.
+    /// Whether a rule is in it. Every set has all rules that are not those of vptx.
     pub const fn contains(self, code: Code) -> bool {
-        self.0 >> code as u8 & 1 == 1
+        match code.number() {
+            Some(number) => self.0 >> number & 1 == 1,
+            None => true,
+        }
     }
 
     /// The set with one more rule.
     #[must_use]
     pub const fn with(self, code: Code) -> RuleSet {
-        RuleSet(self.0 | 1 << code as u8)
+        match code.number() {
+            Some(number) => RuleSet(self.0 | 1 << number),
+            None => self,
+        }
     }
 
     /// The rules of both sets.
@@ -158,6 +164,16 @@ impl FromStr for RuleSelector {
     /// # Errors
     /// If the text selects no rule.
     fn from_str(text: &str) -> Result<RuleSelector, InvalidRuleSelector> {
+        RuleSelector::read(text, &[])
+    }
+}
+
+impl RuleSelector {
+    /// Reads a text that may also select some rules that are not those of vptx.
+    pub(crate) fn read(
+        text: &str,
+        custom: &[&'static CustomRule],
+    ) -> Result<RuleSelector, InvalidRuleSelector> {
         let text = text.trim();
         if text.is_empty() {
             return Err(InvalidRuleSelector::Empty);
@@ -166,14 +182,16 @@ impl FromStr for RuleSelector {
         if upper == "ALL" {
             return Ok(RuleSelector(String::new()));
         }
-        if let Some(code) = Code::find(text) {
+        let codes =
+            || Code::ALL.iter().copied().chain(custom.iter().map(|rule| Code::Custom(rule)));
+        if let Some(code) = codes().find(|code| code.is_called(text)) {
             return Ok(RuleSelector(code.text().into()));
         }
         let selector = RuleSelector(upper);
-        if Code::ALL.iter().any(|code| selector.matches(*code)) {
+        if codes().any(|code| selector.matches(code)) {
             return Ok(selector);
         }
-        let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
+        let names = codes().flat_map(|code| [code.name(), code.text()]);
         let text = text.to_string();
         Err(match crate::source::nearest(&text, names) {
             Some(meant) => InvalidRuleSelector::Misspelled { text, meant },

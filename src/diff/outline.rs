@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::DiffOptions;
-use crate::analysis::parse_with;
+use crate::analysis::read_module;
 use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
@@ -103,7 +103,7 @@ impl<'s> Outline<'s> {
         if let Err(error) = format(source, &FormatOptions::default()) {
             return Err(error.into_diagnostics());
         }
-        let (module, _) = parse_with(source, &CheckOptions::errors_only());
+        let (module, _) = read_module(source, &CheckOptions::errors_only());
         let mut names = read_words(source, Span::new(0, source.len() as u32));
         if let Some(span) = names.unended {
             let problem = Problem { kind: ProblemKind::MissingSemicolon, span };

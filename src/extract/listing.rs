@@ -90,6 +90,7 @@ impl Listing {
                 version: (0, 0),
                 compression: Compression::None,
                 replaces: None,
+                is_file: false,
                 bytes: Vec::new(),
             });
             return;

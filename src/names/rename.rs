@@ -1,7 +1,7 @@
 //! Renaming.
 
 use super::{Names, Use, read};
-use crate::diagnostic::{Edit, apply};
+use crate::diagnostic::{Edit, applied};
 use crate::isa::is_special_register;
 use crate::source::{Span, line_end};
 use crate::syntax::{TokenKind, statement_tokens};
@@ -33,7 +33,7 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
     }
     let edits = edits(source, &names, here, new)?;
     // Each other name must mean what it meant, and the new one nothing else.
-    let changed = read(&apply(source, &edits));
+    let changed = read(&applied(source, &edits));
     let added = names.register(source, here).map(|_| added_at(&edits, new));
     if keeps_meaning(source, &names, here, &changed, added) {
         Ok(edits)

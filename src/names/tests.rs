@@ -1,5 +1,5 @@
 use super::*;
-use crate::diagnostic::apply;
+use crate::diagnostic::applied;
 use crate::testing::Numbers;
 
 /// The offset of the place of a word that is written as `word#n`: its nth place, from 0.
@@ -213,7 +213,7 @@ fn an_open_statement_ends_before_the_next_one() {
 
 /// The text with the name at a place changed.
 fn renamed(source: &str, written: &str, new: &str) -> Result<String, RenameError> {
-    rename(source, place(source, written), new).map(|edits| apply(source, &edits))
+    rename(source, place(source, written), new).map(|edits| applied(source, &edits))
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn any_text_is_read() {
         let offset = numbers.below(source.len() + 1) as u32;
         if let Ok(edits) = rename(&source, offset, "fresh") {
             // And back again.
-            let after = apply(&source, &edits);
+            let after = applied(&source, &edits);
             assert!(edits.is_sorted_by_key(|it| it.span.start), "{source}");
             assert!(after.contains("fresh"), "{source}");
         }

@@ -389,10 +389,10 @@ impl<'a> Reader<'a> {
         let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
         let mut found = Vec::new();
         context.settle();
-        let read = check_instruction(&asm.text, &statement, context, &options, &mut found);
+        let (read, _) = check_instruction(&asm.text, &statement, context, &options, &mut found);
         let error = found.into_iter().find(|it| it.severity == Severity::Error);
         let instruction = match (read, error) {
-            (Some((instruction, _)), None) => instruction,
+            (Some(instruction), None) => instruction,
             (_, Some(error)) => {
                 let message = asm.spelled(&error.message);
                 let place = asm.source_span(error.span);

@@ -31,7 +31,7 @@ mod include;
 mod write;
 
 use crate::backend::c::Header;
-use crate::diagnostic::{Edit, apply};
+use crate::diagnostic::{Edit, applied};
 use crate::embed::{self, Asm, Host};
 use crate::source::{Span, UNDECODABLE};
 
@@ -67,7 +67,7 @@ impl Ported {
     /// # Panics
     /// If `source` is another source, and too short.
     pub fn text(&self, source: &str) -> String {
-        apply(source, &self.edits)
+        applied(source, &self.edits)
     }
 }
 

@@ -17,6 +17,8 @@
 //! }
 //! "
 //! );
+//! let narrow = FormatOptions::default().with_indent_width(2);
+//! assert!(format(text, &narrow)?.starts_with("{\n  .reg"));
 //! # Ok::<(), vptx::print::FormatError>(())
 //! ```
 
@@ -79,6 +81,35 @@ impl Default for FormatOptions {
 }
 
 impl FormatOptions {
+    /// These options with another number of spaces for each level of braces.
+    #[must_use]
+    pub fn with_indent_width(mut self, spaces: usize) -> FormatOptions {
+        self.indent_width = spaces;
+        self
+    }
+
+    /// These options with another number of bytes after which a statement continues on another
+    /// line.
+    #[must_use]
+    pub fn with_line_width(mut self, bytes: usize) -> FormatOptions {
+        self.line_width = bytes;
+        self
+    }
+
+    /// These options with other line endings.
+    #[must_use]
+    pub fn with_line_ending(mut self, line_ending: LineEnding) -> FormatOptions {
+        self.line_ending = line_ending;
+        self
+    }
+
+    /// These options with default selectors and masks written or left out.
+    #[must_use]
+    pub fn with_explicit_defaults(mut self, explicit: bool) -> FormatOptions {
+        self.explicit_defaults = explicit;
+        self
+    }
+
     /// The line ending to write for a text.
     fn newline(&self, source: &str) -> &'static str {
         match self.line_ending {

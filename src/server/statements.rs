@@ -1,6 +1,6 @@
 //! The video instruction at a place of a text, in PTX or in an `asm` statement.
 
-use crate::analysis::{parse_near, parse_with};
+use crate::analysis::{parse_near, read_module};
 use crate::check::CheckOptions;
 use crate::embed::{self, Asm, Host};
 use crate::isa::Target;
@@ -84,7 +84,7 @@ pub(super) fn asm_at(source: &str, host: Host, offset: u32) -> Option<Asm<'_>> {
 
 /// The video instructions of an `asm` statement.
 pub(super) fn in_template(asm: &Asm<'_>) -> Vec<VideoStatement> {
-    parse_with(&asm.text, &CheckOptions::errors_only()).0.into_statements()
+    read_module(&asm.text, &CheckOptions::errors_only()).0.into_statements()
 }
 
 /// The instruction at an offset of a source, in an `asm` statement. Its spans are those of

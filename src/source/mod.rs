@@ -29,7 +29,11 @@ pub struct Span {
 
 impl Span {
     /// The span from `start` to `end`.
+    ///
+    /// # Panics
+    /// If it ends before it starts.
     pub const fn new(start: u32, end: u32) -> Span {
+        assert!(start <= end, "a span ends before it starts");
         Span { start, end }
     }
 

@@ -379,7 +379,8 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, RawOperand,
     Ok((rest, RawOperand { span: first.span.to(end), minus, shape, value, selector }))
 }
 
-fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction, Error = Failure> {
+/// The guard, the mnemonic and the modifiers.
+fn head<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction, Error = Failure> {
     let modifiers = fold_many0(
         kind(TokenKind::Dot, Expected::MODIFIER),
         // Types, saturation, mode, secondary operation: seven at most.
@@ -389,19 +390,35 @@ fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction,
             spans
         },
     );
-    (
-        optional_guard,
-        kind(TokenKind::Ident, Expected::MNEMONIC),
-        modifiers,
-        separated_list0(punct(b','), operand),
-    )
-        .map(|(guard, mnemonic, modifiers, operands)| RawInstruction {
+    (optional_guard, kind(TokenKind::Ident, Expected::MNEMONIC), modifiers).map(
+        |(guard, mnemonic, modifiers)| RawInstruction {
             span: guard.map_or(mnemonic.span, |guard| guard.span),
             guard,
             mnemonic: mnemonic.span,
             modifiers,
-            operands,
-        })
+            operands: Vec::new(),
+        },
+    )
+}
+
+fn instruction<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction, Error = Failure> {
+    (head(), separated_list0(punct(b','), operand))
+        .map(|(head, operands)| RawInstruction { operands, ..head })
+}
+
+/// The parts of an instruction before the first place where it does not parse. `None` if that is
+/// before the modifiers.
+pub(crate) fn parse_start(source: &str, tokens: &[Token]) -> Option<RawInstruction> {
+    let (mut rest, mut raw) = head().parse(Tokens { tokens, source }).ok()?;
+    while let Ok((after, operand)) = operand(rest) {
+        raw.span = raw.span.to(operand.span);
+        raw.operands.push(operand);
+        if !after.first().is_some_and(|token| token.is(b',')) {
+            break;
+        }
+        rest = after.skip(1);
+    }
+    Some(raw)
 }
 
 /// Parses one instruction from its tokens, the last of which is its `;`

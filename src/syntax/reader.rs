@@ -88,22 +88,26 @@ pub enum ProblemKind {
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Reads a text of at most [`crate::source::MAX_LEN`] bytes.
-pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
-    read_in(source, Context::default(), handler);
+/// Reads a text of at most [`crate::source::MAX_LEN`] bytes. Returns the context at its end.
+pub fn read<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> {
+    read_in(source, Context::default(), handler)
 }
 
 /// Like [`read`], with some names already declared.
-pub fn read_in<'s>(source: &'s str, context: Context<'s>, handler: &mut impl Handler<'s>) {
+pub fn read_in<'s>(
+    source: &'s str,
+    context: Context<'s>,
+    handler: &mut impl Handler<'s>,
+) -> Context<'s> {
     let start = byte_order_mark(source, handler);
-    read_part(source, start, context, handler);
+    read_part(source, start, context, handler)
 }
 
 /// Reads a text statement by statement and skips nothing. Tests compare [`read`] with it.
 #[doc(hidden)]
-pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) {
+pub fn read_plainly<'s>(source: &'s str, handler: &mut impl Handler<'s>) -> Context<'s> {
     let start = byte_order_mark(source, handler);
-    Reader::new(source, start, Context::default(), None, handler).run();
+    Reader::new(source, start, Context::default(), None, handler).run()
 }
 
 /// Reads the rest of a text from an offset between statements. Returns the context at its end.

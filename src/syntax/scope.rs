@@ -100,14 +100,12 @@ pub struct Context<'s> {
 }
 
 /// The `.version` and `.target` in force.
-#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gates {
     version: Option<(PtxVersion, Span)>,
     target: Option<(Target, Span)>,
 }
 
-#[cfg(feature = "cli")]
 impl Gates {
     /// The version and the target, without their places.
     pub(crate) fn values(self) -> (Option<PtxVersion>, Option<Target>) {
@@ -115,10 +113,10 @@ impl Gates {
     }
 }
 
-#[cfg(feature = "cli")]
 impl<'s> Context<'s> {
     /// The context after a text with this version and target, without the names that the text
     /// declares.
+    #[cfg(feature = "cli")]
     pub(crate) fn after_gates(gates: Gates) -> Context<'s> {
         let Gates { version, target } = gates;
         Context { version, target, ..Context::default() }

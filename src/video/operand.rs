@@ -70,6 +70,12 @@ impl Register {
         (starts && goes_on && name != "WARP_SZ").then(|| Register(Name::new(name)))
     }
 
+    /// A register of a name that is known to be a PTX identifier.
+    pub(crate) fn of_valid(name: &str) -> Register {
+        debug_assert!(Register::new(name).is_some(), "{name}");
+        Register(Name::new(name))
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         self.0.text()

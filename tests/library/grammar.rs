@@ -29,7 +29,7 @@ struct Verdict {
 
 fn verdict(text: &str) -> Verdict {
     let options = CheckOptions::default().with_dialect(Dialect::Documented);
-    let (module, diagnostics) = parse_with(text, &options);
+    let (module, diagnostics) = parse_with(text, &options).expect("PTX");
     let bad = |diagnostic: &&Diagnostic| {
         diagnostic.severity == vptx::diagnostic::Severity::Error
             || BEYOND_MANUAL.contains(&diagnostic.code)

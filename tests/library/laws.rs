@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use crate::support::forms::{LANE_SAMPLES, rows, texts, without_defaults};
-use vptx::diagnostic::Code;
-use vptx::isa::{Family, LaneWidth, Mnemonic, Part, Role, Scale, Type};
+use vptx::diagnostic::{Code, Severity};
+use vptx::isa::{Family, LaneWidth, Mnemonic, Part, PtxVersion, Role, Scale, Type, WordType};
 use vptx::video::{
-    MadMode, MultiplyAdd, MultiplyAddParts, Operand, Operation, Register, Source, Tail,
+    MadMode, MultiplyAdd, MultiplyAddParts, Operand, OperandName, Operation, Register, Source, Tail,
 };
 use vptx::{CheckOptions, Diagnostic, Dialect, Instruction, parse_with};
 
@@ -51,7 +51,7 @@ fn hold(families: &[Family]) -> Vec<(Mnemonic, usize)> {
             found.retain(|diagnostic| notable(diagnostic, &list));
             assert!(found.is_empty(), "{dialect:?}: {:?}", &found[..found.len().min(3)]);
         }
-        let (module, _) = parse_with(&list, &options(Dialect::Documented));
+        let (module, _) = parse_with(&list, &options(Dialect::Documented)).expect("PTX");
         assert_eq!(module.instructions().count(), texts.len());
 
         for (text, (span, listed)) in texts.iter().zip(module.instructions()) {
@@ -795,8 +795,9 @@ fn parts_of_a_statement_have_their_places() {
     let (module, _) = vptx::parse(source);
     let statements = module.into_statements();
     let [sub, set, wrong] = statements.as_slice() else { panic!("three statements") };
-    assert_eq!(wrong.spans(source), None);
     let text = |span: vptx::source::Span| span.text(source);
+    let spans = wrong.spans(source).expect("it parses");
+    assert_eq!((text(spans.mnemonic), text(spans.operands[0].whole)), ("vadd", "%d"));
     assert_eq!(sub.function.map(text), Some("f"));
     let (bare, _) = vptx::parse("vadd.u32.u32.u32 d, a, b;");
     assert_eq!(bare.statements()[0].function, None);
@@ -821,4 +822,78 @@ fn parts_of_a_statement_have_their_places() {
     );
     assert_eq!(text(spans.operands[0].whole), "%d.b20");
     assert_eq!(set.spans("another text"), None);
+}
+
+#[test]
+fn parts_and_types_of_wrong_statements_are_known_as_far_as_they_parse() {
+    let head = ".version 8.0\n.target sm_90\n.func f()\n{\n.reg .u32 u;\n.reg .b32 b;\n\
+                .reg .pred p;\n";
+    // The guard and the mnemonic, modifiers with roles, operands, and declared types of them.
+    let told = |statement: &str| {
+        let source = format!("{head}{statement}\n}}\n");
+        let (module, found) = vptx::parse(&source);
+        assert!(found.iter().any(|it| it.severity == Severity::Error), "{statement}");
+        let [only] = module.statements() else { panic!("one statement: {statement}") };
+        assert_eq!(only.instruction, None, "{statement}");
+        let text = |span: vptx::source::Span| span.text(&source).to_string();
+        let names = [OperandName::D, OperandName::A, OperandName::B, OperandName::C];
+        let types = names.map(|it| only.declared.get(it).map_or("-", WordType::text)).join(" ");
+        let Some(spans) = only.spans(&source) else { return format!("nothing; {types}") };
+        let guard = spans.guard.map_or(String::new(), |it| format!("@{} ", text(it)));
+        let roles = spans.modifiers.iter().map(|&(role, at)| format!(" {role:?}={}", text(at)));
+        let operands: Vec<String> = spans.operands.iter().map(|it| text(it.whole)).collect();
+        let roles: String = roles.collect();
+        let mnemonic = text(spans.mnemonic);
+        format!("{guard}{mnemonic}{roles}; {}; {types}", operands.join(" "))
+    };
+    let types = "Dtype=.u32 Atype=.s32 Btype=.u32";
+    for (statement, expected) in [
+        // An operand or the `;` is missing.
+        ("@p vadd.u32.s32.u32 u, b.b0;", format!("@p vadd {types}; u b.b0; .u32 .b32 - -")),
+        ("vadd.u32.s32.u32 u, b, u", format!("vadd {types}; u b u; .u32 .b32 .u32 -")),
+        ("vadd.u32.s32.u32;", format!("vadd {types}; ; - - - -")),
+        // Too many.
+        (
+            "vadd.u32.s32.u32 u, b, b, b, b;",
+            format!("vadd {types}; u b b b b; .u32 .b32 .b32 .b32"),
+        ),
+        // The text stops making sense here and there.
+        ("vadd.u32.s32.u32 u, b, ], b;", format!("vadd {types}; u b; .u32 .b32 - -")),
+        ("vadd.u32.s32.u32 u, b, (1 +, b;", format!("vadd {types}; u b; .u32 .b32 - -")),
+        ("vadd.u32.s32.u32 u b;", format!("vadd {types}; u; .u32 - - -")),
+        ("@p! vadd.u32.s32.u32 u, b, b;", "nothing; - - - -".into()),
+        // Names that are not declared, or are no words.
+        ("vadd.u32.s32.u32 x, p, b;", format!("vadd {types}; x p b; - - .b32 -")),
+        ("vadd.u32.s32.u32 u, [b], {b, b};", format!("vadd {types}; u [b] {{b, b}}; .u32 - - -")),
+        // Modifiers of other instructions, types that are wrong, and too many.
+        (
+            "vadd.u64.sta.s32.u32.u32.sat u, b, b;",
+            "vadd Dtype=.u64 Atype=.s32 Btype=.u32 Saturate=.sat; u b b; .u32 .b32 .b32 -".into(),
+        ),
+        ("vset.u32.s32 u, b, b;", "vset Atype=.u32 Btype=.s32; u b b; .u32 .b32 .b32 -".into()),
+        ("vadx.u32.s32.sat u, b, b;", "vadx Saturate=.sat; u b b; .u32 .b32 .b32 -".into()),
+    ] {
+        assert_eq!(told(statement), expected, "{statement}");
+    }
+}
+
+#[test]
+fn version_and_target_are_those_of_the_module() {
+    let version = |major, minor| Some(PtxVersion::new(major, minor));
+    let gates = |source: &str| {
+        let (module, _) = vptx::parse(source);
+        (module.version(), module.target().map(|target| target.to_string()))
+    };
+    let head = ".version 7.8\n.target sm_86, debug\n.address_size 64\n";
+    let sm_86 = || Some("sm_86".to_string());
+    assert_eq!(gates(head), (version(7, 8), sm_86()));
+    let plain = format!("{head}.visible .entry k()\n{{\n.reg .b32 r;\nadd.u32 r, r, r;\n}}\n");
+    assert_eq!(gates(&plain), (version(7, 8), sm_86()));
+    // A mistake in an instruction does not hide them.
+    let wrong = plain.replace("add.u32", "vadd.u32");
+    assert_eq!(gates(&wrong), (version(7, 8), sm_86()));
+    // Of several targets, ptxas takes the last one.
+    let twice = plain.replace(".address_size", ".target sm_50\n.address_size");
+    assert_eq!(gates(&twice), (version(7, 8), Some("sm_50".into())));
+    assert_eq!(gates("add.u32 r, r, r;"), (None, None));
 }

@@ -68,7 +68,8 @@ fn eighteen_examples_are_clean() {
             assert_eq!(run(example, dialect), [], "{example}");
         }
         let text = module(&good);
-        let (read, _) = parse_with(&text, &CheckOptions::default().with_dialect(dialect));
+        let (read, _) =
+            parse_with(&text, &CheckOptions::default().with_dialect(dialect)).expect("PTX");
         assert_eq!(run(&text, dialect), []);
         let found: Vec<&str> = read.instructions().map(|(span, _)| span.text(&text)).collect();
         assert_eq!(found, good);

@@ -58,7 +58,7 @@ fn clean(text: &str) {
     let (text, marks) = marked(text);
     for dialect in DIALECTS {
         let options = CheckOptions::default().with_dialect(dialect);
-        let (module, mut diagnostics) = parse_with(&text, &options);
+        let (module, mut diagnostics) = parse_with(&text, &options).expect("PTX");
         diagnostics.retain(|diagnostic| !is_about_results(diagnostic));
         let spans: Vec<Range<usize>> =
             module.statements().iter().map(|statement| statement.span.range()).collect();

@@ -31,7 +31,7 @@ fn hold(text: &str) -> (usize, usize) {
     let mut found = Vec::new();
     for dialect in [Dialect::Documented, Dialect::Ptxas] {
         let options = CheckOptions::default().with_dialect(dialect);
-        let (module, diagnostics) = parse_with(text, &options);
+        let (module, diagnostics) = parse_with(text, &options).expect("PTX");
         let mut last = 0;
         for diagnostic in &diagnostics {
             let span = diagnostic.span;
@@ -212,7 +212,7 @@ fn deep_and_long_structure() {
 fn one_long_line() {
     let line = "vadd.u32.u32.u32 d, a, b; ".repeat(40_000);
     assert!(line.len() > 1_000_000);
-    let (module, diagnostics) = parse_with(&line, &CheckOptions::default());
+    let (module, diagnostics) = parse_with(&line, &CheckOptions::default()).expect("PTX");
     assert_eq!((module.instructions().count(), diagnostics.len()), (40_000, 0));
     // The index also knows the last column.
     let index = LineIndex::new(&line);
@@ -622,7 +622,8 @@ fn mutated_fixtures() {
         }
         let text = decode(bytes);
         hold(&text);
-        instructions += parse_with(&text, &CheckOptions::default()).0.instructions().count();
+        instructions +=
+            parse_with(&text, &CheckOptions::default()).expect("PTX").0.instructions().count();
     }
     assert!(instructions > 3_000, "{instructions} instructions left");
 }

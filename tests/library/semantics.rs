@@ -78,7 +78,7 @@ fn read_all<'a>(list: impl IntoIterator<Item = &'a str>) -> Vec<Instruction> {
     // Only this dialect accepts minus signs that cancel.
     let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
     let text = list.join("\n");
-    let (module, _) = parse_with(&text, &options);
+    let (module, _) = parse_with(&text, &options).expect("PTX");
     let read: Vec<Instruction> = module.instructions().map(|(_, it)| it.clone()).collect();
     assert_eq!(read.len(), list.len(), "from {}", list[0]);
     read

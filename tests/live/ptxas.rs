@@ -146,7 +146,7 @@ impl Case {
     fn new(instruction: String) -> Option<Case> {
         let module = oracle_module(&instruction);
         let options = CheckOptions::default().with_dialect(Dialect::Ptxas);
-        let (read, findings) = parse_with(&module, &options);
+        let (read, findings) = parse_with(&module, &options).expect("PTX");
         let spans: Vec<_> = read.statements().iter().map(|statement| statement.span).collect();
         if !covers(&module, &spans) {
             return None;

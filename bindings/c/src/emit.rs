@@ -77,7 +77,7 @@ pub(crate) fn rewrite(
         .with_all(flags & all != 0)
         .with_comments(flags & comments != 0);
     let errors = CheckOptions::default().with_rules(RuleSet::ERRORS);
-    let (module, _) = library::parse_with(text, &errors);
+    let (module, _) = library::parse_with(text, &errors).expect("PTX");
     let rewritten = library::rewrite(&module, &options)
         .map_err(|error| Failure::new(Status::Unavailable, error.to_string()))?;
     Ok(Text(rewritten.text()))

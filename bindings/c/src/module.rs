@@ -4,7 +4,6 @@
 use std::ptr;
 use std::sync::OnceLock;
 
-use library::check::Language;
 use library::isa;
 use library::source;
 use library::{CheckOptions, OperandSpans, VideoStatement};
@@ -130,10 +129,8 @@ struct Statements {
 
 impl Module {
     pub(crate) fn parse(text: String, options: &CheckOptions) -> Result<Module, Failure> {
-        if options.language != Language::Ptx {
-            return Err(Failure::invalid("the text of a module is PTX"));
-        }
-        let (module, found) = library::parse_with(&text, options);
+        let refused = |_| Failure::invalid("the text of a module is PTX");
+        let (module, found) = library::parse_with(&text, options).map_err(refused)?;
         let target = module.target().map(|target| target.to_string());
         let version = module.version().map(|version| version.to_string());
         let findings = Findings::new(&text, found);
@@ -177,7 +174,7 @@ fn parts(
     statement: &VideoStatement,
     instruction: Option<&Instruction>,
 ) -> (Statement, Vec<Modifier>, Vec<Operand>) {
-    let spans = statement.spans(text);
+    let spans = instruction.and_then(|_| statement.spans(text));
     let spans = spans.as_ref();
     let modifier = |&(role, span): &(isa::Role, source::Span)| Modifier {
         part: part(text, span),

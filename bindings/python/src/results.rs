@@ -209,7 +209,7 @@ pub(crate) fn parse(py: Python<'_>, text: Text) -> PyResult<Module> {
     let Text(text) = text;
     let (target, version, statements, errors) = py.detach(|| {
         let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
-        let (module, found) = vptx::parse_with(&text, &options);
+        let (module, found) = vptx::parse_with(&text, &options).expect("PTX");
         let target = module.target().map(|it| it.to_string());
         let version = module.version().map(|it| it.to_string());
         let errors = findings(&text, None, &found);
@@ -298,7 +298,7 @@ pub(crate) fn rewrite(
         .with_comments(comments);
     let rewritten = py.detach(|| {
         let rules = CheckOptions::default().with_rules(RuleSet::ERRORS);
-        let (module, found) = vptx::parse_with(&text.0, &rules);
+        let (module, found) = vptx::parse_with(&text.0, &rules).expect("PTX");
         let errors = findings(&text.0, None, &found);
         vptx::rewrite(&module, &options).map(|rewritten| {
             let changes: Vec<Change> = rewritten

@@ -1,7 +1,7 @@
 //! Reads comments for vptx.
 
 use super::{Entry, Suppression, SuppressionScope};
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, RuleSelector};
+use crate::diagnostic::{Applicability, Code, CustomRule, Diagnostic, Edit, RuleSelector};
 use crate::source::{Span, nearest};
 
 /// Words that may follow the mark; the formatter has its own.
@@ -29,6 +29,7 @@ pub(super) fn read(
     text: &str,
     offset: usize,
     span: Span,
+    custom: &[&'static CustomRule],
     found: &mut Vec<Diagnostic>,
 ) -> Option<Suppression> {
     let skipped = text.len() - text.trim_start_matches([' ', '\t']).len();
@@ -42,7 +43,7 @@ pub(super) fn read(
     if verb == "fmt" {
         return None;
     }
-    let list = List::read(rest, offset + verb.len(), found);
+    let list = List::read(rest, offset + verb.len(), custom, found);
     if list.entries.is_empty() && list.is_given {
         return None;
     }
@@ -112,15 +113,37 @@ struct List {
 struct Words<'t, 'f> {
     text: &'t str,
     offset: usize,
+    /// The rules that are not those of vptx.
+    custom: &'f [&'static CustomRule],
     entries: Vec<Entry>,
     found: &'f mut Vec<Diagnostic>,
 }
 
 impl Words<'_, '_> {
+    fn selector(&self, word: &str) -> Option<RuleSelector> {
+        RuleSelector::read(word, self.custom).ok()
+    }
+
+    /// Whether a word selects rules, or seems to be meant to.
+    fn looks_like_code(&self, word: &str) -> bool {
+        let names = || Code::ALL.iter().map(|code| code.name());
+        let is_name = || word.contains('-') && nearest(word, names()).is_some();
+        word == "ALL" || looks_like_number(word) || self.is_custom(word) || is_name()
+    }
+
+    /// Whether a word has the form of a whole code.
+    fn is_code(&self, word: &str) -> bool {
+        word.len() == 4 && looks_like_number(word) || self.is_custom(word)
+    }
+
+    fn is_custom(&self, word: &str) -> bool {
+        self.custom.iter().any(|rule| Code::Custom(rule).is_called(word))
+    }
+
     /// Reads a word as a selector, or reports that it is none.
     fn take(&mut self, start: usize, word: &str) -> bool {
         let span = at(self.offset + start, word);
-        match word.parse::<RuleSelector>() {
+        match RuleSelector::read(word, self.custom) {
             Ok(selector) => {
                 self.entries.push(Entry { selector: Some(selector), span, used: false });
                 true
@@ -139,7 +162,7 @@ impl Words<'_, '_> {
         let text = self.text;
         let mut end = None;
         for (start, word) in words(text, from) {
-            if !looks_like_code(word) {
+            if !self.looks_like_code(word) {
                 break;
             }
             self.take(start, word);
@@ -158,8 +181,8 @@ impl Words<'_, '_> {
             let at = start + (part.len() - part.trim_start().len());
             start += part.len() + 1;
             let several = || words(name, 0).skip(1).count() > 0;
-            let readable = || words(name, 0).all(|(_, word)| word.parse::<RuleSelector>().is_ok());
-            if name.parse::<RuleSelector>().is_err() && several() && readable() {
+            let readable = || words(name, 0).all(|(_, word)| self.selector(word).is_some());
+            if self.selector(name).is_none() && several() && readable() {
                 is_exact = false;
                 words(name, 0).for_each(|(inside, word)| _ = self.take(at + inside, word));
             } else {
@@ -172,8 +195,13 @@ impl Words<'_, '_> {
 
 impl List {
     /// Reads the codes at the start of the text after a verb.
-    fn read(text: &str, offset: usize, found: &mut Vec<Diagnostic>) -> List {
-        let mut words = Words { text, offset, entries: Vec::new(), found };
+    fn read(
+        text: &str,
+        offset: usize,
+        custom: &[&'static CustomRule],
+        found: &mut Vec<Diagnostic>,
+    ) -> List {
+        let mut words = Words { text, offset, custom, entries: Vec::new(), found };
         let mut list =
             List { entries: Vec::new(), is_given: true, is_exact: true, end: None, taken: 0 };
         if !text.starts_with('[') {
@@ -183,9 +211,11 @@ impl List {
                 (list.taken, list.is_exact) = (text.len() - rest.len(), false);
             } else {
                 // If a reason names rules, no others are meant.
-                for (start, word) in self::words(text, 0).filter(|(_, word)| is_code(word)) {
-                    words.take(start, word);
-                    list.is_exact = false;
+                for (start, word) in self::words(text, 0) {
+                    if words.is_code(word) {
+                        words.take(start, word);
+                        list.is_exact = false;
+                    }
                 }
                 list.is_given = !list.is_exact;
             }
@@ -255,18 +285,6 @@ fn words(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
         at = end;
         Some((start, &text[start..end]))
     })
-}
-
-/// Whether a word has the form of a whole code.
-fn is_code(word: &str) -> bool {
-    word.len() == 4 && looks_like_number(word)
-}
-
-/// Whether a word selects rules, or seems to be meant to.
-fn looks_like_code(word: &str) -> bool {
-    let names = || Code::ALL.iter().map(|code| code.name());
-    let is_name = || word.contains('-') && nearest(word, names()).is_some();
-    word == "ALL" || looks_like_number(word) || is_name()
 }
 
 /// Whether a word is like `V501`, `v5` or `V50l`.

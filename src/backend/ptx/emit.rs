@@ -83,8 +83,27 @@ impl FreshRegisters {
         is_free(PREFIX, source)
     }
 
+    /// Takes another register of a class.
+    ///
+    /// ```
+    /// use vptx::backend::ptx::{Class, FreshRegisters};
+    ///
+    /// let mut registers = FreshRegisters::avoiding("mov.b32 %vptx_r0, 1;");
+    /// assert_eq!(registers.take(Class::Word).name(), "%vptx1_r0");
+    /// assert_eq!(registers.take(Class::Word).name(), "%vptx1_r1");
+    /// assert_eq!(registers.take(Class::Predicate).name(), "%vptx1_p0");
+    /// let declarations = [".reg .b32 %vptx1_r<2>;", ".reg .pred %vptx1_p<1>;"];
+    /// assert_eq!(registers.declarations(), declarations);
+    /// ```
+    pub fn take(&mut self, class: Class) -> Register {
+        let number = self.take_number(class);
+        let mut name = String::new();
+        self.push_name(class, number, &mut name);
+        Register::of_valid(&name)
+    }
+
     /// Takes another register of a class and returns its number.
-    fn take(&mut self, class: Class) -> u32 {
+    fn take_number(&mut self, class: Class) -> u32 {
         let taken = &mut self.taken[class_index(class)];
         *taken += 1;
         *taken - 1
@@ -92,7 +111,7 @@ impl FreshRegisters {
 
     /// Takes a register for the result of each line.
     fn take_all(&mut self, lines: &[Line]) -> Vec<u32> {
-        lines.iter().map(|line| self.take(line.opcode.class())).collect()
+        lines.iter().map(|line| self.take_number(line.opcode.class())).collect()
     }
 
     fn push_name(&self, class: Class, number: u32, text: &mut String) {
@@ -350,7 +369,7 @@ impl Template {
         let is_here = |at: &usize| kept.get(*at).is_none_or(Option::is_none);
         let mut number = |at: usize| {
             let class = group.lines()[at].opcode.class();
-            if is_here(&at) { registers.take(class) } else { 0 }
+            if is_here(&at) { registers.take_number(class) } else { 0 }
         };
         let numbers = (0..group.lines().len()).map(&mut number).collect();
         let code = Code { lines: group.lines(), numbers, inputs: group.inputs(), kept };

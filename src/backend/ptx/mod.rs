@@ -56,9 +56,9 @@ pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewri
 #[cfg(feature = "cli")]
 pub(crate) use module::{Decision, FormOutcome, NoTarget, Rewriter, Visited};
 pub use region::Fusion;
-pub use sequence::Sequence;
 #[doc(hidden)]
-pub use sequence::{Arg, Builder, Class, Line, Opcode};
+pub use sequence::{Arg, Builder, Line, Opcode};
+pub use sequence::{Class, Sequence};
 
 use parallel::Means;
 use words::Tactics;

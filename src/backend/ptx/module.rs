@@ -16,7 +16,7 @@ use super::emit::{Operands, Places, Surroundings, Template};
 use super::lanes::{self, Facts, Group};
 use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence, ZERO};
-use crate::diagnostic::{Diagnostic, Edit, apply};
+use crate::diagnostic::{Diagnostic, Edit, applied};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
@@ -213,7 +213,7 @@ impl Rewritten<'_> {
     /// The new text. Outside the rewritten statements, and but for lines inserted before a loop, it
     /// equals the module's text, byte for byte.
     pub fn text(&self) -> String {
-        apply(self.source, &self.edits)
+        applied(self.source, &self.edits)
     }
 }
 

@@ -6,7 +6,7 @@ use super::half;
 use crate::ir::Input;
 use crate::isa::{Compare, PtxVersion, Target, Type, WordRegisters};
 
-/// The class of a register that a sequence writes.
+/// The class of a register that ordinary PTX writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// `.b32`

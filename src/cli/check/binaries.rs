@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::session::Session;
-use crate::analysis::parse_with;
+use crate::analysis::read_module;
 use crate::check::CheckOptions;
 use crate::cli::by_count;
 use crate::extract::{Limits, walk};
@@ -80,7 +80,7 @@ impl<E: Write> Session<'_, E> {
 
 /// The number of video instructions of a text with each mnemonic.
 fn counted(text: &str) -> BTreeMap<&'static str, usize> {
-    let (module, _) = parse_with(text, &CheckOptions::errors_only());
+    let (module, _) = read_module(text, &CheckOptions::errors_only());
     let mut counts = BTreeMap::new();
     for (_, instruction) in module.instructions() {
         *counts.entry(instruction.mnemonic().text()).or_default() += 1;

@@ -220,7 +220,7 @@ impl AddAssign for Statistics {
 /// The number of video instructions, and of the machine instructions that ptxas makes of those
 /// that were measured on the text's target.
 fn video(source: &str) -> (usize, usize) {
-    let (module, _) = crate::analysis::parse_with(source, &CheckOptions::errors_only());
+    let (module, _) = crate::analysis::read_module(source, &CheckOptions::errors_only());
     let (mut count, mut cost) = (0, 0);
     let options = RewriteOptions::default().with_regions(false);
     // Without a target there are no costs.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::super::eval::human;
 use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
 use super::{Arguments, Destination, Only, ptx_bytes, put, put_in_place, semantics};
-use crate::analysis::{TextPart, in_parts, parse_part, parse_with};
+use crate::analysis::{TextPart, in_parts, parse_part, read_module};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
     Visited,
@@ -301,7 +301,7 @@ fn lower_whole(
     options: &RewriteOptions,
     quiet: bool,
 ) -> Result<(Lowered, Vec<Diagnostic>), NoTarget> {
-    let (module, diagnostics) = parse_with(source, &CheckOptions::errors_only());
+    let (module, diagnostics) = read_module(source, &CheckOptions::errors_only());
     Ok((Lowered::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }
 

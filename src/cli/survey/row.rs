@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::super::table::Align::{Left, Right};
 use super::super::{by_count, table};
 use super::package::Package;
-use crate::analysis::parse_with;
+use crate::analysis::read_module;
 use crate::backend::ptx::{RewriteOptions, Rewriter, Visited};
 use crate::check::CheckOptions;
 use crate::hash::Map;
@@ -142,7 +142,7 @@ impl Known {
 impl Row {
     /// Surveys a text. Target and version are those that the text itself names.
     pub(super) fn new(place: Place, source: &str, known: &mut Known) -> Row {
-        let (module, errors) = parse_with(source, &CheckOptions::errors_only());
+        let (module, errors) = read_module(source, &CheckOptions::errors_only());
         let mut figures = Figures::default();
         for (_, instruction) in module.instructions() {
             figures.instructions += 1;

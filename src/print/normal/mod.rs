@@ -8,6 +8,7 @@
 //!              add.u32 %r2, %r1, 16;\n}";
 //! let options = NormalOptions::default();
 //! assert_eq!(normalize(one, &options)?, normalize(other, &options)?);
+//! assert!(normalize(other, &options.with_keep_names(true))?.contains("mov.b32 %r1, in;"));
 //! # Ok::<(), vptx::print::FormatError>(())
 //! ```
 
@@ -47,6 +48,29 @@ pub struct NormalOptions {
     pub keep_comments: bool,
     /// Keep `.loc`, `.file` and the data of debuggers.
     pub keep_debug: bool,
+}
+
+impl NormalOptions {
+    /// These options with names kept or replaced.
+    #[must_use]
+    pub fn with_keep_names(mut self, keep: bool) -> NormalOptions {
+        self.keep_names = keep;
+        self
+    }
+
+    /// These options with comments kept or left out.
+    #[must_use]
+    pub fn with_keep_comments(mut self, keep: bool) -> NormalOptions {
+        self.keep_comments = keep;
+        self
+    }
+
+    /// These options with the data of debuggers kept or left out.
+    #[must_use]
+    pub fn with_keep_debug(mut self, keep: bool) -> NormalOptions {
+        self.keep_debug = keep;
+        self
+    }
 }
 
 /// The normal form of a module.
