@@ -58,7 +58,8 @@
 //!
 //! # Layers
 //!
-//! Data flows one way: [`source`] (text, spans) → `syntax` (tokens, module
+//! Data flows one way: [`source`] (text, spans), or [`embed`] (the PTX in other languages)
+//! → `syntax` (tokens, module
 //! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (one
 //! raw tree against the [`video::FORMS`] table and the declarations around it) →
 //! [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
@@ -80,6 +81,8 @@
 //!   `fearless_simd` and `simdutf8`, which have no dependencies.
 //! - `serde` adds `Serialize` to findings, instructions and programs.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod analysis;
 pub mod backend;
 pub mod check;
@@ -90,7 +93,6 @@ pub mod conformance;
 pub mod diagnostic;
 #[cfg(feature = "diff")]
 pub mod diff;
-#[doc(hidden)]
 pub mod embed;
 #[cfg(feature = "cli")]
 mod evaluation;

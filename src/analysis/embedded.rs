@@ -2,11 +2,12 @@
 
 use std::iter;
 
-use super::{CheckOptions, Checker, Take, is_wanted, sort};
+use super::{CheckOptions, Checker, Sink, Take, is_wanted, sort};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
 use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
+use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 use crate::syntax::{
     Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
@@ -36,48 +37,96 @@ pub(super) fn visit(
     let registers = DeclaredWords::new(joined.as_ref().map_or(source, Joined::text));
     // Most sources have none.
     for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
-        let mut context = Context::default();
-        for (at, operand) in asm.operands.iter().enumerate() {
-            context.declare(&operand.placeholder, kind(&asm, operand), beyond(&asm, at));
-        }
-        // The instructions themselves are not needed.
-        let mut sink = drop;
-        let checker = Checker::new(&asm.text, options, known, &mut sink);
-        let mut checker = EmbeddedChecker {
-            asm: &asm,
-            operands: AsmOperands::new(&asm),
-            may_declare: &|name: &str, asm: Span| registers.may_declare(name, asm),
-            source,
-            checker,
-            found: Vec::new(),
-            count: &mut count,
-        };
-        read_in(&asm.text, context, &mut checker);
-        let mut diagnostics = checker.found;
-        if asm.is_expanded() {
-            let all = Span::new(0, asm.text.len() as u32);
-            for found in &mut diagnostics {
-                found.fixes.clear();
-                found.labels.extend(defined(&asm, source, joined.as_ref(), all));
-            }
-        }
-        let Checker { diagnostics: found, memo, .. } = checker.checker;
-        known = memo.into_known();
-        diagnostics
-            .extend(found.into_iter().map(|found| in_source(&asm, source, joined.as_ref(), found)));
-        sort(&mut diagnostics);
-        if asm.is_expanded() {
-            // An argument may be used several times.
-            let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
-            diagnostics.dedup_by_key(|it| what(it));
-        }
-        if let Some(first) = diagnostics.first().map(|it| it.span) {
+        let sink = &mut |_| count();
+        let mut found =
+            one(&asm, source, joined.as_ref(), &registers, options, &mut known, sink);
+        if let Some(first) = found.first().map(|it| it.span) {
             let before = iter::from_fn(|| unread.next_if(|it| it.span < first));
-            diagnostics = before.collect::<Vec<_>>().into_iter().chain(diagnostics).collect();
+            found = before.collect::<Vec<_>>().into_iter().chain(found).collect();
         }
-        take(diagnostics);
+        take(found);
     }
     take(unread.collect());
+}
+
+/// Reads the video instructions of an `asm` statement of a source: a module of its text, and the
+/// findings that [`check`](super::check) has for it, which are placed in the source. No comment
+/// suppresses them; see [`unsuppressed`](super::unsuppressed).
+///
+/// ```
+/// use vptx::analysis::parse_asm;
+/// use vptx::check::Language;
+/// use vptx::diagnostic::{Edit, apply};
+/// use vptx::{CheckOptions, embed, rewrite};
+///
+/// let source = r#"asm("vmin2.s32.s32.s32 %0, %1, %2, %1;\n" : "=r"(d) : "r"(a), "r"(b));"#;
+/// let asm = &embed::statements(source)[0];
+/// let options = CheckOptions::default().with_language(Language::Cuda);
+/// let (module, found) = parse_asm(asm, source, &options);
+/// assert_eq!(found, []);
+/// let (span, instruction) = module.instructions().next().unwrap();
+/// assert_eq!(instruction.to_string(), "vmin2.s32.s32.s32 %0, %1, %2, %1;");
+/// // Its place in the source, and a change of it there.
+/// assert_eq!(asm.source_span(span).text(source), span.text(&asm.text));
+/// let (place, new) = asm.source_edit(source, span, "min.s16x2 %0, %1, %2;").unwrap();
+/// let changed = apply(source, &[Edit::replace(place, new)])?;
+/// assert!(changed.starts_with(r#"asm("min.s16x2 %0, %1, %2;\n" : "=r""#));
+/// # Ok::<(), vptx::diagnostic::EditError>(())
+/// ```
+pub fn parse_asm<'a>(
+    asm: &'a Asm<'_>,
+    source: &str,
+    options: &CheckOptions,
+) -> (Module<'a>, Vec<Diagnostic>) {
+    let mut statements = Vec::new();
+    let mut known = KnownFacts::default();
+    let registers = DeclaredWords::new(source);
+    let mut found =
+        one(asm, source, None, &registers, options, &mut known, &mut |it| statements.push(it));
+    found.retain(|found| options.rules.contains(found.code));
+    let module =
+        Module { source: &asm.text, version: None, target: None, statements, errors: Vec::new() };
+    (module, found)
+}
+
+/// Checks the video instructions of one `asm` statement. The findings are placed in the source.
+fn one(
+    asm: &Asm<'_>,
+    source: &str,
+    headers: Option<&Joined>,
+    registers: &DeclaredWords<'_>,
+    options: &CheckOptions,
+    known: &mut KnownFacts,
+    sink: Sink<'_>,
+) -> Vec<Diagnostic> {
+    let mut context = Context::default();
+    for (at, operand) in asm.operands.iter().enumerate() {
+        context.declare(&operand.placeholder, kind(asm, operand), beyond(asm, at));
+    }
+    let checker = Checker::new(&asm.text, options, std::mem::take(known), sink);
+    let operands = AsmOperands::new(asm);
+    let may_declare = &|name: &str, asm: Span| registers.may_declare(name, asm);
+    let found = Vec::new();
+    let mut checker = EmbeddedChecker { asm, operands, may_declare, source, checker, found };
+    read_in(&asm.text, context, &mut checker);
+    let mut diagnostics = checker.found;
+    if asm.is_expanded() {
+        let all = Span::new(0, asm.text.len() as u32);
+        for found in &mut diagnostics {
+            found.fixes.clear();
+            found.labels.extend(defined(asm, source, headers, all));
+        }
+    }
+    let Checker { diagnostics: found, memo, .. } = checker.checker;
+    *known = memo.into_known();
+    diagnostics.extend(found.into_iter().map(|found| in_source(asm, source, headers, found)));
+    sort(&mut diagnostics);
+    if asm.is_expanded() {
+        // An argument may be used several times.
+        let what = |it: &Diagnostic| (it.span, it.code, it.message.clone());
+        diagnostics.dedup_by_key(|it| what(it));
+    }
+    diagnostics
 }
 
 /// The place of an operand's declaration, which lies after the text.
@@ -135,7 +184,7 @@ fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
     found.collect()
 }
 
-struct EmbeddedChecker<'t, 'o, C> {
+struct EmbeddedChecker<'t, 'o> {
     asm: &'t Asm<'t>,
     operands: AsmOperands<'t>,
     /// See [`AsmSubject`].
@@ -144,10 +193,9 @@ struct EmbeddedChecker<'t, 'o, C> {
     checker: Checker<'t, 'o>,
     /// The findings on operands, placed in the source.
     found: Vec<Diagnostic>,
-    count: C,
 }
 
-impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
+impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
     const INITIAL: u8 = b'v';
 
     fn wants(&self, opcode: &str) -> bool {
@@ -158,9 +206,8 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
         if !self.is_ptx(&statement) {
             return;
         }
-        (self.count)();
         let before = self.checker.diagnostics.len();
-        let (span, instruction, _) = self.checker.check(&statement, context);
+        let (span, instruction, declared) = self.checker.check(&statement, context);
         if self.checker.options.targets.is_empty() {
             // The source may be built for targets that lack the replacement.
             let found = self.checker.diagnostics[before..].iter_mut();
@@ -187,6 +234,8 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
             legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
         };
         run_asm(&subject, &mut self.found);
+        let function = context.function;
+        (self.checker.sink)(VideoStatement { span, function, instruction, declared });
     }
 
     // Blocks may be opened in one `asm` and closed in another. Other instructions are not
@@ -194,7 +243,7 @@ impl<'t, C: FnMut()> Handler<'t> for EmbeddedChecker<'t, '_, C> {
     fn problem(&mut self, _: Problem) {}
 }
 
-impl<C> EmbeddedChecker<'_, '_, C> {
+impl EmbeddedChecker<'_, '_> {
     fn is_ptx(&self, statement: &Statement<'_>) -> bool {
         is_ptx(self.asm, statement.tokens, |word| self.operands.get(word).is_some())
     }

@@ -27,6 +27,7 @@ mod waiting;
 use thiserror::Error;
 
 pub use add::add_ignores;
+pub use embedded::parse_asm;
 pub(crate) use embedded::{is_foreign, is_ptx};
 pub use fix::{Fixed, choose_fix, fix};
 #[cfg(feature = "cli")]

@@ -355,13 +355,17 @@ impl Suppression {
         };
         // Another run may have another target.
         let gated = |code: Code| ["V3", "V6"].contains(&&code.text()[..2]);
+        // Whether a rule of others is suppressed is not known here.
+        let is_custom = |entry: &Entry| {
+            options.custom_rules.iter().any(|rule| entry.matches(Code::Custom(rule)))
+        };
         let idle = |entry: &&Entry| {
             let named: Vec<Code> =
                 Code::ALL.iter().copied().filter(|code| entry.matches(*code)).collect();
             // Of several rules, those that are off by default do not count.
             let counts = |code: &Code| !gated(*code) && (named.len() == 1 || code.default());
             let judges: Vec<Code> = named.iter().copied().filter(counts).collect();
-            !entry.used && !judges.is_empty() && judges.iter().all(asked)
+            !entry.used && !judges.is_empty() && judges.iter().all(asked) && !is_custom(entry)
         };
         let unused: Vec<&Entry> = self.entries.iter().filter(idle).collect();
         // A comment that is not in exact form may be about to change.

@@ -71,7 +71,6 @@ impl Language {
     }
 
     /// The language around PTX; `None` for PTX itself.
-    #[doc(hidden)]
     pub fn host(self) -> Option<Host> {
         match self {
             Language::Ptx => None,
@@ -89,7 +88,7 @@ impl Language {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// The language of the text; a [`Module`](crate::Module) is always PTX.
+    /// The language of the text. A [`Module`](crate::Module) is always PTX.
     pub language: Language,
     /// The rules.
     pub dialect: Dialect,
@@ -106,7 +105,6 @@ pub struct CheckOptions {
     pub custom_rules: Vec<&'static CustomRule>,
     /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
     /// source alone are.
-    #[doc(hidden)]
     pub headers: Option<Headers>,
 }
 
@@ -125,7 +123,6 @@ impl CheckOptions {
     }
 
     /// These options with headers for sources in C.
-    #[doc(hidden)]
     #[must_use]
     pub fn with_headers(mut self, headers: Option<Headers>) -> CheckOptions {
         self.headers = headers;

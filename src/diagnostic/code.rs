@@ -260,18 +260,16 @@ impl Code {
         self.text().eq_ignore_ascii_case(text) || self.name() == text
     }
 
-    /// The address of its page in the documentation of this version. `None` if it is not a rule
-    /// of vptx.
+    /// The address of its page in the documentation of the newest version. `None` if it is not a
+    /// rule of vptx.
     ///
     /// ```
     /// let url = vptx::Code::V501.url().unwrap();
-    /// assert!(url.starts_with("https://docs.rs/vptx/"));
-    /// assert!(url.ends_with("/vptx/enum.Code.html#variant.V501"));
+    /// assert_eq!(url, "https://docs.rs/vptx/latest/vptx/enum.Code.html#variant.V501");
     /// ```
     pub fn url(self) -> Option<String> {
         self.number()?;
-        let version = env!("CARGO_PKG_VERSION");
-        Some(format!("https://docs.rs/vptx/{version}/vptx/enum.Code.html#variant.{self}"))
+        Some(format!("https://docs.rs/vptx/latest/vptx/enum.Code.html#variant.{self}"))
     }
 
     /// The page of the code, in Markdown: its title, severity and explanation.

@@ -15,6 +15,8 @@
 
 mod code;
 mod edit;
+#[cfg(feature = "serde")]
+mod record;
 mod rule_set;
 mod table;
 
@@ -26,6 +28,8 @@ use crate::source::Span;
 pub use code::{Code, CustomRule};
 pub(crate) use edit::applied;
 pub use edit::{Edit, EditError, apply};
+#[cfg(feature = "cli")]
+pub(crate) use record::Record;
 pub use rule_set::{InvalidRuleSelector, RuleSelector, RuleSet};
 pub use table::table;
 
@@ -52,8 +56,10 @@ impl fmt::Display for Severity {
 }
 
 /// A finding. Spans are byte offsets into the text that was checked.
+///
+/// With the feature `serde`, it becomes `$defs/finding` of `docs/diagnostic.schema.json`: a line
+/// of `vptx check --format json` without the file, its own label first among the labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// The rule; `vptx explain CODE` explains it.
@@ -225,10 +231,8 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Another place that matters to a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {
     /// Where it is.
-    #[cfg_attr(feature = "serde", serde(flatten))]
     pub span: Span,
     /// Its relation to the finding.
     pub text: String,

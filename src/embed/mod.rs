@@ -1,4 +1,5 @@
-//! PTX in C, C++, CUDA and `OpenCL`: the `asm` statements of a source.
+//! PTX in sources of other languages: the `asm` statements of C, C++, CUDA and `OpenCL`, and
+//! what Python, Mojo, Rust and Julia have in their place.
 //!
 //! [`statements`] finds them and makes PTX of their string literals, in which words such
 //! as `%0` stand for operands. Each byte of that text knows its place in the source, so
@@ -20,7 +21,20 @@
 //!
 //! [`statements_in`] and [`skipped_in`] do the same for other languages: Triton's
 //! `inline_asm_elementwise` in Python, `asm!` in Rust and so on, and CUDA sources inside string
-//! literals.
+//! literals. [`parse_asm`](crate::analysis::parse_asm) reads the video instructions of a statement.
+//! [`Asm::source_span`] and [`Asm::source_edit`] take places and changes back to the source:
+//!
+//! ```
+//! use vptx::embed::{self, Host};
+//! use vptx::source::Span;
+//!
+//! let source = r#"tl.inline_asm_elementwise("vmin2.s32.s32.s32 $0, $1, $2, $1;", "=r,r,r", [a, b])"#;
+//! let asm = &embed::statements_in(source, Host::Python)[0];
+//! assert_eq!(asm.text, "vmin2.s32.s32.s32 $0, $1, $2, $1;");
+//! assert_eq!(asm.source_span(Span::new(0, 5)).text(source), "vmin2");
+//! let (place, new) = asm.source_edit(source, Span::new(0, 5), "vmax2").unwrap();
+//! assert_eq!((place.text(source), new.as_str()), ("vmin2", "vmax2"));
+//! ```
 
 mod constants;
 mod edit;
@@ -52,6 +66,7 @@ use crate::source::Span;
 
 /// The language around PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Host {
     /// C, C++, CUDA, `OpenCL`.
     C,
@@ -70,6 +85,7 @@ pub enum Host {
 
 /// How a template refers to its operands, and how these are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Convention {
     /// `%0` and `%[name]`, with constraints such as `"=r"(d)`.
     C,
@@ -783,6 +799,7 @@ fn may_start(body: &[u8], letter: u8) -> bool {
 
 /// An `asm` statement.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Asm<'s> {
     /// From the keyword to the closing parenthesis.
     pub span: Span,
@@ -815,6 +832,7 @@ pub struct Asm<'s> {
 
 /// An operand of an `asm` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AsmOperand<'s> {
     /// The name in brackets before the constraint.
     pub name: Option<&'s str>,

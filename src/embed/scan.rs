@@ -69,6 +69,7 @@ pub(super) struct AsmStatement {
 
 /// An `asm` statement that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The whole statement if it can be read, else its keyword.
     pub span: Span,

@@ -8,26 +8,8 @@ use serde_json::ser::{Formatter, Serializer};
 
 use super::visible::is_hidden;
 use super::{FileReport, sarif};
-use crate::diagnostic::{Code, Diagnostic, Fix, Label, Severity};
-use crate::source::{LineIndex, Position, Span};
-
-#[derive(Serialize)]
-struct JsonDiagnostic<'a> {
-    code: Code,
-    name: &'static str,
-    url: String,
-    severity: Severity,
-    message: &'a str,
-    help: Option<&'a str>,
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uri: Option<&'a str>,
-    span: Span,
-    start: Position,
-    end: Position,
-    labels: Vec<Label>,
-    fixes: &'a [Fix],
-}
+use crate::diagnostic::{Code, Record};
+use crate::source::{LineIndex, Span};
 
 pub(super) fn write(
     out: &mut impl Write,
@@ -38,37 +20,14 @@ pub(super) fn write(
     // Names that differ only in bytes that are not UTF-8 look the same as text.
     let uri = matches!(path, Cow::Owned(_)).then(|| sarif::uri(file.path));
     for diagnostic in file.diagnostics {
-        let Diagnostic { code, severity, span, message, label, help, labels, fixes, .. } =
-            diagnostic;
-        let own = (!label.is_empty()).then(|| Label { span: *span, text: label.clone() });
-        let record = JsonDiagnostic {
-            code: *code,
-            name: code.name(),
-            url: page(*code),
-            severity: *severity,
-            message,
-            help: help.as_deref(),
-            path: &path,
-            uri: uri.as_deref(),
-            span: *span,
-            start: index.position(file.source, span.start),
-            end: index.position(file.source, span.end),
-            labels: own.into_iter().chain(labels.iter().cloned()).collect(),
-            fixes,
-        };
+        let position = |offset| index.position(file.source, offset);
+        let Span { start, end } = diagnostic.span;
+        let places = [position(start), position(end)];
+        let record = Record::new(diagnostic).in_file(&path, uri.as_deref(), places);
         to_writer(&mut *out, &record)?;
         out.write_all(b"\n")?;
     }
     Ok(())
-}
-
-/// The page that explains a rule: an address in the repository, or a path relative to
-/// its root as long as `Cargo.toml` names no repository.
-fn page(code: Code) -> String {
-    match env!("CARGO_PKG_REPOSITORY") {
-        "" => format!("src/diagnostic/pages/{code}.md"),
-        repository => format!("{repository}/blob/HEAD/src/diagnostic/pages/{code}.md"),
-    }
 }
 
 /// Writes a value as exact JSON that any terminal can show.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
 use crate::support::{fixture, is_about_asm};
-use vptx::Code;
+use vptx::diagnostic::{CustomRule, Severity};
+use vptx::{Code, Diagnostic};
 
 const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
 const BAD: &str = "vadd.u32.u32 d, a, b;\n";
@@ -49,6 +50,66 @@ fn json_follows_its_schema() {
         assert_eq!(record["start"]["line"].as_u64().unwrap() as usize, line);
     }
     assert_eq!(codes.len(), Code::ALL.len(), "every code is reported: {codes:?}");
+}
+
+#[test]
+fn findings_of_the_library_follow_the_schema_of_the_program() {
+    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
+    let mut schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let line = schema.as_object_mut().unwrap();
+    line.retain(|key, _| ["$schema", "$defs"].contains(&&**key));
+    line.insert("$ref".into(), "#/$defs/finding".into());
+    line.insert("unevaluatedProperties".into(), false.into());
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let options = vptx::CheckOptions::default().with_rules(vptx::diagnostic::RuleSet::ALL);
+    let mut count = 0;
+    for entry in fs::read_dir(Path::new(ROOT).join("fixtures/diagnostics")).unwrap() {
+        let path = entry.unwrap().path();
+        // Those of other languages need their options.
+        if path.extension().is_none_or(|ending| ending != "ptx") {
+            continue;
+        }
+        let source = vptx::source::decode(fs::read(&path).unwrap());
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let name = format!("fixtures/diagnostics/{name}");
+        let arguments = ["check", "--select", "ALL", "--format", "json", &name];
+        let run = vptx(&arguments, "");
+        let found = vptx::check(&source, &options);
+        assert_eq!(run.stdout.lines().count(), found.len(), "{path:?}");
+        for (line, found) in run.stdout.lines().zip(found) {
+            let found = serde_json::to_value(&found).unwrap();
+            if let Err(error) = validator.validate(&found) {
+                panic!("{error}: {found}");
+            }
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            // The schema of the library's has neither of these.
+            assert!(!validator.is_valid(&line));
+            for of_file in ["path", "start", "end"] {
+                line.as_object_mut().unwrap().remove(of_file).expect("of a file");
+            }
+            assert_eq!(found, line);
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
+#[test]
+fn rules_of_other_programs_follow_the_schema_too() {
+    static HOUSE: CustomRule = CustomRule::new("HOUSE-1", "wraps", Severity::Note, "A sum");
+    let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json")).unwrap();
+    let mut schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let finding = serde_json::json!({ "$defs": schema["$defs"].take(), "$ref": "#/$defs/finding" });
+    let validator = jsonschema::validator_for(&finding).expect("a valid schema");
+    let span = vptx::source::Span::new(1, 3);
+    let found = Diagnostic::new(Code::Custom(&HOUSE), span, "it wraps").help("saturate");
+    let expected = serde_json::json!({
+        "code": "HOUSE-1", "name": "wraps", "url": null, "severity": "note",
+        "message": "it wraps", "help": "saturate", "span": { "start": 1, "end": 3 },
+        "labels": [], "fixes": []
+    });
+    assert_eq!(serde_json::to_value(&found).unwrap(), expected);
+    assert!(validator.is_valid(&expected));
 }
 
 #[test]

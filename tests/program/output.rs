@@ -606,8 +606,9 @@ fn json_names_rules_and_their_pages() {
     for record in records {
         let code = vptx::Code::find(record["code"].as_str().expect("a code")).expect("a code");
         assert_eq!(record["name"], code.name());
-        let page = Path::new(ROOT).join(record["url"].as_str().expect("a URL"));
-        assert_eq!(fs::read_to_string(page).expect("a page"), code.explanation());
+        // The crate's documentation, in which each code has its page.
+        let page = format!("https://docs.rs/vptx/latest/vptx/enum.Code.html#variant.{code}");
+        assert_eq!(record["url"], page);
     }
 }
 
@@ -621,7 +622,7 @@ fn statistics_for_programs() {
     let schema = fs::read_to_string(Path::new(ROOT).join("docs/diagnostic.schema.json"));
     let mut schema = json(&schema.expect("the schema"));
     // Each line is a count in place of a finding.
-    let finding = ["required", "additionalProperties", "description"];
+    let finding = ["$ref", "unevaluatedProperties", "required", "description"];
     schema.as_object_mut().expect("an object").retain(|key, _| !finding.contains(&&**key));
     schema["$ref"] = "#/$defs/count".into();
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
