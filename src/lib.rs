@@ -73,6 +73,7 @@
 //!   `default-features = false` and pays for nom, thiserror and plain miette only.
 //! - `server` (default) adds the language server to it.
 //! - `diff` (with `cli`) compares modules: `diff`. It brings `gix-imara-diff`.
+//! - `explain` (with `cli`) has pages about codes, mnemonics and instructions: `explain`.
 //! - `extract` (with `cli`) finds PTX inside binaries, wheels and other archives: `extract`.
 //! - `batch` (with `cli`) plans loops over whole columns for
 //!   [`ir::Program::eval_batch`], which interprets each row without it.
@@ -96,8 +97,8 @@ pub mod diff;
 pub mod embed;
 #[cfg(feature = "cli")]
 mod evaluation;
-#[cfg(feature = "cli")]
-mod explain;
+#[cfg(feature = "explain")]
+pub mod explain;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod hash;

@@ -14,7 +14,7 @@ pub(super) fn check(
     let (mut count, mut all) = (0, Vec::new());
     for cells in cells(source) {
         let text = cells.text();
-        let options = options.clone().with_language(Language::of(cells.host));
+        let options = options.clone().with_language(Language::of_host(cells.host));
         let (statements, found) = check_previewed(text, Preview::of(text), &options, room)?;
         count += statements;
         all.extend(found.into_iter().map(|found| outside(&cells, source, found)));

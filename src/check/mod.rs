@@ -12,6 +12,7 @@
 //! ```
 
 mod instruction;
+pub(crate) mod language;
 mod modifiers;
 mod operands;
 mod options;
@@ -23,8 +24,11 @@ use crate::source::Span;
 use crate::syntax::{Token, TokenKind};
 
 pub(crate) use instruction::{Names, check as check_instruction};
+#[cfg(feature = "cli")]
+pub(crate) use language::is_module;
+pub use language::{Language, UnknownLanguage};
 pub(crate) use operands::is_ignored;
-pub use options::{CheckOptions, Dialect, Language, UnknownDialect};
+pub use options::{CheckOptions, Dialect, UnknownDialect};
 pub(crate) use structure::diagnostic as problem_diagnostic;
 
 /// Whether an opcode is, or may have been meant to be, that of a video instruction. The

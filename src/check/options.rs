@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::Language;
 use crate::diagnostic::{CustomRule, RuleSet};
-use crate::embed::{Headers, Host};
+use crate::embed::Headers;
 use crate::isa::{PtxVersion, Target};
 
 /// The rules that decide whether something is an error.
@@ -33,53 +34,6 @@ impl FromStr for Dialect {
             "documented" => Ok(Dialect::Documented),
             "ptxas" => Ok(Dialect::Ptxas),
             _ => Err(UnknownDialect(text.into())),
-        }
-    }
-}
-
-/// The language of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// PTX: whole modules or bare statements.
-    #[default]
-    Ptx,
-    /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
-    Cuda,
-    /// Python: the PTX of Triton's inline assembly and the like, and of CUDA sources in strings.
-    Python,
-    /// Mojo: the PTX of its inline assembly.
-    Mojo,
-    /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
-    Rust,
-    /// Julia: the PTX of `@asmcall` and `llvmcall`.
-    Julia,
-    /// Jupyter notebooks: the PTX in their code cells.
-    Notebook,
-}
-
-impl Language {
-    /// The language of sources of a host.
-    pub(crate) const fn of(host: Host) -> Language {
-        match host {
-            Host::C => Language::Cuda,
-            Host::Python => Language::Python,
-            Host::Mojo => Language::Mojo,
-            Host::Rust => Language::Rust,
-            Host::Julia => Language::Julia,
-            Host::Notebook => Language::Notebook,
-        }
-    }
-
-    /// The language around PTX; `None` for PTX itself.
-    pub fn host(self) -> Option<Host> {
-        match self {
-            Language::Ptx => None,
-            Language::Cuda => Some(Host::C),
-            Language::Python => Some(Host::Python),
-            Language::Mojo => Some(Host::Mojo),
-            Language::Rust => Some(Host::Rust),
-            Language::Julia => Some(Host::Julia),
-            Language::Notebook => Some(Host::Notebook),
         }
     }
 }

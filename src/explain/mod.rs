@@ -1,5 +1,13 @@
-//! Pages for people: mnemonics, modifiers, whole instructions. Codes and deviations of ptxas
-//! have their own.
+//! Pages for people: codes, mnemonics, modifiers, deviations of ptxas, whole instructions.
+//!
+//! ```
+//! let target = vptx::isa::Target::sm(90);
+//! let page = vptx::explain::page("vavrg4", target)?;
+//! assert!(page.starts_with("# vavrg4: "));
+//! let error = vptx::explain::page("vavrq4", target).unwrap_err();
+//! assert_eq!(error.to_string(), "`vavrq4` is not known; did you mean `vavrg4`?");
+//! # Ok::<(), vptx::explain::ExplainError>(())
+//! ```
 
 mod instruction;
 mod single;
@@ -7,15 +15,121 @@ mod words;
 
 use std::fmt::{self, Write};
 
-use crate::isa::{Destination, LaneWidth, Mnemonic, Role, Target};
-use crate::video;
-use crate::video::{Instruction, Semantics};
+use thiserror::Error;
 
+use crate::analysis::ParseInstructionError;
+use crate::diagnostic::Code;
+use crate::isa::{Destination, LaneWidth, Mnemonic, Modifier, Role, Target};
+use crate::source::nearest;
+use crate::video;
+use crate::video::{Deviation, Instruction, Semantics};
+
+pub(crate) use instruction::page as instruction;
 #[cfg(feature = "server")]
 pub(crate) use instruction::{formula, role_text};
-pub(crate) use instruction::{meant, page as instruction};
+#[cfg(feature = "cli")]
 pub(crate) use single::Single;
+#[cfg(not(feature = "cli"))]
+use single::Single;
 pub(crate) use words::page as word;
+
+/// The reason why there is no page.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ExplainError {
+    /// A word that is not known, and one that is.
+    #[error("`{word}` is not known; did you mean `{meant}`?")]
+    Misspelled {
+        /// The word.
+        word: String,
+        /// One that is known.
+        meant: &'static str,
+    },
+    /// A word that is not known.
+    #[error("`{0}` is not known: `vptx explain` lists all codes and instructions")]
+    Unknown(String),
+    /// An instruction that is not legal.
+    #[error("{error}")]
+    Instruction {
+        /// Its text, with operands if it was given without any.
+        text: String,
+        /// What is wrong in that text.
+        error: ParseInstructionError,
+    },
+}
+
+/// The page about what `vptx explain` takes: a code such as `V112`, its name or a group such as
+/// `V1`, a mnemonic such as `vadd4`, a modifier or selector such as `.sat` and `.h10`, a deviation
+/// of ptxas such as `C3`, or a whole instruction. Costs are those on a target.
+///
+/// # Errors
+/// If there is no page for it.
+pub fn page(subject: &str, target: Target) -> Result<String, ExplainError> {
+    match Subject::find(subject.trim(), target)? {
+        Subject::Page(page) => Ok(page),
+        Subject::Instruction(text) => match text.parse() {
+            Ok(it) => Ok(instruction(&it, target, true)),
+            Err(error) => Err(ExplainError::Instruction { text, error }),
+        },
+    }
+}
+
+/// What a text asks for.
+pub(crate) enum Subject {
+    /// A page.
+    Page(String),
+    /// The page of this instruction, which may be wrong.
+    Instruction(String),
+}
+
+impl Subject {
+    pub(crate) fn find(subject: &str, target: Target) -> Result<Subject, ExplainError> {
+        if let Some(code) = Code::find(subject) {
+            return Ok(Subject::Page(code.page()));
+        }
+        let group: Vec<Code> = Code::ALL.iter().copied().filter(|it| is_in(*it, subject)).collect();
+        if !group.is_empty() {
+            return Ok(Subject::Page(codes(&group)));
+        }
+        if let Some(mnemonic) = Mnemonic::from_text(&subject.to_ascii_lowercase()) {
+            return Ok(Subject::Page(self::mnemonic(mnemonic, target)));
+        }
+        if let Some(deviation) = Deviation::find(subject) {
+            return Ok(Subject::Page(deviation.page()));
+        }
+        let page = word(subject);
+        if !page.is_empty() {
+            return Ok(Subject::Page(page));
+        }
+        if let Some(text) = instruction::meant(subject) {
+            return Ok(Subject::Instruction(text));
+        }
+        let names = Code::ALL.iter().flat_map(|code| [code.name(), code.text()]);
+        let names = names.chain(Mnemonic::ALL.iter().map(|mnemonic| mnemonic.text()));
+        let names = names.chain(Modifier::ALL.iter().map(|modifier| modifier.text()));
+        let word = subject.to_string();
+        Err(match nearest(subject, names) {
+            Some(meant) => ExplainError::Misspelled { word, meant },
+            None => ExplainError::Unknown(word),
+        })
+    }
+}
+
+/// Whether a code is in a group such as `V1` or `V50`.
+fn is_in(code: Code, group: &str) -> bool {
+    let start = code.text().get(..group.len());
+    group.len() > 1 && start.is_some_and(|start| start.eq_ignore_ascii_case(group))
+}
+
+/// A line for each code.
+pub(crate) fn codes(codes: &[Code]) -> String {
+    let width = codes.iter().map(|code| code.name().len()).max().unwrap_or(0);
+    let line = |code: &Code| {
+        let (severity, name, title) = (code.severity().to_string(), code.name(), code.title());
+        format!("{code}  {severity:7}  {name:width$}  {title}\n")
+    };
+    codes.iter().map(line).collect()
+}
 
 /// The page of a mnemonic, with the cost of its example on a target.
 pub(crate) fn mnemonic(mnemonic: Mnemonic, target: Target) -> String {

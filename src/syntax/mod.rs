@@ -20,9 +20,11 @@ pub use grammar::{
     Expected, Failure, RawGuard, RawInstruction, RawOperand, Shape, parse_instruction,
 };
 pub use lexer::{Token, TokenKind};
+#[cfg(feature = "cli")]
 pub(crate) use reader::read_part;
 pub use reader::{
     Handler, Problem, ProblemKind, Statement, read, read_in, read_plainly, statement_tokens,
 };
+#[cfg(feature = "cli")]
 pub(crate) use scope::Gates;
 pub use scope::{Context, OperandClass, Symbol, SymbolKind};

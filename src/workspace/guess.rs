@@ -1,24 +1,10 @@
 //! Guesses the language of a text without a name from its contents.
 
-use crate::check::Language;
-use crate::check::is_wanted;
+use crate::check::{Language, is_module, is_wanted};
 use crate::embed::{Piece, pieces};
 use crate::isa::Mnemonic;
 use crate::source::decoded;
-use crate::syntax::lexer::{skip_trivia, word_end};
-
-/// Whether a text is plainly PTX: `.version` and a number come first, after white space
-/// and comments. The assembly of other machines has `.version "…"`.
-pub(crate) fn is_module(text: &[u8]) -> bool {
-    let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let _ = skip_trivia(text, &mut at);
-    let Some(rest) = text[at..].strip_prefix(b".version") else {
-        return false;
-    };
-    let mut at = 0;
-    let _ = skip_trivia(rest, &mut at);
-    at > 0 && rest.get(at).is_some_and(u8::is_ascii_digit)
-}
+use crate::syntax::lexer::word_end;
 
 /// The language of a text. The text is PTX if one of its statements is plainly PTX, or
 /// if it is empty. Otherwise it is CUDA if it has words that only C-like languages

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 
 use super::guess;
-use crate::check::Language;
+use crate::check::{Language, is_module};
 
 /// A language as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -118,25 +118,6 @@ pub(crate) enum FileKind {
     Unnamed,
 }
 
-/// The endings of files that are read, in lower case. The hook in `.pre-commit-hooks.yaml` lists
-/// them, too.
-const ENDINGS: &[(&[&str], FileKind)] = &[
-    (&["ptx"], FileKind::Ptx),
-    (&["inc"], FileKind::Include),
-    (
-        &[
-            "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx",
-            "inl", "ipp", "tcc", "tpp",
-        ],
-        FileKind::Within(Language::Cuda),
-    ),
-    (&["py"], FileKind::Within(Language::Python)),
-    (&["ipynb"], FileKind::Within(Language::Notebook)),
-    (&["mojo", "🔥"], FileKind::Within(Language::Mojo)),
-    (&["rs"], FileKind::Within(Language::Rust)),
-    (&["jl"], FileKind::Within(Language::Julia)),
-];
-
 impl FileKind {
     /// The kind of an input by an option, or by its name if it has one.
     pub(crate) fn told(
@@ -173,9 +154,11 @@ impl FileKind {
         if let Some(extension) = chosen {
             return extension.language.into();
         }
-        let Some((_, ending)) = name.rsplit_once('.') else { return FileKind::Other };
-        let row = ENDINGS.iter().find(|(endings, _)| endings.contains(&ending));
-        row.map_or(FileKind::Other, |&(_, kind)| kind)
+        match name.rsplit_once('.') {
+            Some((_, "inc")) => FileKind::Include,
+            Some((_, ending)) => Language::of_ending(ending).map_or(FileKind::Other, Into::into),
+            None => FileKind::Other,
+        }
     }
 
     /// The language of a text, or a sentence that says why it is not known.
@@ -201,7 +184,7 @@ impl FileKind {
     fn guess(self, text: &[u8]) -> Option<Language> {
         match self {
             FileKind::Ptx => Some(Language::Ptx),
-            FileKind::Include | FileKind::Other if guess::is_module(text) => Some(Language::Ptx),
+            FileKind::Include | FileKind::Other if is_module(text) => Some(Language::Ptx),
             FileKind::Include => Some(Language::Cuda),
             FileKind::Within(language) => Some(language),
             FileKind::Other => None,
@@ -221,7 +204,13 @@ impl FileKind {
 
 impl From<LanguageName> for FileKind {
     fn from(name: LanguageName) -> FileKind {
-        match name.into() {
+        Language::from(name).into()
+    }
+}
+
+impl From<Language> for FileKind {
+    fn from(language: Language) -> FileKind {
+        match language {
             Language::Ptx => FileKind::Ptx,
             language => FileKind::Within(language),
         }
@@ -233,6 +222,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::check::language::ENDINGS;
 
     /// pre-commit hands over the files that `check .` and `fmt .` would find.
     #[test]
@@ -240,7 +230,9 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/.pre-commit-hooks.yaml");
         let hooks = fs::read_to_string(file).unwrap();
         let patterns = hooks.lines().filter_map(|line| line.trim().strip_prefix("files: "));
-        let all = ENDINGS.iter().flat_map(|(endings, _)| *endings).copied().collect::<Vec<_>>();
+        let told = ENDINGS.iter().flat_map(|(endings, _)| *endings).copied();
+        // These are CUDA or PTX.
+        let all = told.chain(["inc"]).collect::<Vec<_>>();
         // Names are compared without regard to case.
         let expected = [format!(r"(?i)\.({})$", all.join("|")), r"(?i)\.ptx$".into()];
         assert_eq!(patterns.collect::<Vec<_>>(), expected);

@@ -492,11 +492,11 @@ vptx_status vptx_module_statements(const struct vptx_module *module,
 // The findings about the text.
 const struct vptx_findings *vptx_module_findings(const struct vptx_module *module);
 
-// The `.target` in force at the last video instruction, such as `sm_90`. Without data if there is
+// The module's `.target`, such as `sm_90`. Without data if there is
 // none.
 struct vptx_string vptx_module_target(const struct vptx_module *module);
 
-// The `.version` in force at the last video instruction, such as `8.0`. Without data if there is
+// The module's `.version`, such as `8.0`. Without data if there is
 // none.
 struct vptx_string vptx_module_version(const struct vptx_module *module);
 

@@ -171,14 +171,14 @@ pub extern "C" fn vptx_module_findings(module: Option<&Module>) -> Option<&Findi
     module.map(|module| &module.findings)
 }
 
-/// The `.target` in force at the last video instruction, such as `sm_90`. Without data if there is
+/// The module's `.target`, such as `sm_90`. Without data if there is
 /// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_module_target(module: Option<&Module>) -> Str {
     module.and_then(|module| module.target.as_deref()).into()
 }
 
-/// The `.version` in force at the last video instruction, such as `8.0`. Without data if there is
+/// The module's `.version`, such as `8.0`. Without data if there is
 /// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_module_version(module: Option<&Module>) -> Str {

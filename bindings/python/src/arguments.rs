@@ -99,24 +99,9 @@ impl<'py> FromPyObject<'_, 'py> for Targets {
     }
 }
 
-/// The language of a text.
-pub(crate) struct LanguageName(Language);
-
-impl FromStr for LanguageName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<LanguageName, String> {
-        match text {
-            "ptx" => Ok(LanguageName(Language::Ptx)),
-            "cuda" => Ok(LanguageName(Language::Cuda)),
-            _ => Err(format!("`{text}` is not a language: write `ptx` or `cuda`")),
-        }
-    }
-}
-
 /// The arguments of `check` and `fix` that choose what is found.
 pub(crate) struct Choices {
-    pub(crate) language: Option<Named<LanguageName>>,
+    pub(crate) language: Option<Named<Language>>,
     pub(crate) target: Option<Targets>,
     pub(crate) ptx_version: Option<Named<PtxVersion>>,
     pub(crate) dialect: Option<Named<Dialect>>,
@@ -126,8 +111,10 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    pub(crate) fn options(self) -> CheckOptions {
-        let language = self.language.map_or(Language::default(), |it| it.0.0);
+    /// The options for a text with this name, which tells its language if no argument does.
+    pub(crate) fn options(self, path: Option<&str>, text: &str) -> CheckOptions {
+        let by_name = || Language::of(std::path::Path::new(path?), text);
+        let language = self.language.map(|it| it.0).or_else(by_name).unwrap_or_default();
         let select = self.select.map(|it| it.0);
         let extend = self.extend_select.unwrap_or_default().0;
         let ignore = self.ignore.unwrap_or_default().0;

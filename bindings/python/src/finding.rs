@@ -165,21 +165,14 @@ impl Fix {
 
     /// The text with these edits.
     fn apply(&self, text: &str) -> PyResult<String> {
-        let inside = |edit: &Edit| {
-            let (start, end) = (edit.span.start as usize, edit.span.end as usize);
-            text.get(start..end).is_some()
-        };
-        if !self.edits.iter().all(inside) {
-            return Err(PyValueError::new_err("the fix belongs to another text"));
-        }
         let edit = |edit: &Edit| {
-            let span = vptx::source::Span::new(edit.span.start, edit.span.end);
-            diagnostic::Edit::replace(span, &*edit.replacement)
+            let Span { start, end } = edit.span;
+            diagnostic::Edit::replace(vptx::source::Span { start, end }, &*edit.replacement)
         };
-        let edits = self.edits.iter().map(edit).collect();
-        let fix =
-            diagnostic::Fix { title: String::new(), applicability: Applicability::Safe, edits };
-        Ok(fix.apply(text))
+        let edits: Vec<diagnostic::Edit> = self.edits.iter().map(edit).collect();
+        diagnostic::apply(text, &edits).map_err(|error| {
+            PyValueError::new_err(format!("the fix belongs to another text: {error}"))
+        })
     }
 
     fn __repr__(&self) -> String {

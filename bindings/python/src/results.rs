@@ -3,24 +3,26 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vptx::backend::ptx::Outcome;
+use vptx::check::Language;
 use vptx::diagnostic::{Applicability, RuleSet};
+use vptx::explain::{ExplainError, page};
 use vptx::isa::{PtxVersion, Target};
 use vptx::print::LineEnding;
-use vptx::video::Deviation;
 use vptx::{
     CheckOptions, Code, Dialect, FormatError, FormatOptions, NormalOptions, RewriteOptions,
     Semantics,
 };
 
-use crate::arguments::{Choices, LanguageName, Named, Path, Rules, Targets, Text};
+use crate::arguments::{Choices, Named, Path, Rules, Targets, Text};
 use crate::finding::{Finding, Span, findings, listed, ptx_error};
 use crate::instruction::{Cost, Instruction};
 
 /// The findings about a text, in its order.
 ///
-/// `path` only names the text in the findings. `language` is `ptx` (if not given), or `cuda`
-/// for the `asm` in CUDA and C++ sources. `target` (one, or several as a list or with commas) and `ptx_version`
-/// replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
+/// `path` names the text in the findings. `language` is `ptx`, or `cuda`, `python`, `mojo`, `rust`
+/// or `julia` for the PTX in such sources. If it is not given, the name in `path` tells, as in
+/// `kernel.cu`; without such a name, the text is PTX. `target` (one, or several as a list or with
+/// commas) and `ptx_version` replace those of the text. `select`, `extend_select` and `ignore` take codes, names, or
 /// the start of codes such as `V5`, as the options of `vptx check` do.
 #[pyfunction]
 #[pyo3(signature = (
@@ -32,7 +34,7 @@ pub(crate) fn check<'py>(
     py: Python<'py>,
     text: Text,
     path: Option<Path>,
-    language: Option<Named<LanguageName>>,
+    language: Option<Named<Language>>,
     target: Option<Targets>,
     ptx_version: Option<Named<PtxVersion>>,
     dialect: Option<Named<Dialect>>,
@@ -41,8 +43,8 @@ pub(crate) fn check<'py>(
     ignore: Option<Rules>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let choices = Choices { language, target, ptx_version, dialect, select, extend_select, ignore };
-    let options = choices.options();
     let path = path.map(|path| path.0);
+    let options = choices.options(path.as_deref(), &text.0);
     let found = py.detach(|| findings(&text.0, path.as_deref(), &vptx::check(&text.0, &options)));
     listed(py, found)
 }
@@ -88,7 +90,7 @@ pub(crate) fn fix(
     text: Text,
     unsafe_fixes: bool,
     path: Option<Path>,
-    language: Option<Named<LanguageName>>,
+    language: Option<Named<Language>>,
     target: Option<Targets>,
     ptx_version: Option<Named<PtxVersion>>,
     dialect: Option<Named<Dialect>>,
@@ -97,9 +99,9 @@ pub(crate) fn fix(
     ignore: Option<Rules>,
 ) -> Fixed {
     let choices = Choices { language, target, ptx_version, dialect, select, extend_select, ignore };
-    let options = choices.options();
-    let most = if unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
     let path = path.map(|path| path.0);
+    let options = choices.options(path.as_deref(), &text.0);
+    let most = if unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
     py.detach(|| {
         let fixed = vptx::fix(&text.0, &options, most);
         Fixed {
@@ -126,11 +128,7 @@ pub(crate) fn format(
     line_ending: Option<&str>,
     explicit_defaults: bool,
 ) -> PyResult<String> {
-    let mut options = FormatOptions::default();
-    options.indent_width = indent_width.unwrap_or(options.indent_width);
-    options.line_width = line_width.unwrap_or(options.line_width);
-    options.explicit_defaults = explicit_defaults;
-    options.line_ending = match line_ending {
+    let line_ending = match line_ending {
         None | Some("lf") => LineEnding::Lf,
         Some("crlf") => LineEnding::Crlf,
         Some("keep") => LineEnding::Keep,
@@ -139,6 +137,13 @@ pub(crate) fn format(
             return Err(PyValueError::new_err(text));
         }
     };
+    let usual = FormatOptions::default();
+    let (indent, width) = (usual.indent_width, usual.line_width);
+    let options = usual
+        .with_indent_width(indent_width.unwrap_or(indent))
+        .with_line_width(line_width.unwrap_or(width))
+        .with_line_ending(line_ending)
+        .with_explicit_defaults(explicit_defaults);
     py.detach(|| vptx::format(&text.0, &options)).map_err(|error| unformatted(py, &text.0, &error))
 }
 
@@ -155,10 +160,10 @@ pub(crate) fn normalize(
     keep_comments: bool,
     keep_debug: bool,
 ) -> PyResult<String> {
-    let mut options = NormalOptions::default();
-    options.keep_names = keep_names;
-    options.keep_comments = keep_comments;
-    options.keep_debug = keep_debug;
+    let options = NormalOptions::default()
+        .with_keep_names(keep_names)
+        .with_keep_comments(keep_comments)
+        .with_keep_debug(keep_debug);
     py.detach(|| vptx::normalize(&text.0, &options))
         .map_err(|error| unformatted(py, &text.0, &error))
 }
@@ -172,10 +177,10 @@ fn unformatted(py: Python<'_>, text: &str, error: &FormatError) -> PyErr {
 pub(crate) struct Module {
     #[pyo3(get)]
     text: String,
-    /// The `.target` in force at the last video instruction, such as `sm_90`.
+    /// The module's `.target`, such as `sm_90`.
     #[pyo3(get)]
     target: Option<String>,
-    /// The `.version` in force at the last video instruction, such as `8.0`.
+    /// The module's `.version`, such as `8.0`.
     #[pyo3(get)]
     version: Option<String>,
     /// The legal video instructions, in the order of the text.
@@ -338,16 +343,23 @@ pub(crate) fn semantics_of_ptxas(release: &str) -> PyResult<&'static str> {
     semantics.ok_or_else(|| PyValueError::new_err(format!("`{release}` is no release of ptxas")))
 }
 
-/// The page about a rule, by code or name (`V501`, `result-differs`), or about a deviation of
-/// ptxas (`C3`), in Markdown.
+/// The page about what `vptx explain` takes, in Markdown: a code (`V501`), its name or a group
+/// (`V5`), a mnemonic, a modifier or selector (`.sat`), a deviation of ptxas (`C3`), or an
+/// instruction. Costs are those on `target`.
 ///
-/// Raises `ValueError` if there is none.
+/// Raises `PtxError` if an instruction is wrong, and `ValueError` if there is no page.
 #[pyfunction]
-pub(crate) fn explain(code: &str) -> PyResult<String> {
-    let page = Code::find(code).map(Code::page);
-    page.or_else(|| Deviation::find(code).map(Deviation::page)).ok_or_else(|| {
-        let text =
-            format!("`{code}` is neither a code such as `V501` nor a deviation such as `C3`");
-        PyValueError::new_err(text)
+#[pyo3(signature = (subject, *, target = None))]
+pub(crate) fn explain(
+    py: Python<'_>,
+    subject: &str,
+    target: Option<Named<Target>>,
+) -> PyResult<String> {
+    let target = target.map_or(Target::sm(90), |it| it.0);
+    py.detach(|| page(subject, target)).map_err(|error| match &error {
+        ExplainError::Instruction { text, error } => {
+            ptx_error(py, &error.to_string(), findings(text, None, error.diagnostics()))
+        }
+        _ => PyValueError::new_err(error.to_string()),
     })
 }

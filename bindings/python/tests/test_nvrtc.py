@@ -48,9 +48,35 @@ def test_an_object_of_cuda_core():
 
 
 def test_findings_and_errors():
-    doubtful = SOURCE.replace("vavrg4.u32.u32.u32 %0,", "vsub4.u32.u32.u32.sat %0.b30,")
-    doubtful = doubtful.replace("%1,", "%1.b0000,")
-    found = vptx.nvrtc.compile(doubtful, options=OPTIONS, name="kernel.cu").findings
-    assert found == vptx.check(doubtful, path="kernel.cu", language="cuda")
+    legal = "vavrg4.u32.u32.u32 %0, %1, %2, %3;"
+    assert legal in SOURCE
+    doubtful = SOURCE.replace(legal, "vsub.s32.s32.s32.sat %0.b2, %1.b2, %2.b0, %3;")
+    with pytest.warns(vptx.nvrtc.FindingWarning, match=r"kernel.cu:4:\d+: warning\[V501\]"):
+        found = vptx.nvrtc.compile(doubtful, options=OPTIONS, name="kernel.cu").findings
+    assert found == vptx.check(doubtful, path="kernel.cu", language="cuda") != []
+    with pytest.raises(vptx.PtxError) as raised:
+        vptx.nvrtc.compile(doubtful, options=OPTIONS, name="kernel.cu", strict=True)
+    assert raised.value.findings == found
     with pytest.raises(vptx.nvrtc.CompileError, match=r'broken.cu\(3\): error: .*"unknown"'):
         vptx.nvrtc.compile("\n\nint f() { return unknown; }", name="broken.cu")
+
+
+def test_what_ptxas_refuses_is_not_silent():
+    # NVRTC does not read the text; ptxas refuses it.
+    wrong = SOURCE.replace("vavrg4.u32.u32.u32", "vavrg4.u32.u32")
+    with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu:4:\d+: error\[V104\]"):
+        compiled = vptx.nvrtc.compile(wrong, options=OPTIONS)
+    assert "vavrg4.u32.u32 " in compiled.ptx
+    # A macro that only NVRTC knows makes the text.
+    text = '"vavrg4.u32.u32 %0, %1, %2, %3;"'
+    hidden = wrong.replace(text, "TEXT")
+    assert hidden != wrong and vptx.check(hidden, language="cuda") == []
+    defined = [*OPTIONS, f"--define-macro=TEXT={text}"]
+    with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu.ptx:\d+:\d+: error\[V104\]"):
+        compiled = vptx.nvrtc.compile(hidden, options=defined)
+    assert [it.code for it in compiled.findings] == ["V104"]
+    # With lines, it is found in the source.
+    with pytest.warns(vptx.nvrtc.FindingWarning, match=r"source.cu:4:\d+: error\[V104\]"):
+        vptx.nvrtc.compile(hidden, options=[*defined, "--generate-line-info"])
+    with pytest.raises(vptx.PtxError, match="V104"):
+        vptx.nvrtc.compile(hidden, options=defined, strict=True)

@@ -134,6 +134,57 @@ def test_spans_count_bytes_and_characters():
         assert text[edit.chars.slice] == text.encode()[edit.span.slice].decode()
     with pytest.raises(ValueError, match="another text"):
         fix.apply("vadd")
+    overlapping = vptx.Fix("twice", "safe", [fix.edits[0], fix.edits[0]])
+    with pytest.raises(ValueError, match="starts before the end"):
+        overlapping.apply(text)
+
+
+def test_the_name_of_a_text_tells_its_language():
+    sources = {
+        "k.py": "tl.inline_asm_elementwise('vadd.u32.u32 $0, $1, $2;', '=r,r,r', [a, b])",
+        "k.cu": 'asm("vadd.u32.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));',
+        "k.inc": 'asm("vadd.u32.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));',
+        "k.rs": 'asm!("vadd.u32.u32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b);',
+        "k.ptx": "vadd.u32.u32 d, a, b;",
+        # A name that tells nothing.
+        "k": "vadd.u32.u32 d, a, b;",
+    }
+    languages = {"py": "python", "cu": "cuda", "inc": "cuda", "rs": "rust"}
+    for name, text in sources.items():
+        (finding,) = vptx.check(text, path=name)
+        assert finding.code == "V104", name
+        assert text[finding.chars.slice] == ".u32.u32", name
+        language = languages.get(name.split(".")[-1], "ptx")
+        assert vptx.check(text, path=name, language=language) == [finding]
+        assert vptx.fix(text, path=Path("some") / name).findings != []
+    # The argument counts more than the name.
+    assert vptx.check(sources["k.py"], path="k.py", language="julia") == []
+    for language in ["ptx", "cuda", "python", "mojo", "rust", "julia"]:
+        assert vptx.check("", language=language) == []
+    with pytest.raises(ValueError, match="`c` is not a language: write `ptx`, `cuda`, `python`"):
+        vptx.check("", language="c")
+
+
+SUBJECTS = "V501 result-differs v104 V5 vadd4 VADD4 .sat h10 C3 vavrg4.u32.u32.u32".split()
+
+
+@pytest.mark.parametrize("subject", [*SUBJECTS, "vadd4.u32.u32.u32.sat d.b10, a, b.b4444, c;"])
+def test_pages_are_those_of_the_program(program, subject):
+    for target in ("sm_90", "sm_75"):
+        command = [program, "explain", "--target", target, subject]
+        run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        assert vptx.explain(subject, target=target) == run.stdout != ""
+    assert vptx.explain(subject) == vptx.explain(subject, target="sm_90")
+
+
+def test_pages_that_there_are_not():
+    with pytest.raises(ValueError, match="`vavrq4` is not known; did you mean `vavrg4`"):
+        vptx.explain("vavrq4")
+    with pytest.raises(ValueError, match="`qqqq` is not known"):
+        vptx.explain("qqqq")
+    with pytest.raises(vptx.PtxError) as raised:
+        vptx.explain("vadd.u32.u32")
+    assert [it.code for it in raised.value.findings] == ["V104"]
 
 
 def test_findings_are_values():
@@ -168,8 +219,8 @@ def test_notebooks_get_escaped_html():
 def test_wrong_arguments():
     with pytest.raises(TypeError, match=r"expected a text \(str or bytes\), got int"):
         vptx.check(5)
-    with pytest.raises(ValueError, match="`rust` is not a language"):
-        vptx.check("", language="rust")
+    with pytest.raises(ValueError, match="`fortran` is not a language"):
+        vptx.check("", language="fortran")
     with pytest.raises(ValueError, match="sm90"):
         vptx.check("", target="sm90")
     with pytest.raises(ValueError, match="did you mean `result-differs`"):
@@ -179,7 +230,7 @@ def test_wrong_arguments():
     with pytest.raises(UnicodeEncodeError):
         vptx.check("\ud800")
     assert vptx.check(b"// \xff\n") == []
-    with pytest.raises(ValueError, match="`V999` is neither"):
+    with pytest.raises(ValueError, match="`V999` is not known"):
         vptx.explain("V999")
     with pytest.raises(ValueError, match="line ending"):
         vptx.format("", line_ending="cr")
@@ -303,13 +354,6 @@ def test_releases_of_ptxas():
         assert vptx.semantics_of_ptxas(release) == f"ptxas-{semantics}"
     with pytest.raises(ValueError, match="`new` is no release of ptxas"):
         vptx.semantics_of_ptxas("new")
-
-
-def test_pages(program):
-    for code in ("V501", "result-differs", "v104", "C3"):
-        command = [program, "explain", code]
-        page = subprocess.run(command, capture_output=True, text=True, encoding="utf-8").stdout
-        assert vptx.explain(code) == page
 
 
 def test_the_program_of_the_wheel(program):

@@ -1,6 +1,7 @@
 """The hook, with Triton's own compiler and the ptxas that it brings. `test_gpu.py` launches
 kernels."""
 
+import inspect
 import shutil
 
 import pytest
@@ -62,10 +63,10 @@ def merged(a, out, BLOCK: tl.constexpr):
     tl.store(out + at, d)
 
 
-def compiled(kernel, arch=90, **types):
+def compiled(kernel, arch=90, block=128, **types):
     signature = {name: "*i32" for name in types.get("pointers", ())}
     signature["BLOCK"] = "constexpr"
-    source = ASTSource(kernel, signature, {(len(signature) - 1,): 128})
+    source = ASTSource(kernel, signature, {(len(signature) - 1,): block})
     return triton.compile(source, target=GPUTarget("cuda", arch, 32))
 
 
@@ -117,12 +118,27 @@ def test_results_stay_those_of_the_ptxas_for_the_target(arch):
     assert texts[None] == texts[own]
 
 
+def line_of_asm(kernel):
+    """The line of the statement with the inline assembly, in this file."""
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return first + next(at for at, line in enumerate(lines) if "inline_asm_elementwise" in line)
+
+
 def test_findings():
+    line = line_of_asm(doubtful)
     with vptx.triton.install(rewrite=False) as report:
         with pytest.warns(
-            vptx.triton.FindingWarning, match=r"doubtful.ptx:\d+:\d+: warning\[V501\]"
-        ):
-            kernel = compiled(doubtful, pointers=("a", "out"))
+            vptx.triton.FindingWarning,
+            match=rf"test_triton.py:{line}:\d+: warning\[V501\]",
+        ) as warned:
+            kernel = compiled(doubtful, block=512, pointers=("a", "out"))
+    # Python shows the line itself with the warning.
+    own = [it for it in warned if it.category is vptx.triton.FindingWarning]
+    assert {(it.filename, it.lineno) for it in own} == {(__file__, line)}
+    assert {(it.path, it.line) for it in report.kernels[0].places} == {(__file__, line)}
+    assert len(report.kernels[0].places) == len(report.kernels[0].findings)
+    # A thread has several instructions, and what is said of the line is said once.
+    assert str(report).count("V501") == 1 < len(report.kernels[0].findings)
     assert set(mnemonics(kernel)) == {"vsub"}
     assert {it.code for it in report.kernels[0].findings} == {"V501"}
     assert report.kernels[0].rewritten == 0 < report.kernels[0].instructions
@@ -131,6 +147,16 @@ def test_findings():
         with pytest.raises(vptx.PtxError) as raised:
             compiled(doubtful, pointers=("a", "out"))
     assert {it.code for it in raised.value.findings} == {"V501"}
+
+
+def test_findings_without_lines(monkeypatch):
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "1")
+    with vptx.triton.install(rewrite=False) as report:
+        with pytest.warns(
+            vptx.triton.FindingWarning, match=r"doubtful.ptx:\d+:\d+: warning\[V501\]"
+        ):
+            compiled(doubtful, pointers=("a", "out"))
+    assert set(report.kernels[0].places) == {None}
 
 
 def test_other_hooks_are_called():

@@ -16,7 +16,7 @@ instruction.eval_batch(np.uint32(3), b"")
 assert_type(instruction.eval(np.uint32(4), True), int)
 assert_type(vptx.rewrite("", target="sm_90", semantics="ptxas-13").text, str)
 assert_type(vptx.rewrite("", semantics=vptx.semantics_of_ptxas("12.9")).count, int)
-vptx.check("", language="rust")  # type: ignore[arg-type]
+vptx.check("", language="fortran")  # type: ignore[arg-type]
 vptx.check(5)  # type: ignore[arg-type]
 instruction.eval_batch([1, 2], 3)  # type: ignore[arg-type]
 instruction.eval(1.0)  # type: ignore[arg-type]

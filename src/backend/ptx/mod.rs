@@ -42,14 +42,14 @@ use crate::isa::{PtxVersion, Target};
 use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
 
 pub use cost::Cost;
-#[cfg(feature = "cli")]
+#[cfg(feature = "explain")]
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
 pub use cost::{KINDS, TARGETS, class};
 pub(crate) use cost::{cheaper_on_all, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
-#[cfg(feature = "cli")]
+#[cfg(feature = "explain")]
 pub(crate) use module::choose;
 pub(crate) use module::{BlockWriter, Region, Regions, gate};
 pub use module::{Change, Outcome, RewriteError, RewriteOptions, Rewritten, rewrite};

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from cuda.bindings import nvrtc  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from . import Findings, check, semantics_of_ptxas
+from . import Findings, PtxError, check, semantics_of_ptxas
 from . import rewrite as rewrite_module
+from ._places import FindingWarning, Place, lines, places, warn
 
 if TYPE_CHECKING:
     from ._vptx import _Semantics
 
-__all__ = ["CompileError", "Compiled", "compile"]
+__all__ = ["CompileError", "Compiled", "FindingWarning", "compile"]
 
 
 class CompileError(RuntimeError):
@@ -34,7 +35,8 @@ class Compiled:
     ptx: str
     #: The messages of NVRTC.
     log: str
-    #: Findings about the `asm` in the source.
+    #: Findings about the `asm` in the source, and those about the PTX of NVRTC that have other
+    #: codes: the text of an `asm` may come from headers and templates.
     findings: Findings
     #: Legal video instructions in the PTX of NVRTC.
     instructions: int
@@ -48,8 +50,12 @@ def compile(
     options: Sequence[str] = (),
     name: str = "source.cu",
     semantics: _Semantics | None = None,
+    strict: bool = False,
 ) -> Compiled:
     """Compiles a source to PTX, and replaces video instructions as `vptx.rewrite` does.
+
+    NVRTC does not read the text of an `asm`, and ptxas may refuse it. Therefore the source and the
+    PTX are checked, and findings are warnings; `strict` raises `PtxError` in place of them.
 
     Without `semantics`, results are those of the ptxas of NVRTC's release. A driver that compiles
     the PTX has the release of its own CUDA.
@@ -67,6 +73,15 @@ def compile(
         ptx = _text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+    codes = {it.code for it in findings}
+    at: list[Place | None] = [None] * len(findings)
+    made = Findings(it for it in check(ptx, path=f"{name}.ptx") if it.code not in codes)
+    findings, at = Findings([*findings, *made]), at + places(ptx, made)
+    if findings and strict:
+        error = PtxError("\n".join(lines(findings, at)))
+        error.findings = findings
+        raise error
+    warn(findings, at)
     result = rewrite_module(ptx, semantics=semantics or _semantics())
     return Compiled(result.text, log, findings, len(result.changes), result.count)
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Type
 
@@ -26,15 +25,12 @@ from triton.backends.nvidia import (  # type: ignore[import-not-found, import-un
 
 from . import Findings, PtxError, __version__, check, parse, semantics_of_ptxas
 from . import rewrite as rewrite_module
+from ._places import FindingWarning, Place, lines, places, warn
 
 if TYPE_CHECKING:
     from ._vptx import _Semantics
 
-__all__ = ["FindingWarning", "Kernel", "Report", "install"]
-
-
-class FindingWarning(UserWarning):
-    """The PTX of a kernel has findings, or was not read."""
+__all__ = ["FindingWarning", "Kernel", "Place", "Report", "install"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,8 @@ class Kernel:
     instructions: int
     #: How many of them became ordinary PTX.
     rewritten: int
+    #: For each finding its place in the Python source, if the PTX has `.loc` for it.
+    places: list[Place | None] = field(default_factory=list)
 
 
 class Report:
@@ -90,13 +88,13 @@ class Report:
         self.remove()
 
     def __str__(self) -> str:
-        lines = []
+        text = []
         for it in self:
-            lines.append(
+            text.append(
                 f"{it.name}: {it.rewritten} of {it.instructions} video instructions rewritten"
             )
-            lines += [f"  {finding}" for finding in it.findings]
-        return "\n".join(lines) or "no kernel was compiled"
+            text += [f"  {line}" for line in lines(it.findings, it.places)]
+        return "\n".join(text) or "no kernel was compiled"
 
 
 def install(
@@ -107,7 +105,8 @@ def install(
 ) -> Report:
     """Installs a hook that reads the PTX of every kernel before ptxas does.
 
-    It checks the PTX and warns of findings; `strict` raises `PtxError` in place of the warning.
+    It checks the PTX and warns of findings, at the line of Python that `.loc` names in the PTX;
+    `strict` raises `PtxError` in place of the warnings.
     `rewrite` replaces video instructions by ordinary PTX as `vptx.rewrite` does. Without
     `semantics`, results stay those of the ptxas that Triton calls for the kernel's target.
     A hook that was installed before is called too.
@@ -117,19 +116,18 @@ def install(
 
     def read(ptx: str, name: str, arch: int) -> str:
         findings = check(ptx, path=f"{name}.ptx")
-        if findings:
-            text = "\n".join(map(str, findings))
-            if strict:
-                error = PtxError(text)
-                error.findings = findings
-                raise error
-            warnings.warn(text, FindingWarning, stacklevel=2)
+        at = places(ptx, findings)
+        if findings and strict:
+            error = PtxError("\n".join(lines(findings, at)))
+            error.findings = findings
+            raise error
+        warn(findings, at)
         instructions, rewritten = len(parse(ptx).instructions), 0
         if rewrite and instructions:
             own = semantics or semantics_of_ptxas(compiler.get_ptxas(arch).version)
             result = rewrite_module(ptx, semantics=own)
             ptx, rewritten = result.text, result.count
-        report._add(Kernel(name, findings, instructions, rewritten))
+        report._add(Kernel(name, findings, instructions, rewritten, at))
         return ptx
 
     # Triton calls it without arguments for the key of its cache.

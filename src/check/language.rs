@@ -1,0 +1,164 @@
+//! The language of a text.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::embed::Host;
+use crate::syntax::lexer::skip_trivia;
+
+/// The language of a text.
+///
+/// ```
+/// use std::path::Path;
+/// use vptx::check::Language;
+///
+/// let language = |path| Language::of(Path::new(path), "");
+/// assert_eq!(language("kernel.cu"), Some(Language::Cuda));
+/// assert_eq!(language("kernel.PY"), Some(Language::Python));
+/// assert_eq!(language("kernel.txt"), None);
+/// assert_eq!(Language::of(Path::new("kernel.txt"), ".version 8.0"), Some(Language::Ptx));
+/// assert_eq!("julia".parse(), Ok(Language::Julia));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// PTX: whole modules or bare statements.
+    #[default]
+    Ptx,
+    /// CUDA, `OpenCL` or C++: the PTX in its `asm` statements is checked.
+    Cuda,
+    /// Python: the PTX of Triton's inline assembly and the like, and of CUDA sources in strings.
+    Python,
+    /// Mojo: the PTX of its inline assembly.
+    Mojo,
+    /// Rust: the PTX of `asm!`, and of CUDA sources in strings.
+    Rust,
+    /// Julia: the PTX of `@asmcall` and `llvmcall`.
+    Julia,
+    /// Jupyter notebooks: the PTX in their code cells.
+    Notebook,
+}
+
+/// The endings, in lower case, that always stand for a language.
+pub(crate) const ENDINGS: &[(&[&str], Language)] = &[
+    (&["ptx"], Language::Ptx),
+    (
+        &[
+            "cu", "cuh", "cl", "clh", "hip", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx",
+            "inl", "ipp", "tcc", "tpp",
+        ],
+        Language::Cuda,
+    ),
+    (&["py"], Language::Python),
+    (&["ipynb"], Language::Notebook),
+    (&["mojo", "🔥"], Language::Mojo),
+    (&["rs"], Language::Rust),
+    (&["jl"], Language::Julia),
+];
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Language; 7] = [
+        Language::Ptx,
+        Language::Cuda,
+        Language::Python,
+        Language::Mojo,
+        Language::Rust,
+        Language::Julia,
+        Language::Notebook,
+    ];
+
+    /// The name, such as `cuda`.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Language::Ptx => "ptx",
+            Language::Cuda => "cuda",
+            Language::Python => "python",
+            Language::Mojo => "mojo",
+            Language::Rust => "rust",
+            Language::Julia => "julia",
+            Language::Notebook => "notebook",
+        }
+    }
+
+    /// The language of a file by its name. A file whose name does not tell is PTX if it starts
+    /// with `.version`. `None` if it is neither.
+    pub fn of(path: &Path, text: &str) -> Option<Language> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        match name.rsplit_once('.') {
+            // Usually CUDA, but PTX files have such names, too.
+            Some((_, "inc")) if !is_module(text.as_bytes()) => Some(Language::Cuda),
+            ending => ending
+                .and_then(|(_, ending)| Language::of_ending(ending))
+                .or_else(|| is_module(text.as_bytes()).then_some(Language::Ptx)),
+        }
+    }
+
+    /// The language that an ending in lower case, without its dot, always stands for.
+    pub(crate) fn of_ending(ending: &str) -> Option<Language> {
+        let row = ENDINGS.iter().find(|(endings, _)| endings.contains(&ending));
+        row.map(|&(_, language)| language)
+    }
+
+    /// The language of sources of a host.
+    pub(crate) const fn of_host(host: Host) -> Language {
+        match host {
+            Host::C => Language::Cuda,
+            Host::Python => Language::Python,
+            Host::Mojo => Language::Mojo,
+            Host::Rust => Language::Rust,
+            Host::Julia => Language::Julia,
+            Host::Notebook => Language::Notebook,
+        }
+    }
+
+    /// The language around PTX; `None` for PTX itself.
+    pub fn host(self) -> Option<Host> {
+        match self {
+            Language::Ptx => None,
+            Language::Cuda => Some(Host::C),
+            Language::Python => Some(Host::Python),
+            Language::Mojo => Some(Host::Mojo),
+            Language::Rust => Some(Host::Rust),
+            Language::Julia => Some(Host::Julia),
+            Language::Notebook => Some(Host::Notebook),
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A name that is not a language.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`")]
+pub struct UnknownLanguage(String);
+
+impl FromStr for Language {
+    type Err = UnknownLanguage;
+
+    /// # Errors
+    /// When the text is no language.
+    fn from_str(text: &str) -> Result<Language, UnknownLanguage> {
+        let named = Language::ALL.into_iter().find(|language| language.text() == text);
+        named.ok_or_else(|| UnknownLanguage(text.into()))
+    }
+}
+
+/// Whether a text is plainly PTX: `.version` and a number come first, after white space
+/// and comments. The assembly of other machines has `.version "…"`.
+pub(crate) fn is_module(text: &[u8]) -> bool {
+    let mut at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let _ = skip_trivia(text, &mut at);
+    let Some(rest) = text[at..].strip_prefix(b".version") else {
+        return false;
+    };
+    let mut at = 0;
+    let _ = skip_trivia(rest, &mut at);
+    at > 0 && rest.get(at).is_some_and(u8::is_ascii_digit)
+}
