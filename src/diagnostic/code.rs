@@ -265,11 +265,11 @@ impl Code {
     ///
     /// ```
     /// let url = vptx::Code::V501.url().unwrap();
-    /// assert_eq!(url, "https://docs.rs/vptx/latest/vptx/enum.Code.html#variant.V501");
+    /// assert_eq!(url, "https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.V501");
     /// ```
     pub fn url(self) -> Option<String> {
         self.number()?;
-        Some(format!("https://docs.rs/vptx/latest/vptx/enum.Code.html#variant.{self}"))
+        Some(format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{self}"))
     }
 
     /// The page of the code, in Markdown: its title, severity and explanation.
