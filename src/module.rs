@@ -1,7 +1,7 @@
 //! A parsed module: its video instructions, its PTX version and its target.
 
 use crate::diagnostic::Diagnostic;
-use crate::isa::{Mnemonic, Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
+use crate::isa::{Form, Mnemonic, Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
 use crate::syntax::{RawInstruction, parse_instruction, parse_start, statement_tokens};
 use crate::video::{self, Instruction, OperandName};
@@ -137,7 +137,7 @@ impl VideoStatement {
             let mnemonic = Mnemonic::from_text(raw.mnemonic.text(text))?;
             video::forms(mnemonic).first()
         });
-        let mut types = form.into_iter().flat_map(|form| form.type_slots()).map(|slot| slot.role);
+        let mut types = form.into_iter().flat_map(Form::type_slots).map(|slot| slot.role);
         raw.modifiers.iter().filter_map(move |&span| {
             let word = span.text(text);
             let role = match Modifier::from_text(word) {

@@ -14,6 +14,7 @@ macro_rules! codes {
         $code:ident $name:literal $severity:ident $default:ident [$($fix:ident),*] $title:literal,
     )*) => {
         /// The code of a finding.
+        #[allow(clippy::doc_markdown, reason = "the pages are also read in a terminal")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {

@@ -113,6 +113,12 @@ impl Gates {
     }
 }
 
+#[derive(Debug)]
+struct Scope {
+    open: u32,
+    entries: usize,
+}
+
 impl<'s> Context<'s> {
     /// The context after a text with this version and target, without the names that the text
     /// declares.
@@ -126,15 +132,7 @@ impl<'s> Context<'s> {
     pub(crate) fn gates(&self) -> Gates {
         Gates { version: self.version, target: self.target }
     }
-}
 
-#[derive(Debug)]
-struct Scope {
-    open: u32,
-    entries: usize,
-}
-
-impl<'s> Context<'s> {
     /// Number of open braces.
     pub fn depth(&self) -> usize {
         self.scopes.len()

@@ -607,7 +607,8 @@ fn json_names_rules_and_their_pages() {
         let code = vptx::Code::find(record["code"].as_str().expect("a code")).expect("a code");
         assert_eq!(record["name"], code.name());
         // The crate's documentation, in which each code has its page.
-        let page = format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{code}");
+        let page =
+            format!("https://docs.rs/vptx/latest/vptx/diagnostic/enum.Code.html#variant.{code}");
         assert_eq!(record["url"], page);
     }
 }
