@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::lines::{common, gaps};
+use super::lines::{common, gaps, within_gaps};
 use super::opcode;
 use super::outline::{Class, NameId, Outline, Statement};
 use crate::hash::Map;
@@ -107,11 +107,11 @@ impl Sides<'_, '_> {
         for depth in [DEPTH, 0, 1] {
             let mut aligned = Vec::new();
             for depth in (0..=depth).rev() {
-                aligned = refined(&aligned, &old_keys[depth], &new_keys[depth]);
+                aligned = within_gaps(&aligned, (&old_keys[depth], &new_keys[depth]), common);
             }
             let mut found = self.settle(old, new, &aligned, &[]);
             for _ in 0..ROUNDS {
-                let aligned = refined(&found.same, &old_keys[0], &new_keys[0]);
+                let aligned = within_gaps(&found.same, (&old_keys[0], &new_keys[0]), common);
                 let next = self.settle(old, new, &aligned, &found.same);
                 if next.same.len() <= found.same.len() {
                     break;
@@ -318,18 +318,6 @@ const FEW: usize = 2;
 
 /// How often names are matched again, as long as that makes more statements equal.
 const ROUNDS: usize = 3;
-
-/// Aligns equal keys in the gaps of an alignment.
-fn refined(aligned: &[(u32, u32)], old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
-    let mut all = aligned.to_vec();
-    gaps(aligned, (old.len(), new.len()), |before, after| {
-        let (old_start, new_start) = (before.start as u32, after.start as u32);
-        let found = common(&old[before], &new[after]);
-        all.extend(found.iter().map(|(old, new)| (old + old_start, new + new_start)));
-    });
-    all.sort_unstable();
-    all
-}
 
 fn hash_of(text: &str) -> u64 {
     text.bytes().fold(0, |hash, byte| mixed(hash, u64::from(byte)))

@@ -7,50 +7,104 @@ use gix_imara_diff::{Algorithm, Diff, NoSliderHeuristic, Token};
 use crate::hash::Map;
 
 /// The positions of equal keys in both sequences, in order: a longest common part, as far as
-/// that is found in linear time.
+/// that is found in little more than linear time.
 pub(super) fn common(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
-    if old.len().max(new.len()) <= WINDOW {
+    if old.len().max(new.len()) <= SHORT {
         return compared(old, new);
     }
-    // First the keys that are rare, then the others in the gaps between them.
-    let mut counts: Map<u64, [usize; 2]> = Map::default();
-    for key in old {
-        counts.entry(*key).or_default()[0] += 1;
+    // First the keys that each side has once, then those that both have equally often, then the
+    // others in the gaps between them.
+    let mut all = Vec::new();
+    for most in [1, RARE] {
+        all = within_gaps(&all, (old, new), |old, new| in_order(old, new, most));
     }
-    for key in new {
-        counts.entry(*key).or_default()[1] += 1;
-    }
-    let rare = |keys: &[u64]| -> (Vec<u32>, Vec<u64>) {
-        let is_rare = |key: &u64| counts[key].iter().all(|count| *count <= RARE);
-        (0..).zip(keys.iter().copied()).filter(|(_, key)| is_rare(key)).unzip()
-    };
-    let ((old_at, old_rare), (new_at, new_rare)) = (rare(old), rare(new));
-    let rare = compared(&old_rare, &new_rare).into_iter();
-    let mut all: Vec<(u32, u32)> =
-        rare.map(|(old, new)| (old_at[old as usize], new_at[new as usize])).collect();
-    let anchors = all.clone();
-    gaps(&anchors, (old.len(), new.len()), |before, after| {
-        let windows = before.len().max(after.len()).div_ceil(WINDOW);
-        let part = |gap: &Range<usize>, window: usize| {
-            let at = |window: usize| gap.start + gap.len() * window / windows;
-            at(window)..at(window + 1)
-        };
-        for window in 0..windows {
-            let (before, after) = (part(&before, window), part(&after, window));
-            let start = (before.start as u32, after.start as u32);
-            let found = compared(&old[before], &new[after]);
-            all.extend(found.iter().map(|(old, new)| (old + start.0, new + start.1)));
-        }
+    within_gaps(&all, (old, new), in_windows)
+}
+
+/// An alignment, and what is aligned within its gaps.
+pub(super) fn within_gaps(
+    aligned: &[(u32, u32)],
+    (old, new): (&[u64], &[u64]),
+    found: impl Fn(&[u64], &[u64]) -> Vec<(u32, u32)>,
+) -> Vec<(u32, u32)> {
+    let mut all = aligned.to_vec();
+    gaps(aligned, (old.len(), new.len()), |before, after| {
+        let start = (before.start as u32, after.start as u32);
+        let found = found(&old[before], &new[after]);
+        all.extend(found.into_iter().map(|(old, new)| (old + start.0, new + start.1)));
     });
     all.sort_unstable();
     all
 }
 
-/// A key is rare if no side has it more often. Rare keys are compared in linear time.
+fn in_windows(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
+    let windows = old.len().max(new.len()).div_ceil(WINDOW);
+    let mut all = Vec::new();
+    for window in 0..windows {
+        let part = |length: usize| length * window / windows..length * (window + 1) / windows;
+        let (before, after) = (part(old.len()), part(new.len()));
+        let start = (before.start as u32, after.start as u32);
+        let found = compared(&old[before], &new[after]);
+        all.extend(found.into_iter().map(|(old, new)| (old + start.0, new + start.1)));
+    }
+    all
+}
+
+/// The longest list of pairs in order, among those of keys that both sides have equally often, but
+/// no more than `most` times: the first with the first, and so on.
+fn in_order(old: &[u64], new: &[u64], most: usize) -> Vec<(u32, u32)> {
+    let mut places: Map<u64, [Vec<u32>; 2]> = Map::default();
+    for (side, keys) in [old, new].into_iter().enumerate() {
+        for (at, key) in (0..).zip(keys) {
+            let own = &mut places.entry(*key).or_default()[side];
+            if own.len() <= most {
+                own.push(at);
+            }
+        }
+    }
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    for [before, after] in places.into_values() {
+        if before.len() == after.len() && before.len() <= most {
+            pairs.extend(before.into_iter().zip(after));
+        }
+    }
+    pairs.sort_unstable();
+    longest_in_order(&pairs)
+}
+
+/// A longest part of pairs whose second numbers rise; the first ones do.
+fn longest_in_order(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    // The pair that ends a list of each length with the least second number, and the one before
+    // each pair in its list.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, pair) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < pair.1);
+        before.push(length.checked_sub(1).map(|it| ends[it]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut found = Vec::with_capacity(ends.len());
+    let mut next = ends.last().copied();
+    while let Some(at) = next {
+        found.push(pairs[at]);
+        next = before[at];
+    }
+    found.reverse();
+    found
+}
+
+/// Sequences of no more keys than this are compared by the histogram of their keys at once, which
+/// can take the square of their length.
+const SHORT: usize = 512;
+
+/// A key is rare if no side has it more often.
 const RARE: usize = 32;
 
-/// Sequences of more keys than this are compared in windows: Myers' algorithm can take the
-/// square of their length.
+/// More keys than this between others that are aligned are compared in windows, as that can take
+/// the square of their number.
 const WINDOW: usize = 1 << 13;
 
 fn compared(old: &[u64], new: &[u64]) -> Vec<(u32, u32)> {
@@ -97,6 +151,43 @@ pub(super) fn gaps(
 mod tests {
     use super::*;
     use crate::testing::Numbers;
+
+    /// Every other key stands at the end. Keys are unique, or stand twice.
+    #[test]
+    fn half_of_the_keys_may_stand_in_another_place() {
+        let count = 4 * SHORT as u64;
+        for repeats in [1, 2] {
+            let old: Vec<u64> = (0..count).map(|it| it / repeats).collect();
+            let half = |first: usize| old[first..].iter().step_by(2).copied();
+            let new: Vec<u64> = half(0).chain(half(1)).collect();
+            let found = common(&old, &new);
+            assert!(is_common(&old, &new, &found));
+            assert_eq!(found.len(), old.len() / 2 + 1);
+        }
+    }
+
+    #[test]
+    fn lists_in_order_are_the_longest() {
+        let mut numbers = Numbers(8);
+        for _ in 0..300 {
+            let count = 1 + numbers.below(9);
+            let mut new: Vec<u32> = (0..count as u32).collect();
+            for at in (1..count).rev() {
+                new.swap(at, numbers.below(at + 1));
+            }
+            let pairs: Vec<(u32, u32)> = (0..).zip(new).collect();
+            let found = longest_in_order(&pairs);
+            assert!(found.is_sorted_by_key(|it| it.1) && found.is_sorted_by_key(|it| it.0));
+            assert!(found.iter().all(|it| pairs.contains(it)));
+            let is_in_order = |chosen: u32| {
+                let own = pairs.iter().filter(|it| chosen >> it.0 & 1 == 1);
+                own.is_sorted_by_key(|it| it.1)
+            };
+            let lists = (0..1u32 << count).filter(|it| is_in_order(*it));
+            let longest = lists.map(u32::count_ones).max();
+            assert_eq!(Some(found.len() as u32), longest, "{pairs:?}");
+        }
+    }
 
     fn is_common(old: &[u64], new: &[u64], found: &[(u32, u32)]) -> bool {
         found.iter().all(|&(at, other)| old[at as usize] == new[other as usize])

@@ -9,12 +9,12 @@ use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::module::VideoStatement;
 use crate::names::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, read_words};
-use crate::print::{FormatOptions, format, number};
+use crate::print::{FloatType, FormatOptions, format, number};
 use crate::source::Span;
 use crate::syntax::directive::{Directive, Step};
 use crate::syntax::lexer::Lexer;
-use crate::syntax::{Problem, ProblemKind, Token, TokenKind, statement_tokens};
-use crate::video::{Instruction, Register, is_one_register};
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use crate::video::{Instruction, Register, is_one_register, numbered};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
 #[derive(Default)]
@@ -170,7 +170,16 @@ impl<'s> Outline<'s> {
         self.name(name).span.text(self.source)
     }
 
-    /// The name with a spelling in a statement.
+    /// The names of a statement by base and number. Lists of labels have as many as they like.
+    pub(super) fn spellings(&self, statement: &Statement) -> Map<(&'s str, &'s str), NameId> {
+        let mut names = Map::default();
+        for name in self.holes(statement) {
+            names.entry(numbered(self.name_text(*name))).or_insert(*name);
+        }
+        names
+    }
+
+    /// The name with a spelling in a statement that has few names.
     pub(super) fn named(&self, statement: &Statement, text: &str) -> Option<NameId> {
         let mut holes = self.holes(statement).iter();
         holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
@@ -416,10 +425,10 @@ impl Reader<'_, '_> {
         let mut lexer = Lexer::new(text, 0);
         let mut last = None;
         while let Some(token) = lexer.token() {
-            let own = token.span.text(text);
-            match number(own, last, || lexer.clone().token()) {
-                Some(number) if token.kind == TokenKind::Number => self.shape.push_str(&number),
-                _ => self.shape.push_str(own),
+            let mut ahead = lexer.clone();
+            match number(text, token, FloatType::Other, last, || ahead.token()) {
+                Some((number, _)) => self.shape.push_str(&number),
+                None => self.shape.push_str(token.span.text(text)),
             }
             self.shape.push(' ');
             last = Some(token);
@@ -435,8 +444,9 @@ impl Reader<'_, '_> {
         let mut token = Some(first);
         let mut opcode = Vec::new();
         let mut is_guard = first.is(b'@');
-        while let Some(own) = token.filter(|token| token.span.start < end) {
-            let next = self.lexer.token();
+        let mut floats = FloatType::Other;
+        while let Some(mut own) = token.filter(|token| token.span.start < end) {
+            let mut next = self.lexer.token();
             let is_word = own.kind == TokenKind::Ident;
             if !opcode.is_empty() || is_word && !is_guard {
                 opcode.push(own.span.text(source));
@@ -465,15 +475,25 @@ impl Reader<'_, '_> {
             }
             let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span.start);
             let text = own.span.text(source);
+            if own.kind == TokenKind::Dot {
+                floats = floats.after(text);
+            }
+            let spelled = || {
+                let mut following = next.into_iter();
+                let mut ahead = self.lexer.clone();
+                number(source, own, floats, last, || following.next().or_else(|| ahead.token()))
+            };
             match use_ {
                 Some(use_) => self.hole(*use_),
-                None if own.kind == TokenKind::Number && !is_version => {
-                    match number(text, last, || next) {
-                        Some(number) => self.shape.push_str(&number),
-                        None => self.shape.push_str(text),
+                None => match spelled().filter(|_| !is_version) {
+                    Some((number, end)) => {
+                        self.shape.push_str(&number);
+                        if end != own {
+                            (own, next) = (end, self.lexer.token());
+                        }
                     }
-                }
-                None => self.shape.push_str(text),
+                    None => self.shape.push_str(text),
+                },
             }
             // No token ends with white space, so shapes are as different as lists of tokens.
             self.shape.push(' ');

@@ -6,6 +6,7 @@ use super::align::{Matching, Sides};
 use super::outline::{NameId, Outline, Statement};
 use crate::hash::Set;
 use crate::syntax::lexer::Lexer;
+use crate::video::numbered;
 
 /// Writes statements of two functions.
 pub(super) struct Texts<'t, 's> {
@@ -56,6 +57,7 @@ fn written<'s>(
 ) -> String {
     let (source, span) = (outline.source, statement.span);
     let uses = outline.uses_in(span);
+    let names = outline.spellings(statement);
     let mut text = String::with_capacity(span.len() as usize);
     let mut lexer = Lexer::new(source, span.start as usize);
     let mut end = span.start;
@@ -69,8 +71,8 @@ fn written<'s>(
         }
         let at = uses.partition_point(|it| it.span.start < token.span.start);
         let is_name = uses.get(at).is_some_and(|it| it.span.start == token.span.start);
-        match outline.named(statement, own).filter(|_| is_name) {
-            Some(id) => text.push_str(&name(id)),
+        match names.get(&numbered(own)).filter(|_| is_name) {
+            Some(id) => text.push_str(&name(*id)),
             None => text.push_str(own),
         }
         end = token.span.end;

@@ -30,6 +30,9 @@ const BUDGET: usize = 50_000_000;
 /// Longer stretches are not compared by value.
 const LONGEST: usize = 1000;
 
+/// No instruction that is understood has more names.
+const MOST_NAMES: usize = 6;
+
 /// The state of a comparison of two modules.
 pub(super) struct Values {
     /// The rewritings of operations, by their text without names.
@@ -232,7 +235,7 @@ impl<'f, 's> Functions<'f, 's> {
             self.new_counts.get(&name) != new_inside.get(&name)
                 || after.read.contains(&Place::New(name))
         };
-        let mut places: Vec<Place> = Vec::new();
+        let (mut places, mut known) = (Vec::new(), Set::default());
         for place in before.order.iter().chain(&after.order) {
             let is_later = match *place {
                 Place::Old(name) if old_outside(name) => return None,
@@ -243,7 +246,7 @@ impl<'f, 's> Functions<'f, 's> {
                     Some(old) => old_outside(old) || new_outside(name),
                 },
             };
-            if is_later && !places.contains(place) {
+            if is_later && known.insert(*place) {
                 places.push(*place);
             }
         }
@@ -330,6 +333,9 @@ impl<'o> Reading<'o> {
             // Constants stand in the place of registers.
             let known = outline.holes(statement).len() == instruction.registers().count();
             return known.then_some(Reading::Video(instruction, statement));
+        }
+        if outline.holes(statement).len() > MOST_NAMES {
+            return None;
         }
         let (source, span) = (outline.source, statement.span);
         let word = opcode(source, span);

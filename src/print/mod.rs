@@ -49,7 +49,7 @@ use layout::Layout;
 #[cfg(feature = "cli")]
 pub(crate) use normal::normalize_with;
 #[cfg(feature = "diff")]
-pub(crate) use normal::number;
+pub(crate) use normal::{FloatType, number};
 pub use normal::{NormalOptions, normalize};
 use writer::Writer;
 

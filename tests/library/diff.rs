@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use crate::normal::{OTHER_FLOATS, SAME_FLOATS, with_floats};
 use crate::support::forms::{Random, rows, texts};
 use crate::support::outline::{Function, Kind, Outline, Statement, edited};
 use crate::support::variant::{
@@ -298,6 +299,18 @@ fn the_same_said_otherwise() {
         for (one, two) in [(one, two), (two, one)] {
             let changes = differences(&kernel(one), &kernel(two));
             assert!(changes.is_empty(), "{one}\n{two}\n{}", told(&changes));
+        }
+    }
+}
+
+#[test]
+fn floats_are_compared_by_value() {
+    for (is_same, pairs) in [(true, &SAME_FLOATS[..]), (false, &OTHER_FLOATS)] {
+        for (one, two) in pairs {
+            for (one, two) in [(one, two), (two, one)] {
+                let changes = differences(&with_floats(one), &with_floats(two));
+                assert_eq!(changes.is_empty(), is_same, "{one} {two}: {}", told(&changes));
+            }
         }
     }
 }
@@ -1750,7 +1763,7 @@ const COMPARISONS: [&str; 6] =
 const CONSTANTS: [&str; 10] = ["0", "1", "2", "4", "31", "255", "65535", "1000", "77777", "-1"];
 
 /// A random instruction over the registers `x0` to `x5` and predicates `q0` and `q1`.
-fn instruction(random: &mut Random) -> String {
+pub(crate) fn instruction(random: &mut Random) -> String {
     let register = |random: &mut Random| format!("x{}", random.below(6));
     let source = |random: &mut Random| {
         if random.one_in(3) {
@@ -1782,7 +1795,7 @@ fn instruction(random: &mut Random) -> String {
 }
 
 /// Other statements with the same meaning, if one is known for the statement.
-fn same_meaning(statement: &str, random: &mut Random) -> Option<String> {
+pub(crate) fn same_meaning(statement: &str, random: &mut Random) -> Option<String> {
     let (guard, opcode, operands) = parts(statement);
     let commutes = ["add", "mul", "and", "or.", "xor", "min", "max", "vadd", "vmin"];
     let [d, a, b] = operands[..] else { return None };
@@ -1884,7 +1897,7 @@ fn low_word(number: i64) -> u32 {
 }
 
 /// The constants of statements, and those next to them.
-fn constants<'t>(statements: impl Iterator<Item = &'t str>) -> Vec<u32> {
+pub(crate) fn constants<'t>(statements: impl Iterator<Item = &'t str>) -> Vec<u32> {
     let operands = statements.flat_map(|it| parts(it).2);
     let numbers = operands.filter_map(|it| it.parse::<i64>().ok());
     numbers.flat_map(|it| [it - 1, it, it + 1]).map(low_word).chain([5]).collect()

@@ -13,6 +13,68 @@ fn normal(source: &str) -> String {
         .unwrap_or_else(|error| panic!("{:?}\n{source}", error.diagnostics()))
 }
 
+/// Statements with one constant in two spellings. ptxas 12.9 and 13.5 make the same code of them,
+/// and the same bytes of variables.
+pub(crate) const SAME_FLOATS: [(&str, &str); 14] = [
+    ("mov.f32 f, 1.0;", "mov.f32 f, 0f3F800000;"),
+    ("mov.f32 f, 0d3ff0000000000000;", "mov.f32 f, 0f3F800000;"),
+    ("mov.f32 f, -1.0;", "mov.f32 f, 0fbf800000;"),
+    ("mov.f32 f, - /* sign */ 0d3FF0000000000000;", "mov.f32 f, 0fBF800000;"),
+    ("mov.f32 f, -0.0;", "mov.f32 f, 0f80000000;"),
+    ("mov.f32 f, 1e-1;", "mov.f32 f, 0f3DCCCCCD;"),
+    ("add.f32 f, f, .5;", "add.f32 f, f, 0f3F000000;"),
+    ("setp.lt.f32 q, f, 1E+10;", "setp.lt.f32 q, f, 0f501502F9;"),
+    ("st.global.v2.f32 [p], {f, 0.1};", "st.global.v2.f32 [p], {f, 0f3DCCCCCD};"),
+    // The type of the sources counts.
+    ("cvt.f64.f32 d, 0.1;", "cvt.f64.f32 d, 0f3DCCCCCD;"),
+    ("cvt.rn.f16x2.f32 b, f, 0.1;", "cvt.rn.f16x2.f32 b, f, 0f3DCCCCCD;"),
+    ("slct.f32.s32 f, f, 0.1, b;", "slct.f32.s32 f, f, 0f3DCCCCCD, b;"),
+    ("mov.f64 d, -0.1;", "mov.f64 d, 0dBFB999999999999A;"),
+    (
+        ".global .f32 v[2] = {-0.1, 1.0}; ret;",
+        ".global .f32 v[2] = {0fBDCCCCCD, 0d3FF0000000000000}; ret;",
+    ),
+];
+
+/// Statements with two constants: of these, ptxas makes other code.
+pub(crate) const OTHER_FLOATS: [(&str, &str); 6] = [
+    ("mov.f32 f, 1.0;", "mov.f32 f, -1.0;"),
+    ("mov.f32 f, 0.1;", "mov.f32 f, 0f3DCCCCCC;"),
+    ("mov.f32 f, 0.0;", "mov.f32 f, -0.0;"),
+    ("mov.f64 d, 0.1;", "mov.f64 d, 0d3FB99999A0000000;"),
+    // `0f…` is the low half of an `.f64`.
+    ("mov.f64 d, 1.0;", "mov.f64 d, 0f3F800000;"),
+    ("cvt.rn.f32.f64 f, 0.1;", "cvt.rn.f32.f64 f, 0f3DCCCCCD;"),
+];
+
+/// A module with some statements.
+pub(crate) fn with_floats(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.visible .entry k(.param .u64 p)\n{{\n\
+         .reg .f32 f; .reg .f64 d; .reg .b32 b; .reg .b64 p; .reg .pred q;\n{body}\n}}\n"
+    )
+}
+
+#[test]
+fn floats_have_one_spelling() {
+    for (one, two) in SAME_FLOATS {
+        let form = normal(&with_floats(one));
+        assert_eq!(form, normal(&with_floats(two)), "{one} {two}");
+        assert_eq!(form, normal(&form), "{one}");
+    }
+    for (one, two) in OTHER_FLOATS {
+        assert_ne!(normal(&with_floats(one)), normal(&with_floats(two)), "{one} {two}");
+    }
+    // The next statement has a type of its own, and a comment that is kept stays.
+    let mixed = with_floats("mov.f32 f, 1.0; call g, (b, 1.0, 2); mov.f32 f, - /* a */ 1.0;");
+    let form = normal(&mixed);
+    assert!(form.contains(", 0d3FF0000000000000, 2)"), "{form}");
+    let mut options = NormalOptions::default();
+    options.keep_comments = true;
+    let form = normalize(&mixed, &options).expect("it is PTX");
+    assert!(form.contains("/* a */"), "{form}");
+}
+
 /// Modules of compilers, of a size that many variants of can be made.
 fn modules() -> Vec<(PathBuf, String)> {
     let folders = ["ptx/nvcc", "ptx/clang", "ptx/triton"];

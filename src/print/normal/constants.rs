@@ -4,23 +4,80 @@ use std::borrow::Cow;
 
 use crate::syntax::constant::integer_literal;
 
+/// The type that the floats of a statement have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FloatType {
+    /// `.f32`
+    Single,
+    /// `.f64`, one that takes no constants, or none that is known.
+    #[default]
+    Other,
+}
+
+impl FloatType {
+    /// The type after one more word of the statement. The last type of floats is that of the
+    /// sources: `cvt.f64.f32`, `slct.f32.s32`.
+    pub(crate) fn after(self, word: &str) -> FloatType {
+        let is_float = [".f", ".bf", ".tf", ".e"].iter().any(|start| {
+            let width = word.strip_prefix(start);
+            width.is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()))
+        });
+        match word {
+            ".f32" => FloatType::Single,
+            _ if is_float => FloatType::Other,
+            _ => self,
+        }
+    }
+}
+
 /// The spelling of a number: decimal digits for integers, and the exact bits of floats. An
-/// integer that is alone needs no `U`. `None` if it is no number of PTX.
-pub(super) fn spelled(text: &str, is_alone: impl FnOnce() -> bool) -> Option<Cow<'_, str>> {
+/// integer that is alone needs no `U`, and a float that is alone has the bits of its type. `None`
+/// if it is no number of PTX.
+pub(super) fn spelled(
+    text: &str,
+    ty: FloatType,
+    is_alone: impl FnOnce() -> bool,
+) -> Option<Cow<'_, str>> {
     if is_spelled(text.as_bytes()) {
         return Some(text.into());
     }
     let lower = text.to_ascii_lowercase();
-    if let Some((prefix, digits)) = bits(&lower) {
-        return Some(format!("{prefix}{}", digits.to_ascii_uppercase()).into());
+    if let Some(digits) = bits(&lower, "0f", 8) {
+        return Some(format!("0f{}", digits.to_ascii_uppercase()).into());
     }
-    if !lower.starts_with("0x") && lower.contains(['.', 'e']) {
-        let is_float = lower.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
-        let value: f64 = lower.parse().ok().filter(|_| is_float)?;
-        return Some(format!("0d{:016X}", value.to_bits()).into());
+    if let Some(value) = float(&lower) {
+        let ty = if ty == FloatType::Single && is_alone() { ty } else { FloatType::Other };
+        return Some(with_bits(value, ty).into());
     }
     let end = if text.ends_with('U') && !is_alone() { "U" } else { "" };
     Some(format!("{}{end}", integer_literal(text)?).into())
+}
+
+/// The spelling of a float with a `-` before it. Both are alone.
+pub(super) fn negative(text: &str, ty: FloatType) -> Option<String> {
+    // ptxas takes no sign before `0f3F800000`.
+    float(&text.to_ascii_lowercase()).map(|value| with_bits(-value, ty))
+}
+
+/// The value of a float in decimal digits or as the bits of an `.f64`. `None` for one that ptxas
+/// refuses as too large.
+fn float(lower: &str) -> Option<f64> {
+    if let Some(digits) = bits(lower, "0d", 16) {
+        return u64::from_str_radix(digits, 16).ok().map(f64::from_bits);
+    }
+    let is_float = !lower.starts_with("0x") && lower.contains(['.', 'e']);
+    let is_decimal = lower.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+    lower.parse().ok().filter(|value: &f64| is_float && is_decimal && value.is_finite())
+}
+
+/// The bits of a float. ptxas rounds to the nearest `.f32`, and to the even one of two.
+#[allow(clippy::cast_possible_truncation)]
+fn with_bits(value: f64, ty: FloatType) -> String {
+    match ty {
+        // What ptxas makes of other bits of a NaN is not known.
+        FloatType::Single if !value.is_nan() => format!("0f{:08X}", (value as f32).to_bits()),
+        _ => format!("0d{:016X}", value.to_bits()),
+    }
 }
 
 /// Whether a number surely has its one spelling already, as most do: small decimals, and floats
@@ -36,16 +93,11 @@ pub(super) fn is_spelled(text: &[u8]) -> bool {
     }
 }
 
-/// The bits of a float that is written as such: `0f3f800000`, `0d3ff0000000000000`.
-fn bits(text: &str) -> Option<(&str, &str)> {
-    let (prefix, digits) = text.split_at_checked(2)?;
-    let length = match prefix {
-        "0f" => 8,
-        "0d" => 16,
-        _ => return None,
-    };
+/// The digits of a float that is written as its bits: `0f3f800000`, `0d3ff0000000000000`.
+fn bits<'t>(text: &'t str, prefix: &str, length: usize) -> Option<&'t str> {
+    let digits = text.strip_prefix(prefix)?;
     let fits = digits.len() == length && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    fits.then_some((prefix, digits))
+    fits.then_some(digits)
 }
 
 #[cfg(test)]
@@ -68,14 +120,57 @@ mod tests {
             ("0.1", "0d3FB999999999999A"),
             ("2.5e-3", "0d3F647AE147AE147B"),
         ] {
-            assert_eq!(spelled(text, || true).as_deref(), Some(expected), "{text}");
+            let found = spelled(text, FloatType::Other, || true);
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
         for same in ["0", "7", "4294967295", "0f3F800000", "0d3FF8000000000000"] {
-            assert_eq!(spelled(same, || true).as_deref(), Some(same));
+            assert_eq!(spelled(same, FloatType::Other, || true).as_deref(), Some(same));
         }
-        assert_eq!(spelled("16U", || false).as_deref(), Some("16U"));
-        for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2"] {
-            assert_eq!(spelled(none, || true), None, "{none}");
+        assert_eq!(spelled("16U", FloatType::Other, || false).as_deref(), Some("16U"));
+        for none in ["08", "0x", "1a", "16u", "0f12", "0xffffffffffffffff0", "1e", "0b2", "1e400"] {
+            assert_eq!(spelled(none, FloatType::Other, || true), None, "{none}");
+        }
+    }
+
+    /// The bits are those in the machine code that ptxas 12.9 and 13.5 make of
+    /// `mov.f32 f, CONSTANT;` and `.global .f32 g = CONSTANT;`.
+    #[test]
+    fn floats_are_rounded_as_ptxas_does() {
+        for (text, expected) in [
+            ("1.0", "0f3F800000"),
+            ("0d3FF0000000000000", "0f3F800000"),
+            ("1.e0", "0f3F800000"),
+            (".5", "0f3F000000"),
+            ("0.1", "0f3DCCCCCD"),
+            ("1E-1", "0f3DCCCCCD"),
+            ("1e10", "0f501502F9"),
+            // Between two, the even one.
+            ("0d3FF0000010000000", "0f3F800000"),
+            ("0d3FF0000030000000", "0f3F800002"),
+            ("0d3FF0000010000001", "0f3F800001"),
+            ("1e39", "0f7F800000"),
+            ("3.4028235677973366e38", "0f7F800000"),
+            ("1e-40", "0f000116C2"),
+            ("7.006492321624085e-46", "0f00000000"),
+            ("0f3f800000", "0f3F800000"),
+            ("0f7F800001", "0f7F800001"),
+        ] {
+            let found = spelled(text, FloatType::Single, || true);
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
+        }
+        // `0f…` is no part of an expression.
+        let part = spelled("1.0", FloatType::Single, || false);
+        assert_eq!(part.as_deref(), Some("0d3FF0000000000000"));
+        for (text, ty, expected) in [
+            ("1.0", FloatType::Single, Some("0fBF800000")),
+            ("0d3FF0000000000000", FloatType::Single, Some("0fBF800000")),
+            ("0.0", FloatType::Single, Some("0f80000000")),
+            ("0.1", FloatType::Other, Some("0dBFB999999999999A")),
+            ("0f3F800000", FloatType::Single, None),
+            ("1", FloatType::Single, None),
+            ("0x1e", FloatType::Single, None),
+        ] {
+            assert_eq!(negative(text, ty).as_deref(), expected, "{text}");
         }
     }
 }

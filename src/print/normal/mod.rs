@@ -33,7 +33,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 #[cfg(feature = "cli")]
 use crate::source::decode;
-use crate::syntax::{Problem, ProblemKind, Token};
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+pub(crate) use constants::FloatType;
 use plain::Plain;
 use reading::{Globals, Reading};
 
@@ -194,13 +195,26 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
     format(text, &FormatOptions::default()).ok()
 }
 
-/// The one spelling of a number between two tokens. `None` if it is no number of PTX.
-pub(crate) fn number(
-    text: &str,
+/// The one spelling of the number that starts with a token, and its last token: a float may have
+/// a sign. `after` gives the tokens that follow. `None` if it is no number of PTX.
+pub(crate) fn number<'s>(
+    source: &'s str,
+    first: Token,
+    ty: FloatType,
     before: Option<Token>,
-    after: impl FnOnce() -> Option<Token>,
-) -> Option<Cow<'_, str>> {
-    constants::spelled(text, || is_alone(before, after()))
+    mut after: impl FnMut() -> Option<Token>,
+) -> Option<(Cow<'s, str>, Token)> {
+    if first.kind == TokenKind::Number {
+        let is_alone = || is_alone(before, after());
+        let new = constants::spelled(first.span.text(source), ty, is_alone)?;
+        return Some((new, first));
+    }
+    if !first.is(b'-') {
+        return None;
+    }
+    let last = after().filter(|token| token.kind == TokenKind::Number)?;
+    let new = constants::negative(last.span.text(source), ty)?;
+    is_alone(before, after()).then_some((new.into(), last))
 }
 
 /// Whether a number between two tokens is a whole operand, rather than part of an expression.

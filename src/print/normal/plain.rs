@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::reading::{Globals, Reading};
 use super::renaming::Renaming;
-use super::{NormalOptions, constants, number};
+use super::{FloatType, NormalOptions, constants, number};
 use crate::names::{Word, WordKind};
 use crate::source::Span;
 use crate::syntax::lexer::{
@@ -62,6 +62,7 @@ impl<'s> Plain<'s> {
             is_apart: false,
             in_opcode: false,
             is_plain: false,
+            floats: FloatType::Other,
         };
         loop {
             if speed == Speed::Usual {
@@ -103,9 +104,11 @@ struct Writing<'p, 's> {
     in_opcode: bool,
     /// Whether numbers are versions, or places in sources.
     is_plain: bool,
+    /// The type of floats in the statement.
+    floats: FloatType,
 }
 
-impl Writing<'_, '_> {
+impl<'s> Writing<'_, 's> {
     /// Writes the next token. Returns false at the end of the text.
     fn token(&mut self) -> bool {
         let source = self.source;
@@ -122,16 +125,27 @@ impl Writing<'_, '_> {
         if matches!(word, Some(WordKind::Directive | WordKind::Mnemonic)) || token.is(b';') {
             self.is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
         }
+        if word == Some(WordKind::Mnemonic) || token.is(b';') {
+            self.floats = FloatType::Other;
+        }
+        let (mut token, mut is_new_number) = (token, false);
         let new = match token.kind {
             TokenKind::Ident => {
                 self.names.at(start).map(|it| Cow::from(self.plain.renaming.text(it.1)))
             }
-            TokenKind::Number if !self.is_plain && !joins => {
-                number(own, self.last, || self.lexer.clone().token())
+            TokenKind::Dot => {
+                self.floats = self.floats.after(own);
+                None
+            }
+            TokenKind::Number | TokenKind::Punct([b'-', 0]) if !self.is_plain && !joins => {
+                self.number(token).map(|(new, last)| {
+                    (token, is_new_number) = (last, true);
+                    self.lexer.pos = last.span.end as usize;
+                    new
+                })
             }
             _ => None,
         };
-        let is_new_number = token.kind == TokenKind::Number && new.is_some();
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
         self.is_apart |= new.is_some() && self.last.is_some_and(|last| last.is_word());
         let between = if self.is_apart && between.is_empty() { " " } else { between };
@@ -146,6 +160,16 @@ impl Writing<'_, '_> {
         self.end = self.lexer.pos;
         self.last = Some(token);
         true
+    }
+
+    /// The spelling of the number that starts with a token, and its last token.
+    fn number(&self, first: Token) -> Option<(Cow<'s, str>, Token)> {
+        let mut ahead = self.lexer.clone();
+        let (new, last) = number(self.source, first, self.floats, self.last, || ahead.token())?;
+        // A comment after the sign stays.
+        let sign = &self.source[first.span.end as usize..last.span.end as usize];
+        let is_whole = last == first || !self.plain.keep_comments || !sign.contains('/');
+        is_whole.then_some((new, last))
     }
 
     /// Passes what is left out from an offset on. Returns whether it did.
@@ -214,7 +238,7 @@ impl Writing<'_, '_> {
         let kind = TokenKind::Punct([bytes[end - 1], 0]);
         let span = Span::new(end as u32 - 1, end as u32);
         self.last = Some(Token { kind, span, on_new_line: false });
-        (self.is_apart, self.in_opcode) = (false, false);
+        (self.is_apart, self.in_opcode, self.floats) = (false, false, FloatType::Other);
         true
     }
 
@@ -264,7 +288,9 @@ impl Writing<'_, '_> {
                     let number = at - 1;
                     at = word_end(bytes, at);
                     let own = &source[number..at];
-                    let new = constants::spelled(own, || true).filter(|_| !own.ends_with('U'))?;
+                    // Hexadecimal digits are an integer.
+                    let new = constants::spelled(own, FloatType::Other, || true)
+                        .filter(|_| !own.ends_with('U'))?;
                     self.text.push_str(&source[written..number]);
                     self.text.push_str(&new);
                     written = at;
@@ -399,6 +425,8 @@ mod tests {
         "mov.b64 {%r1, a;\n",
         "mov.f32 f, 0f3F800000;\n",
         "mov.f32 f, 1.5;",
+        "mov.f32 f, -1.5;",
+        "cvt.f64.f32 a, - /* sign */ 0d3FF8000000000000;",
         "xor.b32 %r1, max, -0X1f;\n",
         "mov.u32 %0x1, 0x10U;",
         "mov.u32 a, 0x1ffffffffffffffff;",
