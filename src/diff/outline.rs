@@ -13,7 +13,7 @@ use crate::print::{FloatType, FormatOptions, format, number};
 use crate::source::Span;
 use crate::syntax::directive::{Directive, Step};
 use crate::syntax::lexer::Lexer;
-use crate::syntax::{Problem, ProblemKind, Token, TokenKind};
+use crate::syntax::{Problem, ProblemKind, Token, TokenKind, statement_tokens};
 use crate::video::{Instruction, Register, is_one_register, numbered};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.

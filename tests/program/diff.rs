@@ -180,6 +180,42 @@ fn binaries_are_compared_text_by_text() {
     insta::assert_snapshot!(run.transcript());
 }
 
+/// ptxas 13.5 makes 31 machine instructions of this `vavrg4` on sm_90; it does not know sm_70.
+#[test]
+fn machine_instructions_that_were_not_measured_are_no_zeros() {
+    let folder = Folder::new("diff-costs");
+    let text = |target: u32, body: &str| {
+        format!(
+            ".version 8.0\n.target sm_{target}\n\
+             .visible .func f(.reg .b32 d, .reg .b32 a) {{\n{body}\nret;\n}}\n"
+        )
+    };
+    let average = "vavrg4.u32.u32.u32 d, a, d, d;";
+    let name = "machine instructions for them";
+    for (old, new, expected) in [
+        ((70, average), (70, "add.u32 d, a, 1;"), format!("- 0 - {name}, where measured")),
+        ((70, average), (90, average), format!("- 31 - {name}, where measured")),
+        ((90, average), (70, average), format!("31 - - {name}, where measured")),
+        ((70, average), (70, average), format!("- - - {name}, where measured")),
+        ((90, average), (90, "add.u32 d, a, 1;"), format!("31 0 -31 {name}")),
+    ] {
+        folder.write("old.ptx", text(old.0, old.1));
+        folder.write("new.ptx", text(new.0, new.1));
+        let run = vptx_in(&folder.0, &["diff", "--stat", "old.ptx", "new.ptx"], b"");
+        let row = run.stdout.lines().find(|line| line.contains(name)).expect("a row");
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words.join(" "), expected, "{}", run.stdout);
+    }
+    // One of two texts was measured on both sides.
+    for side in ["old", "new"] {
+        folder.write(&format!("{side}/a.ptx"), text(90, average));
+        folder.write(&format!("{side}/b.ptx"), text(70, average));
+    }
+    folder.write("new/a.ptx", text(90, &average.repeat(2)));
+    let run = vptx_in(&folder.0, &["diff", "--stat", "old", "new"], b"");
+    assert!(run.stdout.contains("31     62     +31  machine"), "{}", run.stdout);
+}
+
 #[test]
 fn releases_differ_in_targets_and_hashes() {
     let name = |hash: &str| format!("_ZN39_INTERNAL_{hash}_9_reduce_cu_{hash}3sumEv");

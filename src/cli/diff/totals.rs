@@ -132,24 +132,80 @@ pub(super) struct Statistics {
     registers: BTreeMap<u8, BeforeAfter>,
     functions: BeforeAfter,
     video: BeforeAfter,
-    /// Machine instructions for the video instructions, where they were measured.
-    cost: BeforeAfter,
+    cost: Cost,
+}
+
+/// Machine instructions for the video instructions of both sides.
+#[derive(Default)]
+struct Cost {
+    /// The sums over the texts whose targets were measured, and the number of these texts.
+    sums: BeforeAfter,
+    measured: BeforeAfter,
+    /// Pairs of texts of which one was measured, or none.
+    half: usize,
+    none: usize,
+}
+
+impl Cost {
+    fn of(old: Option<usize>, new: Option<usize>) -> Cost {
+        let count = |side: Option<usize>| usize::from(side.is_some());
+        Cost {
+            sums: (old.unwrap_or(0), new.unwrap_or(0)),
+            measured: (count(old), count(new)),
+            half: usize::from(old.is_some() != new.is_some()),
+            none: usize::from(old.is_none() && new.is_none()),
+        }
+    }
+
+    /// A row as [`Statistics::rows`] has it. What was not measured is `-`.
+    fn row(&self) -> [String; 4] {
+        let name = match self.half + self.none {
+            0 => "machine instructions for them",
+            _ => "machine instructions for them, where measured",
+        };
+        let [before, after, change, name] = row(name.into(), self.sums);
+        let known = |is_known: bool, figure| if is_known { figure } else { "-".to_string() };
+        let (is_before_known, is_after_known) = (self.measured.0 > 0, self.measured.1 > 0);
+        // Sums over different texts have no difference.
+        let is_change_known = is_before_known && is_after_known && self.half == 0;
+        [
+            known(is_before_known, before),
+            known(is_after_known, after),
+            known(is_change_known, change),
+            name,
+        ]
+    }
+}
+
+/// Adds two counts of both sides.
+fn add(sum: &mut BeforeAfter, more: BeforeAfter) {
+    sum.0 += more.0;
+    sum.1 += more.1;
+}
+
+/// A row: before, after, difference, name.
+fn row(name: String, (before, after): BeforeAfter) -> [String; 4] {
+    let sign = match after.cmp(&before) {
+        Ordering::Less => "-",
+        Ordering::Equal => "",
+        Ordering::Greater => "+",
+    };
+    let change = format!("{sign}{}", after.abs_diff(before));
+    [before.to_string(), after.to_string(), change, name]
 }
 
 impl Statistics {
     pub(super) fn of(comparison: &Comparison<'_>, compared: &Compared<'_>) -> Statistics {
         let mut all = Statistics::default();
-        all.add(&comparison.figures(Side::Old), video(compared.old.text), |pair| &mut pair.0);
-        all.add(&comparison.figures(Side::New), video(compared.new.text), |pair| &mut pair.1);
+        all.add(&comparison.figures(Side::Old), |pair| &mut pair.0);
+        all.add(&comparison.figures(Side::New), |pair| &mut pair.1);
+        let [old, new] = [&compared.old, &compared.new].map(|source| video(source.text));
+        all.video = (old.0, new.0);
+        all.cost = Cost::of(old.1, new.1);
         all
     }
 
-    fn add(
-        &mut self,
-        figures: &Figures<'_>,
-        (video, cost): (usize, usize),
-        side: fn(&mut BeforeAfter) -> &mut usize,
-    ) {
+    fn add(&mut self, figures: &Figures<'_>, side: fn(&mut BeforeAfter) -> &mut usize) {
         for (opcode, count) in &figures.opcodes {
             *side(self.opcodes.entry((*opcode).to_string()).or_default()) += count;
         }
@@ -157,22 +213,11 @@ impl Statistics {
             *side(self.registers.entry(*bits).or_default()) += count;
         }
         *side(&mut self.functions) += figures.functions;
-        *side(&mut self.video) += video;
-        *side(&mut self.cost) += cost;
     }
 
     /// The rows of the table: before, after, difference, name. Opcodes whose counts are equal
     /// are left out.
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
-        let row = |name: String, (before, after): BeforeAfter| {
-            let sign = match after.cmp(&before) {
-                Ordering::Less => "-",
-                Ordering::Equal => "",
-                Ordering::Greater => "+",
-            };
-            let change = format!("{sign}{}", after.abs_diff(before));
-            [before.to_string(), after.to_string(), change, name]
-        };
         let mut rows = vec![["before", "after", "change", "of"].map(String::from)];
         rows.push(row("functions".into(), self.functions));
         let total = self.opcodes.values().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
@@ -187,7 +232,7 @@ impl Statistics {
         }
         if self.video != (0, 0) {
             rows.push(row("video instructions".into(), self.video));
-            rows.push(row("machine instructions for them".into(), self.cost));
+            rows.push(self.cost.row());
         }
         let mut opcodes: Vec<_> =
             self.opcodes.iter().filter(|(_, (before, after))| before != after).collect();
@@ -201,10 +246,6 @@ impl Statistics {
 
 impl AddAssign for Statistics {
     fn add_assign(&mut self, other: Statistics) {
-        let add = |sum: &mut BeforeAfter, more: BeforeAfter| {
-            sum.0 += more.0;
-            sum.1 += more.1;
-        };
         for (opcode, counts) in other.opcodes {
             add(self.opcodes.entry(opcode).or_default(), counts);
         }
@@ -213,22 +254,28 @@ impl AddAssign for Statistics {
         }
         add(&mut self.functions, other.functions);
         add(&mut self.video, other.video);
-        add(&mut self.cost, other.cost);
+        add(&mut self.cost.sums, other.cost.sums);
+        add(&mut self.cost.measured, other.cost.measured);
+        self.cost.half += other.cost.half;
+        self.cost.none += other.cost.none;
     }
 }
 
-/// The number of video instructions, and of the machine instructions that ptxas makes of those
-/// that were measured on the text's target.
-fn video(source: &str) -> (usize, usize) {
+/// The number of video instructions, and of the machine instructions that ptxas makes of them.
+/// `None` if one of them was not measured on the text's target.
+fn video(source: &str) -> (usize, Option<usize>) {
     let (module, _) = crate::analysis::read_module(source, &CheckOptions::errors_only());
-    let (mut count, mut cost) = (0, 0);
+    let count = module.instructions().count();
+    let (mut measured, mut cost) = (0, 0);
     let options = RewriteOptions::default().with_regions(false);
     // Without a target there are no costs.
     let _ = Rewriter::new(&options).each(&module, &mut String::new(), |visited, text| {
         text.clear();
         let Visited::Instruction(decision) = visited else { return };
-        cost += decision.known.machine_instructions().map_or(0, |(before, _)| before as usize);
+        if let Some((before, _)) = decision.known.machine_instructions() {
+            measured += 1;
+            cost += before as usize;
+        }
     });
-    count += module.instructions().count();
-    (count, cost)
+    (count, (measured == count).then_some(cost))
 }
