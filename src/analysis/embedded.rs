@@ -2,9 +2,10 @@
 
 use std::iter;
 
-use super::{CheckOptions, Checker, Sink, Take, is_wanted, sort};
+use super::{CheckOptions, Checker, Sink, Take, check_counted, is_wanted, sort};
+use crate::check::Language;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped};
+use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped, StringModule};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
 use crate::module::{Module, VideoStatement};
@@ -14,7 +15,8 @@ use crate::syntax::{
 };
 
 /// Checks the video instructions in a source that is text. Calls `count` for each of them,
-/// and `take` with the findings of each `asm`, in the order of the text.
+/// and `take` with the findings of each `asm`, and of each module in a string, in the order of
+/// the text.
 pub(super) fn visit(
     source: &str,
     host: Host,
@@ -22,6 +24,8 @@ pub(super) fn visit(
     mut count: impl FnMut(),
     take: Take<'_>,
 ) {
+    let modules = embed::modules(source, host);
+    let mut modules = modules.iter().peekable();
     let stated;
     let mut options = options;
     if options.ptx_version.is_none() {
@@ -35,16 +39,23 @@ pub(super) fn visit(
     let joined = options.headers.as_ref().filter(|_| host == Host::C);
     let joined = joined.and_then(|find| Joined::new(source, find));
     let registers = DeclaredWords::new(joined.as_ref().map_or(source, Joined::text));
+    // What is not read stands before the findings that follow it.
+    let mut hand = |found: Vec<Diagnostic>| {
+        let first = found.first().map(|it| it.span);
+        let before = iter::from_fn(|| unread.next_if(|it| Some(it.span) < first));
+        let all = before.collect::<Vec<_>>().into_iter().chain(found).collect();
+        take(all);
+    };
     // Most sources have none.
     for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
-        let sink = &mut |_| count();
-        let mut found =
-            one(&asm, source, joined.as_ref(), &registers, options, &mut known, sink);
-        if let Some(first) = found.first().map(|it| it.span) {
-            let before = iter::from_fn(|| unread.next_if(|it| it.span < first));
-            found = before.collect::<Vec<_>>().into_iter().chain(found).collect();
+        while let Some(module) = modules.next_if(|it| it.span.start < asm.span.start) {
+            hand(check_module(module, source, options, &mut count));
         }
-        take(found);
+        let sink = &mut |_| count();
+        hand(one(&asm, source, joined.as_ref(), &registers, options, &mut known, sink));
+    }
+    for module in modules {
+        hand(check_module(module, source, options, &mut count));
     }
     take(unread.collect());
 }
@@ -127,6 +138,34 @@ fn one(
         diagnostics.dedup_by_key(|it| what(it));
     }
     diagnostics
+}
+
+/// Checks a module in a string: its findings are placed in the source. Calls `count` for each
+/// statement.
+fn check_module(
+    module: &StringModule,
+    source: &str,
+    options: &CheckOptions,
+    count: &mut impl FnMut(),
+) -> Vec<Diagnostic> {
+    let options = options.clone().with_language(Language::Ptx);
+    let (statements, mut found) = check_counted(module.text(), &options);
+    (0..statements).for_each(|_| count());
+    for found in &mut found {
+        found.span = module.place(found.span);
+        found.statement = found.statement.map(|span| module.place(span));
+        for label in &mut found.labels {
+            label.span = module.place(label.span);
+        }
+        found.fixes.retain_mut(|fix| {
+            fix.edits.iter_mut().all(|edit| {
+                let new = module.source_edit(source, edit.span, &edit.replacement);
+                new.map(|(span, text)| *edit = Edit::replace(span, text)).is_some()
+            })
+        });
+    }
+    sort(&mut found);
+    found
 }
 
 /// The place of an operand's declaration, which lies after the text.

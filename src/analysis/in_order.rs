@@ -11,7 +11,7 @@ use std::vec::IntoIter;
 use super::{Checker, Preview, Suppressions, Take, check_counted, embedded, sort};
 use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::embed::{Host, may_have_asm};
+use crate::embed::{Host, may_have_ptx};
 use crate::lint::KnownFacts;
 use crate::source::Span;
 use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
@@ -23,7 +23,7 @@ const BATCH: usize = 8192;
 /// Returns the number of statements.
 pub(crate) fn check_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     let preview = Preview::of(source);
-    if options.language.host().is_some_and(|host| host != Host::C && !may_have_asm(source))
+    if options.language.host().is_some_and(|host| host != Host::C && !may_have_ptx(source))
         && !preview.is_marked
     {
         return 0;

@@ -55,7 +55,7 @@ use crate::check::{
     semicolon_after,
 };
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
-use crate::embed::{Host, may_have_asm};
+use crate::embed::{Host, may_have_ptx};
 use crate::isa::{PtxVersion, Target};
 use crate::lint::{self, KnownFacts, Memo, StatementContext, Subject};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
@@ -94,7 +94,7 @@ fn check_previewed(
     let mut count = 0;
     let host = options.language.host();
     // Most files of these languages have no PTX, and are not judged.
-    if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_asm(source)) {
+    if host.is_some_and(|host| host != Host::C && !preview.is_marked && !may_have_ptx(source)) {
         return Some((0, Vec::new()));
     }
     if host == Some(Host::Notebook) && preview.unreadable.is_none() {

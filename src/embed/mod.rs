@@ -45,6 +45,7 @@ mod machine;
 mod macros;
 mod notebook;
 mod scan;
+mod strings;
 mod template;
 
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub(crate) use notebook::{Cells, cells};
 use scan::{AsmStatement, Cursor, Form, Literal, ScannedOperand, Scanner, raw_strings};
 pub(crate) use scan::{Directive, Piece, code_start, directives, pieces};
 pub use scan::{SkipReason, Skipped};
+pub(crate) use strings::{StringModule, modules};
 use template::{
     Expanded, Mapped, Mode, OperandNames, Roles, SourceMap, Spelling, Unknown, decode, expand,
 };
@@ -230,7 +232,9 @@ pub(crate) fn unread(source: &str, host: Host, headers: Option<&Headers>) -> Vec
         return sorted(cells.iter().flat_map::<Vec<_>, _>(unread).collect());
     }
     let joined = headers.and_then(|find| Joined::new(source, find));
-    sorted(read(source, joined.as_ref(), host, true, |_| true).1)
+    let mut skipped = read(source, joined.as_ref(), host, true, |_| true).1;
+    skipped.append(&mut strings::read(source, host).1);
+    sorted(skipped)
 }
 
 fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
@@ -288,7 +292,12 @@ pub(crate) fn inner_sources(source: &str, host: Host) -> Vec<Span> {
 }
 
 /// Whether a source can have anything to read.
-pub(crate) fn may_have_asm(source: &str) -> bool {
+pub(crate) fn may_have_ptx(source: &str) -> bool {
+    may_have_asm(source) || strings::may_have_module(source)
+}
+
+/// Whether a source can have `asm` statements.
+fn may_have_asm(source: &str) -> bool {
     let bytes = source.as_bytes();
     memchr::memmem::find(bytes, b"asm").is_some()
         || memchr::memmem::find(bytes, b"inlined_assembly").is_some()

@@ -93,6 +93,8 @@ pub enum SkipReason {
     Computed,
     /// It breaks off, or has something that is not allowed there.
     Malformed,
+    /// It is a module in a string that a program fills in or joins with others.
+    Module,
 }
 
 impl SkipReason {
@@ -105,6 +107,7 @@ impl SkipReason {
             SkipReason::Pasted => "with the constraint `C`",
             SkipReason::Computed => "whose text is computed",
             SkipReason::Malformed => "not well-formed",
+            SkipReason::Module => "of a module with places to fill in",
         }
     }
 }
@@ -230,25 +233,33 @@ pub(crate) fn comments(source: &str) -> Vec<Span> {
 
 /// The raw strings of a source, in order.
 pub(super) fn raw_strings(source: &str) -> Vec<Literal> {
+    if memchr::memmem::find(source.as_bytes(), b"R\"").is_none() {
+        return Vec::new();
+    }
+    string_runs(source).into_iter().flatten().filter(|it| it.form == Form::Raw).collect()
+}
+
+/// The strings of a source, in order; literals that make one text are together.
+pub(super) fn string_runs(source: &str) -> Vec<Vec<Literal>> {
     const STARTS: [bool; 256] = table(b"\"'/");
     let mut cursor = Cursor::new(source);
     let mut found = Vec::new();
-    if memchr::memmem::find(cursor.bytes, b"R\"").is_none() {
-        return found;
-    }
     while let Some(at) = find(cursor.bytes, cursor.pos, &STARTS) {
         cursor.pos = at + 1;
         match cursor.bytes[at] {
             b'/' => _ = cursor.comment(at),
-            b'"' if is_raw(&cursor.bytes[..at]) => match cursor.string(at - 1, at, true) {
-                Ok(literal) => {
-                    cursor.pos = literal.span.end as usize;
-                    if literal.form == Form::Raw {
-                        found.push(literal);
+            b'"' => {
+                let raw = is_raw(&cursor.bytes[..at]);
+                match cursor.string(at - usize::from(raw), at, raw) {
+                    Ok(first) => {
+                        cursor.pos = first.span.end as usize;
+                        let mut run = vec![first];
+                        cursor.literals(&mut run);
+                        found.push(run);
                     }
+                    Err(end) => cursor.pos = end,
                 }
-                Err(end) => cursor.pos = end,
-            },
+            }
             quote => cursor.quoted(at, quote),
         }
     }

@@ -38,6 +38,7 @@ mod rooms;
 mod scanner;
 mod semantics;
 mod sources;
+mod strings;
 mod surface;
 mod verdicts;
 mod white_space;

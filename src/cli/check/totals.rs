@@ -135,7 +135,9 @@ impl Totals {
             let reasons =
                 self.skipped.iter().map(|(reason, count)| format!("{count} {}", reason.text()));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
-            writeln!(out, "{skipped} asm statement{} not read: {reasons}", plural(skipped))?;
+            let is_asm = !self.skipped.contains_key(&SkipReason::Module);
+            let noun = if is_asm { "asm statement" } else { "text" };
+            writeln!(out, "{skipped} {noun}{} not read: {reasons}", plural(skipped))?;
         }
         if arguments.add_ignore {
             return match self.counts.summary() {

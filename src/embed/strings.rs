@@ -1,0 +1,164 @@
+//! Whole modules of PTX in string literals.
+//!
+//! A text is a module if it starts with `.version`, after blanks and comments, and has a
+//! `.target`. One with places that a program fills in, or that is only a part of a text, is not
+//! read.
+
+use super::hosts::{Found, Lexer};
+use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};
+use super::{Host, Layer, Quoting, edit};
+use crate::hash::Set;
+use crate::names::read_words;
+use crate::source::Span;
+use crate::syntax::Token;
+use crate::syntax::lexer::Lexer as PtxLexer;
+
+/// A module in the string literals of a source.
+#[derive(Debug)]
+pub(crate) struct StringModule {
+    /// The literals, with their quotes.
+    pub(crate) span: Span,
+    layer: Layer,
+}
+
+impl StringModule {
+    pub(crate) fn text(&self) -> &str {
+        self.layer.text()
+    }
+
+    /// The place in the source.
+    pub(crate) fn place(&self, span: Span) -> Span {
+        self.layer.place(span)
+    }
+
+    /// The change of the source that replaces a span of the text. `None` if the source cannot
+    /// express exactly that.
+    pub(crate) fn source_edit(
+        &self,
+        source: &str,
+        span: Span,
+        replacement: &str,
+    ) -> Option<(Span, String)> {
+        edit::literal_edit(&self.layer, source, span, replacement)
+    }
+}
+
+/// Whether a source can have a module in a string.
+pub(super) fn may_have_module(source: &str) -> bool {
+    memchr::memmem::find(source.as_bytes(), b".version").is_some()
+}
+
+/// The modules in the strings of a source, in order.
+pub(crate) fn modules(source: &str, host: Host) -> Vec<StringModule> {
+    read(source, host).0
+}
+
+/// The modules in strings, and those that are not read.
+pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>) {
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    if !may_have_module(source) {
+        return (found, skipped);
+    }
+    let mut text = |literals: Vec<Literal>, is_computed: bool| {
+        let has = |it: &Literal| may_have_module(it.body.text(source));
+        let Some(last) = literals.last().filter(|_| literals.iter().any(has)) else { return };
+        let span = literals[0].span.to(last.span);
+        let goes_on = goes_on(source, host, last.span.end as usize);
+        let layer = Layer::new(Quoting::Of(host), source, literals);
+        if !is_module(layer.text()) {
+            return;
+        }
+        if is_computed || goes_on || !is_whole(layer.text()) || has_places(layer.text()) {
+            skipped.push(Skipped { span, reason: SkipReason::Module });
+        } else {
+            found.push(StringModule { span, layer });
+        }
+    };
+    if host == Host::C {
+        let mut scanner = Scanner::new(source);
+        scanner.by_ref().for_each(drop);
+        for run in string_runs(source) {
+            if !run[0].span.is_in(&scanner.disabled) {
+                text(run, false);
+            }
+        }
+    } else {
+        let mut lexer = Lexer::new(source, host);
+        while let Some(found) = lexer.next() {
+            if let Found::Text(run) = found {
+                text(run.literals, run.computed);
+            }
+        }
+    }
+    (found, skipped)
+}
+
+fn is_module(text: &str) -> bool {
+    let first = PtxLexer::new(text, 0).token();
+    first.is_some_and(|it| it.span.text(text) == ".version") && text.contains(".target")
+}
+
+/// Whether a text has all that it opens. Programs join others.
+fn is_whole(text: &str) -> bool {
+    let depth = tokens(text).iter().try_fold(0_usize, |depth, token| {
+        (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))
+    });
+    depth == Some(0)
+}
+
+/// Whether a program joins more to the literals that end here: `+ arch`, `<< arch`, or the name
+/// of a macro.
+fn goes_on(source: &str, host: Host, end: usize) -> bool {
+    let mut at = end;
+    if host == Host::C {
+        let mut cursor = Cursor::new(source);
+        cursor.pos = end;
+        cursor.trivia(true);
+        at = cursor.pos;
+    }
+    let rest = &source.as_bytes()[at..];
+    if host == Host::C && rest.first().is_some_and(|it| is_name(*it)) {
+        return true;
+    }
+    let skipped = rest.iter().take_while(|it| it.is_ascii_whitespace() || **it == b')').count();
+    match rest[skipped..] {
+        [b'+', ..] => true,
+        [b'<', b'<', ..] => host == Host::C,
+        [b'*', ..] => host == Host::Julia,
+        _ => false,
+    }
+}
+
+/// Whether a text has something like `%s`, `{}`, `{name}`, `$name`, `@name@` that a program fills
+/// in. A name that the text declares is none.
+fn has_places(text: &str) -> bool {
+    const CONVERSIONS: [&str; 10] =
+        ["%s", "%d", "%i", "%u", "%x", "%ld", "%lu", "%lld", "%llu", "%zu"];
+
+    let names = read_words(text, Span::new(0, text.len() as u32));
+    let known = names.uses.iter().filter(|it| it.meaning.is_some());
+    let declared: Set<&str> = known.map(|it| it.span.text(text)).collect();
+    let tokens = tokens(text);
+    let own = |at: usize| tokens.get(at).map_or("", |token| token.span.text(text));
+    let is_word = |at: usize| tokens.get(at).is_some_and(Token::is_word);
+    (0..tokens.len()).any(|at| match own(at) {
+        "{" => match own(at + 1) {
+            // The body of a kernel may be empty.
+            "}" => at == 0 || own(at - 1) != ")",
+            "{" => tokens[at].span.end == tokens[at + 1].span.start,
+            next if !is_word(at + 1) || declared.contains(next) => false,
+            // `{name:x}` and `{name.part}`
+            _ if own(at + 2) == ":" => own(at + 4) == "}",
+            _ if is_word(at + 2) => own(at + 3) == "}",
+            _ => own(at + 2) == "}",
+        },
+        "%" => own(at + 1) == "(",
+        "@" => is_word(at + 1) && own(at + 2) == "@",
+        word => (word.starts_with('$') || CONVERSIONS.contains(&word)) && !declared.contains(word),
+    })
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut lexer = PtxLexer::new(text, 0);
+    std::iter::from_fn(|| lexer.token()).collect()
+}
