@@ -17,7 +17,7 @@ use crate::source::Span;
 use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
 
 /// About how many findings are handed over at once.
-const BATCH: usize = 8192;
+const BATCH: usize = 2048;
 
 /// Like [`check_counted`](super::check_counted), but hands the findings over, some at a time.
 /// Returns the number of statements.

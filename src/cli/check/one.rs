@@ -38,7 +38,7 @@ impl ReportText {
 
 /// The largest number of findings of one file that is kept. A file with more is checked
 /// again, and each finding is reported as soon as it is found.
-const MANY: usize = 10_000;
+const MANY: usize = 2048;
 
 /// The outcome for one input.
 pub(super) struct CheckedFile {
