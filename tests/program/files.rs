@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::support::program::{Folder, ROOT, start, vptx_in};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 const UGLY: &str = "{ret ;}";
 const NEAT: &str = "{\n    ret;\n}\n";
@@ -378,27 +378,46 @@ fn send(signal: Signal, child: &Child) {
     let _ = kill_process(Pid::from_child(child), signal);
 }
 
+/// Stops a program. Returns whether it has ended before.
+fn stop(child: &Child) -> bool {
+    send(Signal::STOP, child);
+    let id = WaitId::Pid(Pid::from_child(child));
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let status = waitid(id, options).unwrap().expect("it stops or ends");
+    !status.stopped()
+}
+
+/// The program is stopped at any time while it changes many files, and sent the signal if it has
+/// a temporary file then.
 #[test]
 fn signals_leave_no_temporary_files() {
     let folder = Folder::new("files-signal");
-    let path = folder.0.join("a.ptx");
-    let text = long();
+    let text = ".func f()\n{\nret ;\n}\n".repeat(10_000);
+    let own: Vec<String> = (0..40).map(|number| format!("{number:02}.ptx")).collect();
     for signal in [Signal::INT, Signal::TERM] {
-        // The program may finish before the signal comes.
-        let mut tries = 0..100;
-        loop {
-            assert!(tries.next().is_some(), "the signal always came late");
-            fs::write(&path, &text).unwrap();
-            let mut child = start(&folder.0, &["fmt", "a.ptx"]);
-            while names(&folder.0).len() == 1 && child.try_wait().unwrap().is_none() {}
-            send(signal, &child);
-            let status = child.wait().unwrap();
-            assert_eq!(names(&folder.0), ["a.ptx"], "{status:?}");
-            if status.signal() == Some(signal.as_raw()) {
-                break;
+        // In some runs, the program is never stopped at the right time.
+        let found = (0..1000).any(|_| {
+            for name in &own {
+                fs::write(folder.0.join(name), &text).unwrap();
             }
-            assert_eq!(status.code(), Some(0));
-        }
+            let mut child = start(&folder.0, &["fmt", "."]);
+            let mut is_sent = false;
+            while !is_sent && !stop(&child) {
+                is_sent = names(&folder.0).len() > own.len();
+                if is_sent {
+                    send(signal, &child);
+                }
+                send(Signal::CONT, &child);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let status = child.wait().unwrap();
+            assert_eq!(names(&folder.0), own, "{status:?}");
+            // It may end its work before it looks at the signal.
+            let is_ended_by_signal = is_sent && status.signal() == Some(signal.as_raw());
+            assert!(is_ended_by_signal || status.code() == Some(0), "{status:?}");
+            is_ended_by_signal
+        });
+        assert!(found, "the signal always came late");
     }
 }
 
