@@ -143,3 +143,8 @@ pub use video::{Instruction, Semantics};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Those of the page about the tree.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tree.md")]
+struct TreePage;

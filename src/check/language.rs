@@ -136,7 +136,9 @@ impl fmt::Display for Language {
 
 /// A name that is not a language.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`")]
+#[error(
+    "`{0}` is not a language: write `ptx`, `cuda`, `python`, `mojo`, `rust`, `julia` or `notebook`"
+)]
 pub struct UnknownLanguage(String);
 
 impl FromStr for Language {

@@ -19,6 +19,7 @@ mod ptxas;
 mod show;
 mod survey;
 mod table;
+mod tree;
 mod watch;
 
 use std::cmp::Reverse;
@@ -79,6 +80,8 @@ enum Command {
     Fmt(format::Arguments),
     /// Show what really differs between two PTX modules
     Diff(diff::Arguments),
+    /// Print the tree of a module: every byte, for people or as JSON
+    Tree(tree::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),
     /// Turn video instructions into ordinary PTX or programs of simple steps
@@ -127,6 +130,7 @@ impl Command {
             | Command::Conformance(_)
             | Command::Ptxas(_)
             | Command::Explain(_)
+            | Command::Tree(_)
             | Command::Completions { .. }
             | Command::Man(_) => {}
             #[cfg(feature = "server")]
@@ -195,6 +199,7 @@ fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments, &mut out),
         Command::Fmt(arguments) => format::run(&arguments, &mut out),
         Command::Diff(arguments) => diff::run(&arguments, &mut out),
+        Command::Tree(arguments) => tree::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Port(arguments) => port::run(&arguments, &mut out),

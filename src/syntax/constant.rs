@@ -25,6 +25,16 @@ pub enum Constant {
     Float(f64),
 }
 
+impl Constant {
+    /// The bits of an integer.
+    pub fn bits(self) -> Option<u64> {
+        match self {
+            Constant::Integer { bits, .. } => Some(bits),
+            Constant::Float(_) => None,
+        }
+    }
+}
+
 /// The reason why a constant expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantError {

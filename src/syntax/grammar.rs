@@ -84,7 +84,15 @@ pub(super) struct Tokens<'t, 's> {
     source: &'s str,
 }
 
-impl<'s> Tokens<'_, 's> {
+impl<'t, 's> Tokens<'t, 's> {
+    pub(super) fn new(source: &'s str, tokens: &'t [Token]) -> Tokens<'t, 's> {
+        Tokens { tokens, source }
+    }
+
+    pub(super) fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
     pub(super) fn first(&self) -> Option<Token> {
         self.tokens.first().copied()
     }
@@ -250,7 +258,7 @@ impl<'t, 's> nom::error::ParseError<Tokens<'t, 's>> for Failure {
     }
 }
 
-fn kind<'t, 's>(
+pub(super) fn kind<'t, 's>(
     kind: TokenKind,
     expected: Expected,
 ) -> impl Parser<Tokens<'t, 's>, Output = Token, Error = Failure> {
@@ -320,7 +328,7 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Fai
 }
 
 /// Whether a constant expression starts here, rather than a negated name.
-fn starts_constant(input: Tokens<'_, '_>) -> bool {
+pub(super) fn starts_constant(input: Tokens<'_, '_>) -> bool {
     for &token in input.tokens {
         match token.kind {
             TokenKind::Punct([b'+' | b'-' | b'~' | b'!', 0]) => {}

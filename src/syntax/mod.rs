@@ -13,6 +13,7 @@ pub(crate) mod listing;
 pub(crate) mod ordinary;
 mod reader;
 mod scope;
+mod tree;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
 pub(crate) use grammar::parse_start;
@@ -28,3 +29,9 @@ pub use reader::{
 #[cfg(feature = "cli")]
 pub(crate) use scope::Gates;
 pub use scope::{Context, OperandClass, Symbol, SymbolKind};
+pub use tree::{
+    Address, Declaration, DeclaredName, Directive, DirectiveKind, Error, ErrorKind, Function,
+    FunctionKind, Guard, Instruction, Leaf, LeafKind, Node, NodeKind, Offset, Operand, OperandKind,
+    Operands, Parameter, Piece, PieceKind, Place, Statement as TreeStatement, StatementKind,
+    Statements, Tree, Visitor, parse,
+};

@@ -40,6 +40,7 @@ mod semantics;
 mod sources;
 mod strings;
 mod surface;
+mod tree;
 mod verdicts;
 mod white_space;
 

@@ -23,6 +23,7 @@ mod readme;
 mod report_formats;
 mod server;
 mod survey;
+mod tree;
 mod unread;
 
 #[path = "../support/mod.rs"]

@@ -48,11 +48,21 @@ fn the_guide_shows_what_happens() {
 }
 
 #[test]
+fn the_page_of_the_tree_shows_what_happens() {
+    blocks_are_true("docs/tree.md", 1);
+}
+
+#[test]
 fn links_lead_to_files() {
     let mut count = 0;
-    for page in
-        ["README.md", "ARCHITECTURE.md", "docs/guide.md", "docs/verification.md", "docs/editors.md"]
-    {
+    for page in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "docs/guide.md",
+        "docs/verification.md",
+        "docs/editors.md",
+        "docs/tree.md",
+    ] {
         let page = Path::new(ROOT).join(page);
         let text = std::fs::read_to_string(&page).expect("a page");
         for rest in text.split("](").skip(1) {

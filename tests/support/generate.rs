@@ -13,6 +13,10 @@ use vptx::video;
 pub(crate) struct Rng(u64);
 
 impl Rng {
+    pub(crate) fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -529,7 +533,7 @@ const ODD_TRIVIA: &[&str] = &[
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
-        Generator { rng: Rng(seed) }
+        Generator { rng: Rng::new(seed) }
     }
 
     /// The next statement; only a mutant may lack its `;`.

@@ -1,0 +1,300 @@
+//! `vptx tree`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::{FAILED, FOUND, Output, plain_output, trouble};
+use crate::names::{self, Names};
+use crate::report::{visible, visible_path};
+use crate::source::{LineIndex, Span, decoded, nearest};
+use crate::syntax::{
+    self, Function, Leaf, LeafKind, Node, NodeKind, StatementKind, Tree, TreeStatement, Visitor,
+};
+use crate::workspace::input::Input;
+use crate::workspace::kind::{FileKind, OnlyPtx};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A line for people shows the kind of a node or a token, its first byte and the
+one after its last, and the text of a token. White space is left out.
+
+With --format json the tree is one object. A node has `kind`, `start`, `end` and
+`children`; a leaf has `text` in place of these, and all leaves in order are the
+text. Instructions have `mnemonic`, `modifiers` and `operands`; a name has the
+place of its `declaration`. docs/tree.schema.json describes it.
+
+Exit status: 0 done, 1 the text has errors of syntax, 2 it could not be read, or
+has no such function or place.")]
+pub(super) struct Arguments {
+    /// A file with PTX, or - for standard input
+    #[arg(value_name = "FILE|-")]
+    path: PathBuf,
+
+    /// How the tree is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: TreeFormat,
+
+    /// Print only the function of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "at")]
+    function: Option<String>,
+
+    /// Print only the innermost statement at a line and a column, from 1
+    #[arg(long, value_name = "LINE:COLUMN")]
+    at: Option<Place>,
+
+    /// Read the file as PTX, whatever its name
+    #[arg(long, value_enum)]
+    language: Option<OnlyPtx>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum TreeFormat {
+    /// A line for each node and token
+    #[default]
+    Human,
+    /// One object, with every byte
+    Json,
+}
+
+/// A line and a column, both from 1.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    line: usize,
+    column: usize,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let number = |part: &str| part.parse().ok().filter(|number| *number > 0);
+        let parts = text.split_once(':');
+        let place = parts.and_then(|(line, column)| {
+            Some(Place { line: number(line)?, column: number(column)? })
+        });
+        place.ok_or_else(|| "write a line and a column from 1, such as `12:5`".to_string())
+    }
+}
+
+impl Place {
+    /// The offset in a text that has the place.
+    fn offset(self, source: &str) -> Option<u32> {
+        let index = LineIndex::new(source);
+        let line = (self.line <= index.lines()).then(|| index.line_span(self.line - 1))?;
+        let text = line.text(source);
+        let columns = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        columns.into_iter().nth(self.column - 1).map(|at| line.start + at as u32)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let is_stdin = arguments.path == Path::new("-");
+    let input = if is_stdin { Input::Stdin } else { Input::File(arguments.path.clone()) };
+    let kind = FileKind::told(arguments.language.map(Into::into), input.path(), [&[], &[]]);
+    let bytes = input.bytes().and_then(|bytes| {
+        kind.must_be_ptx(&input.name(), &bytes)?;
+        Ok(bytes)
+    });
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(message) => return failed(&message),
+    };
+    let source = &*decoded(&bytes);
+    let tree = syntax::parse(source);
+    let part = match part(arguments, &tree) {
+        Ok(part) => part,
+        Err(message) => return failed(&format!("{}: {message}", visible_path(input.shown()))),
+    };
+    match arguments.format {
+        TreeFormat::Human => human(&tree, part, out)?,
+        TreeFormat::Json => json(&tree, part)?,
+    }
+    Ok(if tree.errors().is_empty() { 0 } else { FOUND })
+}
+
+fn failed(message: &str) -> io::Result<u8> {
+    trouble(message);
+    Ok(FAILED)
+}
+
+/// The statement that is asked for, if not the whole text.
+fn part<'t>(
+    arguments: &Arguments,
+    tree: &'t Tree<'t>,
+) -> Result<Option<TreeStatement<'t>>, String> {
+    if let Some(wanted) = &arguments.function {
+        let name = |function: Function<'t>| function.name().map(|it| it.text(tree.source()));
+        let named = tree.functions().filter(|it| name(*it) == Some(wanted));
+        // A definition says more than a declaration.
+        let found = named.max_by_key(|function| function.body().is_some());
+        return match found {
+            Some(function) => Ok(Some(function.statement())),
+            None => Err(match nearest(wanted, tree.functions().filter_map(name)) {
+                Some(meant) => format!(
+                    "no function is named `{}`; did you mean `{}`?",
+                    visible(wanted),
+                    visible(meant)
+                ),
+                None => format!("no function is named `{}`", visible(wanted)),
+            }),
+        };
+    }
+    let Some(place) = arguments.at else { return Ok(None) };
+    let Place { line, column } = place;
+    let offset = place.offset(tree.source());
+    let found = offset.and_then(|offset| tree.statement_at(offset));
+    found.map(Some).ok_or_else(|| format!("no statement stands at {line}:{column}"))
+}
+
+fn walk<'t>(tree: &'t Tree<'t>, part: Option<TreeStatement<'t>>, visitor: &mut impl Visitor<'t>) {
+    match part {
+        Some(statement) => statement.walk(visitor),
+        None => tree.walk(visitor),
+    }
+}
+
+fn human<'t>(
+    tree: &'t Tree<'t>,
+    part: Option<TreeStatement<'t>>,
+    out: &mut Output,
+) -> io::Result<()> {
+    let mut lines =
+        Lines { source: tree.source(), out: &mut out.stream, depth: 0, written: Ok(()) };
+    walk(tree, part, &mut lines);
+    lines.written?;
+    for error in tree.errors() {
+        let Span { start, end } = error.span;
+        writeln!(out.stream, "error {start}..{end} {error}")?;
+    }
+    Ok(())
+}
+
+/// A line for each node and token.
+struct Lines<'t, W> {
+    source: &'t str,
+    out: W,
+    depth: usize,
+    written: io::Result<()>,
+}
+
+impl<W: Write> Lines<'_, W> {
+    fn line(&mut self, kind: &str, span: Span, text: &str) {
+        // Depth has no limit, and neither has a terminal's patience.
+        let indent = 2 * self.depth.min(40);
+        let Span { start, end } = span;
+        if self.written.is_ok() {
+            self.written = writeln!(self.out, "{:indent$}{kind} {start}..{end}{text}", "");
+        }
+    }
+}
+
+impl<'t, W: Write> Visitor<'t> for Lines<'t, W> {
+    fn enter(&mut self, node: Node<'t>) {
+        self.line(node.kind.text(), node.span, "");
+        self.depth += 1;
+    }
+
+    fn leaf(&mut self, leaf: Leaf) {
+        if leaf.kind != LeafKind::WhiteSpace {
+            let text = format!(" {}", visible(leaf.span.text(self.source)));
+            self.line(leaf.kind.text(), leaf.span, &text);
+        }
+    }
+
+    fn leave(&mut self, _: Node<'t>) {
+        self.depth -= 1;
+    }
+}
+
+fn json<'t>(tree: &'t Tree<'t>, part: Option<TreeStatement<'t>>) -> io::Result<()> {
+    let source = tree.source();
+    let names = names::read_words(source, Span::new(0, source.len() as u32));
+    let out = io::BufWriter::with_capacity(1 << 16, plain_output());
+    let mut objects = Objects { tree, names, out, is_first: true, written: Ok(()) };
+    walk(tree, part, &mut objects);
+    objects.written?;
+    writeln!(objects.out)?;
+    objects.out.flush()
+}
+
+/// One object, written as it is visited.
+struct Objects<'t, W> {
+    tree: &'t Tree<'t>,
+    names: Names,
+    out: W,
+    /// Whether nothing stands before the next object in its list.
+    is_first: bool,
+    written: io::Result<()>,
+}
+
+impl<'t, W: Write> Objects<'t, W> {
+    fn write(&mut self, text: &str) {
+        if self.written.is_ok() {
+            self.written = self.out.write_all(text.as_bytes());
+        }
+    }
+
+    /// Begins an object: all but its last `}`.
+    fn begin(&mut self, kind: &str, span: Span, more: &[(&str, serde_json::Value)]) {
+        let comma = if self.is_first { "" } else { "," };
+        let Span { start, end } = span;
+        self.write(&format!(r#"{comma}{{"kind":"{kind}","start":{start},"end":{end}"#));
+        for (key, value) in more {
+            self.write(&format!(r#","{key}":{value}"#));
+        }
+    }
+
+    /// The place where the name of a leaf is declared.
+    fn declaration(&self, leaf: Leaf) -> Option<Span> {
+        let uses = &self.names.uses;
+        let at = uses.partition_point(|it| it.span.start < leaf.span.start);
+        let found = uses.get(at).filter(|it| it.span == leaf.span)?;
+        Some(self.names.symbol(found.symbol()?).name)
+    }
+}
+
+impl<'t, W: Write> Visitor<'t> for Objects<'t, W> {
+    fn enter(&mut self, node: Node<'t>) {
+        let source = self.tree.source();
+        let mut more = Vec::new();
+        if node.kind == NodeKind::Module {
+            let errors = self.tree.errors().iter().map(|error| {
+                let Span { start, end } = error.span;
+                json!({ "message": error.to_string(), "start": start, "end": end })
+            });
+            more.push(("errors", errors.collect()));
+        }
+        if let Some(StatementKind::Instruction(it)) = node.statement.map(TreeStatement::kind) {
+            let text = |span: Span| span.text(source);
+            more.push(("mnemonic", text(it.mnemonic()).into()));
+            more.push(("modifiers", it.modifiers().map(text).collect()));
+            more.push(("operands", it.operands().map(|operand| operand.text()).collect()));
+        }
+        self.begin(node.kind.text(), node.span, &more);
+        self.write(r#","children":["#);
+        self.is_first = true;
+    }
+
+    fn leaf(&mut self, leaf: Leaf) {
+        let mut more = vec![("text", leaf.span.text(self.tree.source()).into())];
+        if leaf.kind == LeafKind::Identifier
+            && let Some(Span { start, end }) = self.declaration(leaf)
+        {
+            more.push(("declaration", json!({ "start": start, "end": end })));
+        }
+        self.begin(leaf.kind.text(), leaf.span, &more);
+        self.write("}");
+        self.is_first = false;
+    }
+
+    fn leave(&mut self, _: Node<'t>) {
+        self.write("]}");
+        self.is_first = false;
+    }
+}

@@ -1,0 +1,356 @@
+//! Declarations of registers, variables and functions.
+
+use super::super::constant::integer_literal;
+use super::super::declaration::Declaration as Reading;
+use super::super::lexer::{Token, TokenKind};
+use super::super::scope::SymbolKind;
+use super::instruction::Operands;
+use super::{Operand, Statement, Statements};
+use crate::source::Span;
+
+/// A declaration of registers, variables or opaque objects, of one type each.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration<'t> {
+    source: &'t str,
+    /// Without the `;`.
+    tokens: &'t [Token],
+}
+
+/// A name in a [`Declaration`], or a parameter of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct DeclaredName<'t> {
+    source: &'t str,
+    /// From the name to before the `,`.
+    tokens: &'t [Token],
+    kind: SymbolKind<'t>,
+}
+
+impl<'t> Declaration<'t> {
+    pub(super) fn new(source: &'t str, tokens: &'t [Token]) -> Declaration<'t> {
+        Declaration { source, tokens: without_semicolon(tokens) }
+    }
+
+    /// The words before the first name: linkage, state space, alignment, attributes and type,
+    /// each with its dot and its arguments.
+    pub fn words(&self) -> &'t [Token] {
+        &self.tokens[..self.first_name()]
+    }
+
+    /// The state space, with its dot: `.reg`, `.global`, `.shared`, …
+    pub fn space(&self) -> Option<&'t str> {
+        match self.reading().kind()? {
+            SymbolKind::Variable(space) => Some(space),
+            _ => Some(".reg"),
+        }
+    }
+
+    /// The type, with its dot: `.b32`, `.u64`, …
+    pub fn ty(&self) -> Option<&'t str> {
+        Some(self.reading().ty).filter(|ty| !ty.is_empty())
+    }
+
+    /// The names that it declares.
+    pub fn names(&self) -> impl Iterator<Item = DeclaredName<'t>> + use<'t> {
+        self.pieces().filter_map(|(_, name)| name)
+    }
+
+    /// What stands between the commas, with the names that there are.
+    pub(super) fn pieces(
+        &self,
+    ) -> impl Iterator<Item = (Operand<'t>, Option<DeclaredName<'t>>)> + use<'t> {
+        let kind = self.reading().kind();
+        let source = self.source;
+        let pieces = Operands::new(source, &self.tokens[self.first_name()..], false);
+        pieces.map(move |piece| (piece, DeclaredName::new(source, piece.tokens(), kind)))
+    }
+
+    fn first_name(&self) -> usize {
+        let mut depth = 0usize;
+        let is_name = |token: &Token| {
+            match token.kind {
+                TokenKind::Punct([b'(', 0]) => depth += 1,
+                TokenKind::Punct([b')', 0]) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            // An alignment may have a name.
+            token.kind == TokenKind::Ident
+                && depth == 0
+                && token.span.text(self.source) != "WARP_SZ"
+        };
+        self.tokens.iter().position(is_name).unwrap_or(self.tokens.len())
+    }
+
+    fn reading(&self) -> Reading<'t> {
+        read_words(self.source, self.words())
+    }
+}
+
+/// State space and type that some words say.
+fn read_words<'t>(source: &'t str, words: &'t [Token]) -> Reading<'t> {
+    let mut reading = Reading::default();
+    for word in words {
+        reading.step(word.kind, word.span.text(source));
+    }
+    reading
+}
+
+fn without_semicolon(tokens: &[Token]) -> &[Token] {
+    match tokens {
+        [tokens @ .., last] if last.is(b';') => tokens,
+        tokens => tokens,
+    }
+}
+
+impl<'t> DeclaredName<'t> {
+    fn new(
+        source: &'t str,
+        tokens: &'t [Token],
+        kind: Option<SymbolKind<'t>>,
+    ) -> Option<DeclaredName<'t>> {
+        let is_name = tokens.first()?.kind == TokenKind::Ident;
+        Some(DeclaredName { source, tokens, kind: kind? }).filter(|_| is_name)
+    }
+
+    /// The name; of a range such as `%r<10>`, the part before the `<`.
+    pub fn name(&self) -> Span {
+        self.tokens[0].span
+    }
+
+    /// What it names.
+    pub fn kind(&self) -> SymbolKind<'t> {
+        self.kind
+    }
+
+    /// How many registers a range declares: 10 for `%r<10>`, which declares `%r0` to `%r9`.
+    pub fn count(&self) -> Option<u64> {
+        match self.tokens {
+            [_, open, count, close, ..] if open.is(b'<') && close.is(b'>') => {
+                match count.span.text(self.source) {
+                    "WARP_SZ" => Some(32),
+                    text => integer_literal(text),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The dimensions of an array, as written: `[4][]`.
+    pub fn dimensions(&self) -> &'t [Token] {
+        let end = self.equals().unwrap_or(self.tokens.len());
+        let start = self.tokens[..end].iter().position(|token| token.is(b'['));
+        &self.tokens[start.unwrap_or(end)..end]
+    }
+
+    /// The value of a variable, behind its `=`.
+    pub fn value(&self) -> Option<Operand<'t>> {
+        Operands::new(self.source, &self.tokens[self.equals()? + 1..], false).next()
+    }
+
+    /// The first token that fits neither a range, nor dimensions, nor a value.
+    pub(super) fn misfit(&self) -> Option<Span> {
+        let end = self.equals().unwrap_or(self.tokens.len());
+        let mut at = if self.count().is_some() { 4 } else { 1 };
+        let mut depth = 0usize;
+        while let Some(token) = self.tokens[..end].get(at) {
+            match token.kind {
+                TokenKind::Punct([b'[', 0]) => depth += 1,
+                TokenKind::Punct([b']', 0]) if depth > 0 => depth -= 1,
+                _ if depth == 0 => return Some(token.span),
+                _ => {}
+            }
+            at += 1;
+        }
+        (depth > 0).then(|| Span::at(self.tokens[end - 1].span.end))
+    }
+
+    /// All of it, from the name to the value.
+    pub fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
+    fn equals(&self) -> Option<usize> {
+        self.tokens.iter().position(|token| token.is(b'='))
+    }
+}
+
+/// A kernel or a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'t> {
+    statement: Statement<'t>,
+    layout: Layout,
+}
+
+/// The kinds of function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// A kernel, `.entry`.
+    Kernel,
+    /// A device function, `.func`.
+    Device,
+}
+
+/// The places of the parts of a header, among its tokens.
+#[derive(Clone, Copy, Debug, Default)]
+struct Layout {
+    /// `.entry` or `.func`
+    keyword: usize,
+    name: Option<usize>,
+    /// From `(` to before `)`.
+    results: Option<(usize, usize)>,
+    parameters: Option<(usize, usize)>,
+    /// Behind the parameters.
+    rest: usize,
+}
+
+impl Layout {
+    fn of(source: &str, tokens: &[Token]) -> Layout {
+        let is_keyword = |token: &Token| matches!(token.span.text(source), ".entry" | ".func");
+        let keyword = tokens.iter().position(is_keyword).unwrap_or(0);
+        let mut layout = Layout { keyword, rest: tokens.len(), ..Layout::default() };
+        let mut at = keyword + 1;
+        while let Some(token) = tokens.get(at) {
+            match token.kind {
+                TokenKind::Ident if layout.name.is_none() => layout.name = Some(at),
+                TokenKind::Punct([b'(', 0]) => {
+                    let close = tokens[at..].iter().position(|token| token.is(b')'));
+                    let close = close.map_or(tokens.len(), |length| at + length);
+                    let is_attribute = tokens[at - 1].span.text(source) == ".attribute";
+                    match layout.name {
+                        _ if is_attribute => {}
+                        None => layout.results = Some((at, close)),
+                        Some(_) => {
+                            layout.parameters = Some((at, close));
+                            layout.rest = (close + 1).min(tokens.len());
+                            return layout;
+                        }
+                    }
+                    at = close;
+                }
+                TokenKind::Dot if layout.name.is_some() => {
+                    layout.rest = at;
+                    return layout;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        layout
+    }
+}
+
+/// A parameter or a result of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+}
+
+impl<'t> Function<'t> {
+    pub(super) fn new(statement: Statement<'t>) -> Function<'t> {
+        Function { statement, layout: Layout::of(statement.source(), statement.head()) }
+    }
+
+    /// Its statement.
+    pub fn statement(&self) -> Statement<'t> {
+        self.statement
+    }
+
+    /// Whether it is a kernel.
+    pub fn kind(&self) -> FunctionKind {
+        match self.head()[self.layout.keyword].span.text(self.statement.source()) {
+            ".entry" => FunctionKind::Kernel,
+            _ => FunctionKind::Device,
+        }
+    }
+
+    /// `.visible`, `.extern`, `.weak` or `.common`, with its dot.
+    pub fn linkage(&self) -> Option<&'t str> {
+        let words = self.head()[..self.layout.keyword].iter();
+        let mut texts = words.map(|token| token.span.text(self.statement.source()));
+        texts.find(|text| matches!(*text, ".visible" | ".extern" | ".weak" | ".common"))
+    }
+
+    /// Its name; `None` if that is missing.
+    pub fn name(&self) -> Option<Span> {
+        Some(self.head()[self.layout.name?].span)
+    }
+
+    /// What it returns.
+    pub fn results(&self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
+        self.group(self.layout.results)
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
+        self.group(self.layout.parameters)
+    }
+
+    /// The directives behind its parameters, such as `.maxntid 128, 1, 1`: the tokens of each,
+    /// from its dotted word on.
+    pub fn directives(&self) -> impl Iterator<Item = &'t [Token]> + use<'t> {
+        let tokens = without_semicolon(&self.head()[self.layout.rest..]);
+        let mut rest = tokens;
+        std::iter::from_fn(move || {
+            let start = rest.iter().position(|token| token.kind == TokenKind::Dot)?;
+            let inside = &rest[start + 1..];
+            let length = inside.iter().position(|token| token.kind == TokenKind::Dot);
+            let length = length.unwrap_or(inside.len()) + 1;
+            let directive;
+            (directive, rest) = rest[start..].split_at(length);
+            Some(directive)
+        })
+    }
+
+    /// The statements of its body, without blocks inside of it; none if it is only declared.
+    pub fn statements(&self) -> Statements<'t> {
+        match self.body() {
+            Some(block) => block.children(),
+            None => self.statement.children(),
+        }
+    }
+
+    /// The block that is its body; `None` if it is only declared.
+    pub fn body(&self) -> Option<Statement<'t>> {
+        self.statement.children().next()
+    }
+
+    /// The tokens of its header: up to the `{` of its body, or to the `;`.
+    pub fn head(&self) -> &'t [Token] {
+        self.statement.head()
+    }
+
+    /// `(…)` before its name, and behind it, with both brackets.
+    pub(super) fn groups(&self) -> [Option<&'t [Token]>; 2] {
+        let tokens = |(open, close): (usize, usize)| {
+            let end = (close + 1).min(self.head().len());
+            &self.head()[open..end]
+        };
+        [self.layout.results.map(tokens), self.layout.parameters.map(tokens)]
+    }
+
+    fn group(&self, part: Option<(usize, usize)>) -> impl Iterator<Item = Parameter<'t>> + use<'t> {
+        let source = self.statement.source();
+        let tokens = part.map_or(&[][..], |(open, close)| &self.head()[open + 1..close]);
+        let pieces = Operands::new(source, tokens, false);
+        pieces.map(move |piece| Parameter { source, tokens: piece.tokens() })
+    }
+}
+
+impl<'t> Parameter<'t> {
+    /// From its state space to its name or dimensions.
+    pub fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
+    /// Its name, with state space and type.
+    pub fn name(&self) -> Option<DeclaredName<'t>> {
+        let at = self.tokens.iter().position(|token| token.kind == TokenKind::Ident)?;
+        let kind = read_words(self.source, &self.tokens[..at]).kind();
+        DeclaredName::new(self.source, &self.tokens[at..], kind)
+    }
+
+    /// The type, with its dot.
+    pub fn ty(&self) -> Option<&'t str> {
+        Some(read_words(self.source, self.tokens).ty).filter(|ty| !ty.is_empty())
+    }
+}

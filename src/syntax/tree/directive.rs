@@ -1,0 +1,139 @@
+//! Directives: statements that start with a dot and declare nothing.
+
+use super::super::lexer::{Token, TokenKind};
+use super::Statement;
+use super::instruction::Operands;
+use crate::isa::{PtxVersion, Target};
+use crate::source::Span;
+
+/// A directive that declares nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Directive<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+}
+
+/// The kinds of directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DirectiveKind {
+    /// `.version 8.0`
+    Version,
+    /// `.target sm_90, texmode_independent`
+    Target,
+    /// `.address_size 64`
+    AddressSize,
+    /// `.file 1 "a.cu", 2, 3`
+    File,
+    /// `.loc 1 2 3, function_name $L + 4, inlined_at 1 2 3`
+    Loc,
+    /// `.section .debug_info { … }`
+    Section,
+    /// `.pragma "nounroll";`
+    Pragma,
+    /// `.alias a, b;`
+    Alias,
+    /// `.branchtargets a, b;`
+    BranchTargets,
+    /// `.calltargets f, g;`
+    CallTargets,
+    /// `.callprototype (.param .b32 _) _ (.param .b64 _);`
+    CallPrototype,
+    /// `@@DWARF …` of PTX 1.x
+    Dwarf,
+    /// A directive that vptx does not know.
+    Unknown,
+}
+
+/// The numbers of `.loc`: the file, the line, and the column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of a `.file`.
+    pub file: u64,
+    /// The line, from 1.
+    pub line: u64,
+    /// The column, from 1; 0 if unknown.
+    pub column: u64,
+}
+
+impl<'t> Directive<'t> {
+    pub(super) fn new(statement: Statement<'t>) -> Directive<'t> {
+        Directive { source: statement.source(), tokens: statement.tokens() }
+    }
+
+    /// Its name, with the dot.
+    pub fn name(&self) -> Span {
+        match self.kind() {
+            DirectiveKind::Dwarf => self.tokens[0].span.to(self.tokens[2].span),
+            _ => self.tokens[0].span,
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> DirectiveKind {
+        match self.tokens[0].span.text(self.source) {
+            ".version" => DirectiveKind::Version,
+            ".target" => DirectiveKind::Target,
+            ".address_size" => DirectiveKind::AddressSize,
+            ".file" => DirectiveKind::File,
+            ".loc" => DirectiveKind::Loc,
+            ".section" => DirectiveKind::Section,
+            ".pragma" => DirectiveKind::Pragma,
+            ".alias" => DirectiveKind::Alias,
+            ".branchtargets" => DirectiveKind::BranchTargets,
+            ".calltargets" => DirectiveKind::CallTargets,
+            ".callprototype" => DirectiveKind::CallPrototype,
+            "@" => DirectiveKind::Dwarf,
+            _ => DirectiveKind::Unknown,
+        }
+    }
+
+    /// The tokens behind its name, without the `;`.
+    pub fn arguments(&self) -> &'t [Token] {
+        let from = if self.kind() == DirectiveKind::Dwarf { 3 } else { 1 };
+        match &self.tokens[from..] {
+            [arguments @ .., last] if last.is(b';') => arguments,
+            arguments => arguments,
+        }
+    }
+
+    /// What stands between its commas: the labels of `.branchtargets`, the functions of
+    /// `.alias`, the strings of `.pragma`.
+    pub fn operands(&self) -> Operands<'t> {
+        Operands::new(self.source, self.arguments(), false)
+    }
+
+    /// The version that `.version` names.
+    pub fn version(&self) -> Option<PtxVersion> {
+        let is_version = self.kind() == DirectiveKind::Version;
+        self.arguments().first().filter(|_| is_version)?.span.text(self.source).parse().ok()
+    }
+
+    /// The target that `.target` names; of several, the last, as in ptxas.
+    pub fn target(&self) -> Option<Target> {
+        let is_target = self.kind() == DirectiveKind::Target;
+        let words = self.arguments().iter().rev().filter(|_| is_target);
+        words.into_iter().find_map(|word| word.span.text(self.source).parse().ok())
+    }
+
+    /// The place that `.loc` names.
+    pub fn place(&self) -> Option<Place> {
+        if self.kind() != DirectiveKind::Loc {
+            return None;
+        }
+        let [file, line, column, ..] = self.arguments() else { return None };
+        let number = |token: &Token| token.span.text(self.source).parse().ok();
+        Some(Place { file: number(file)?, line: number(line)?, column: number(column)? })
+    }
+
+    /// The number and the name of `.file`, without quotes. PTX 1.x has files without a number.
+    pub fn file(&self) -> Option<(Option<u64>, &'t str)> {
+        if self.kind() != DirectiveKind::File {
+            return None;
+        }
+        let name = self.arguments().iter().find(|token| token.kind == TokenKind::Str)?;
+        let number = self.arguments()[0].span.text(self.source).parse().ok();
+        let text = name.span.text(self.source);
+        Some((number, &text[1..text.len() - 1]))
+    }
+}

@@ -1,0 +1,566 @@
+//! Instructions of any opcode, and their operands.
+
+use nom::combinator::opt;
+use nom::sequence::preceded;
+use nom::{IResult, Parser};
+
+use super::super::constant::{Constant, ConstantError, constant};
+use super::super::grammar::{Expected, Failure, Tokens, kind, punct, starts_constant};
+use super::super::lexer::{Token, TokenKind};
+use crate::source::Span;
+
+/// What is added to a name, in bytes; the error if it has no value.
+pub type Offset = Option<Result<Constant, ConstantError>>;
+
+/// An instruction of any opcode, known or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction<'t> {
+    source: &'t str,
+    /// Guard, opcode, operands, `;`.
+    tokens: &'t [Token],
+    /// The place of the mnemonic among the tokens.
+    opcode: usize,
+}
+
+/// A guard predicate: `@p` or `@!p`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// From the `@` to the name.
+    pub span: Span,
+    /// Whether it has a `!`.
+    pub negated: bool,
+    /// The predicate register.
+    pub name: Span,
+}
+
+impl<'t> Instruction<'t> {
+    pub(super) fn new(source: &'t str, tokens: &'t [Token]) -> Instruction<'t> {
+        let opcode = match tokens {
+            [at, not, ..] if at.is(b'@') => 2 + usize::from(not.is(b'!')),
+            _ => 0,
+        };
+        Instruction { source, tokens, opcode }
+    }
+
+    /// Its guard predicate.
+    pub fn guard(&self) -> Option<Guard> {
+        let name = self.tokens[self.opcode.checked_sub(1)?].span;
+        let span = self.tokens[0].span.to(name);
+        Some(Guard { span, negated: self.opcode == 3, name })
+    }
+
+    /// The opcode up to its first dot.
+    pub fn mnemonic(&self) -> Span {
+        self.tokens[self.opcode].span
+    }
+
+    /// Each modifier with its dot, in the order of the text.
+    pub fn modifiers(&self) -> impl ExactSizeIterator<Item = Span> + use<'t> {
+        let tokens: &'t [Token] = self.tokens;
+        tokens[self.opcode + 1..self.first_operand()].iter().map(|token| token.span)
+    }
+
+    /// The opcode with all its modifiers, as the text has it from the first to the last.
+    pub fn opcode(&self) -> Span {
+        self.mnemonic().to(self.tokens[self.first_operand() - 1].span)
+    }
+
+    /// The operands: what stands between commas outside of all brackets.
+    pub fn operands(&self) -> Operands<'t> {
+        let is_call = self.mnemonic().text(self.source) == "call";
+        Operands::new(self.source, &self.tokens[self.first_operand()..], is_call)
+    }
+
+    /// Its tokens, from the guard or mnemonic to the `;`.
+    pub fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
+    /// The `;`, unless it is missing.
+    pub fn semicolon(&self) -> Option<Span> {
+        self.tokens.last().filter(|token| token.is(b';')).map(|token| token.span)
+    }
+
+    fn first_operand(&self) -> usize {
+        let rest = &self.tokens[self.opcode + 1..];
+        let modifiers = rest.iter().take_while(|token| is_modifier(self.source, **token));
+        self.opcode + 1 + modifiers.count()
+    }
+}
+
+/// Whether a token behind a mnemonic is a modifier. `.32x32b` is a number to the lexer.
+#[inline]
+pub(super) fn is_modifier(source: &str, token: Token) -> bool {
+    let is_dotted = || source.as_bytes()[token.span.start as usize] == b'.';
+    token.kind == TokenKind::Dot || token.kind == TokenKind::Number && is_dotted()
+}
+
+/// An operand, or an element of a vector, an address or a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+    /// Where it would stand, if it has no tokens.
+    place: u32,
+    is_call: bool,
+    /// How many brackets stand around it.
+    depth: u8,
+}
+
+/// How deeply brackets may nest. Instructions need two levels, values one for each dimension.
+const MAX_DEPTH: u8 = 32;
+
+/// The kinds of operand. [`Operand::selector`] and [`Operand::sign`] tell what stands around a
+/// name.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum OperandKind<'t> {
+    /// A register, special register, variable, function or label. Which one it is, its
+    /// declaration tells.
+    Name(Span),
+    /// `_`
+    Discard,
+    /// An integer or floating-point constant, or an expression of constants; the error if it
+    /// has no value.
+    Constant(Result<Constant, ConstantError>),
+    /// `"…"`
+    Text(Span),
+    /// `x+8` outside of brackets, as in `mov.u64 p, x+8`.
+    Sum(Address<'t>),
+    /// `p|q`: two results.
+    Pair(Span, Span),
+    /// `[…]`
+    Address(Address<'t>),
+    /// `{…}`
+    Vector(Operands<'t>),
+    /// `(…)` of a call.
+    List(Operands<'t>),
+    /// `generic(x)+4` or `0xff00(x)` in the value of a variable: the word or mask, what it is
+    /// applied to, and what is added.
+    Applied(Span, Operands<'t>, Offset),
+    /// `filter_mode = linear` in the value of a sampler: the field and what it holds.
+    Field(Span, Span),
+    /// Nothing that PTX has as an operand, and what could have stood at [`Operand::stop`].
+    Malformed(Expected),
+}
+
+/// An address: `[base+offset]`, with more elements for textures and tensors.
+#[derive(Clone, Copy, Debug)]
+pub struct Address<'t> {
+    base: Option<Span>,
+    offset: Offset,
+    elements: Operands<'t>,
+}
+
+impl<'t> Address<'t> {
+    /// The register or symbol; `None` for an address that is a constant.
+    pub fn base(&self) -> Option<Span> {
+        self.base
+    }
+
+    /// What is added to the base, or the constant that is the address, in bytes; the error if
+    /// it has no value.
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    /// All elements between the brackets, of which the first holds base and offset.
+    pub fn elements(&self) -> Operands<'t> {
+        self.elements
+    }
+}
+
+/// Operands that follow each other, with commas between them.
+#[derive(Clone, Copy)]
+pub struct Operands<'t> {
+    source: &'t str,
+    /// Those that are left; `None` after the last.
+    tokens: Option<&'t [Token]>,
+    place: u32,
+    is_call: bool,
+    depth: u8,
+}
+
+impl<'t> Operands<'t> {
+    /// The operands in these tokens, the last of which may be a `;`.
+    pub(super) fn new(source: &'t str, tokens: &'t [Token], is_call: bool) -> Operands<'t> {
+        let tokens = match tokens {
+            [tokens @ .., last] if last.is(b';') => tokens,
+            tokens => tokens,
+        };
+        let place = tokens.first().map_or(0, |token| token.span.start);
+        let tokens = (!tokens.is_empty()).then_some(tokens);
+        Operands { source, tokens, place, is_call, depth: 0 }
+    }
+
+    /// The elements between the first and the last of these tokens.
+    fn between(operand: Operand<'t>) -> Operands<'t> {
+        let [open, inside @ .., _] = operand.tokens else {
+            unreachable!("an operand with brackets has both")
+        };
+        let tokens = (!inside.is_empty()).then_some(inside);
+        let depth = operand.depth + 1;
+        Operands { source: operand.source, tokens, place: open.span.end, is_call: false, depth }
+    }
+}
+
+impl<'t> Iterator for Operands<'t> {
+    type Item = Operand<'t>;
+
+    fn next(&mut self) -> Option<Operand<'t>> {
+        let tokens = self.tokens?;
+        let mut open = 0usize;
+        let comma = tokens.iter().position(|token| {
+            if let TokenKind::Punct([byte, 0]) = token.kind {
+                match byte {
+                    b'[' | b'{' | b'(' => open += 1,
+                    b']' | b'}' | b')' => open = open.saturating_sub(1),
+                    b',' => return open == 0,
+                    _ => {}
+                }
+            }
+            false
+        });
+        let (own, rest) = match comma {
+            Some(at) => (&tokens[..at], Some(&tokens[at + 1..])),
+            None => (tokens, None),
+        };
+        let Operands { source, place, is_call, depth, .. } = *self;
+        self.tokens = rest;
+        if let Some(at) = comma {
+            self.place = tokens[at].span.end;
+        }
+        Some(Operand { source, tokens: own, place, is_call, depth })
+    }
+}
+
+impl std::fmt::Debug for Operands<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(*self).finish()
+    }
+}
+
+/// The parts of an operand whose shape is legal.
+#[derive(Clone, Copy)]
+struct Parts {
+    sign: Option<Span>,
+    selector: Option<Span>,
+    shape: Shape,
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Name(Span),
+    Discard,
+    Constant(Result<Constant, ConstantError>),
+    Text(Span),
+    Sum(Span, Result<Constant, ConstantError>),
+    Pair(Span, Span),
+    Address,
+    Vector,
+    List,
+    Applied(Span, Offset),
+    Field(Span, Span),
+}
+
+impl<'t> Operand<'t> {
+    /// All of it, sign and selector included. Empty if nothing stands there.
+    pub fn span(&self) -> Span {
+        match self.tokens {
+            [first, .., last] => first.span.to(last.span),
+            [only] => only.span,
+            [] => Span::at(self.place),
+        }
+    }
+
+    /// The text of its span.
+    pub fn text(&self) -> &'t str {
+        self.span().text(self.source)
+    }
+
+    /// Its tokens.
+    pub fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> OperandKind<'t> {
+        let shape = match self.parts() {
+            Ok(parts) => parts.shape,
+            Err(failure) => return OperandKind::Malformed(failure.expected),
+        };
+        match shape {
+            Shape::Name(name) => OperandKind::Name(name),
+            Shape::Discard => OperandKind::Discard,
+            Shape::Constant(value) => OperandKind::Constant(value),
+            Shape::Text(text) => OperandKind::Text(text),
+            Shape::Pair(first, second) => OperandKind::Pair(first, second),
+            Shape::Vector => OperandKind::Vector(Operands::between(self.brackets(0))),
+            Shape::List => OperandKind::List(Operands::between(self.brackets(0))),
+            Shape::Sum(base, offset) => OperandKind::Sum(Address {
+                base: Some(base),
+                offset: Some(offset),
+                elements: Operands {
+                    tokens: Some(self.tokens),
+                    ..Operands::new(self.source, &[], false)
+                },
+            }),
+            Shape::Address => {
+                let elements = Operands::between(self.brackets(0));
+                let mut first = elements;
+                let (base, offset) = match first.next().map(|first| first.kind()) {
+                    Some(OperandKind::Name(name)) => (Some(name), None),
+                    Some(OperandKind::Sum(sum)) => (sum.base, sum.offset),
+                    Some(OperandKind::Constant(value)) => (None, Some(value)),
+                    _ => (None, None),
+                };
+                OperandKind::Address(Address { base, offset, elements })
+            }
+            Shape::Applied(word, offset) => {
+                OperandKind::Applied(word, Operands::between(self.brackets(1)), offset)
+            }
+            Shape::Field(field, value) => OperandKind::Field(field, value),
+        }
+    }
+
+    /// `-` or `!` before a name. The sign of a constant is part of the constant.
+    pub fn sign(&self) -> Option<Span> {
+        self.parts().ok()?.sign
+    }
+
+    /// `.b0`, `.x`, … behind a name, with its dot.
+    pub fn selector(&self) -> Option<Span> {
+        self.parts().ok()?.selector
+    }
+
+    /// Where it stops being an operand of PTX; its end if it is one.
+    pub fn stop(&self) -> Span {
+        match self.parts() {
+            Ok(_) => Span::at(self.span().end),
+            Err(failure) => self.stop_of(failure),
+        }
+    }
+
+    fn stop_of(&self, failure: Failure) -> Span {
+        match self.tokens.len().checked_sub(failure.left).and_then(|at| self.tokens.get(at)) {
+            Some(token) => token.span,
+            None => Span::at(self.span().end),
+        }
+    }
+
+    /// The bracket that opens at a token, up to the one that closes it.
+    fn brackets(&self, open: usize) -> Operand<'t> {
+        let tokens = &self.tokens[open..];
+        let length = bracket_length(tokens).unwrap_or(tokens.len());
+        Operand { tokens: &tokens[..length], ..*self }
+    }
+
+    fn parts(&self) -> Result<Parts, Failure> {
+        let input = Tokens::new(self.source, self.tokens);
+        let parts = match self.tokens {
+            [first, ..] if self.is_call && first.is(b'(') => list(*self),
+            _ => operand(input).and_then(|(rest, parts)| match rest.first() {
+                None => Ok(parts),
+                Some(_) => Err(rest.expected(Expected::COMMA)),
+            }),
+        };
+        let parts = parts.map_err(|error| match error {
+            nom::Err::Error(failure) | nom::Err::Failure(failure) => failure,
+            nom::Err::Incomplete(_) => unreachable!("no streaming parser is used"),
+        })?;
+        // What brackets hold is as legal as what stands outside of them.
+        let open = match parts.shape {
+            Shape::Address | Shape::Vector | Shape::List => Some(0),
+            Shape::Applied(..) => Some(1),
+            _ => None,
+        };
+        if let Some(open) = open {
+            if self.depth == MAX_DEPTH {
+                let left = self.tokens.len();
+                return Err(Failure { left, expected: Expected::NONE, constant: None });
+            }
+            for element in Operands::between(self.brackets(open)) {
+                if let Err(failure) = element.parts() {
+                    let stop = element.stop_of(failure);
+                    let left = self.tokens.iter().filter(|token| token.span.start >= stop.start);
+                    return Err(Failure { left: left.count(), ..failure });
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+type Parsed<'t, 's> = IResult<Tokens<'t, 's>, Parts, Failure>;
+
+/// `(…)`, as a call has it.
+fn list(operand: Operand<'_>) -> Result<Parts, nom::Err<Failure>> {
+    let input = Tokens::new(operand.source, operand.tokens);
+    let (rest, parts) = bracketed(input, Shape::List)?;
+    match rest.first() {
+        None => Ok(parts),
+        Some(_) => Err(rest.expected(Expected::COMMA)),
+    }
+}
+
+fn plain(shape: Shape) -> Parts {
+    Parts { sign: None, selector: None, shape }
+}
+
+/// Passes over a bracket, up to the one that closes it.
+fn bracketed<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
+    let tokens = input.tokens();
+    let length = bracket_length(tokens).unwrap_or(0);
+    let closes = length > 0
+        && matches!(
+            (tokens[0].kind, tokens[length - 1].kind),
+            (TokenKind::Punct([b'[', _]), TokenKind::Punct([b']', _]))
+                | (TokenKind::Punct([b'{', _]), TokenKind::Punct([b'}', _]))
+                | (TokenKind::Punct([b'(', _]), TokenKind::Punct([b')', _]))
+        );
+    if closes {
+        Ok((input.skip(length), plain(shape)))
+    } else {
+        Err(input.skip(length.checked_sub(1).unwrap_or(tokens.len())).expected(Expected::BRACKET))
+    }
+}
+
+/// How many tokens there are from a bracket to the one that closes it.
+fn bracket_length(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0usize;
+    let close = tokens.iter().position(|token| {
+        match token.kind {
+            TokenKind::Punct([b'[' | b'{' | b'(', 0]) => depth += 1,
+            TokenKind::Punct([b']' | b'}' | b')', 0]) => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    Some(close + 1)
+}
+
+fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    let Some(first) = input.first() else {
+        return Err(input.expected(Expected::OPERAND));
+    };
+    if let [word, open, ..] = input.tokens()
+        && matches!(word.kind, TokenKind::Ident | TokenKind::Number)
+        && open.is(b'(')
+    {
+        let (rest, _) = bracketed(input.skip(1), Shape::List)?;
+        let (rest, offset) = offset(rest)?;
+        return Ok((rest, plain(Shape::Applied(word.span, offset))));
+    }
+    if starts_constant(input) {
+        let (rest, value) = constant(input)?;
+        let (rest, selector) = selector(rest)?;
+        let shape = Shape::Constant(value);
+        return Ok((rest, Parts { sign: None, selector, shape }));
+    }
+    match first.kind {
+        TokenKind::Punct([b'[', 0]) => bracketed(input, Shape::Address),
+        TokenKind::Punct([b'{', 0]) => bracketed(input, Shape::Vector),
+        TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span)))),
+        TokenKind::Punct([b'-' | b'!', 0]) => {
+            let (rest, parts) = name(input.skip(1))?;
+            Ok((rest, Parts { sign: Some(first.span), ..parts }))
+        }
+        _ => name(input),
+    }
+}
+
+/// A name, with what may follow it.
+fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
+    let ident = || kind(TokenKind::Ident, Expected::OPERAND);
+    let (rest, name) = ident().parse(input)?;
+    let Some(next) = rest.first() else {
+        let is_discard = input.text(name) == "_";
+        let shape = if is_discard { Shape::Discard } else { Shape::Name(name.span) };
+        return Ok((rest, plain(shape)));
+    };
+    match next.kind {
+        TokenKind::Punct([b'+' | b'-', 0]) => {
+            let (rest, offset) = constant(rest)?;
+            Ok((rest, plain(Shape::Sum(name.span, offset))))
+        }
+        TokenKind::Punct([b'=', 0]) => {
+            let value = |token: Token| {
+                matches!(token.kind, TokenKind::Ident | TokenKind::Number).then_some(token.span)
+            };
+            let rest = rest.skip(1);
+            match rest.first().and_then(value) {
+                Some(value) => Ok((rest.skip(1), plain(Shape::Field(name.span, value)))),
+                None => Err(rest.expected(Expected::OPERAND)),
+            }
+        }
+        _ => {
+            let (rest, selector) = selector(rest)?;
+            let pair = preceded(punct(b'|'), ident());
+            let (rest, second) = opt(pair).parse(rest)?;
+            let shape = match second {
+                Some(second) => Shape::Pair(name.span, second.span),
+                None => Shape::Name(name.span),
+            };
+            Ok((rest, Parts { sign: None, selector, shape }))
+        }
+    }
+}
+
+/// `+ 4` or `- 4`, if that is next.
+fn offset<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Offset, Failure> {
+    match input.first() {
+        Some(token) if token.is(b'+') || token.is(b'-') => {
+            let (rest, value) = constant(input)?;
+            Ok((rest, Some(value)))
+        }
+        _ => Ok((input, None)),
+    }
+}
+
+/// `.b0`, `.x`, …, if that is next.
+fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Span>, Failure> {
+    opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span)).parse(input)
+}
+
+/// Whether all operands are names, numbers, vectors of these, and addresses of a name and a
+/// number: most are. The grammar accepts them, too.
+pub(super) fn operands_are_plain(tokens: &[Token]) -> bool {
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum At {
+        Start,
+        Operand,
+        Word,
+        Selector,
+        Open,
+        Base,
+        Plus,
+        Offset,
+        Close,
+    }
+    let (mut at, mut depth) = (At::Start, 0u8);
+    for token in tokens {
+        at = match (at, token.kind) {
+            (At::Start | At::Operand, TokenKind::Ident | TokenKind::Number) => At::Word,
+            (At::Start | At::Operand, TokenKind::Punct([b'[', 0])) => At::Open,
+            (At::Start | At::Operand, TokenKind::Punct([b'{', 0])) if depth < MAX_DEPTH => {
+                depth += 1;
+                At::Operand
+            }
+            (At::Word | At::Selector | At::Close, TokenKind::Punct([b'}', 0])) if depth > 0 => {
+                depth -= 1;
+                At::Close
+            }
+            (At::Word, TokenKind::Dot) => At::Selector,
+            (At::Open, TokenKind::Ident) => At::Base,
+            (At::Base, TokenKind::Punct([b'+', 0])) => At::Plus,
+            (At::Plus, TokenKind::Number) => At::Offset,
+            (At::Base | At::Offset, TokenKind::Punct([b']', 0])) => At::Close,
+            (At::Word | At::Selector | At::Close, TokenKind::Punct([b',', 0])) => At::Operand,
+            (At::Start | At::Word | At::Selector | At::Close, TokenKind::Punct([b';', 0])) => {
+                At::Start
+            }
+            _ => return false,
+        };
+    }
+    depth == 0 && matches!(at, At::Start | At::Word | At::Selector | At::Close)
+}

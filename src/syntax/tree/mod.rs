@@ -1,0 +1,354 @@
+//! The tree of a whole text of PTX: every byte, and all errors.
+//!
+//! [`parse`] takes any text. It keeps two flat arrays, the tokens and the statements; views such
+//! as [`Function`], [`Instruction`] and [`Operand`] read them. What stands between two tokens is
+//! trivia: white space, comments, line markers.
+//!
+//! ```
+//! use vptx::syntax::{self, OperandKind, StatementKind};
+//!
+//! let tree = syntax::parse(
+//!     ".version 8.0\n.target sm_90\n.entry k(.param .u64 out) {\n\
+//!      .reg .b32 %r<4>;\nloop: @%p1 add.s32 %r1, %r2, 7; // sum\nret; }",
+//! );
+//! assert_eq!(tree.errors(), []);
+//! let function = tree.functions().next().unwrap();
+//! assert_eq!(function.name().unwrap().text(tree.source()), "k");
+//!
+//! let sum = function
+//!     .statements()
+//!     .find_map(|statement| match statement.kind() {
+//!         StatementKind::Instruction(it) if it.mnemonic().text(tree.source()) == "add" => Some(it),
+//!         _ => None,
+//!     })
+//!     .unwrap();
+//! assert_eq!(sum.guard().unwrap().name.text(tree.source()), "%p1");
+//! let last = sum.operands().last().unwrap();
+//! assert!(matches!(last.kind(), OperandKind::Constant(Ok(it)) if it.bits() == Some(7)));
+//! ```
+//!
+//! An error never hides the rest: reading continues at the next statement, and a statement that
+//! is none of PTX becomes [`StatementKind::Error`], which holds its bytes.
+
+mod declaration;
+mod directive;
+mod instruction;
+mod parser;
+mod trivia;
+mod walk;
+
+pub use declaration::{Declaration, DeclaredName, Function, FunctionKind, Parameter};
+pub use directive::{Directive, DirectiveKind, Place};
+pub use instruction::{Address, Guard, Instruction, Offset, Operand, OperandKind, Operands};
+pub use trivia::{Piece, PieceKind};
+pub use walk::{Leaf, LeafKind, Node, NodeKind, Visitor};
+
+use super::grammar::Expected;
+use super::lexer::Token;
+use crate::source::Span;
+
+/// Reads a text of at most [`crate::source::MAX_LEN`] bytes (4 GiB), of any content.
+///
+/// # Panics
+/// If the text is longer.
+pub fn parse(source: &str) -> Tree<'_> {
+    parser::parse(source)
+}
+
+/// A whole text: its statements, tokens, trivia and errors.
+#[derive(Clone, Debug)]
+pub struct Tree<'s> {
+    source: &'s str,
+    tokens: Vec<Token>,
+    /// In the order of the text; what a function or a block holds follows it.
+    entries: Vec<Entry>,
+    errors: Vec<Error>,
+}
+
+/// A statement in the arrays of a tree.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    kind: EntryKind,
+    /// Its first token, and the one after its last.
+    first: u32,
+    end: u32,
+    /// The entry after it and what it holds.
+    after: u32,
+    /// The entry that holds it; [`NONE`] at the top.
+    parent: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntryKind {
+    Directive,
+    Declaration,
+    Function,
+    Block,
+    Label,
+    Instruction,
+    Empty,
+    Error,
+}
+
+/// A place where a text is no PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+#[non_exhaustive]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// Where, in bytes of the text. Empty where something is missing.
+    pub span: Span,
+}
+
+/// The kinds of [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// `/*` without `*/`.
+    #[error("this comment has no end")]
+    UnclosedComment,
+    /// A quote without its partner.
+    #[error("this string has no end")]
+    UnclosedString,
+    /// `{` without `}`.
+    #[error("this `{{` has no `}}`")]
+    UnclosedBrace,
+    /// `}` without `{`.
+    #[error("this `}}` closes nothing")]
+    StrayBrace,
+    /// A statement that another one, a `}` or the end of the text cuts off.
+    #[error("a `;` is missing")]
+    MissingSemicolon,
+    /// The text starts with a byte order mark; ptxas refuses it.
+    #[error("a text of PTX starts without a byte order mark")]
+    ByteOrderMark,
+    /// A token where PTX has no such token, and those that it has there.
+    #[error("{}", Wanted(*.0))]
+    Unexpected(Expected),
+}
+
+/// The words for a set of expected tokens.
+struct Wanted(Expected);
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.0.names().collect();
+        match names.split_last() {
+            None => f.write_str("this is no PTX"),
+            Some((last, [])) => write!(f, "expected {last}"),
+            Some((last, others)) => write!(f, "expected {} or {last}", others.join(", ")),
+        }
+    }
+}
+
+impl<'s> Tree<'s> {
+    /// The text that was read.
+    pub fn source(&self) -> &'s str {
+        self.source
+    }
+
+    /// What is wrong in the text, in its order.
+    pub fn errors(&self) -> &[Error] {
+        &self.errors
+    }
+
+    /// All tokens of the text, in its order.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// The statements at the top: directives, declarations and functions of a module, or the
+    /// instructions of a bare list.
+    pub fn statements(&self) -> Statements<'_> {
+        Statements { tree: self, next: 0, end: self.entries.len() as u32 }
+    }
+
+    /// All statements: those inside of functions and blocks follow these.
+    pub fn all_statements(&self) -> impl DoubleEndedIterator<Item = Statement<'_>> {
+        (0..self.entries.len() as u32).map(|index| Statement { tree: self, index })
+    }
+
+    /// The functions, with those that are only declared.
+    pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
+        self.statements().filter_map(|statement| match statement.kind() {
+            StatementKind::Function(function) => Some(function),
+            _ => None,
+        })
+    }
+
+    /// The innermost statement whose tokens stand around an offset, or end there.
+    pub fn statement_at(&self, offset: u32) -> Option<Statement<'_>> {
+        let after = self
+            .entries
+            .partition_point(|entry| self.tokens[entry.first as usize].span.start <= offset);
+        let mut found = Statement { tree: self, index: after.checked_sub(1)? as u32 };
+        loop {
+            if found.span().end >= offset {
+                return Some(found);
+            }
+            found = found.parent()?;
+        }
+    }
+
+    fn entry(&self, index: u32) -> &Entry {
+        &self.entries[index as usize]
+    }
+}
+
+/// A statement of a tree.
+#[derive(Clone, Copy)]
+pub struct Statement<'t> {
+    tree: &'t Tree<'t>,
+    index: u32,
+}
+
+/// The kinds of statement, each with the view that reads its parts.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum StatementKind<'t> {
+    /// `.version 8.0`, `.loc 1 2 3`, `.pragma "nounroll";`, `.branchtargets a, b;` …
+    Directive(Directive<'t>),
+    /// Registers, variables, and parameters of calls: `.reg .b32 %r<9>;`
+    Declaration(Declaration<'t>),
+    /// A kernel or a function, perhaps without a body.
+    Function(Function<'t>),
+    /// `{ … }`
+    Block(Statements<'t>),
+    /// A label; the span is its name.
+    Label(Span),
+    /// An instruction of any opcode.
+    Instruction(Instruction<'t>),
+    /// A lone `;`.
+    Empty,
+    /// Tokens that are no statement of PTX.
+    Error,
+}
+
+impl<'t> Statement<'t> {
+    /// What it is.
+    pub fn kind(self) -> StatementKind<'t> {
+        match self.entry().kind {
+            EntryKind::Directive => StatementKind::Directive(Directive::new(self)),
+            EntryKind::Declaration => {
+                StatementKind::Declaration(Declaration::new(self.source(), self.tokens()))
+            }
+            EntryKind::Function => StatementKind::Function(Function::new(self)),
+            EntryKind::Block => StatementKind::Block(self.children()),
+            EntryKind::Label => StatementKind::Label(self.tokens()[0].span),
+            EntryKind::Instruction => {
+                StatementKind::Instruction(Instruction::new(self.source(), self.tokens()))
+            }
+            EntryKind::Empty => StatementKind::Empty,
+            EntryKind::Error => StatementKind::Error,
+        }
+    }
+
+    /// From its first token to its last, in bytes of the text.
+    pub fn span(self) -> Span {
+        let tokens = self.tokens();
+        tokens[0].span.to(tokens[tokens.len() - 1].span)
+    }
+
+    /// The text of its span.
+    pub fn text(self) -> &'t str {
+        self.span().text(self.source())
+    }
+
+    /// Its tokens, with those of the statements that it holds.
+    pub fn tokens(self) -> &'t [Token] {
+        let Entry { first, end, .. } = *self.entry();
+        &self.tree.tokens[first as usize..end as usize]
+    }
+
+    /// The statements right inside of it. Those of a function are its block.
+    pub fn children(self) -> Statements<'t> {
+        Statements { tree: self.tree, next: self.index + 1, end: self.entry().after }
+    }
+
+    /// The block or function that it stands in.
+    pub fn parent(self) -> Option<Statement<'t>> {
+        let index = self.entry().parent;
+        (index != NONE).then_some(Statement { index, ..self })
+    }
+
+    /// The function that it stands in.
+    pub fn function(self) -> Option<Function<'t>> {
+        let around = std::iter::successors(self.parent(), |statement| statement.parent());
+        around.into_iter().find_map(|statement| match statement.kind() {
+            StatementKind::Function(function) => Some(function),
+            _ => None,
+        })
+    }
+
+    /// The tree that it belongs to.
+    pub fn tree(self) -> &'t Tree<'t> {
+        self.tree
+    }
+
+    fn source(self) -> &'t str {
+        self.tree.source
+    }
+
+    fn entry(self) -> &'t Entry {
+        self.tree.entry(self.index)
+    }
+
+    /// Its own tokens before those of the first statement that it holds.
+    fn head(self) -> &'t [Token] {
+        let entry = self.entry();
+        let end = if entry.after > self.index + 1 {
+            self.tree.entry(self.index + 1).first
+        } else {
+            entry.end
+        };
+        &self.tree.tokens[entry.first as usize..end as usize]
+    }
+}
+
+impl std::fmt::Debug for Statement<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Statement")
+            .field("kind", &self.entry().kind)
+            .field("span", &self.span())
+            .finish()
+    }
+}
+
+impl PartialEq for Statement<'_> {
+    /// Whether both are the same statement of one tree.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.tree, other.tree) && self.index == other.index
+    }
+}
+
+impl Eq for Statement<'_> {}
+
+/// Statements that follow each other in a function, a block, or at the top.
+#[derive(Clone, Copy)]
+pub struct Statements<'t> {
+    tree: &'t Tree<'t>,
+    next: u32,
+    end: u32,
+}
+
+impl<'t> Iterator for Statements<'t> {
+    type Item = Statement<'t>;
+
+    fn next(&mut self) -> Option<Statement<'t>> {
+        if self.next == self.end {
+            return None;
+        }
+        let index = self.next;
+        self.next = self.tree.entry(index).after;
+        Some(Statement { tree: self.tree, index })
+    }
+}
+
+impl std::fmt::Debug for Statements<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(*self).finish()
+    }
+}

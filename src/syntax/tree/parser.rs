@@ -1,0 +1,433 @@
+//! Tokens to statements, in one pass.
+
+use super::super::declaration::DIRECTIVES;
+use super::super::directive::{Bare, Directive, Step, dwarf_end};
+use super::super::grammar::Expected;
+use super::super::lexer::{Lexer, Token, TokenKind, line_end};
+use super::instruction::{is_modifier, operands_are_plain};
+use super::{
+    Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
+};
+use crate::source::{MAX_LEN, Span};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+pub(super) fn parse(source: &str) -> Tree<'_> {
+    assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
+    let mut errors = Vec::new();
+    let tokens = tokens(source, &mut errors);
+    // About as many as there are; growing copies.
+    let entries = Vec::with_capacity(tokens.len() / 8);
+    let mut parser = Parser { source, tokens: &tokens, at: 0, entries, errors, open: Vec::new() };
+    parser.statements();
+    let Parser { mut entries, mut errors, .. } = parser;
+    entries.shrink_to_fit();
+    errors.sort_by_key(|error| error.span.start);
+    Tree { source, tokens, entries, errors }
+}
+
+/// All tokens of a text.
+fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
+    let bytes = source.as_bytes();
+    let mut lexer = Lexer::new(source, 0);
+    if source.starts_with(BYTE_ORDER_MARK) {
+        lexer.pos = BYTE_ORDER_MARK.len_utf8();
+        let span = Span::new(0, lexer.pos as u32);
+        errors.push(Error { kind: ErrorKind::ByteOrderMark, span });
+    }
+    let mut tokens = Vec::with_capacity(bytes.len() / 4);
+    while let Some(mut token) = lexer.token() {
+        let start = token.span.start;
+        let mut unclosed = |kind, length| {
+            errors.push(Error { kind, span: Span::new(start, start + length) });
+        };
+        match token.kind {
+            TokenKind::UnclosedComment => {
+                lexer.pos = bytes.len();
+                unclosed(ErrorKind::UnclosedComment, 2);
+            }
+            TokenKind::UnclosedString => unclosed(ErrorKind::UnclosedString, 1),
+            // A line for the C preprocessor: nothing on it is PTX, a quote included.
+            TokenKind::Unknown if bytes[start as usize] == b'#' && token.on_new_line => {
+                lexer.pos = line_end(bytes, start as usize);
+                token.span.end = lexer.pos as u32;
+            }
+            _ => {}
+        }
+        tokens.push(token);
+    }
+    tokens.shrink_to_fit();
+    tokens
+}
+
+struct Parser<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+    /// The next token to read.
+    at: usize,
+    entries: Vec<Entry>,
+    errors: Vec<Error>,
+    /// The open functions and blocks, as entries.
+    open: Vec<u32>,
+}
+
+impl<'t> Parser<'t> {
+    fn statements(&mut self) {
+        while let Some(token) = self.peek() {
+            self.statement(token);
+        }
+        while !self.open.is_empty() {
+            self.close_unclosed();
+        }
+    }
+
+    fn error(&mut self, kind: ErrorKind, span: Span) {
+        self.errors.push(Error { kind, span });
+    }
+
+    fn word(&self, token: Token) -> &'t str {
+        token.span.text(self.source)
+    }
+
+    /// The next token, which stays the next one.
+    fn peek(&self) -> Option<Token> {
+        self.tokens.get(self.at).copied()
+    }
+
+    /// The token behind `count` others.
+    fn peek_behind(&self, count: usize) -> Option<Token> {
+        self.tokens.get(self.at + count).copied()
+    }
+
+    /// Adds a statement that starts at a token and ends before the next one.
+    fn add(&mut self, kind: EntryKind, first: usize) {
+        let after = self.entries.len() as u32 + 1;
+        let parent = self.open.last().copied().unwrap_or(NONE);
+        let entry = Entry { kind, first: first as u32, end: self.at as u32, after, parent };
+        self.entries.push(entry);
+    }
+
+    fn statement(&mut self, token: Token) {
+        let first = self.at;
+        match token.kind {
+            TokenKind::Ident => {
+                if self.is_label() {
+                    self.at += 2;
+                    self.add(EntryKind::Label, first);
+                } else {
+                    self.instruction(first);
+                }
+            }
+            TokenKind::Dot => self.directive(token),
+            TokenKind::Punct([b'{', 0]) => self.open_block(),
+            TokenKind::Punct([b'}', 0]) => self.close(),
+            TokenKind::Punct([b';', 0]) => {
+                self.at += 1;
+                self.add(EntryKind::Empty, first);
+            }
+            TokenKind::Punct([b'@', 0])
+                if dwarf_end(self.source.as_bytes(), token.span.start as usize).is_some() =>
+            {
+                self.dwarf();
+            }
+            TokenKind::Punct([b'@', 0]) => self.guarded(first),
+            _ => self.junk(first),
+        }
+    }
+
+    /// Whether the next word is a label: `:` follows, but not `::`.
+    #[inline]
+    fn is_label(&self) -> bool {
+        self.peek_behind(1).is_some_and(|colon| {
+            colon.is(b':')
+                && !self
+                    .peek_behind(2)
+                    .is_some_and(|next| next.is(b':') && next.span.start == colon.span.end)
+        })
+    }
+
+    fn open_block(&mut self) {
+        self.at += 1;
+        self.add(EntryKind::Block, self.at - 1);
+        self.open.push(self.entries.len() as u32 - 1);
+    }
+
+    /// `}`
+    fn close(&mut self) {
+        let first = self.at;
+        self.at += 1;
+        if self.open.is_empty() {
+            self.error(ErrorKind::StrayBrace, self.tokens[first].span);
+            return self.add(EntryKind::Error, first);
+        }
+        self.close_block();
+    }
+
+    /// Closes the innermost block, and the function if it is its body.
+    fn close_block(&mut self) {
+        let (end, after) = (self.at as u32, self.entries.len() as u32);
+        while let Some(index) = self.open.pop() {
+            let entry = &mut self.entries[index as usize];
+            (entry.end, entry.after) = (end, after);
+            // The body of a function is closed with it.
+            let around = self.open.last().map(|&around| self.entries[around as usize].kind);
+            if around != Some(EntryKind::Function) {
+                break;
+            }
+        }
+    }
+
+    /// Closes the innermost block, which lacks its `}`.
+    fn close_unclosed(&mut self) {
+        let block = *self.open.last().expect("a block is open");
+        let brace = self.entries[block as usize].first as usize;
+        self.error(ErrorKind::UnclosedBrace, self.tokens[brace].span);
+        self.close_block();
+    }
+
+    /// Debug information of PTX 1.x: `@@DWARF …`, with no `;`.
+    fn dwarf(&mut self) {
+        let first = self.at;
+        self.at += 3;
+        let mut dwarf = Bare::DWARF;
+        while let Some(token) = self.peek()
+            && dwarf.step(token.kind, self.word(token)) == Step::Inside
+        {
+            self.at += 1;
+        }
+        self.add(EntryKind::Directive, first);
+    }
+
+    /// `@!p opcode …`
+    fn guarded(&mut self, first: usize) {
+        self.at += 1;
+        self.at += usize::from(self.peek().is_some_and(|token| token.is(b'!')));
+        match self.peek() {
+            Some(token) if token.kind == TokenKind::Ident => self.at += 1,
+            other => return self.unexpected(first, other, Expected::PREDICATE),
+        }
+        match self.peek() {
+            Some(token) if token.kind == TokenKind::Ident => self.instruction(first),
+            other => self.unexpected(first, other, Expected::MNEMONIC),
+        }
+    }
+
+    /// Reports the token that no statement has here, and skips the statement.
+    fn unexpected(&mut self, first: usize, token: Option<Token>, expected: Expected) {
+        let span = token.map_or(Span::at(self.source.len() as u32), |token| token.span);
+        self.error(ErrorKind::Unexpected(expected), span);
+        self.skip(first);
+    }
+
+    /// Tokens that start no statement.
+    fn junk(&mut self, first: usize) {
+        let token = self.tokens[first];
+        if !matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+            self.error(ErrorKind::Unexpected(Expected::NONE), token.span);
+        }
+        self.at += 1;
+        self.skip(first);
+    }
+
+    /// Ends a statement that is none: after its `;`, or before the next statement.
+    fn skip(&mut self, first: usize) {
+        while let Some(token) = self.peek() {
+            match token.kind {
+                TokenKind::Punct([b';', 0]) => {
+                    self.at += 1;
+                    break;
+                }
+                TokenKind::Punct([b'{' | b'}', 0]) => break,
+                TokenKind::Ident | TokenKind::Dot if token.on_new_line => break,
+                _ => self.at += 1,
+            }
+        }
+        self.add(EntryKind::Error, first);
+    }
+
+    fn instruction(&mut self, first: usize) {
+        self.at += 1;
+        while let Some(token) = self.peek()
+            && is_modifier(self.source, token)
+            && !(token.on_new_line && DIRECTIVES.contains(&self.word(token)))
+        {
+            self.at += 1;
+        }
+        let operands = self.at;
+        self.operands();
+        self.add(EntryKind::Instruction, first);
+        if operands_are_plain(&self.tokens[operands..self.at]) {
+            return;
+        }
+        let instruction = Instruction::new(self.source, &self.tokens[first..self.at]);
+        for operand in instruction.operands() {
+            if let OperandKind::Malformed(expected) = operand.kind() {
+                self.error(ErrorKind::Unexpected(expected), operand.stop());
+            }
+        }
+    }
+
+    /// Reads up to the `;` of an instruction, or to what cuts it off.
+    fn operands(&mut self) {
+        let start = self.at;
+        let mut braces = 0usize;
+        while let Some(token) = self.peek() {
+            match token.kind {
+                TokenKind::Punct([b';', 0]) => {
+                    self.at += 1;
+                    return;
+                }
+                TokenKind::Punct([b'{', 0]) => braces += 1,
+                TokenKind::Punct([b'}', 0]) if braces == 0 => break,
+                TokenKind::Punct([b'}', 0]) => braces -= 1,
+                TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                    self.at += 1;
+                    return;
+                }
+                _ => {}
+            }
+            if token.on_new_line && self.cuts_off(token, start) {
+                break;
+            }
+            self.at += 1;
+        }
+        self.missing_semicolon();
+    }
+
+    fn missing_semicolon(&mut self) {
+        let end = self.tokens[self.at - 1].span.end;
+        self.error(ErrorKind::MissingSemicolon, Span::at(end));
+    }
+
+    /// Whether the token, the first of a line, starts a statement, as the one before it may be
+    /// the last of an instruction. No legal instruction has these next to each other, but for
+    /// an opcode alone on its line.
+    fn cuts_off(&self, token: Token, operands: usize) -> bool {
+        let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
+        match token.kind {
+            TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
+            TokenKind::Punct([b'@', 0]) => may_end,
+            TokenKind::Ident if may_end => {
+                self.at > operands
+                    || self.is_label()
+                    || self.peek_behind(1).is_some_and(|next| {
+                        next.kind == TokenKind::Dot
+                            && next.span.start == token.span.end
+                            && !self.word(token).starts_with('%')
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// A directive, a declaration, or a function.
+    fn directive(&mut self, token: Token) {
+        let first = self.at;
+        self.at += 1;
+        let mut directive = Directive::new(self.word(token));
+        let mut body = false;
+        loop {
+            let Some(next) = self.peek() else {
+                if !matches!(directive, Directive::Bare(_)) {
+                    self.missing_semicolon();
+                }
+                break;
+            };
+            if matches!(next.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+                self.at += 1;
+                break;
+            }
+            if matches!(directive, Directive::Statement { braces: 0 })
+                && next.on_new_line
+                && self.cuts_off(next, first + 1)
+            {
+                self.missing_semicolon();
+                break;
+            }
+            match directive.step(next.kind, self.word(next)) {
+                Step::Inside => self.at += 1,
+                Step::Last => {
+                    self.at += 1;
+                    break;
+                }
+                Step::Body => {
+                    body = true;
+                    break;
+                }
+                Step::After => break,
+                Step::Cut => {
+                    self.missing_semicolon();
+                    break;
+                }
+            }
+        }
+        match directive {
+            Directive::Declaration(declaration) if declaration.is_header() => {
+                // Functions do not nest.
+                let end = std::mem::replace(&mut self.at, first);
+                while !self.open.is_empty() {
+                    self.close_unclosed();
+                }
+                self.at = end;
+                self.add(EntryKind::Function, first);
+                if body {
+                    self.open.push(self.entries.len() as u32 - 1);
+                    self.open_block();
+                }
+            }
+            Directive::Declaration(_) => {
+                self.add(EntryKind::Declaration, first);
+                self.names(first);
+            }
+            _ => {
+                if body {
+                    self.data();
+                }
+                self.add(EntryKind::Directive, first);
+            }
+        }
+    }
+
+    /// Reports what is wrong in the names of a declaration and their values.
+    fn names(&mut self, first: usize) {
+        let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
+        let nothing = ErrorKind::Unexpected(Expected::NONE);
+        for (piece, name) in declaration.pieces() {
+            let Some(name) = name else {
+                let place = piece.tokens().first().map_or(piece.span(), |token| token.span);
+                self.error(nothing, place);
+                continue;
+            };
+            if let Some(span) = name.misfit() {
+                self.error(nothing, span);
+            }
+            if let Some(value) = name.value()
+                && !operands_are_plain(value.tokens())
+                && let OperandKind::Malformed(expected) = value.kind()
+            {
+                self.error(ErrorKind::Unexpected(expected), value.stop());
+            }
+        }
+    }
+
+    /// `{ … }` of a section: data without `;`.
+    fn data(&mut self) {
+        let mut open: Vec<Span> = Vec::new();
+        while let Some(token) = self.peek() {
+            self.at += 1;
+            match token.kind {
+                TokenKind::Punct([b'{', 0]) => open.push(token.span),
+                TokenKind::Punct([b'}', 0]) => {
+                    open.pop();
+                    if open.is_empty() {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for brace in open {
+            self.error(ErrorKind::UnclosedBrace, brace);
+        }
+    }
+}

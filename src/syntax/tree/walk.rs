@@ -1,0 +1,468 @@
+//! Every node and every byte of a tree, in order.
+
+use super::super::lexer::{Token, TokenKind};
+use super::{
+    Declaration, Directive, EntryKind, Function, Instruction, Operand, OperandKind, Operands,
+    PieceKind, Statement, StatementKind, Tree,
+};
+use crate::source::Span;
+
+/// Receives nodes and leaves in the order of the text. The leaves of a whole tree are its text.
+pub trait Visitor<'t> {
+    /// A node begins.
+    fn enter(&mut self, node: Node<'t>) {
+        let _ = node;
+    }
+
+    /// A token, or a piece of trivia.
+    fn leaf(&mut self, leaf: Leaf) {
+        let _ = leaf;
+    }
+
+    /// A node that was entered ends.
+    fn leave(&mut self, node: Node<'t>) {
+        let _ = node;
+    }
+}
+
+/// A part of the text that has parts of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'t> {
+    /// What it is.
+    pub kind: NodeKind,
+    /// From its first token to its last; the whole text for a module.
+    pub span: Span,
+    /// The statement that it is.
+    pub statement: Option<Statement<'t>>,
+    /// The operand that it is.
+    pub operand: Option<Operand<'t>>,
+}
+
+/// A token or a piece of trivia.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// What it is.
+    pub kind: LeafKind,
+    /// Where it is.
+    pub span: Span,
+}
+
+macro_rules! kinds {
+    ($(#[$doc:meta])* $name:ident { $($(#[$kind_doc:meta])* $kind:ident $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$kind_doc])* $kind,)* }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$kind,)*];
+
+            /// Its name, as `vptx tree` writes it.
+            pub fn text(self) -> &'static str {
+                match self { $($name::$kind => $text,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The kinds of [`Node`].
+    NodeKind {
+        /// The whole text.
+        Module "module",
+        /// `.version`, `.loc`, `.pragma`, …
+        Directive "directive",
+        /// `.section .debug_info { … }`
+        Section "section",
+        /// Registers, variables, or parameters of calls.
+        Declaration "declaration",
+        /// A name in a declaration, with its range, dimensions and value.
+        DeclaredName "declared-name",
+        /// A kernel or a function.
+        Function "function",
+        /// `(…)` before the name of a function.
+        Results "results",
+        /// `(…)` behind it.
+        Parameters "parameters",
+        /// One of these.
+        Parameter "parameter",
+        /// `.maxntid 128, 1, 1`, and the like in a header.
+        FunctionDirective "function-directive",
+        /// `{ … }`
+        Block "block",
+        /// `name:`
+        Label "label",
+        /// An instruction of any opcode.
+        Instruction "instruction",
+        /// `@p` or `@!p`
+        Guard "guard",
+        /// A lone `;`.
+        Empty "empty",
+        /// Tokens that are no statement.
+        Error "error",
+        /// A register, special register or symbol.
+        Name "name",
+        /// `_`
+        Discard "discard",
+        /// A constant or an expression of constants.
+        Constant "constant",
+        /// `"…"`
+        Text "text",
+        /// `x+8`
+        Sum "sum",
+        /// `p|q`
+        Pair "pair",
+        /// `[…]`
+        Address "address",
+        /// `{…}` of an operand or a value.
+        Vector "vector",
+        /// `(…)` of a call.
+        List "list",
+        /// `generic(x)`
+        Applied "applied",
+        /// `filter_mode = linear`
+        Field "field",
+        /// Tokens that are no operand.
+        Malformed "malformed",
+    }
+}
+
+kinds! {
+    /// The kinds of [`Leaf`].
+    LeafKind {
+        /// `.version`, `.reg`, `.entry`: the word that starts a statement.
+        Keyword "keyword",
+        /// The first word of an instruction.
+        Mnemonic "mnemonic",
+        /// `.u32`: a dotted word behind a mnemonic or a keyword.
+        Modifier "modifier",
+        /// A name, declared or used.
+        Identifier "identifier",
+        /// `.x` or `.b0` behind a name.
+        Selector "selector",
+        /// A number.
+        Number "number",
+        /// `"…"`
+        String "string",
+        /// `,`, `;`, `+`, …
+        Punctuation "punctuation",
+        /// A character that PTX does not have, or what never ends.
+        Unknown "unknown",
+        /// Blanks and line breaks.
+        WhiteSpace "white-space",
+        /// A comment.
+        Comment "comment",
+        /// A line marker of the C preprocessor.
+        LineMarker "line-marker",
+        /// A byte order mark.
+        ByteOrderMark "byte-order-mark",
+    }
+}
+
+impl<'s> Tree<'s> {
+    /// Visits all nodes and leaves.
+    pub fn walk<'t>(&'t self, visitor: &mut impl Visitor<'t>) {
+        let span = Span::new(0, self.source.len() as u32);
+        let module = Node { kind: NodeKind::Module, span, statement: None, operand: None };
+        visitor.enter(module);
+        let mut walker = Walker { tree: self, visitor, next: 0, is_first: false };
+        walker.entries(0, self.entries.len() as u32);
+        walker.trivia();
+        visitor.leave(module);
+    }
+}
+
+impl<'t> Statement<'t> {
+    /// Visits its nodes and leaves, from its first token to its last.
+    pub fn walk(self, visitor: &mut impl Visitor<'t>) {
+        let entry = self.entry();
+        let next = entry.first as usize;
+        let mut walker = Walker { tree: self.tree, visitor, next, is_first: true };
+        walker.entries(self.index, entry.after);
+    }
+}
+
+struct Walker<'t, 'v, V> {
+    tree: &'t Tree<'t>,
+    visitor: &'v mut V,
+    /// The next token to visit.
+    next: usize,
+    /// Whether the trivia before the next token is left out.
+    is_first: bool,
+}
+
+impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
+    /// The statements of some entries. Blocks nest as deeply as a text likes.
+    fn entries(&mut self, first: u32, end: u32) {
+        let mut open: Vec<Statement<'t>> = Vec::new();
+        for index in first..end {
+            while let Some(statement) = open.pop_if(|it| it.entry().after <= index) {
+                self.close(statement);
+            }
+            let statement = Statement { tree: self.tree, index };
+            self.enter(statement_kind(statement), statement.span(), Some(statement), None);
+            match statement.kind() {
+                StatementKind::Function(function) => self.header(&function),
+                StatementKind::Block(_) => self.leaf(LeafKind::Punctuation),
+                StatementKind::Declaration(declaration) => {
+                    self.declaration(statement, &declaration);
+                }
+                StatementKind::Instruction(instruction) => self.instruction(&instruction),
+                StatementKind::Directive(directive) => self.directive(statement, &directive),
+                StatementKind::Label(_) | StatementKind::Empty | StatementKind::Error => {}
+            }
+            open.push(statement);
+        }
+        while let Some(statement) = open.pop() {
+            self.close(statement);
+        }
+    }
+
+    /// Ends a statement, with the tokens of it that are left.
+    fn close(&mut self, statement: Statement<'t>) {
+        self.leaves_to(statement.entry().end as usize);
+        let kind = statement_kind(statement);
+        let span = statement.span();
+        self.visitor.leave(Node { kind, span, statement: Some(statement), operand: None });
+    }
+
+    fn enter(
+        &mut self,
+        kind: NodeKind,
+        span: Span,
+        statement: Option<Statement<'t>>,
+        operand: Option<Operand<'t>>,
+    ) {
+        self.trivia();
+        self.is_first = true;
+        self.visitor.enter(Node { kind, span, statement, operand });
+    }
+
+    /// A node without views.
+    fn node(&mut self, kind: NodeKind, tokens: &[Token], inside: impl FnOnce(&mut Self)) {
+        let [first, ..] = tokens else { return };
+        let span = first.span.to(tokens[tokens.len() - 1].span);
+        let end = self.next + tokens.len();
+        self.enter(kind, span, None, None);
+        inside(self);
+        self.leaves_to(end);
+        self.visitor.leave(Node { kind, span, statement: None, operand: None });
+    }
+
+    fn trivia(&mut self) {
+        if std::mem::take(&mut self.is_first) {
+            return;
+        }
+        for piece in self.tree.trivia(self.next) {
+            let kind = match piece.kind {
+                PieceKind::WhiteSpace => LeafKind::WhiteSpace,
+                PieceKind::Comment => LeafKind::Comment,
+                PieceKind::LineMarker => LeafKind::LineMarker,
+                PieceKind::ByteOrderMark => LeafKind::ByteOrderMark,
+            };
+            self.visitor.leaf(Leaf { kind, span: piece.span });
+        }
+    }
+
+    fn leaf(&mut self, kind: LeafKind) {
+        self.trivia();
+        let span = self.tree.tokens[self.next].span;
+        self.visitor.leaf(Leaf { kind, span });
+        self.next += 1;
+    }
+
+    /// A token whose place says nothing of its kind.
+    fn any_leaf(&mut self) {
+        self.leaf(match self.tree.tokens[self.next].kind {
+            TokenKind::Ident => LeafKind::Identifier,
+            TokenKind::Dot => LeafKind::Modifier,
+            TokenKind::Number => LeafKind::Number,
+            TokenKind::Str => LeafKind::String,
+            TokenKind::Punct(_) => LeafKind::Punctuation,
+            TokenKind::Unknown | TokenKind::UnclosedComment | TokenKind::UnclosedString => {
+                LeafKind::Unknown
+            }
+        });
+    }
+
+    fn leaves(&mut self, count: usize) {
+        self.leaves_to(self.next + count);
+    }
+
+    fn leaves_to(&mut self, end: usize) {
+        while self.next < end {
+            self.any_leaf();
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'t>) {
+        if let Some(guard) = instruction.guard() {
+            let count = 2 + usize::from(guard.negated);
+            self.node(NodeKind::Guard, &instruction.tokens()[..count], |_| {});
+        }
+        self.leaf(LeafKind::Mnemonic);
+        for _ in instruction.modifiers() {
+            self.leaf(LeafKind::Modifier);
+        }
+        self.elements(instruction.operands());
+    }
+
+    /// Operands with their commas.
+    fn elements(&mut self, elements: Operands<'t>) {
+        for (number, operand) in elements.enumerate() {
+            if number > 0 {
+                self.leaf(LeafKind::Punctuation);
+            }
+            self.operand(operand);
+        }
+    }
+
+    fn operand(&mut self, operand: Operand<'t>) {
+        let operand_kind = operand.kind();
+        let (kind, span) = (operand_node(&operand_kind), operand.span());
+        if !operand.tokens().is_empty() {
+            self.enter(kind, span, None, Some(operand));
+        } else {
+            self.visitor.enter(Node { kind, span, statement: None, operand: Some(operand) });
+        }
+        let end = self.next + operand.tokens().len();
+        match operand_kind {
+            OperandKind::Address(address) => self.bracketed(1, address.elements()),
+            OperandKind::Vector(elements) | OperandKind::List(elements) => {
+                self.bracketed(1, elements);
+            }
+            OperandKind::Applied(_, elements, _) => self.bracketed(2, elements),
+            _ => {}
+        }
+        while self.next < end {
+            match self.tree.tokens[self.next].kind {
+                TokenKind::Dot => self.leaf(LeafKind::Selector),
+                _ => self.any_leaf(),
+            }
+        }
+        self.visitor.leave(Node { kind, span, statement: None, operand: Some(operand) });
+    }
+
+    /// Operands behind the token that opens their bracket.
+    fn bracketed(&mut self, before: usize, elements: Operands<'t>) {
+        self.leaves(before);
+        self.elements(elements);
+    }
+
+    fn directive(&mut self, statement: Statement<'t>, directive: &Directive<'t>) {
+        let count = statement.tokens().len() - directive.arguments().len();
+        let has_semicolon = statement.tokens().last().is_some_and(|token| token.is(b';'));
+        for _ in 0..count - usize::from(has_semicolon) {
+            self.leaf(LeafKind::Keyword);
+        }
+    }
+
+    fn declaration(&mut self, statement: Statement<'t>, declaration: &Declaration<'t>) {
+        let start = self.next;
+        let end = start + statement.tokens().len();
+        if !declaration.words().is_empty() {
+            self.leaf(LeafKind::Keyword);
+            self.leaves_to(start + declaration.words().len());
+        }
+        for (number, (piece, name)) in declaration.pieces().enumerate() {
+            if number > 0 {
+                self.leaves(1);
+            }
+            let Some(name) = name else {
+                self.leaves(piece.tokens().len());
+                continue;
+            };
+            self.node(NodeKind::DeclaredName, name.tokens(), |walker| {
+                if let Some(value) = name.value() {
+                    walker.leaves(name.tokens().len() - value.tokens().len());
+                    walker.operand(value);
+                }
+            });
+        }
+        self.leaves_to(end);
+    }
+
+    fn header(&mut self, function: &Function<'t>) {
+        let start = self.next;
+        let end = start + function.head().len();
+        let source = self.tree.source;
+        let to = |tokens: &[Token]| tokens[0].span.start;
+        let [results, parameters] = function.groups();
+        for (kind, group, parameters) in [
+            (NodeKind::Results, results, function.results().collect::<Vec<_>>()),
+            (NodeKind::Parameters, parameters, function.parameters().collect()),
+        ] {
+            let Some(tokens) = group else { continue };
+            self.keywords_before(to(tokens), source);
+            self.node(kind, tokens, |walker| {
+                walker.leaves(1);
+                for (number, parameter) in parameters.iter().enumerate() {
+                    if number > 0 {
+                        walker.leaves(1);
+                    }
+                    walker.node(NodeKind::Parameter, parameter.tokens(), |_| {});
+                }
+            });
+        }
+        for directive in function.directives() {
+            self.keywords_before(to(directive), source);
+            self.node(NodeKind::FunctionDirective, directive, |walker| {
+                walker.leaf(LeafKind::Keyword);
+            });
+        }
+        self.keywords_before(end_of(function.head()), source);
+        self.leaves_to(end);
+    }
+
+    /// The tokens of a header that stand before an offset.
+    fn keywords_before(&mut self, offset: u32, source: &str) {
+        while let Some(token) = self.tree.tokens.get(self.next)
+            && token.span.start < offset
+        {
+            match token.span.text(source) {
+                ".entry" | ".func" => self.leaf(LeafKind::Keyword),
+                _ => self.any_leaf(),
+            }
+        }
+    }
+}
+
+fn end_of(tokens: &[Token]) -> u32 {
+    tokens.last().map_or(0, |token| token.span.end)
+}
+
+fn statement_kind(statement: Statement<'_>) -> NodeKind {
+    match statement.entry().kind {
+        EntryKind::Directive
+            if statement.tokens()[0].span.text(statement.source()) == ".section" =>
+        {
+            NodeKind::Section
+        }
+        EntryKind::Directive => NodeKind::Directive,
+        EntryKind::Declaration => NodeKind::Declaration,
+        EntryKind::Function => NodeKind::Function,
+        EntryKind::Block => NodeKind::Block,
+        EntryKind::Label => NodeKind::Label,
+        EntryKind::Instruction => NodeKind::Instruction,
+        EntryKind::Empty => NodeKind::Empty,
+        EntryKind::Error => NodeKind::Error,
+    }
+}
+
+fn operand_node(kind: &OperandKind<'_>) -> NodeKind {
+    match kind {
+        OperandKind::Name(_) => NodeKind::Name,
+        OperandKind::Discard => NodeKind::Discard,
+        OperandKind::Constant(_) => NodeKind::Constant,
+        OperandKind::Text(_) => NodeKind::Text,
+        OperandKind::Sum(_) => NodeKind::Sum,
+        OperandKind::Pair(..) => NodeKind::Pair,
+        OperandKind::Address(_) => NodeKind::Address,
+        OperandKind::Vector(_) => NodeKind::Vector,
+        OperandKind::List(_) => NodeKind::List,
+        OperandKind::Applied(..) => NodeKind::Applied,
+        OperandKind::Field(..) => NodeKind::Field,
+        OperandKind::Malformed(_) => NodeKind::Malformed,
+    }
+}

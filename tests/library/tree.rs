@@ -1,0 +1,550 @@
+//! The tree of a module: it has every byte, and its parts are what they are in PTX.
+
+use std::fs;
+
+use vptx::source::{Span, decode};
+use vptx::syntax::{
+    Constant, Directive, DirectiveKind, ErrorKind, FunctionKind, Leaf, LeafKind, Node, NodeKind,
+    OperandKind, StatementKind, SymbolKind, Tree, TreeStatement, Visitor, parse,
+};
+
+use crate::support::generate::Rng;
+use crate::support::{ptx_files, samples};
+
+/// Visits a tree, and checks that nodes nest and leaves follow each other.
+struct Joined<'t> {
+    source: &'t str,
+    /// The end of the last leaf.
+    end: u32,
+    open: Vec<Span>,
+    errors: usize,
+    leaves: Vec<Leaf>,
+}
+
+impl<'t> Visitor<'t> for Joined<'_> {
+    fn enter(&mut self, node: Node<'t>) {
+        if let Some(around) = self.open.last() {
+            assert!(around.start <= node.span.start && node.span.end <= around.end, "{node:?}");
+        }
+        self.open.push(node.span);
+        self.errors += usize::from(matches!(node.kind, NodeKind::Error | NodeKind::Malformed));
+    }
+
+    fn leaf(&mut self, leaf: Leaf) {
+        assert_eq!(leaf.span.start, self.end, "{leaf:?}");
+        assert!(!leaf.span.is_empty(), "{leaf:?}");
+        let around = self.open.last().expect("a node around");
+        assert!(around.start <= leaf.span.start && leaf.span.end <= around.end, "{leaf:?}");
+        // Leaves split no character.
+        let _ = leaf.span.text(self.source);
+        self.end = leaf.span.end;
+        self.leaves.push(leaf);
+    }
+
+    fn leave(&mut self, node: Node<'t>) {
+        assert_eq!(self.open.pop(), Some(node.span));
+    }
+}
+
+/// Visits the tree of a text, which must hold every byte.
+fn lossless(source: &str) -> (Tree<'_>, usize, Vec<Leaf>) {
+    let tree = parse(source);
+    let mut joined = Joined { source, end: 0, open: Vec::new(), errors: 0, leaves: Vec::new() };
+    tree.walk(&mut joined);
+    assert_eq!((joined.end as usize, joined.open.len()), (source.len(), 0), "{source}");
+    for error in tree.errors() {
+        let Span { start, end } = error.span;
+        assert!(start <= end && end as usize <= source.len(), "{error:?}");
+    }
+    // What is wrong is an error, and only that.
+    let Joined { errors, leaves, .. } = joined;
+    assert!(errors == 0 || !tree.errors().is_empty(), "{source}");
+    (tree, errors, leaves)
+}
+
+fn texts(folder: &str) -> Vec<(String, String)> {
+    let read = |path: std::path::PathBuf| {
+        let text = decode(fs::read(&path).expect("a file"));
+        (path.display().to_string(), text)
+    };
+    ptx_files(folder).into_iter().map(read).collect()
+}
+
+#[test]
+fn real_modules_have_no_error_and_nothing_unknown() {
+    for folder in ["ptx", "kernels", "regions", "readme"] {
+        for (name, text) in texts(folder) {
+            let (tree, errors, _) = lossless(&text);
+            assert_eq!((tree.errors(), errors), (&[][..], 0), "{name}");
+            for statement in tree.all_statements() {
+                let first = statement.tokens()[0].span.text(&text);
+                let kind = statement.kind();
+                // What a statement is, its first token says.
+                let fits = match kind {
+                    StatementKind::Directive(it) => {
+                        assert_ne!(it.kind(), DirectiveKind::Unknown, "{name}: {first}");
+                        first.starts_with('.') || first == "@"
+                    }
+                    StatementKind::Declaration(_) | StatementKind::Function(_) => {
+                        first.starts_with('.')
+                    }
+                    StatementKind::Block(_) => first == "{",
+                    StatementKind::Empty => first == ";",
+                    StatementKind::Label(span) => span.text(&text) == first,
+                    StatementKind::Instruction(it) => {
+                        let is_word = first.starts_with(|c: char| c.is_ascii_lowercase());
+                        let ends = it.semicolon().is_some();
+                        ends && (is_word || first == "@" && it.guard().is_some())
+                    }
+                    _ => false,
+                };
+                assert!(fits, "{name}: {kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_text_has_a_tree_of_every_byte() {
+    for folder in ["diagnostics", "format", "fatbin"] {
+        for (_, text) in texts(folder) {
+            lossless(&text);
+        }
+    }
+    // No PTX at all.
+    for file in ["Cargo.toml", "README.md", "tests/library/tree.rs", "LICENSE-MIT"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        lossless(&fs::read_to_string(path).expect("a file"));
+    }
+}
+
+#[test]
+fn every_truncation_has_a_tree_of_every_byte() {
+    let all = ["ptx/hand", "format", "diagnostics"].into_iter().flat_map(texts);
+    let short = all.filter(|(_, text)| text.len() < 4_000).take(20).collect::<Vec<_>>();
+    assert_eq!(short.len(), 20);
+    for (_, text) in short {
+        for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
+            lossless(&text[..end]);
+        }
+    }
+}
+
+#[test]
+fn random_tokens_have_a_tree_of_every_byte() {
+    const PARTS: &[&str] = &[
+        " ",
+        "\n",
+        "\t",
+        "// c\n",
+        "/* c */",
+        "/*",
+        "\"",
+        "\"s;{}\"",
+        "# 1 \"f\"\n",
+        "#x \"\n",
+        "\u{feff}",
+        "é",
+        "\u{7f}",
+        ";",
+        ";\n",
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        "<",
+        ">",
+        "+",
+        "-",
+        "!",
+        "~",
+        "?",
+        ":",
+        "|",
+        "=",
+        "@",
+        "@@DWARF ",
+        ",",
+        ".",
+        "_",
+        "%",
+        "%r1",
+        "%p|%q",
+        "add.s32 ",
+        "vadd.u32.u32.u32 ",
+        "call ",
+        "ret",
+        "L: ",
+        "a",
+        "0x1f",
+        "1.5",
+        "0f3F800000",
+        ".b0",
+        ".x",
+        ".reg ",
+        ".b32 ",
+        ".entry ",
+        ".func ",
+        "k",
+        ".param ",
+        ".global ",
+        ".u32 ",
+        ".pragma ",
+        ".loc 1 2 3",
+        ".file 1 \"a\"",
+        ".section .s ",
+        ".version 8.0",
+        ".target sm_90",
+        ".maxntid 1, 2",
+        ".branchtargets ",
+        ".callprototype ",
+        ".alias ",
+        ".foo ",
+        "generic(x)",
+    ];
+    let mut rng = Rng::new(5);
+    for _ in 0..samples(20_000) {
+        let length = rng.next() % 30;
+        let text: String =
+            (0..length).map(|_| PARTS[(rng.next() % PARTS.len() as u64) as usize]).collect();
+        lossless(&text);
+    }
+}
+
+/// A text of its tokens, with one blank between two: nothing of it comes from between nodes.
+struct Spaced<'t>(&'t str, String);
+
+impl<'t> Visitor<'t> for Spaced<'_> {
+    fn leaf(&mut self, leaf: Leaf) {
+        let is_trivia = [LeafKind::WhiteSpace, LeafKind::Comment].contains(&leaf.kind);
+        if !is_trivia {
+            self.1.push(' ');
+            self.1.push_str(leaf.span.text(self.0));
+        }
+    }
+}
+
+#[test]
+fn a_module_written_from_its_nodes_reads_back() {
+    for (name, text) in texts("ptx").into_iter().chain(texts("kernels")) {
+        let tokens = |text: &str| {
+            let (tree, _, leaves) = lossless(text);
+            assert_eq!(tree.errors(), [], "{name}");
+            let is_trivia = |kind| {
+                matches!(kind, LeafKind::WhiteSpace | LeafKind::Comment | LeafKind::LineMarker)
+            };
+            leaves
+                .into_iter()
+                .filter(|leaf| !is_trivia(leaf.kind))
+                .map(|leaf| (leaf.kind, leaf.span.text(text).to_string()))
+                .collect::<Vec<_>>()
+        };
+        let mut spaced = Spaced(&text, String::new());
+        parse(&text).walk(&mut spaced);
+        assert_eq!(tokens(&spaced.1), tokens(&text), "{name}");
+    }
+}
+
+const MODULE: &str = r#"// head
+.version 8.3
+.target sm_90, debug
+.address_size 64
+.file 1 "a.cu", 7, 8
+.global .align 4 .u64 table[3] = {generic(k)+8, 1, 0xff(k)}, other; // two
+.extern .func (.param .b32 out) f (.param .b32 in, .reg .u64 p)
+.visible .entry k(
+    .param .u64 .ptr .global .align 8 a,
+    .param .align 4 .b8 b[12]
+)
+.maxntid 128, 1, 1
+.pragma "nounroll; {";
+{
+    .reg .pred %p, q;
+    .reg .b32 %r<10>;
+    .loc 1 12 3, function_name $L + 4, inlined_at 1 2 9
+    { // inner
+        @!%p vadd.u32.u32.u32.sat %r1.b0, -%r2.h1, %r3, 0x10;
+    }
+    // before the load
+    ld.global.v2.b32 {%r4, _}, [a+-8]; // behind it
+    setp.lt.s32 %p|q, %r4, %tid.x;
+    call (%r5), f, (%r4, %r6), proto;
+    tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [table, {%r1, %r2}];
+    mov.u64 %r1, table+8;
+L: brx.idx %r1, targets;
+targets: .branchtargets L, L;
+    ret;
+}
+"#;
+
+fn of_kind<'t>(tree: &'t Tree<'t>, mnemonic: &str) -> vptx::syntax::Instruction<'t> {
+    let found = tree.all_statements().find_map(|statement| match statement.kind() {
+        StatementKind::Instruction(it) if it.mnemonic().text(MODULE) == mnemonic => Some(it),
+        _ => None,
+    });
+    found.expect(mnemonic)
+}
+
+#[test]
+fn views_of_functions_and_declarations() {
+    let (tree, _, _) = lossless(MODULE);
+    assert_eq!(tree.errors(), []);
+    let text = |span: Span| span.text(MODULE);
+    let functions: Vec<_> = tree.functions().collect();
+    let [f, k] = &functions[..] else { panic!("two functions: {functions:?}") };
+
+    assert_eq!((f.kind(), f.linkage()), (FunctionKind::Device, Some(".extern")));
+    assert_eq!(f.name().map(text), Some("f"));
+    assert!(f.body().is_none());
+    let named = |parameter: vptx::syntax::Parameter<'_>| {
+        let name = parameter.name().expect("a name");
+        (
+            text(name.name()).to_string(),
+            format!("{:?}", name.kind()),
+            parameter.ty().map(str::to_string),
+        )
+    };
+    let expected = |name: &str, kind: SymbolKind<'_>, ty: &str| {
+        (name.to_string(), format!("{kind:?}"), Some(ty.to_string()))
+    };
+    let results: Vec<_> = f.results().map(named).collect();
+    assert_eq!(results, [expected("out", SymbolKind::Variable(".param"), ".b32")]);
+    let parameters: Vec<_> = f.parameters().map(named).collect();
+    assert_eq!(
+        parameters,
+        [
+            expected("in", SymbolKind::Variable(".param"), ".b32"),
+            expected("p", SymbolKind::Register(".u64"), ".u64"),
+        ]
+    );
+
+    assert_eq!((k.kind(), k.linkage()), (FunctionKind::Kernel, Some(".visible")));
+    let parameters: Vec<_> = k.parameters().map(named).collect();
+    assert_eq!(
+        parameters,
+        [
+            expected("a", SymbolKind::Variable(".param"), ".u64"),
+            expected("b", SymbolKind::Variable(".param"), ".b8"),
+        ]
+    );
+    assert_eq!(k.results().count(), 0);
+    let directives: Vec<_> = k.directives().map(|it| text(it[0].span)).collect();
+    assert_eq!(directives, [".maxntid", ".pragma"]);
+    assert_eq!(k.statements().count(), 14);
+
+    let declarations: Vec<_> = tree
+        .all_statements()
+        .filter_map(|statement| match statement.kind() {
+            StatementKind::Declaration(it) => Some(it),
+            _ => None,
+        })
+        .collect();
+    let [table, predicates, registers] = &declarations[..] else { panic!("{declarations:?}") };
+    assert_eq!((table.space(), table.ty()), (Some(".global"), Some(".u64")));
+    let names: Vec<_> = table.names().collect();
+    assert_eq!(names.iter().map(|it| text(it.name())).collect::<Vec<_>>(), ["table", "other"]);
+    assert_eq!(names[0].dimensions().len(), 3);
+    let Some(OperandKind::Vector(values)) = names[0].value().map(|it| it.kind()) else {
+        panic!("a list of values")
+    };
+    let values: Vec<_> = values.collect();
+    assert!(matches!(values[0].kind(), OperandKind::Applied(word, _, Some(Ok(it)))
+        if text(word) == "generic" && it.bits() == Some(8)));
+    assert!(matches!(values[1].kind(), OperandKind::Constant(Ok(it)) if it.bits() == Some(1)));
+    assert!(
+        matches!(values[2].kind(), OperandKind::Applied(word, _, None) if text(word) == "0xff")
+    );
+    assert!(names[1].value().is_none());
+    assert_eq!(predicates.space(), Some(".reg"));
+    assert_eq!(predicates.names().count(), 2);
+    assert_eq!(registers.names().next().and_then(|it| it.count()), Some(10));
+}
+
+#[test]
+fn views_of_instructions() {
+    let (tree, _, _) = lossless(MODULE);
+    let text = |span: Span| span.text(MODULE);
+    let video = of_kind(&tree, "vadd");
+    let guard = video.guard().expect("a guard");
+    assert!(guard.negated);
+    assert_eq!((text(guard.name), text(guard.span)), ("%p", "@!%p"));
+    assert_eq!(text(video.opcode()), "vadd.u32.u32.u32.sat");
+    let modifiers: Vec<_> = video.modifiers().map(text).collect();
+    assert_eq!(modifiers, [".u32", ".u32", ".u32", ".sat"]);
+    let operands: Vec<_> = video.operands().collect();
+    assert!(matches!(operands[0].kind(), OperandKind::Name(name) if text(name) == "%r1"));
+    assert_eq!(operands[0].selector().map(text), Some(".b0"));
+    assert_eq!(operands[1].sign().map(text), Some("-"));
+    assert!(matches!(
+        operands[3].kind(),
+        OperandKind::Constant(Ok(Constant::Integer { bits: 16, signed: true }))
+    ));
+
+    let load: Vec<_> = of_kind(&tree, "ld").operands().collect();
+    let OperandKind::Vector(elements) = load[0].kind() else { panic!("a vector") };
+    let elements: Vec<_> = elements.map(|it| it.kind()).collect();
+    assert!(matches!(elements[..], [OperandKind::Name(_), OperandKind::Discard]));
+    let OperandKind::Address(address) = load[1].kind() else { panic!("an address") };
+    assert_eq!(address.base().map(text), Some("a"));
+    assert_eq!(
+        address.offset().and_then(Result::ok).and_then(Constant::bits),
+        Some(8u64.wrapping_neg())
+    );
+
+    let pair = of_kind(&tree, "setp").operands().next().expect("one").kind();
+    assert!(matches!(pair, OperandKind::Pair(p, q) if (text(p), text(q)) == ("%p", "q")));
+    let special = of_kind(&tree, "setp").operands().last().expect("one");
+    assert_eq!((special.selector().map(text), special.text()), (Some(".x"), "%tid.x"));
+
+    let call: Vec<_> = of_kind(&tree, "call").operands().map(|it| it.kind()).collect();
+    assert!(matches!(
+        call[..],
+        [OperandKind::List(_), OperandKind::Name(_), OperandKind::List(_), OperandKind::Name(_)]
+    ));
+    let OperandKind::Address(texture) = of_kind(&tree, "tex").operands().last().unwrap().kind()
+    else {
+        panic!("an address")
+    };
+    assert_eq!(texture.elements().count(), 2);
+    let OperandKind::Sum(sum) = of_kind(&tree, "mov").operands().last().unwrap().kind() else {
+        panic!("a sum")
+    };
+    assert_eq!(sum.base().map(text), Some("table"));
+}
+
+#[test]
+fn views_of_directives() {
+    let (tree, _, _) = lossless(MODULE);
+    let directives: Vec<Directive<'_>> = tree
+        .all_statements()
+        .filter_map(|statement| match statement.kind() {
+            StatementKind::Directive(it) => Some(it),
+            _ => None,
+        })
+        .collect();
+    let kinds: Vec<_> = directives.iter().map(Directive::kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            DirectiveKind::Version,
+            DirectiveKind::Target,
+            DirectiveKind::AddressSize,
+            DirectiveKind::File,
+            DirectiveKind::Loc,
+            DirectiveKind::BranchTargets,
+        ]
+    );
+    assert_eq!(directives[0].version(), "8.3".parse().ok());
+    assert_eq!(directives[1].target(), "sm_90".parse().ok());
+    assert_eq!(directives[3].file(), Some((Some(1), "a.cu")));
+    let place = directives[4].place().expect("a place");
+    assert_eq!((place.file, place.line, place.column), (1, 12, 3));
+    assert_eq!(directives[5].operands().count(), 2);
+}
+
+#[test]
+fn comments_belong_to_their_statement() {
+    let (tree, _, _) = lossless(MODULE);
+    let comments = |statement: TreeStatement<'_>| {
+        statement.comments().map(|span| span.text(MODULE).to_string()).collect::<Vec<_>>()
+    };
+    let starting = |start: &str| {
+        let offset = MODULE.find(start).expect(start) as u32;
+        tree.statement_at(offset).expect("a statement")
+    };
+    assert_eq!(comments(starting(".version")), ["// head"]);
+    assert_eq!(comments(starting(".global .align 4 .u64")), ["// two"]);
+    assert_eq!(comments(starting("ld.global")), ["// before the load", "// behind it"]);
+    assert_eq!(comments(starting("setp")), [""; 0]);
+    assert_eq!(comments(starting("@!%p")), [""; 0]);
+    assert_eq!(comments(starting("@!%p").parent().expect("a block")), ["// inner"]);
+}
+
+#[test]
+fn statements_are_found_at_places() {
+    let (tree, _, _) = lossless(MODULE);
+    let at = |needle: &str| {
+        let offset = MODULE.find(needle).expect(needle) as u32;
+        tree.statement_at(offset).expect("a statement")
+    };
+    let video = at("%r2.h1");
+    assert!(video.text().starts_with("@!%p vadd"), "{video:?}");
+    let block = video.parent().expect("a block");
+    assert!(matches!(block.kind(), StatementKind::Block(_)));
+    let function = video.function().and_then(|it| it.name()).expect("a name");
+    assert_eq!(function.text(MODULE), "k");
+    // Between two statements stands the block that holds both.
+    let body = at("before the load");
+    assert!(matches!(body.kind(), StatementKind::Block(_)), "{body:?}");
+    assert_eq!(parse("").statement_at(0), None);
+}
+
+/// Texts with their errors: the kind, and the text where it is.
+#[test]
+fn errors_are_all_found_where_they_are() {
+    fn found(text: &str) -> Vec<(String, String)> {
+        let (tree, _, _) = lossless(text);
+        let errors = tree.errors().iter();
+        errors
+            .map(|error| {
+                let kind = match error.kind {
+                    ErrorKind::Unexpected(_) => "Unexpected".to_string(),
+                    kind => format!("{kind:?}"),
+                };
+                (kind, error.span.text(text).to_string())
+            })
+            .collect()
+    }
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("add.s32 a, b, c\nsub.s32 d, e, f;", &[("MissingSemicolon", "")]),
+        ("{ ret }", &[("MissingSemicolon", "")]),
+        ("ret; }", &[("StrayBrace", "}")]),
+        (".entry k() { { ret;", &[("UnclosedBrace", "{"), ("UnclosedBrace", "{")]),
+        (".entry k() { ret;\n.entry l() { ret; }", &[("UnclosedBrace", "{")]),
+        ("ret; /* x", &[("UnclosedComment", "/*")]),
+        (".pragma \"x", &[("UnclosedString", "\"")]),
+        ("\u{feff}ret;", &[("ByteOrderMark", "\u{feff}")]),
+        ("#define X \"\nret;", &[("Unexpected", "#define X \"")]),
+        ("add.s32 a,, b;", &[("Unexpected", "")]),
+        ("add.s32 a b, c;", &[("Unexpected", "b")]),
+        ("add.s32 a, [b;", &[("Unexpected", "")]),
+        ("ld.u32 a, [b+c];", &[("Unexpected", "c")]),
+        ("@ 1 add a, b;", &[("Unexpected", "1")]),
+        ("12 ret; ret;", &[("Unexpected", "12")]),
+        (".global .u32 x = {1, {}, +};", &[("Unexpected", "+")]),
+        (
+            ".reg .b32 a, , %r<4>, 1, b 5;",
+            &[("Unexpected", ""), ("Unexpected", "1"), ("Unexpected", "5")],
+        ),
+        (".global .u32 x[4 = 1;", &[("Unexpected", "")]),
+    ];
+    for (text, expected) in cases {
+        let expected: Vec<_> =
+            expected.iter().map(|(kind, at)| (kind.to_string(), at.to_string())).collect();
+        assert_eq!(found(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn deep_texts_need_little_stack() {
+    let many = 200_000;
+    let texts = [
+        "{".repeat(many),
+        format!("{}{}", "{".repeat(many), "}".repeat(many)),
+        format!("add.s32 a, {}b;", "{".repeat(many)),
+        format!("add.s32 a, {}b{};", "{".repeat(many), "}".repeat(many)),
+        format!(".global .u32 x[1] = {}1{};", "{".repeat(many), "}".repeat(many)),
+        format!("call {}b{};", "(".repeat(many), ")".repeat(many)),
+        format!("ld.u32 a, [{}1];", "(".repeat(many)),
+        format!(".section .s {}", "{".repeat(many)),
+    ];
+    for text in texts {
+        let small = std::thread::Builder::new().stack_size(128 << 10);
+        let read = small.spawn(move || {
+            lossless(&text);
+        });
+        read.expect("a thread starts").join().expect("no overflow");
+    }
+}
