@@ -448,7 +448,7 @@ impl<'s> Walker<'s> {
             }
             match token.kind {
                 TokenKind::Dot => self.declaration_word(&declaration, &mut header, token),
-                TokenKind::Ident if declaration.in_value || declaration.brackets > 0 => {
+                TokenKind::Ident if declaration.in_value() || declaration.brackets > 0 => {
                     // `generic(x)` is the address of `x`.
                     let mut next = self.lexer.clone();
                     next.token();

@@ -586,7 +586,7 @@ impl<'s> Layout<'s> {
     fn collect(&mut self, directive: &mut Directive<'s>) -> End {
         let mut resume = (self.pieces.pos, self.end, self.statement.len());
         let end = loop {
-            let (pos, stop) = (self.pieces.pos, self.end);
+            let (pos, read_to) = (self.pieces.pos, self.end);
             let Some(piece) = self.next() else {
                 break End::Complete;
             };
@@ -599,7 +599,7 @@ impl<'s> Layout<'s> {
                 && declaration.braces > 0
             {
                 // Comments before the brace stay in the statement.
-                (self.pieces.pos, self.end) = (pos, stop);
+                (self.pieces.pos, self.end) = (pos, read_to);
                 return End::Initializer;
             }
             match step {

@@ -18,10 +18,7 @@ pub(crate) struct Declaration<'s> {
     pub(crate) brackets: usize,
     /// The braces that are open in a value.
     pub(crate) braces: usize,
-    /// Whether a value is read, after its `=`.
-    pub(crate) in_value: bool,
-    /// Whether a `.pragma` of a kernel's header is read.
-    in_pragma: bool,
+    part: Part,
     /// State space and type of the names that follow; empty if none is written yet.
     pub(crate) space: &'s str,
     pub(crate) ty: &'s str,
@@ -36,6 +33,17 @@ enum Function {
     Device,
 }
 
+/// The part of a declaration that is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Names,
+    /// After a `=`.
+    Value,
+    /// A `.pragma` of a kernel's header.
+    Pragma,
+}
+
 impl<'s> Declaration<'s> {
     /// A declaration whose first word is read.
     pub(super) fn new(first: &'s str) -> Declaration<'s> {
@@ -47,6 +55,11 @@ impl<'s> Declaration<'s> {
     /// Whether it declares a function.
     pub(crate) fn is_header(&self) -> bool {
         self.header.is_some()
+    }
+
+    /// Whether a value is read, after its `=`.
+    pub(crate) fn in_value(&self) -> bool {
+        self.part == Part::Value
     }
 
     /// Whether a header without the name of its function is read.
@@ -80,18 +93,18 @@ impl<'s> Declaration<'s> {
             // It may be an alignment.
             TokenKind::Ident if text == "WARP_SZ" => {}
             TokenKind::Ident if self.parens == 0 && self.brackets == 0 => self.is_named = true,
-            TokenKind::Punct([b';', 0]) if self.in_pragma => {
-                (self.in_pragma, self.is_whole) = (false, true);
+            TokenKind::Punct([b';', 0]) if self.part == Part::Pragma => {
+                (self.part, self.is_whole) = (Part::Names, true);
             }
             TokenKind::Punct([b';', 0]) if self.braces > 0 => return Step::Cut,
             TokenKind::Punct([b';', 0]) => return Step::Last,
-            TokenKind::Punct([b'=', 0]) => self.in_value = true,
-            TokenKind::Punct([b'{', 0]) if self.in_value => self.braces += 1,
+            TokenKind::Punct([b'=', 0]) => self.part = Part::Value,
+            TokenKind::Punct([b'{', 0]) if self.in_value() => self.braces += 1,
             TokenKind::Punct([b'}', 0]) if self.braces > 0 => self.braces -= 1,
             TokenKind::Punct([b'{', 0]) if self.is_header() => return Step::Body,
             TokenKind::Punct([b'{' | b'}', 0]) => return Step::Cut,
             TokenKind::Punct([b',', 0]) if self.braces == 0 => self.comma(),
-            TokenKind::Punct(punct) if !self.in_value => self.punctuation(punct),
+            TokenKind::Punct(punct) if !self.in_value() => self.punctuation(punct),
             _ => {}
         }
         Step::Inside
@@ -115,7 +128,7 @@ impl<'s> Declaration<'s> {
     fn is_complete(&self) -> bool {
         self.is_named
             && self.is_whole
-            && !self.in_pragma
+            && self.part != Part::Pragma
             && (self.parens, self.brackets, self.braces) == (0, 0, 0)
     }
 
@@ -127,7 +140,7 @@ impl<'s> Declaration<'s> {
                 self.header = Some(if is_kernel { Function::Kernel } else { Function::Device });
                 self.space = "";
             }
-            ".pragma" if self.header == Some(Function::Kernel) => self.in_pragma = true,
+            ".pragma" if self.header == Some(Function::Kernel) => self.part = Part::Pragma,
             // `.param .u64 .ptr .global p` is a parameter.
             ".reg" | ".param" | ".global" | ".shared" | ".local" | ".const" | ".tex"
                 if self.space != ".param" || self.ty.is_empty() =>
@@ -155,7 +168,9 @@ impl<'s> Declaration<'s> {
 
     /// A `,` between names or parameters.
     fn comma(&mut self) {
-        self.in_value = false;
+        if self.part == Part::Value {
+            self.part = Part::Names;
+        }
         self.is_named &= self.is_header();
         self.end_parameter();
     }

@@ -128,7 +128,10 @@ impl Bare {
             (Shape::Target, Last::Start | Last::Joint) if kind == TokenKind::Ident => {
                 Some(Last::Operand)
             }
-            (Shape::Loc, Last::Start | Last::Operand) if kind == TokenKind::Number => {
+            (Shape::Loc, Last::Start | Last::Operand)
+            | (Shape::File, Last::Start | Last::Joint)
+                if kind == TokenKind::Number =>
+            {
                 Some(Last::Operand)
             }
             (Shape::Loc, Last::Joint) => match text {
@@ -138,9 +141,6 @@ impl Bare {
             },
             (Shape::Loc, Last::FunctionName) if kind == TokenKind::Ident => Some(Last::Label),
             (Shape::Loc, Last::Label) if is(b'+') || kind == TokenKind::Number => Some(Last::Label),
-            (Shape::File, Last::Start | Last::Joint) if kind == TokenKind::Number => {
-                Some(Last::Operand)
-            }
             (Shape::File, Last::Operand) if kind == TokenKind::Str => Some(Last::Operand),
             // The word that names the kind of data.
             (Shape::Dwarf, Last::Start) if text.starts_with('.') => Some(Last::Joint),

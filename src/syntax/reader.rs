@@ -662,7 +662,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             }
             match token.kind {
                 TokenKind::Dot if matches!(text, ".entry" | ".func") => header = token.span,
-                TokenKind::Ident if declaration.in_value || declaration.brackets > 0 => {}
+                TokenKind::Ident if declaration.in_value() || declaration.brackets > 0 => {}
                 TokenKind::Ident if names_function => {
                     function = Some(token.span);
                     self.context.declare(text, SymbolKind::Function, token.span);
