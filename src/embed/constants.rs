@@ -99,7 +99,7 @@ impl<'s> Constants<'s> {
         }
         let rest = &self.source.as_bytes()[lexer.pos..];
         // A `=` after one of the others is inside an expression.
-        let end = rest.iter().position(|byte| b"=(\"'#\n".contains(byte)).unwrap_or(rest.len());
+        let end = rest.iter().position(|byte| b"=([{\"'#\n".contains(byte)).unwrap_or(rest.len());
         let (before, after) = rest.split_at(end);
         let is_plain = before.is_empty() || before.starts_with(b":");
         let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==");
