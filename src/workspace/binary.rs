@@ -195,7 +195,7 @@ const NAME: usize = 200;
 fn plain(name: &str) -> String {
     let is_odd = |c: char| is_hidden(c) || matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|');
     let least = name.len().saturating_sub(NAME);
-    let start = (least..).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
+    let start = (least..name.len()).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
     name[start..].replace(is_odd, "_")
 }
 

@@ -402,12 +402,11 @@ fn names_are_bounded() {
             names.push(member.names()[0].clone());
         });
         let [found] = &names[..] else { panic!("{length}: {names:?}") };
-        match length {
-            3 => assert_eq!(*found, name),
-            _ => {
-                assert!(found.len() < 520 && found.starts_with("a/a/"), "{found}");
-                assert!(found.contains('…'), "{found}");
-            }
+        if length == 3 {
+            assert_eq!(*found, name);
+        } else {
+            assert!(found.len() < 520 && found.starts_with("a/a/"), "{found}");
+            assert!(found.contains('…'), "{found}");
         }
         assert!(length > 600 || found.ends_with("a/x.so"), "{found}");
     }
@@ -558,7 +557,7 @@ fn machine_code_is_no_fat_binary() {
     let code = b"\x48\xb8\x50\xed\x55\xba\x01\0\x10\0\x4d\x8b\x7c\x24\x20\
         \x49\xc7\x44\x24\x78\0\0\0\0\x49\xc7\x84\x24\x90\0\0\0\0\0\0\0";
     let binary = fat_binary(&[plain(75, TEXT)]);
-    for bytes in [code.to_vec(), [&code[..], &vec![0; 200]].concat()] {
+    for bytes in [code.to_vec(), [&code[..], &[0; 200]].concat()] {
         let mut all = Images::new(&bytes[..], Limits::default());
         assert_eq!(all.by_ref().count(), 0);
         assert_eq!(all.counts().containers, 0);
