@@ -289,7 +289,10 @@ impl<'s> Walker<'s> {
         match token.kind {
             TokenKind::Dot => {
                 let text = self.text(token);
-                DIRECTIVES.contains(&text) && (may_end || !ALSO_MODIFIERS.contains(&text))
+                let is_next =
+                    DIRECTIVES.contains(&text) && (may_end || !ALSO_MODIFIERS.contains(&text));
+                self.names.is_doubtful |= is_next;
+                is_next
             }
             TokenKind::Ident if self.text(token) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) if may_end => {

@@ -711,6 +711,7 @@ impl<'s> Layout<'s> {
     fn section(&mut self) {
         self.fresh = true;
         let outer = self.level;
+        let mut in_label = false;
         self.statement.clear();
         while let Some(piece) = self.next() {
             if piece.is(b'{') || piece.is(b'}') {
@@ -735,6 +736,7 @@ impl<'s> Layout<'s> {
             };
             if starts {
                 self.write_data_line();
+                in_label = piece.is_ident();
             }
             if comment && self.statement.is_empty() {
                 match piece.kind {
@@ -744,7 +746,7 @@ impl<'s> Layout<'s> {
                 continue;
             }
             self.statement.push(piece);
-            if piece.is(b':') || piece.ends_line() {
+            if in_label && piece.is(b':') || piece.ends_line() {
                 self.write_data_line();
             }
         }
