@@ -14,6 +14,8 @@ mod directives;
 mod divergence;
 mod emit_c;
 mod emit_llvm;
+#[cfg(feature = "diff")]
+mod exchange;
 #[cfg(feature = "extract")]
 mod extract;
 mod format;

@@ -197,13 +197,13 @@ fn formatted(text: &str, in_parallel: bool) -> Option<String> {
 
 /// The one spelling of the number that starts with a token, and its last token: a float may have
 /// a sign. `after` gives the tokens that follow. `None` if it is no number of PTX.
-pub(crate) fn number<'s>(
-    source: &'s str,
+pub(crate) fn number(
+    source: &str,
     first: Token,
     ty: FloatType,
     before: Option<Token>,
     mut after: impl FnMut() -> Option<Token>,
-) -> Option<(Cow<'s, str>, Token)> {
+) -> Option<(Cow<'_, str>, Token)> {
     if first.kind == TokenKind::Number {
         let is_alone = || is_alone(before, after());
         let new = constants::spelled(first.span.text(source), ty, is_alone)?;
