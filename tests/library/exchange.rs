@@ -271,7 +271,8 @@ fn mutated(body: &[String], random: &mut Random) -> Vec<String> {
                     let next = &new[first.min(new.len() - 1)];
                     let is_plain = is_free(next) && !next.contains(['{', 'w', 'h', '@']);
                     if let Some(other) = is_plain.then(|| same_meaning(next, random)).flatten() {
-                        new[first] = other;
+                        let parts = other.split_inclusive(';').map(|it| it.trim().to_owned());
+                        new.splice(first..=first, parts);
                     }
                     continue;
                 }
@@ -459,11 +460,15 @@ impl Seen {
     }
 }
 
+/// Pairs that are always tried: they tell if a single refusal of the comparison is missing, or if
+/// moves overlap. Fewer than 20,000 others may not.
+const TELLING: [u64; 6] = [3519, 5382, 2751, 5033, 6085, 19927];
+
 #[test]
 fn what_is_told_to_be_the_same_can_be_exchanged() {
     let pairs = samples(2000);
     let mut seen = Seen::default();
-    for seed in 0..pairs {
+    for seed in (0..pairs).chain(TELLING) {
         let mut random = Random(seed << 8 ^ 0x45);
         let body = kernel(&mut random);
         let mut other = mutated(&body, &mut random);
