@@ -627,7 +627,9 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                     return self.problem(ProblemKind::UnclosedString, at, at + 1);
                 }
                 TokenKind::Ident
-                    if token.on_new_line && self.starts_wanted(token.span.start as usize) =>
+                    if token.on_new_line
+                        && declaration.braces == 0
+                        && self.starts_wanted(token.span.start as usize) =>
                 {
                     return self.undelimited(start, before);
                 }
