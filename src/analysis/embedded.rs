@@ -5,7 +5,9 @@ use std::iter;
 use super::{CheckOptions, Checker, Sink, Take, check_counted, is_wanted, sort};
 use crate::check::Language;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
-use crate::embed::{self, Asm, AsmOperand, Convention, Host, Joined, Skipped, StringModule};
+use crate::embed::{
+    self, Asm, AsmOperand, Convention, Host, Joined, SkipReason, Skipped, StringModule,
+};
 use crate::isa::Mnemonic;
 use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
 use crate::module::{Module, VideoStatement};
@@ -215,7 +217,8 @@ fn unread(source: &str, host: Host, options: &CheckOptions) -> Vec<Diagnostic> {
     }
     let skipped = embed::unread(source, host, options.headers.as_ref()).into_iter();
     let found = skipped.map(|Skipped { span, reason }| {
-        let message = format!("not read: an `asm` statement {}", reason.text());
+        let what = if reason == SkipReason::Module { "a string" } else { "an `asm` statement" };
+        let message = format!("not read: {what} {}", reason.text());
         let mut found = Diagnostic::new(Code::V704, span, message);
         found.statement = Some(span);
         found
