@@ -59,10 +59,9 @@
 //! # Layers
 //!
 //! Data flows one way: [`source`] (text, spans), or [`embed`] (the PTX in other languages)
-//! → `syntax` (tokens, module
-//! reader, the grammar of one instruction; knows shapes only) → [`mod@check`] (one
-//! raw tree against the [`video::FORMS`] table and the declarations around it) →
-//! [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
+//! → [`syntax`] (tokens, the tree of a text, the grammar of instructions; knows shapes only)
+//! → [`mod@check`] (one instruction against the [`video::FORMS`] table and the declarations
+//! around it) → [`video`] (validated instructions) and [`diagnostic`]s → [`ir`] (what they
 //! compute) → [`backend`] (ordinary PTX). [`analysis`] does this for whole texts,
 //! [`print`](mod@print) formats them. Spans are byte offsets everywhere;
 //! [`source::LineIndex`] converts them to lines and columns.
@@ -110,8 +109,6 @@ mod names;
 pub mod port;
 pub mod print;
 pub mod source;
-// Public for tests and fuzz targets only. It may change at any time.
-#[doc(hidden)]
 pub mod syntax;
 #[cfg(test)]
 mod testing;

@@ -13,7 +13,7 @@ use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
 use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 use crate::syntax::{
-    Context, Handler, OperandClass, Problem, Statement, SymbolKind, Token, TokenKind, read_in,
+    Context, Handler, OperandClass, Problem, SymbolKind, Token, TokenKind, WantedStatement, read_in,
 };
 
 /// Checks the video instructions in a source that is text. Calls `count` for each of them,
@@ -244,7 +244,7 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         is_wanted(opcode)
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'t>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'t>) {
         if !self.is_ptx(&statement) {
             return;
         }
@@ -286,7 +286,7 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
 }
 
 impl EmbeddedChecker<'_, '_> {
-    fn is_ptx(&self, statement: &Statement<'_>) -> bool {
+    fn is_ptx(&self, statement: &WantedStatement<'_>) -> bool {
         is_ptx(self.asm, statement.tokens, |word| self.operands.get(word).is_some())
     }
 }

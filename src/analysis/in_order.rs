@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::{Host, may_have_ptx};
 use crate::lint::KnownFacts;
 use crate::source::Span;
-use crate::syntax::{Context, Handler, Problem, ProblemKind, Statement, read};
+use crate::syntax::{Context, Handler, Problem, ProblemKind, WantedStatement, read};
 
 /// About how many findings are handed over at once.
 const BATCH: usize = 2048;
@@ -113,7 +113,7 @@ impl<'s> Handler<'s> for Braces {
         is_wanted(opcode)
     }
 
-    fn statement(&mut self, _: Statement<'_>, _: &Context<'s>) {}
+    fn statement(&mut self, _: WantedStatement<'_>, _: &Context<'s>) {}
 
     fn problem(&mut self, problem: Problem) {
         if is_late(problem.kind) {
@@ -171,7 +171,7 @@ impl<'s> Handler<'s> for Stream<'s, '_, '_> {
         self.checker.wants(opcode)
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         self.make_room(statement.tokens[0].span.start);
         self.checker.statement(statement, context);
     }

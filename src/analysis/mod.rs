@@ -63,8 +63,8 @@ use crate::source::{MAX_LEN, Span, UNDECODABLE};
 use crate::syntax::lexer::line_end;
 use crate::syntax::listing::is_listing;
 use crate::syntax::{
-    Context, Handler, Problem, ProblemKind, Statement, Token, TokenKind, lexer, parse_instruction,
-    read, read_plainly, statement_tokens,
+    Context, Handler, Problem, ProblemKind, Token, TokenKind, WantedStatement, lexer,
+    parse_instruction, read, read_plainly, statement_tokens,
 };
 use crate::video::Instruction;
 
@@ -404,7 +404,7 @@ impl<'s, 'o> Checker<'s, 'o> {
     /// types.
     fn check(
         &mut self,
-        statement: &Statement<'_>,
+        statement: &WantedStatement<'_>,
         context: &Context<'s>,
     ) -> (Span, Option<Instruction>, DeclaredTypes) {
         self.version = context.version.map(|(version, _)| version);
@@ -511,7 +511,7 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
         !self.is_full && is_wanted(opcode)
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         let (span, instruction, declared) = self.check(&statement, context);
         let function = context.function;
         let statement = VideoStatement { span, function, instruction, declared };
@@ -556,7 +556,7 @@ pub(crate) fn single(text: &str, options: &CheckOptions) -> Result<Instruction, 
     if tokens.last().is_none_or(|last| !last.is(b';')) {
         tokens.push(semicolon_after(&tokens));
     }
-    let statement = Statement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
+    let statement = WantedStatement { tokens: &tokens, parsed: parse_instruction(text, &tokens) };
     // A module may declare registers of any name, and a printed instruction reads back.
     let mut context = Context::default();
     context.names_registers = true;

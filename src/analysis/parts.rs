@@ -22,7 +22,7 @@ use crate::module::Module;
 #[cfg(feature = "server")]
 use crate::source::Span;
 use crate::syntax::listing::is_listing;
-use crate::syntax::{Context, Gates, Handler, Problem, Statement, read_part};
+use crate::syntax::{Context, Gates, Handler, Problem, WantedStatement, read_part};
 
 /// Texts of at least this many bytes are large.
 pub(crate) const LARGE: usize = 4 << 20;
@@ -299,7 +299,7 @@ impl<'s> Handler<'s> for Surveyor {
         false
     }
 
-    fn statement(&mut self, _: Statement<'_>, _: &Context<'s>) {}
+    fn statement(&mut self, _: WantedStatement<'_>, _: &Context<'s>) {}
 
     fn problem(&mut self, _: Problem) {}
 }
@@ -317,7 +317,7 @@ impl<'s, H: Handler<'s>> Handler<'s> for Sound<H> {
         self.handler.wants(opcode)
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         // A statement without `;` may have been cut off.
         let ends = statement.tokens.last().is_some_and(|last| last.is(b';'));
         self.is_sound &= ends;

@@ -8,7 +8,7 @@ use crate::isa::{Mnemonic, RegisterType, WordType};
 use crate::module::DeclaredTypes;
 use crate::source::Span;
 use crate::syntax::{
-    Context, RawOperand, Shape, Statement, Symbol, parse_instruction, parse_start,
+    Context, RawOperand, Shape, Symbol, WantedStatement, parse_instruction, parse_start,
 };
 use crate::video::{
     self, Guard, Instruction, Operand, OperandName, Operation, Parts, Register, Selected,
@@ -65,7 +65,7 @@ impl<'s> Checked<'_, 's> {
 /// Checks a statement; the instruction comes back only if it has no errors.
 pub(crate) fn check(
     source: &str,
-    statement: &Statement<'_>,
+    statement: &WantedStatement<'_>,
     context: &Context<'_>,
     options: &CheckOptions,
     diagnostics: &mut Vec<Diagnostic>,
@@ -81,7 +81,7 @@ pub(crate) fn check(
 }
 
 /// The declared types of a statement's registers, as far as it parses.
-fn declared(source: &str, statement: &Statement<'_>, context: &Context<'_>) -> DeclaredTypes {
+fn declared(source: &str, statement: &WantedStatement<'_>, context: &Context<'_>) -> DeclaredTypes {
     let mut declared = DeclaredTypes::default();
     let start = match &statement.parsed {
         Ok(_) => None,
@@ -101,7 +101,7 @@ fn declared(source: &str, statement: &Statement<'_>, context: &Context<'_>) -> D
     declared
 }
 
-fn read(checked: &mut Checked<'_, '_>, statement: &Statement<'_>) -> Option<Instruction> {
+fn read(checked: &mut Checked<'_, '_>, statement: &WantedStatement<'_>) -> Option<Instruction> {
     let Checked { source, context, .. } = *checked;
     let completed;
     let raw = match &statement.parsed {

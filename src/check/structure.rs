@@ -4,8 +4,8 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
 use crate::source::{Span, UNDECODABLE};
 use crate::syntax::{
-    ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Statement,
-    TokenKind,
+    ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, TokenKind,
+    WantedStatement,
 };
 
 /// The finding for a problem in the structure of the module.
@@ -124,7 +124,7 @@ fn missing_semicolon(span: Span) -> Diagnostic {
 /// The finding for a video instruction that does not parse.
 pub(super) fn failure(
     source: &str,
-    statement: &Statement<'_>,
+    statement: &WantedStatement<'_>,
     failure: Failure,
     context: &Context<'_>,
 ) -> Diagnostic {

@@ -14,7 +14,7 @@ use crate::names::{self, Names};
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Span, decoded, nearest};
 use crate::syntax::{
-    self, Function, Leaf, LeafKind, Node, NodeKind, StatementKind, Tree, TreeStatement, Visitor,
+    self, Function, Leaf, LeafKind, Node, NodeKind, Statement, StatementKind, Tree, Visitor,
 };
 use crate::workspace::input::Input;
 use crate::workspace::kind::{FileKind, OnlyPtx};
@@ -124,10 +124,7 @@ fn failed(message: &str) -> io::Result<u8> {
 }
 
 /// The statement that is asked for, if not the whole text.
-fn part<'t>(
-    arguments: &Arguments,
-    tree: &'t Tree<'t>,
-) -> Result<Option<TreeStatement<'t>>, String> {
+fn part<'t>(arguments: &Arguments, tree: &'t Tree<'t>) -> Result<Option<Statement<'t>>, String> {
     if let Some(wanted) = &arguments.function {
         let name = |function: Function<'t>| function.name().map(|it| it.text(tree.source()));
         let named = tree.functions().filter(|it| name(*it) == Some(wanted));
@@ -152,18 +149,14 @@ fn part<'t>(
     found.map(Some).ok_or_else(|| format!("no statement stands at {line}:{column}"))
 }
 
-fn walk<'t>(tree: &'t Tree<'t>, part: Option<TreeStatement<'t>>, visitor: &mut impl Visitor<'t>) {
+fn walk<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, visitor: &mut impl Visitor<'t>) {
     match part {
         Some(statement) => statement.walk(visitor),
         None => tree.walk(visitor),
     }
 }
 
-fn human<'t>(
-    tree: &'t Tree<'t>,
-    part: Option<TreeStatement<'t>>,
-    out: &mut Output,
-) -> io::Result<()> {
+fn human<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) -> io::Result<()> {
     let mut lines =
         Lines { source: tree.source(), out: &mut out.stream, depth: 0, written: Ok(()) };
     walk(tree, part, &mut lines);
@@ -212,7 +205,7 @@ impl<'t, W: Write> Visitor<'t> for Lines<'t, W> {
     }
 }
 
-fn json<'t>(tree: &'t Tree<'t>, part: Option<TreeStatement<'t>>) -> io::Result<()> {
+fn json<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>) -> io::Result<()> {
     let source = tree.source();
     let names = names::read_words(source, Span::new(0, source.len() as u32));
     let out = io::BufWriter::with_capacity(1 << 16, plain_output());
@@ -270,7 +263,7 @@ impl<'t, W: Write> Visitor<'t> for Objects<'t, W> {
             });
             more.push(("errors", errors.collect()));
         }
-        if let Some(StatementKind::Instruction(it)) = node.statement.map(TreeStatement::kind) {
+        if let Some(StatementKind::Instruction(it)) = node.statement.map(Statement::kind) {
             let text = |span: Span| span.text(source);
             more.push(("mnemonic", text(it.mnemonic()).into()));
             more.push(("modifiers", it.modifiers().map(text).collect()));

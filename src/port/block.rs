@@ -10,7 +10,7 @@ use crate::hash::Map;
 use crate::ir::Input;
 use crate::source::Span;
 use crate::syntax::{
-    Context, OperandClass, Statement, SymbolKind, Token, TokenKind, parse_instruction,
+    Context, OperandClass, SymbolKind, Token, TokenKind, WantedStatement, parse_instruction,
     statement_tokens,
 };
 use crate::video::{Instruction, Register};
@@ -385,7 +385,7 @@ impl<'a> Reader<'a> {
     fn instruction(&mut self, tokens: &[Token], context: &mut Context<'a>) -> Result<(), Refusal> {
         let asm = self.asm;
         let parsed = parse_instruction(&asm.text, tokens);
-        let statement = Statement { tokens, parsed };
+        let statement = WantedStatement { tokens, parsed };
         let options = CheckOptions::default().with_rules(RuleSet::ERRORS);
         let mut found = Vec::new();
         context.settle();

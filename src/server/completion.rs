@@ -6,7 +6,7 @@ use super::statements::asm_at;
 use crate::check::{CheckOptions, Language, is_wanted};
 use crate::isa::{Destination, Form, LaneWidth, Mask, Mnemonic, Modifier, Part, Selector, Sources};
 use crate::source::Span;
-use crate::syntax::{Context, Handler, Problem, Statement, read};
+use crate::syntax::{Context, Handler, Problem, WantedStatement, read};
 use crate::video;
 
 /// A text that may stand at a place.
@@ -364,7 +364,7 @@ impl<'s> Handler<'s> for Seen {
         is_wanted(opcode)
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         if statement.tokens.last().is_some_and(|last| last.span.end >= self.at) {
             self.names = context.words(MOST + 1);
         }

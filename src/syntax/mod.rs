@@ -1,7 +1,23 @@
-//! Shapes: tokens, the module reader, and the grammar of one instruction.
+//! The text of PTX: tokens, the [tree](parse) of a whole text, and the grammar of instructions
+//! and constants.
 //!
-//! This module does not know which mnemonics or modifiers exist. It reads the whole text and
-//! keeps every error: a statement that does not parse ends at its `;`, and reading continues.
+//! Nothing here knows which mnemonics or modifiers exist. [`parse`] reads any text into a
+//! [`Tree`] that holds every byte, and keeps every error.
+//!
+//! ```
+//! use vptx::syntax::{self, StatementKind};
+//!
+//! let tree = syntax::parse(".entry k() { ld.global.u32 %r1, [%rd1+4]; ret; }");
+//! let function = tree.functions().next().unwrap();
+//! let opcodes: Vec<&str> = function
+//!     .statements()
+//!     .filter_map(|statement| match statement.kind() {
+//!         StatementKind::Instruction(it) => Some(it.opcode().text(tree.source())),
+//!         _ => None,
+//!     })
+//!     .collect();
+//! assert_eq!(opcodes, ["ld.global.u32", "ret"]);
+//! ```
 
 pub(crate) mod blocks;
 pub(crate) mod constant;
@@ -17,21 +33,27 @@ mod tree;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
 pub(crate) use grammar::parse_start;
-pub use grammar::{
-    Expected, Failure, RawGuard, RawInstruction, RawOperand, Shape, parse_instruction,
-};
+pub use grammar::{Expected, Failure};
 pub use lexer::{Token, TokenKind};
-#[cfg(feature = "cli")]
-pub(crate) use reader::read_part;
-pub use reader::{
-    Handler, Problem, ProblemKind, Statement, read, read_in, read_plainly, statement_tokens,
-};
-#[cfg(feature = "cli")]
-pub(crate) use scope::Gates;
-pub use scope::{Context, OperandClass, Symbol, SymbolKind};
+pub use scope::{OperandClass, SymbolKind};
 pub use tree::{
     Address, Declaration, DeclaredName, Directive, DirectiveKind, Error, ErrorKind, Function,
     FunctionKind, Guard, Instruction, Leaf, LeafKind, Node, NodeKind, Offset, Operand, OperandKind,
-    Operands, Parameter, Piece, PieceKind, Place, Statement as TreeStatement, StatementKind,
-    Statements, Tree, Visitor, parse,
+    Operands, Parameter, Piece, PieceKind, Place, Statement, StatementKind, Statements, Tree,
+    Visitor, parse,
 };
+
+// The reader of `check`, which skips what it does not judge. Public for tests and fuzz targets
+// only: it may change at any time.
+#[doc(hidden)]
+pub use grammar::{RawGuard, RawInstruction, RawOperand, Shape, parse_instruction};
+#[cfg(feature = "cli")]
+pub(crate) use reader::read_part;
+#[doc(hidden)]
+pub use reader::{
+    Handler, Problem, ProblemKind, WantedStatement, read, read_in, read_plainly, statement_tokens,
+};
+#[cfg(feature = "cli")]
+pub(crate) use scope::Gates;
+#[doc(hidden)]
+pub use scope::{Context, Symbol};

@@ -27,7 +27,7 @@ pub trait Handler<'s> {
     fn wants(&self, opcode: &str) -> bool;
 
     /// A wanted statement.
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>);
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>);
 
     /// Something wrong with the module's structure.
     fn problem(&mut self, problem: Problem);
@@ -35,7 +35,7 @@ pub trait Handler<'s> {
 
 /// A wanted statement.
 #[derive(Debug)]
-pub struct Statement<'t> {
+pub struct WantedStatement<'t> {
     /// Its tokens; the last is `;`, unless that is missing.
     pub tokens: &'t [Token],
     /// The tokens as an instruction.
@@ -319,7 +319,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let end = self.statement_tokens(start, &mut tokens);
         self.pos = end;
         let parsed = parse_instruction(self.source, &tokens);
-        let statement = Statement { tokens: &tokens, parsed };
+        let statement = WantedStatement { tokens: &tokens, parsed };
         self.context.settle();
         self.handler.statement(statement, &self.context);
         self.tokens = tokens;

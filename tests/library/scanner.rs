@@ -3,7 +3,7 @@
 
 use vptx::analysis::{check_counted, check_plainly};
 use vptx::source::decode;
-use vptx::syntax::{Context, Handler, Problem, Statement, TokenKind, read, read_plainly};
+use vptx::syntax::{Context, Handler, Problem, TokenKind, WantedStatement, read, read_plainly};
 use vptx::{CheckOptions, Dialect};
 
 use crate::support::forms::Random;
@@ -22,7 +22,7 @@ impl<'s> Handler<'s> for Record<'s> {
         opcode.starts_with(['v', 'V']) && opcode != "vote"
     }
 
-    fn statement(&mut self, statement: Statement<'_>, context: &Context<'s>) {
+    fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         let names = statement.tokens.iter().filter(|token| token.kind == TokenKind::Ident);
         let symbols: Vec<_> =
             names.map(|token| context.resolve(token.span.text(self.source))).collect();

@@ -5,7 +5,7 @@ use std::fs;
 use vptx::source::{Span, decode};
 use vptx::syntax::{
     Constant, Directive, DirectiveKind, ErrorKind, FunctionKind, Leaf, LeafKind, Node, NodeKind,
-    OperandKind, StatementKind, SymbolKind, Tree, TreeStatement, Visitor, parse,
+    OperandKind, Statement, StatementKind, SymbolKind, Tree, Visitor, parse,
 };
 
 use crate::support::generate::Rng;
@@ -447,7 +447,7 @@ fn views_of_directives() {
 #[test]
 fn comments_belong_to_their_statement() {
     let (tree, _, _) = lossless(MODULE);
-    let comments = |statement: TreeStatement<'_>| {
+    let comments = |statement: Statement<'_>| {
         statement.comments().map(|span| span.text(MODULE).to_string()).collect::<Vec<_>>()
     };
     let starting = |start: &str| {
