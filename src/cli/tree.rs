@@ -103,24 +103,25 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     });
     let bytes = match bytes {
         Ok(bytes) => bytes,
-        Err(message) => return failed(&message),
+        Err(message) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
     };
     let source = &*decoded(&bytes);
     let tree = syntax::parse(source);
     let part = match part(arguments, &tree) {
         Ok(part) => part,
-        Err(message) => return failed(&format!("{}: {message}", visible_path(input.shown()))),
+        Err(message) => {
+            trouble(&format!("{}: {message}", visible_path(input.shown())));
+            return Ok(FAILED);
+        }
     };
     match arguments.format {
         TreeFormat::Human => human(&tree, part, out)?,
         TreeFormat::Json => json(&tree, part)?,
     }
     Ok(if tree.errors().is_empty() { 0 } else { FOUND })
-}
-
-fn failed(message: &str) -> io::Result<u8> {
-    trouble(message);
-    Ok(FAILED)
 }
 
 /// The statement that is asked for, if not the whole text.
@@ -226,7 +227,7 @@ struct Objects<'t, W> {
     written: io::Result<()>,
 }
 
-impl<'t, W: Write> Objects<'t, W> {
+impl<W: Write> Objects<'_, W> {
     fn write(&mut self, text: &str) {
         if self.written.is_ok() {
             self.written = self.out.write_all(text.as_bytes());

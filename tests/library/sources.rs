@@ -843,7 +843,7 @@ fn notebook(cells: &[(&str, &str)]) -> String {
     let mut text = String::from("{\n \"cells\": [\n");
     for (at, (kind, lines)) in cells.iter().enumerate() {
         text.push_str(if at > 0 { ",\n" } else { "" });
-        let _ = write!(text, "  {{\"cell_type\": \"{kind}\", \"metadata\": {{}}, \"source\": [\n");
+        let _ = writeln!(text, "  {{\"cell_type\": \"{kind}\", \"metadata\": {{}}, \"source\": [");
         let lines: Vec<String> = lines.split_inclusive('\n').map(json).collect();
         text.push_str(&lines.join(",\n"));
         text.push_str("\n  ], \"outputs\": [{\"text\": [\"asm(\\\"vadd4.u32 %0;\\\")\"]}]}");
@@ -880,8 +880,8 @@ fn cells_of_notebooks_are_read() {
     let places: Vec<usize> =
         found(&source, Language::Notebook).iter().map(|it| it.span.start as usize).collect();
     let cells: Vec<usize> = source.match_indices("cell_type").map(|it| it.0).collect();
-    let cell = |place: usize| cells.iter().filter(|&&start| start < place).count();
-    assert_eq!(places.iter().map(|&it| cell(it)).collect::<Vec<_>>(), [3, 4, 6]);
+    let number = |place: usize| cells.iter().filter(|&&start| start < place).count();
+    assert_eq!(places.iter().map(|&it| number(it)).collect::<Vec<_>>(), [3, 4, 6]);
 
     let fixed = fix(&source, &options(Language::Notebook), Applicability::Safe);
     assert_eq!(fixed.text, source.replace("vmin.sat.s32.s32.s32", "vmin.s32.s32.s32.sat"));

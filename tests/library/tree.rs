@@ -216,7 +216,7 @@ fn random_tokens_have_a_tree_of_every_byte() {
 /// A text of its tokens, with one blank between two: nothing of it comes from between nodes.
 struct Spaced<'t>(&'t str, String);
 
-impl<'t> Visitor<'t> for Spaced<'_> {
+impl Visitor<'_> for Spaced<'_> {
     fn leaf(&mut self, leaf: Leaf) {
         let is_trivia = [LeafKind::WhiteSpace, LeafKind::Comment].contains(&leaf.kind);
         if !is_trivia {
@@ -298,7 +298,7 @@ fn views_of_functions_and_declarations() {
     assert_eq!((f.kind(), f.linkage()), (FunctionKind::Device, Some(".extern")));
     assert_eq!(f.name().map(text), Some("f"));
     assert!(f.body().is_none());
-    let named = |parameter: vptx::syntax::Parameter<'_>| {
+    let shown = |parameter: vptx::syntax::Parameter<'_>| {
         let name = parameter.name().expect("a name");
         (
             text(name.name()).to_string(),
@@ -309,9 +309,9 @@ fn views_of_functions_and_declarations() {
     let expected = |name: &str, kind: SymbolKind<'_>, ty: &str| {
         (name.to_string(), format!("{kind:?}"), Some(ty.to_string()))
     };
-    let results: Vec<_> = f.results().map(named).collect();
+    let results: Vec<_> = f.results().map(shown).collect();
     assert_eq!(results, [expected("out", SymbolKind::Variable(".param"), ".b32")]);
-    let parameters: Vec<_> = f.parameters().map(named).collect();
+    let parameters: Vec<_> = f.parameters().map(shown).collect();
     assert_eq!(
         parameters,
         [
@@ -321,7 +321,7 @@ fn views_of_functions_and_declarations() {
     );
 
     assert_eq!((k.kind(), k.linkage()), (FunctionKind::Kernel, Some(".visible")));
-    let parameters: Vec<_> = k.parameters().map(named).collect();
+    let parameters: Vec<_> = k.parameters().map(shown).collect();
     assert_eq!(
         parameters,
         [

@@ -112,7 +112,7 @@ const MAX_DEPTH: u8 = 32;
 
 /// The kinds of operand. [`Operand::selector`] and [`Operand::sign`] tell what stands around a
 /// name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OperandKind<'t> {
     /// A register, special register, variable, function or label. Which one it is, its
@@ -145,7 +145,7 @@ pub enum OperandKind<'t> {
 }
 
 /// An address: `[base+offset]`, with more elements for textures and tensors.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Address<'t> {
     base: Option<Span>,
     offset: Offset,
@@ -166,12 +166,12 @@ impl<'t> Address<'t> {
 
     /// All elements between the brackets, of which the first holds base and offset.
     pub fn elements(&self) -> Operands<'t> {
-        self.elements
+        self.elements.clone()
     }
 }
 
 /// Operands that follow each other, with commas between them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Operands<'t> {
     source: &'t str,
     /// Those that are left; `None` after the last.
@@ -236,7 +236,7 @@ impl<'t> Iterator for Operands<'t> {
 
 impl std::fmt::Debug for Operands<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(*self).finish()
+        f.debug_list().entries(self.clone()).finish()
     }
 }
 
@@ -307,7 +307,7 @@ impl<'t> Operand<'t> {
             }),
             Shape::Address => {
                 let elements = Operands::between(self.brackets(0));
-                let mut first = elements;
+                let mut first = elements.clone();
                 let (base, offset) = match first.next().map(|first| first.kind()) {
                     Some(OperandKind::Name(name)) => (Some(name), None),
                     Some(OperandKind::Sum(sum)) => (sum.base, sum.offset),

@@ -206,7 +206,7 @@ pub struct Statement<'t> {
 }
 
 /// The kinds of statement, each with the view that reads its parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StatementKind<'t> {
     /// `.version 8.0`, `.loc 1 2 3`, `.pragma "nounroll";`, `.branchtargets a, b;` …
@@ -327,7 +327,7 @@ impl PartialEq for Statement<'_> {
 impl Eq for Statement<'_> {}
 
 /// Statements that follow each other in a function, a block, or at the top.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Statements<'t> {
     tree: &'t Tree<'t>,
     next: u32,
@@ -349,6 +349,6 @@ impl<'t> Iterator for Statements<'t> {
 
 impl std::fmt::Debug for Statements<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(*self).finish()
+        f.debug_list().entries(self.clone()).finish()
     }
 }

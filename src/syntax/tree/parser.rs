@@ -273,17 +273,15 @@ impl<'t> Parser<'t> {
         let mut braces = 0usize;
         while let Some(token) = self.peek() {
             match token.kind {
-                TokenKind::Punct([b';', 0]) => {
+                TokenKind::Punct([b';', 0])
+                | TokenKind::UnclosedComment
+                | TokenKind::UnclosedString => {
                     self.at += 1;
                     return;
                 }
                 TokenKind::Punct([b'{', 0]) => braces += 1,
                 TokenKind::Punct([b'}', 0]) if braces == 0 => break,
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
-                TokenKind::UnclosedComment | TokenKind::UnclosedString => {
-                    self.at += 1;
-                    return;
-                }
                 _ => {}
             }
             if token.on_new_line && self.cuts_off(token, start) {

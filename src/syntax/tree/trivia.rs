@@ -81,7 +81,7 @@ fn pieces_behind<'t>(tree: &'t Tree<'t>, token: usize) -> impl Iterator<Item = P
 }
 
 /// The pieces of a part of a text that holds trivia only.
-fn pieces<'s>(source: &'s str, part: Span) -> impl Iterator<Item = Piece> + use<'s> {
+fn pieces(source: &str, part: Span) -> impl Iterator<Item = Piece> + use<'_> {
     let bytes = &source.as_bytes()[..part.end as usize];
     let mut at = part.start as usize;
     std::iter::from_fn(move || {

@@ -160,7 +160,7 @@ kinds! {
     }
 }
 
-impl<'s> Tree<'s> {
+impl Tree<'_> {
     /// Visits all nodes and leaves.
     pub fn walk<'t>(&'t self, visitor: &mut impl Visitor<'t>) {
         let span = Span::new(0, self.source.len() as u32);
@@ -321,10 +321,10 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     fn operand(&mut self, operand: Operand<'t>) {
         let operand_kind = operand.kind();
         let (kind, span) = (operand_node(&operand_kind), operand.span());
-        if !operand.tokens().is_empty() {
-            self.enter(kind, span, None, Some(operand));
-        } else {
+        if operand.tokens().is_empty() {
             self.visitor.enter(Node { kind, span, statement: None, operand: Some(operand) });
+        } else {
+            self.enter(kind, span, None, Some(operand));
         }
         let end = self.next + operand.tokens().len();
         match operand_kind {
