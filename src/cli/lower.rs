@@ -471,7 +471,7 @@ fn put_in_place(path: &Path, contents: &impl Contents, before: &Bytes) -> Result
 ///
 /// # Errors
 /// A sentence that says why it is none.
-fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> {
+pub(super) fn ptx_bytes(input: &Input, language: Option<OnlyPtx>) -> Result<Bytes, String> {
     let kind = FileKind::told(language.map(Into::into), input.path(), [&[], &[]]);
     let bytes = input.bytes()?;
     kind.must_be_ptx(&input.name(), &bytes)?;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use super::lower::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
 use crate::names::{self, Names};
 use crate::report::{visible, visible_path};
@@ -17,7 +18,7 @@ use crate::syntax::{
     self, Function, Leaf, LeafKind, Node, NodeKind, Statement, StatementKind, Tree, Visitor,
 };
 use crate::workspace::input::Input;
-use crate::workspace::kind::{FileKind, OnlyPtx};
+use crate::workspace::kind::OnlyPtx;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -96,12 +97,7 @@ impl Place {
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     let is_stdin = arguments.path == Path::new("-");
     let input = if is_stdin { Input::Stdin } else { Input::File(arguments.path.clone()) };
-    let kind = FileKind::told(arguments.language.map(Into::into), input.path(), [&[], &[]]);
-    let bytes = input.bytes().and_then(|bytes| {
-        kind.must_be_ptx(&input.name(), &bytes)?;
-        Ok(bytes)
-    });
-    let bytes = match bytes {
+    let bytes = match ptx_bytes(&input, arguments.language) {
         Ok(bytes) => bytes,
         Err(message) => {
             trouble(&message);
