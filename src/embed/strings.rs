@@ -10,8 +10,7 @@ use super::{Host, Layer, Quoting, edit};
 use crate::hash::Set;
 use crate::names::read_words;
 use crate::source::Span;
-use crate::syntax::Token;
-use crate::syntax::lexer::Lexer as PtxLexer;
+use crate::syntax::{self, Token, Tree};
 
 /// A module in the string literals of a source.
 #[derive(Debug)]
@@ -65,10 +64,11 @@ pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>
         let span = literals[0].span.to(last.span);
         let goes_on = goes_on(source, host, last.span.end as usize);
         let layer = Layer::new(Quoting::Of(host), source, literals);
-        if !is_module(layer.text()) {
+        let tree = syntax::parse(layer.text());
+        if !is_module(&tree) {
             return;
         }
-        if is_computed || goes_on || !is_whole(layer.text()) || has_places(layer.text()) {
+        if is_computed || goes_on || !is_whole(&tree) || has_places(&tree) {
             skipped.push(Skipped { span, reason: SkipReason::Module });
         } else {
             found.push(StringModule { span, layer });
@@ -93,14 +93,14 @@ pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>
     (found, skipped)
 }
 
-fn is_module(text: &str) -> bool {
-    let first = PtxLexer::new(text, 0).token();
-    first.is_some_and(|it| it.span.text(text) == ".version") && text.contains(".target")
+fn is_module(tree: &Tree<'_>) -> bool {
+    let mut words = tree.tokens().iter().map(|token| token.span.text(tree.source()));
+    words.next() == Some(".version") && words.any(|word| word == ".target")
 }
 
 /// Whether a text has all that it opens. Programs join others.
-fn is_whole(text: &str) -> bool {
-    let depth = tokens(text).iter().try_fold(0_usize, |depth, token| {
+fn is_whole(tree: &Tree<'_>) -> bool {
+    let depth = tree.tokens().iter().try_fold(0_usize, |depth, token| {
         (depth + usize::from(token.is(b'{'))).checked_sub(usize::from(token.is(b'}')))
     });
     depth == Some(0)
@@ -131,14 +131,14 @@ fn goes_on(source: &str, host: Host, end: usize) -> bool {
 
 /// Whether a text has something like `%s`, `{}`, `{name}`, `$name`, `@name@` that a program fills
 /// in. A name that the text declares is none.
-fn has_places(text: &str) -> bool {
+fn has_places(tree: &Tree<'_>) -> bool {
     const CONVERSIONS: [&str; 10] =
         ["%s", "%d", "%i", "%u", "%x", "%ld", "%lu", "%lld", "%llu", "%zu"];
 
+    let (text, tokens) = (tree.source(), tree.tokens());
     let names = read_words(text, Span::new(0, text.len() as u32));
     let known = names.uses.iter().filter(|it| it.meaning.is_some());
     let declared: Set<&str> = known.map(|it| it.span.text(text)).collect();
-    let tokens = tokens(text);
     let own = |at: usize| tokens.get(at).map_or("", |token| token.span.text(text));
     let is_word = |at: usize| tokens.get(at).is_some_and(Token::is_word);
     (0..tokens.len()).any(|at| match own(at) {
@@ -156,9 +156,4 @@ fn has_places(text: &str) -> bool {
         "@" => is_word(at + 1) && own(at + 2) == "@",
         word => (word.starts_with('$') || CONVERSIONS.contains(&word)) && !declared.contains(word),
     })
-}
-
-fn tokens(text: &str) -> Vec<Token> {
-    let mut lexer = PtxLexer::new(text, 0);
-    std::iter::from_fn(|| lexer.token()).collect()
 }
