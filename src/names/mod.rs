@@ -52,7 +52,8 @@ pub(crate) struct Symbol {
     pub(crate) declaration: Span,
     /// The body of a function with its braces; otherwise empty.
     pub(crate) body: Span,
-    /// The type of a register that is no vector, with its dot; otherwise empty.
+    /// The type of a register that is no vector, with its dot. Otherwise, and if its declaration
+    /// has more than that and names, empty.
     pub(crate) ty: Span,
     /// How many registers it declares, as `%r<100>` does.
     pub(crate) count: Option<u64>,

@@ -418,20 +418,20 @@ impl<'s> Walker<'s> {
         let mut header = Header::default();
         let declared_before = self.names.symbols.len();
         let mut last = first;
-        let mut is_ended = false;
+        let (mut is_ended, mut is_odd) = (false, false);
         self.declaration_word(&declaration, &mut header, first);
         while let Some(token) = self.peek() {
             if matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
                 break;
             }
             let text = self.text(token);
-            let is_usual = matches!(
-                token.kind,
-                TokenKind::Dot | TokenKind::Ident | TokenKind::Punct([b',' | b';', 0])
-            );
-            // The normal form leaves such declarations out, with all that they hold.
-            self.names.is_doubtful |=
-                declaration.space == ".reg" && !declaration.is_header() && !is_usual;
+            // What stands in a declaration of registers: one type, and names.
+            let is_usual = match token.kind {
+                TokenKind::Dot => declaration.ty.is_empty(),
+                TokenKind::Ident | TokenKind::Punct([b',' | b';', 0]) => true,
+                _ => false,
+            };
+            is_odd |= declaration.space == ".reg" && !declaration.is_header() && !is_usual;
             let names_function = declaration.names_function();
             let step = declaration.step(token.kind, text);
             if step == Step::Body {
@@ -481,8 +481,13 @@ impl<'s> Walker<'s> {
         }
         is_ended |= declaration.may_end() && self.peek().is_none();
         let whole = Span::new(first.span.start, last.span.end);
+        self.names.is_doubtful |= is_odd;
         for symbol in &mut self.names.symbols[declared_before..] {
             symbol.declaration = whole;
+            if is_odd {
+                // The normal form leaves out declarations of registers with a type.
+                symbol.ty = Span::at(symbol.name.end);
+            }
         }
         if declaration.is_header() {
             self.end_header(&header, whole);
