@@ -46,8 +46,11 @@ impl Cost {
 }
 
 /// Both parts of the table. The blank line between them is searched for only once.
-static TABLE: LazyLock<(&str, &str)> =
-    LazyLock::new(|| include_str!("costs.txt").split_once("\n\n").unwrap_or_default());
+static TABLE: LazyLock<(&str, &str)> = LazyLock::new(|| {
+    let text = include_str!("costs.txt");
+    let end = memchr::memmem::find(text.as_bytes(), b"\n\n");
+    end.map(|end| (&text[..end], &text[end + 2..])).unwrap_or_default()
+});
 /// Characters of a cell, `nn>nn@ss ww>ww`, and of the space after it.
 const CELL: usize = 15;
 const ROW: usize = CELL * TARGETS.len();
