@@ -206,7 +206,9 @@ pub(crate) fn read_module<'s>(
     let sink = &mut |statement| statements.push(statement);
     let found = visit_by(false, source, preview.unreadable, options, usize::MAX, sink);
     let (mut diagnostics, version, target) = found.unwrap_or_default();
-    let errors = diagnostics.iter().filter(|found| found.is_syntax_error()).cloned().collect();
+    // ptxas takes constants that nest deeper: only their statements stay as they are.
+    let is_error = |it: &&Diagnostic| it.is_syntax_error() && it.code != Code::V010;
+    let errors = diagnostics.iter().filter(is_error).cloned().collect();
     select(source, preview.is_marked, options, &mut diagnostics);
     (Module { source, version, target, statements, errors }, diagnostics)
 }
