@@ -219,11 +219,15 @@ impl<R: Read> Images<R> {
                 break;
             }
         }
-        self.counts.ptx += 1;
         let string = self.window.beyond(length)?;
         let is_file = offset == 0 && string.len() == length;
         let end = if is_file { length } else { plain::end(&string[..length]) };
         let bytes = string[..end].to_vec();
+        if !is_file && plain::is_packed(&bytes) {
+            self.refused = Some(offset + (at - start) as u64);
+            return Ok(None);
+        }
+        self.counts.ptx += 1;
         self.window.take(bytes.len());
         self.edge = self.window.offset();
         Ok(Some(Ok(Image {

@@ -1,6 +1,8 @@
 //! PTX that stands in a file as it is: in a data section, or as the whole file.
 
 use crate::isa::{PtxVersion, Target};
+use crate::source::decoded;
+use crate::syntax;
 use crate::syntax::lexer::{skip_trivia, string_end, word_end};
 
 /// The word that every module has, after comments.
@@ -15,6 +17,12 @@ pub(super) const HEADING: usize = 1 << 8;
 /// Whether a byte may stand in a text. Another byte ends a string in a program, mostly NUL.
 pub(super) fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | 0x1a | b' '..=b'~' | 0x80..)
+}
+
+/// Whether bytes only begin as a text does: what LZ4 packs has its first words as they are. No
+/// text has errors of syntax and bytes that are no UTF-8 at once.
+pub(super) fn is_packed(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_err() && !syntax::parse(&decoded(bytes)).errors().is_empty()
 }
 
 /// Where the text starts that has `.version` at `at`: only comments and white space stand

@@ -537,6 +537,13 @@ fn what_is_no_text_is_not_taken_for_one() {
     ] {
         assert_eq!(plain_texts(other.as_bytes()), [""; 0], "{other}");
     }
+    // LZ4 leaves the first words as they are. The text after it is found.
+    let packed = b"\0.version 6.0\n.target sm_60\n.address_size 64\n\n.entry \x8b\0";
+    assert_eq!(plain_texts(packed), [""; 0]);
+    assert_eq!(plain_texts(&[packed, TEXT.as_bytes(), b"\0"].concat()), [TEXT]);
+    // A comment may have any encoding.
+    let latin = [b"\0", TEXT.as_bytes(), b"// caf\xe9\n\0"].concat();
+    assert_eq!(plain_texts(&latin).len(), 1);
     // Many places that look like a start take no longer.
     let flood = b"x".repeat(9).into_iter().chain(b".version 1.0 .target sm_90 ".repeat(200_000));
     assert_eq!(plain_texts(&flood.collect::<Vec<u8>>()), [""; 0]);
