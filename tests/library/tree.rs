@@ -519,6 +519,8 @@ fn errors_are_all_found_where_they_are() {
             &[("Unexpected", ""), ("Unexpected", "1"), ("Unexpected", "5")],
         ),
         (".global .u32 x[4 = 1;", &[("Unexpected", "")]),
+        (".global .u32 x[4 = 1, 2;", &[("Unexpected", "")]),
+        (".global .u32 x = ;", &[("Unexpected", "")]),
     ];
     for (text, expected) in cases {
         let expected: Vec<_> =

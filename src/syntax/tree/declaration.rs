@@ -143,7 +143,9 @@ impl<'t> DeclaredName<'t> {
 
     /// The value of a variable, behind its `=`.
     pub fn value(&self) -> Option<Operand<'t>> {
-        Operands::new(self.source, &self.tokens[self.equals()? + 1..], false).next()
+        let equals = self.equals()?;
+        let place = self.tokens[equals].span.end;
+        Some(Operand::whole(self.source, &self.tokens[equals + 1..], place))
     }
 
     /// The first token that fits neither a range, nor dimensions, nor a value.

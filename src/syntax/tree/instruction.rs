@@ -264,6 +264,11 @@ enum Shape {
 }
 
 impl<'t> Operand<'t> {
+    /// An operand of all these tokens, or an empty one at a place.
+    pub(super) fn whole(source: &'t str, tokens: &'t [Token], place: u32) -> Operand<'t> {
+        Operand { source, tokens, place, is_call: false, depth: 0 }
+    }
+
     /// All of it, sign and selector included. Empty if nothing stands there.
     pub fn span(&self) -> Span {
         match self.tokens {

@@ -400,7 +400,7 @@ impl<'t> Parser<'t> {
                 self.error(nothing, span);
             }
             if let Some(value) = name.value()
-                && !operands_are_plain(value.tokens())
+                && (value.tokens().is_empty() || !operands_are_plain(value.tokens()))
                 && let OperandKind::Malformed(expected) = value.kind()
             {
                 self.error(ErrorKind::Unexpected(expected), value.stop());
