@@ -384,9 +384,6 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     }
 
     fn header(&mut self, function: &Function<'t>) {
-        let start = self.next;
-        let end = start + function.head().len();
-        let source = self.tree.source;
         let to = |tokens: &[Token]| tokens[0].span.start;
         let [results, parameters] = function.groups();
         for (kind, group, parameters) in [
@@ -394,7 +391,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
             (NodeKind::Parameters, parameters, function.parameters().collect()),
         ] {
             let Some(tokens) = group else { continue };
-            self.keywords_before(to(tokens), source);
+            self.keywords_before(to(tokens));
             self.node(kind, tokens, |walker| {
                 walker.leaves(1);
                 for (number, parameter) in parameters.iter().enumerate() {
@@ -406,21 +403,20 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
             });
         }
         for directive in function.directives() {
-            self.keywords_before(to(directive), source);
+            self.keywords_before(to(directive));
             self.node(NodeKind::FunctionDirective, directive, |walker| {
                 walker.leaf(LeafKind::Keyword);
             });
         }
-        self.keywords_before(end_of(function.head()), source);
-        self.leaves_to(end);
+        self.keywords_before(end_of(function.head()));
     }
 
     /// The tokens of a header that stand before an offset.
-    fn keywords_before(&mut self, offset: u32, source: &str) {
+    fn keywords_before(&mut self, offset: u32) {
         while let Some(token) = self.tree.tokens.get(self.next)
             && token.span.start < offset
         {
-            match token.span.text(source) {
+            match token.span.text(self.tree.source) {
                 ".entry" | ".func" => self.leaf(LeafKind::Keyword),
                 _ => self.any_leaf(),
             }
