@@ -311,13 +311,13 @@ fn defined(asm: &Asm<'_>, source: &str, headers: Option<&Joined>, span: Span) ->
 /// Whether a statement that may be a video instruction is PTX. Other machines have instructions
 /// with such names: NEON has `vmin.u32 q0, q0, q1`, AVX has `vaddps`.
 pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) -> bool) -> bool {
-    let text = |token: &Token| token.span.text(&asm.text);
+    let text = |token: &Token| token.span().text(&asm.text);
     let words = tokens.iter().skip_while(|token| !is_wanted(text(token)));
     let Some(opcode) = words.clone().next().map(text) else {
         // It is wanted for its types.
         return true;
     };
-    let modifiers = words.skip(1).take_while(|token| token.kind == TokenKind::Dot);
+    let modifiers = words.skip(1).take_while(|token| token.kind() == TokenKind::Dot);
     let types = modifiers
         .filter(|token| {
             let ty = text(token).trim_start_matches(['.', 'u', 's', 'b', 'f', 'U', 'S', 'B', 'F']);
@@ -331,7 +331,7 @@ pub(crate) fn is_ptx(asm: &Asm<'_>, tokens: &[Token], is_operand: impl Fn(&str) 
     let complete = tokens.last().is_some_and(|last| last.is(b';'));
     let names_operand = |token: &Token| {
         is_operand(text(token))
-            || asm.unknown_operands_in(token.span).any(|(_, span)| span == token.span)
+            || asm.unknown_operands_in(token.span()).any(|(_, span)| span == token.span())
     };
     complete
         && Mnemonic::from_text(&opcode.to_ascii_lowercase()).is_some()
@@ -354,11 +354,11 @@ pub(crate) fn is_foreign(
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         REGISTERS.contains(&kind) && name[kind.len()..].parse().is_ok_and(|it: u8| it < 64)
     };
-    let text = |token: &Token| token.span.text(&asm.text);
+    let text = |token: &Token| token.span().text(&asm.text);
     let mut before = "";
     let foreign = |token: &Token| {
         let (word, dot) = (text(token), std::mem::replace(&mut before, text(token)) == ".");
-        match token.kind {
+        match token.kind() {
             TokenKind::Dot => MODIFIERS.contains(&word),
             // `. s32` is a modifier.
             TokenKind::Ident => !dot && is_register(word) && !is_operand(word),

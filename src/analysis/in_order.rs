@@ -172,7 +172,7 @@ impl<'s> Handler<'s> for Stream<'s, '_, '_> {
     }
 
     fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
-        self.make_room(statement.tokens[0].span.start);
+        self.make_room(statement.tokens[0].span().start);
         self.checker.statement(statement, context);
     }
 

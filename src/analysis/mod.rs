@@ -411,8 +411,8 @@ impl<'s, 'o> Checker<'s, 'o> {
     ) -> (Span, Option<Instruction>, DeclaredTypes) {
         self.version = context.version.map(|(version, _)| version);
         self.target = context.target.map(|(target, _)| target);
-        let first = statement.tokens[0].span;
-        let last = statement.tokens[statement.tokens.len() - 1].span;
+        let first = statement.tokens[0].span();
+        let last = statement.tokens[statement.tokens.len() - 1].span();
         let span = first.to(last);
         let before = self.diagnostics.len();
         let (instruction, Names { declared, outside }) =
@@ -532,12 +532,12 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
 
 /// The error in a token that the end of the text cuts off.
 fn unclosed(token: Token) -> Option<Problem> {
-    let (kind, length) = match token.kind {
+    let (kind, length) = match token.kind() {
         TokenKind::UnclosedComment => (ProblemKind::UnclosedComment, 2),
         TokenKind::UnclosedString => (ProblemKind::UnclosedString, 1),
         _ => return None,
     };
-    let start = token.span.start;
+    let start = token.span().start;
     Some(Problem { kind, span: Span::new(start, start + length) })
 }
 

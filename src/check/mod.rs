@@ -20,8 +20,7 @@ mod structure;
 mod suggest;
 
 use crate::isa::Mnemonic;
-use crate::source::Span;
-use crate::syntax::{Token, TokenKind};
+use crate::syntax::Token;
 
 pub(crate) use instruction::{Names, check as check_instruction};
 #[cfg(feature = "cli")]
@@ -40,6 +39,6 @@ pub(crate) fn is_wanted(opcode: &str) -> bool {
 
 /// A missing `;`: an empty token after the last one.
 pub(crate) fn semicolon_after(tokens: &[Token]) -> Token {
-    let end = tokens.last().map_or(0, |last| last.span.end);
-    Token { kind: TokenKind::Punct([b';', 0]), span: Span::at(end), on_new_line: false }
+    let end = tokens.last().map_or(0, |last| last.span().end);
+    Token::missing(b';', end)
 }

@@ -4,8 +4,8 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{PtxVersion, Target};
 use crate::source::{Span, UNDECODABLE};
 use crate::syntax::{
-    ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, TokenKind,
-    WantedStatement,
+    ConstantError, ConstantErrorKind, Context, Expected, Failure, Problem, ProblemKind, Token,
+    TokenKind, WantedStatement,
 };
 
 /// The finding for a problem in the structure of the module.
@@ -134,30 +134,30 @@ pub(super) fn failure(
     let tokens = statement.tokens;
     let at = tokens.len() - failure.left;
     // A `;` that is not in the text is empty.
-    let Some(token) = tokens.get(at).filter(|token| !token.span.is_empty()) else {
-        let end = tokens.last().map_or(0, |last| last.span.end);
+    let Some(token) = tokens.get(at).filter(|token| !token.span().is_empty()) else {
+        let end = tokens.last().map_or(0, |last| last.span().end);
         if failure.expected.contains(Expected::SEMICOLON) {
             return missing_semicolon(Span::at(end));
         }
         if failure.expected.contains(Expected::BRACKET) {
             let open = tokens.iter().find(|token| token.is(b'[') || token.is(b'{'));
-            let span = open.map_or(Span::at(end), |open| open.span);
+            let span = open.map_or(Span::at(end), |open| open.span());
             return Diagnostic::new(Code::V006, span, "this bracket is never closed")
                 .label("opened here");
         }
         return Diagnostic::new(Code::V006, Span::at(end), "the instruction is incomplete")
             .label(format!("expected {}", list(failure.expected)));
     };
-    let text = token.span.text(source);
-    if token.kind == TokenKind::Unknown {
-        return invalid_character(text, token.span);
+    let text = token.span().text(source);
+    if token.kind() == TokenKind::Unknown {
+        return invalid_character(text, token.span());
     }
     let previous = at.checked_sub(1).map(|at| tokens[at]);
     let next = tokens.get(at + 1);
-    let diagnostic = |message: String| Diagnostic::new(Code::V006, token.span, message);
+    let diagnostic = |message: String| Diagnostic::new(Code::V006, token.span(), message);
     if token.is(b'.') {
         let apart =
-            next.is_some_and(|next| matches!(next.kind, TokenKind::Ident | TokenKind::Number));
+            next.is_some_and(|next| matches!(next.kind(), TokenKind::Ident | TokenKind::Number));
         return if apart {
             diagnostic("white space after the dot".into())
                 .label("the dot and the word after it form one token")
@@ -170,17 +170,17 @@ pub(super) fn failure(
     // In `10%3` the lexer reads a register `%3`, and so does ptxas. If `%3` is
     // declared, it is meant as a register.
     let divides = text.starts_with('%') && context.resolve(text).is_none();
-    if divides && previous.is_some_and(|last| last.kind == TokenKind::Number) {
+    if divides && previous.is_some_and(|last| last.kind() == TokenKind::Number) {
         return diagnostic(format!("`{text}` reads as a register here"))
             .label("not an operator and a number")
             .help("put a space after `%`")
             .fix(
                 Applicability::Unsafe,
                 "separate the operator",
-                vec![Edit::replace(token.span, format!("% {}", &text[1..]))],
+                vec![Edit::replace(token.span(), format!("% {}", &text[1..]))],
             );
     }
-    if failure.expected.contains(Expected::CONSTANT) && token.kind == TokenKind::Ident {
+    if failure.expected.contains(Expected::CONSTANT) && token.kind() == TokenKind::Ident {
         return diagnostic(format!("`{text}` cannot be part of a constant expression"))
             .label("expected a constant")
             .help("registers stand alone, without parentheses or operators");
@@ -191,19 +191,19 @@ pub(super) fn failure(
     }
     let expected = list(failure.expected);
     let after_operand = failure.expected.contains(Expected::COMMA);
-    if after_operand && token.kind == TokenKind::Dot {
+    if after_operand && token.kind() == TokenKind::Dot {
         return diagnostic("an operand takes one selector".into()).label("a second one");
     }
     let what = if text.len() <= 40 { format!("found `{text}`") } else { "found this".into() };
     let mut diagnostic = diagnostic(format!("expected {expected}, {what}")).label("unexpected");
-    let previous = previous.map(|token| token.span);
-    if after_operand && matches!(token.kind, TokenKind::Ident | TokenKind::Number) {
+    let previous = previous.map(Token::span);
+    if after_operand && matches!(token.kind(), TokenKind::Ident | TokenKind::Number) {
         if let Some(previous) = previous {
             let edit = Edit::insert(previous.end, ",");
             diagnostic = diagnostic.fix(Applicability::Unsafe, "insert `,`", vec![edit]);
         }
     } else if failure.expected.contains(Expected::OPERAND) && (token.is(b';') || token.is(b',')) {
-        let comma = if token.is(b',') { Some(token.span) } else { previous };
+        let comma = if token.is(b',') { Some(token.span()) } else { previous };
         if let Some(comma) = comma.filter(|comma| comma.text(source) == ",") {
             let edit = Edit::remove(comma);
             diagnostic = diagnostic.fix(Applicability::Unsafe, "remove `,`", vec![edit]);

@@ -171,8 +171,8 @@ pub(super) fn instruction(text: &str, out: &mut Output) -> io::Result<Result<Ins
     // The `;` is added at the end of the code, so that findings can point at it.
     let mut source = text.to_string();
     match statement_tokens(text).last() {
-        Some(last) if !last.is(b';') && last.kind != TokenKind::UnclosedComment => {
-            source.insert(last.span.end as usize, ';');
+        Some(last) if !last.is(b';') && last.kind() != TokenKind::UnclosedComment => {
+            source.insert(last.span().end as usize, ';');
         }
         _ => {}
     }

@@ -373,19 +373,19 @@ fn opcode(source: &str, statement: Span) -> &str {
     let Some(mut first) = next() else { return "" };
     if first.is(b'@') {
         let mut after_guard = || {
-            while next()?.kind != TokenKind::Ident {}
+            while next()?.kind() != TokenKind::Ident {}
             next()
         };
         let Some(opcode) = after_guard() else { return "" };
         first = opcode;
     }
-    let mut end = first.span.end;
+    let mut end = first.span().end;
     while let Some(token) = lexer.token() {
-        let is_modifier = source[token.span.range()].starts_with('.');
-        if token.span.start != end || !is_modifier {
+        let is_modifier = source[token.span().range()].starts_with('.');
+        if token.span().start != end || !is_modifier {
             break;
         }
-        end = token.span.end;
+        end = token.span().end;
     }
-    Span::new(first.span.start, end).text(source)
+    Span::new(first.span().start, end).text(source)
 }

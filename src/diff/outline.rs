@@ -236,7 +236,7 @@ impl Reader<'_, '_> {
         // The function whose body is read: where it ends, and its first statement.
         let mut open: Option<FunctionSpans> = None;
         while let Some(token) = self.lexer.token() {
-            let start = token.span.start;
+            let start = token.span().start;
             while debug.next_if(|it| it.end <= start).is_some() {}
             if let Some(span) = debug.next_if(|it| it.start == start) {
                 self.lexer.pos = span.end as usize;
@@ -259,8 +259,8 @@ impl Reader<'_, '_> {
                 }
                 continue;
             }
-            if open.is_some_and(|it| token.span.end >= it.body.end) {
-                self.end(token.span.end);
+            if open.is_some_and(|it| token.span().end >= it.body.end) {
+                self.end(token.span().end);
                 open = None;
                 continue;
             }
@@ -305,8 +305,8 @@ impl Reader<'_, '_> {
     /// Reads a statement that is no header of a function.
     fn plain(&mut self, first: Token, in_function: bool) {
         let source = self.outline.source;
-        let text = first.span.text(source);
-        match first.kind {
+        let text = first.span().text(source);
+        match first.kind() {
             TokenKind::Punct([b';', 0]) => {}
             // Blocks mean nothing but where names count.
             TokenKind::Punct([b'{', 0]) => self.depth = self.depth.saturating_add(1),
@@ -314,8 +314,8 @@ impl Reader<'_, '_> {
             TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
                 let colon = self.lexer.token().unwrap_or(first);
                 if self.labels_something(first) {
-                    self.lexer.pos = first.span.end as usize;
-                    self.statement(first, colon.span.end, in_function);
+                    self.lexer.pos = first.span().end as usize;
+                    self.statement(first, colon.span().end, in_function);
                 }
             }
             _ => {
@@ -335,22 +335,22 @@ impl Reader<'_, '_> {
 
     /// Whether something uses a label, or a directive needs it.
     fn labels_something(&self, label: Token) -> bool {
-        let own = within(self.uses, label.span).first().and_then(Use::symbol);
-        let next = self.peek().map_or("", |next| next.span.text(self.outline.source));
+        let own = within(self.uses, label.span()).first().and_then(Use::symbol);
+        let next = self.peek().map_or("", |next| next.span().text(self.outline.source));
         own.is_some_and(|own| self.is_used[own as usize])
             || matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
     }
 
     /// Whether a declaration has only registers that are no vectors.
     fn declares_plain(&self, first: Token, end: u32) -> bool {
-        let uses = within(self.uses, Span::new(first.span.start, end));
+        let uses = within(self.uses, Span::new(first.span().start, end));
         uses.iter()
             .all(|it| it.symbol().is_some_and(|symbol| !self.symbols.symbol(symbol).ty.is_empty()))
     }
 
     /// Reads the tokens of a statement, the first of which is read.
     fn statement(&mut self, first: Token, end: u32, in_function: bool) {
-        let span = Span::new(first.span.start, end);
+        let span = Span::new(first.span().start, end);
         self.first_hole = self.outline.holes.len() as u32;
         self.shape.clear();
         self.plain_type = None;
@@ -428,7 +428,7 @@ impl Reader<'_, '_> {
             let mut ahead = lexer.clone();
             match number(text, token, FloatType::Other, last, || ahead.token()) {
                 Some((number, _)) => self.shape.push_str(&number),
-                None => self.shape.push_str(token.span.text(text)),
+                None => self.shape.push_str(token.span().text(text)),
             }
             self.shape.push(' ');
             last = Some(token);
@@ -438,44 +438,45 @@ impl Reader<'_, '_> {
     fn tokens(&mut self, first: Token, end: u32) {
         let source = self.outline.source;
         // Numbers of versions are no integers.
-        let is_version = matches!(first.span.text(source), ".version" | ".address_size");
-        let is_target = first.span.text(source) == ".target";
+        let is_version = matches!(first.span().text(source), ".version" | ".address_size");
+        let is_target = first.span().text(source) == ".target";
         let mut last = None;
         let mut token = Some(first);
         let mut opcode = Vec::new();
         let mut is_guard = first.is(b'@');
         let mut floats = FloatType::Other;
-        while let Some(mut own) = token.filter(|token| token.span.start < end) {
+        while let Some(mut own) = token.filter(|token| token.span().start < end) {
             let mut next = self.lexer.token();
-            let is_word = own.kind == TokenKind::Ident;
+            let is_word = own.kind() == TokenKind::Ident;
             if !opcode.is_empty() || is_word && !is_guard {
-                opcode.push(own.span.text(source));
+                opcode.push(own.span().text(source));
             }
-            let is_last = next.is_none_or(|next| next.kind != TokenKind::Dot);
+            let is_last = next.is_none_or(|next| next.kind() != TokenKind::Dot);
             if opcode.len() > 1
                 && is_last
-                && own.kind == TokenKind::Dot
+                && own.kind() == TokenKind::Dot
                 && self.plain_type.is_none()
             {
                 let start = self.shape.len();
-                let range = start..start + own.span.len() as usize;
+                let range = start..start + own.span().len() as usize;
                 self.plain_type = plain_type(&opcode).map(|plain| (range, plain));
                 // Modifiers of operands are none of the opcode.
                 is_guard = true;
                 opcode.clear();
             }
             is_guard &= !is_word;
-            while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span.start) {
+            while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span().start) {
                 self.next_use += 1;
             }
-            if is_target && own.is(b',') && next.is_some_and(|it| it.span.text(source) == "debug") {
+            if is_target && own.is(b',') && next.is_some_and(|it| it.span().text(source) == "debug")
+            {
                 // It is about data of debuggers.
                 token = self.lexer.token();
                 continue;
             }
-            let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span.start);
-            let text = own.span.text(source);
-            if own.kind == TokenKind::Dot {
+            let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span().start);
+            let text = own.span().text(source);
+            if own.kind() == TokenKind::Dot {
                 floats = floats.after(text);
             }
             let spelled = || {
@@ -561,14 +562,14 @@ fn is_dynamic(source: &str, symbol: &Symbol) -> bool {
 
 /// The end of a statement: after its `;`, or after its last token if it needs none.
 fn statement_end(source: &str, mut lexer: Lexer<'_>, first: Token) -> u32 {
-    let mut directive = Directive::new(first.span.text(source));
-    let mut end = first.span.end;
+    let mut directive = Directive::new(first.span().text(source));
+    let mut end = first.span().end;
     while let Some(token) = lexer.token() {
-        let step = directive.step(token.kind, token.span.text(source));
+        let step = directive.step(token.kind(), token.span().text(source));
         if !matches!(step, Step::Inside | Step::Last) {
             break;
         }
-        end = token.span.end;
+        end = token.span().end;
         if step == Step::Last {
             break;
         }
@@ -603,7 +604,7 @@ fn plain_type(opcode: &[&str]) -> Option<&'static str> {
 
 /// The class of a parameter, which may be a register: `.reg .b32 a`.
 fn parameter_class(declaration: &str) -> Class {
-    let mut words = statement_tokens(declaration).into_iter().map(|it| it.span.text(declaration));
+    let mut words = statement_tokens(declaration).into_iter().map(|it| it.span().text(declaration));
     match (words.next(), words.find(|word| word.starts_with('.'))) {
         (Some(".reg"), Some(ty)) => register_class(ty),
         _ => Class::Parameter,

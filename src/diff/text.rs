@@ -61,21 +61,21 @@ fn written<'s>(
     let mut text = String::with_capacity(span.len() as usize);
     let mut lexer = Lexer::new(source, span.start as usize);
     let mut end = span.start;
-    while let Some(token) = lexer.token().filter(|token| token.span.start < span.end) {
-        let own = token.span.text(source);
-        let is_apart = token.span.start > end;
+    while let Some(token) = lexer.token().filter(|token| token.span().start < span.end) {
+        let own = token.span().text(source);
+        let is_apart = token.span().start > end;
         let opens = text.ends_with(['[', '(', '{', '@', '!']) || text.is_empty();
         let closes = [b',', b';', b']', b')', b'}', b':'].iter().any(|punct| token.is(*punct));
         if !opens && !closes && (is_apart || text.ends_with(',')) {
             text.push(' ');
         }
-        let at = uses.partition_point(|it| it.span.start < token.span.start);
-        let is_name = uses.get(at).is_some_and(|it| it.span.start == token.span.start);
+        let at = uses.partition_point(|it| it.span.start < token.span().start);
+        let is_name = uses.get(at).is_some_and(|it| it.span.start == token.span().start);
         match names.get(&numbered(own)).filter(|_| is_name) {
             Some(id) => text.push_str(&name(*id)),
             None => text.push_str(own),
         }
-        end = token.span.end;
+        end = token.span().end;
     }
     text
 }

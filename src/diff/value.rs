@@ -343,12 +343,12 @@ impl<'o> Reading<'o> {
         let guard = match tokens.next_if(|token| token.is(b'@')) {
             Some(_) => {
                 let negated = tokens.next_if(|token| token.is(b'!')).is_some();
-                let name = tokens.next()?.span.text(source);
+                let name = tokens.next()?.span().text(source);
                 Some((outline.named(statement, name)?, negated))
             }
             None => None,
         };
-        while tokens.peek()?.span.start < start_of(word, source) + word.len() as u32 {
+        while tokens.peek()?.span().start < start_of(word, source) + word.len() as u32 {
             tokens.next();
         }
         let mut operands = Vec::new();
@@ -487,7 +487,7 @@ impl<'o> Reading<'o> {
 
 fn tokens(source: &str, span: Span) -> Vec<Token> {
     let mut lexer = Lexer::new(source, span.start as usize);
-    let tokens = std::iter::from_fn(|| lexer.token().filter(|it| it.span.start < span.end));
+    let tokens = std::iter::from_fn(|| lexer.token().filter(|it| it.span().start < span.end));
     tokens.collect()
 }
 
@@ -503,25 +503,26 @@ fn operand(
 ) -> Option<Operand> {
     let source = outline.source;
     let token = tokens.next()?;
-    let text = token.span.text(source);
-    match token.kind {
+    let text = token.span().text(source);
+    match token.kind() {
         TokenKind::Ident => {
             // Not `%tid.x`.
-            let is_whole = tokens.peek().is_some_and(|next| next.kind != TokenKind::Dot);
+            let is_whole = tokens.peek().is_some_and(|next| next.kind() != TokenKind::Dot);
             outline.named(statement, text).filter(|_| is_whole).map(Operand::Name)
         }
         TokenKind::Number => integer_literal(text).map(Operand::Constant),
         TokenKind::Punct([b'-', 0]) => {
-            let number = tokens.next().filter(|it| it.kind == TokenKind::Number)?;
-            integer_literal(number.span.text(source)).map(|it| Operand::Constant(it.wrapping_neg()))
+            let number = tokens.next().filter(|it| it.kind() == TokenKind::Number)?;
+            integer_literal(number.span().text(source))
+                .map(|it| Operand::Constant(it.wrapping_neg()))
         }
         TokenKind::Punct([b'!', 0]) => {
-            let name = tokens.next().filter(|it| it.kind == TokenKind::Ident)?;
-            outline.named(statement, name.span.text(source)).map(Operand::Not)
+            let name = tokens.next().filter(|it| it.kind() == TokenKind::Ident)?;
+            outline.named(statement, name.span().text(source)).map(Operand::Not)
         }
         TokenKind::Punct([b'{', 0]) => {
             let mut half = |end: u8| {
-                let name = tokens.next()?.span.text(source);
+                let name = tokens.next()?.span().text(source);
                 tokens.next().filter(|it| it.is(end))?;
                 match name {
                     "_" => Some(None),

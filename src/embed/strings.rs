@@ -10,7 +10,7 @@ use super::{Host, Layer, Quoting, edit};
 use crate::hash::Set;
 use crate::names::read_words;
 use crate::source::Span;
-use crate::syntax::{self, Token, Tree};
+use crate::syntax::{self, Tree};
 
 /// A module in the string literals of a source.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub(super) fn read(source: &str, host: Host) -> (Vec<StringModule>, Vec<Skipped>
 }
 
 fn is_module(tree: &Tree<'_>) -> bool {
-    let mut words = tree.tokens().iter().map(|token| token.span.text(tree.source()));
+    let mut words = tree.tokens().iter().map(|token| token.span().text(tree.source()));
     words.next() == Some(".version") && words.any(|word| word == ".target")
 }
 
@@ -139,13 +139,13 @@ fn has_places(tree: &Tree<'_>) -> bool {
     let names = read_words(text, Span::new(0, text.len() as u32));
     let known = names.uses.iter().filter(|it| it.meaning.is_some());
     let declared: Set<&str> = known.map(|it| it.span.text(text)).collect();
-    let own = |at: usize| tokens.get(at).map_or("", |token| token.span.text(text));
-    let is_word = |at: usize| tokens.get(at).is_some_and(Token::is_word);
+    let own = |at: usize| tokens.get(at).map_or("", |token| token.span().text(text));
+    let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.is_word());
     (0..tokens.len()).any(|at| match own(at) {
         "{" => match own(at + 1) {
             // The body of a kernel may be empty.
             "}" => at == 0 || own(at - 1) != ")",
-            "{" => tokens[at].span.end == tokens[at + 1].span.start,
+            "{" => tokens[at].span().end == tokens[at + 1].span().start,
             next if !is_word(at + 1) || declared.contains(next) => false,
             // `{name:x}` and `{name.part}`
             _ if own(at + 2) == ":" => own(at + 4) == "}",

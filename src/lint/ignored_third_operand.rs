@@ -21,7 +21,7 @@ fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
     let comma = statement_tokens(between.text(source))
         .into_iter()
         .find(|token| token.is(b','))
-        .map(|token| Span::new(from + token.span.start, from + token.span.end));
+        .map(|token| Span::new(from + token.span().start, from + token.span().end));
     let edits = match comma {
         Some(comma) if comma.to(third.span).len() <= third.span.len() + 2 => {
             vec![Edit::remove(comma.to(third.span))]

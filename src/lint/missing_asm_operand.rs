@@ -21,13 +21,13 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
         asm.unknown_operands_in(subject.statement)
             .map(|(name, span)| missing(name, span).help(count())),
     );
-    for token in subject.tokens.iter().filter(|token| token.kind == TokenKind::Ident) {
-        let word = token.span.text(&asm.text);
-        let Some(number) = other_language(word).filter(|_| !subject.is_known(word, token.span))
+    for token in subject.tokens.iter().filter(|token| token.kind() == TokenKind::Ident) {
+        let word = token.span().text(&asm.text);
+        let Some(number) = other_language(word).filter(|_| !subject.is_known(word, token.span()))
         else {
             continue;
         };
-        let diagnostic = missing(&subject.spelled(word), token.span);
+        let diagnostic = missing(&subject.spelled(word), token.span());
         found.push(if asm.operands.is_empty() {
             diagnostic.help(count())
         } else {
@@ -39,7 +39,7 @@ pub(super) fn find(subject: &AsmSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
             };
             let help = format!("{language} have `{own}` for operand 0");
             let placeholder = asm.operands.get(number).map(|it| it.placeholder.as_str());
-            let edit = placeholder.and_then(|it| asm.source_edit(subject.source, token.span, it));
+            let edit = placeholder.and_then(|it| asm.source_edit(subject.source, token.span(), it));
             let diagnostic = diagnostic.help(help);
             match edit {
                 Some((place, text)) => diagnostic.fix(

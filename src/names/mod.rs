@@ -151,8 +151,8 @@ impl Symbol {
     pub(crate) fn words<'s>(&self, source: &'s str) -> impl Iterator<Item = &'s str> + use<'s> {
         let mut lexer = Lexer::new(source, self.declaration.start as usize);
         std::iter::from_fn(move || lexer.token())
-            .take_while(|token| token.kind != TokenKind::Ident)
-            .map(|token| token.span.text(source))
+            .take_while(|token| token.kind() != TokenKind::Ident)
+            .map(|token| token.span().text(source))
     }
 }
 

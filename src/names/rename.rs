@@ -45,8 +45,8 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
 /// Whether a text is a name that PTX takes.
 fn is_name(text: &str) -> bool {
     let tokens = statement_tokens(text);
-    let is_word = matches!(tokens[..], [only] if only.kind == TokenKind::Ident
-        && only.span.len() as usize == text.len());
+    let is_word = matches!(tokens[..], [only] if only.kind() == TokenKind::Ident
+        && only.span().len() as usize == text.len());
     is_word && !matches!(text, "_" | "$" | "%" | "WARP_SZ") && !is_special_register(text)
 }
 

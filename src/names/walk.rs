@@ -127,7 +127,7 @@ impl<'s> Walker<'s> {
             self.lexer.pos = '\u{feff}'.len_utf8();
         }
         while let Some(token) = self.lexer.token() {
-            if self.open.len() == 1 && token.span.start > self.part.end {
+            if self.open.len() == 1 && token.span().start > self.part.end {
                 break;
             }
             self.statement(token);
@@ -155,7 +155,7 @@ impl<'s> Walker<'s> {
     }
 
     fn text(&self, token: Token) -> &'s str {
-        token.span.text(self.source)
+        token.span().text(self.source)
     }
 
     fn word(&mut self, kind: WordKind, span: Span) {
@@ -180,15 +180,15 @@ impl<'s> Walker<'s> {
 
     /// Reads a statement from its first token on.
     fn statement(&mut self, first: Token) {
-        match first.kind {
+        match first.kind() {
             TokenKind::Punct([b'{', 0]) => {
                 self.names.is_doubtful |= self.open.len() == 1;
-                return self.open(first.span.start, None);
+                return self.open(first.span().start, None);
             }
-            TokenKind::Punct([b'}', 0]) => return self.close(first.span.end),
+            TokenKind::Punct([b'}', 0]) => return self.close(first.span().end),
             TokenKind::Punct([b';', 0]) => return,
             TokenKind::Punct([b'@', 0]) => {
-                if let Some(end) = dwarf_end(self.source.as_bytes(), first.span.start as usize) {
+                if let Some(end) = dwarf_end(self.source.as_bytes(), first.span().start as usize) {
                     self.lexer.pos = end;
                     return self.debug(first, Bare::DWARF);
                 }
@@ -200,7 +200,7 @@ impl<'s> Walker<'s> {
                 return self.label(first);
             }
             TokenKind::Ident => {
-                self.word(WordKind::Mnemonic, first.span);
+                self.word(WordKind::Mnemonic, first.span());
                 self.instruction(first);
             }
             TokenKind::Dot => {
@@ -227,7 +227,7 @@ impl<'s> Walker<'s> {
     /// `@!p opcode …`
     fn guarded(&mut self, at: Token) {
         while let Some(token) = self.peek() {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b'!', 0]) => {}
                 TokenKind::Ident => break,
                 _ => return,
@@ -235,10 +235,10 @@ impl<'s> Walker<'s> {
             self.lexer.token();
         }
         let Some(predicate) = self.lexer.token() else { return };
-        self.use_of(predicate.span);
-        if let Some(opcode) = self.peek().filter(|next| next.kind == TokenKind::Ident) {
+        self.use_of(predicate.span());
+        if let Some(opcode) = self.peek().filter(|next| next.kind() == TokenKind::Ident) {
             self.lexer.token();
-            self.word(WordKind::Mnemonic, opcode.span);
+            self.word(WordKind::Mnemonic, opcode.span());
             self.instruction(opcode);
         } else {
             self.instruction(at);
@@ -252,7 +252,7 @@ impl<'s> Walker<'s> {
         let mut has_operands = false;
         let mut end = self.lexer.pos;
         while let Some(token) = self.lexer.token() {
-            let is_end = match token.kind {
+            let is_end = match token.kind() {
                 TokenKind::Punct([b';', 0]) => return,
                 TokenKind::Punct([b',', 0]) => false,
                 TokenKind::Punct([b'}', 0]) => braces == 0,
@@ -263,15 +263,15 @@ impl<'s> Walker<'s> {
                 break;
             }
             // `.32x32b` is a number to the lexer.
-            let is_dotted = self.source.as_bytes()[token.span.start as usize] == b'.';
-            match token.kind {
+            let is_dotted = self.source.as_bytes()[token.span().start as usize] == b'.';
+            match token.kind() {
                 TokenKind::Punct([b'{', 0]) => braces += 1,
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
-                TokenKind::Ident => self.use_of(token.span),
-                _ if is_dotted && !has_operands => self.word(WordKind::Modifier, token.span),
-                TokenKind::Dot => self.word(WordKind::Selector, token.span),
-                TokenKind::Number => self.word(WordKind::Number, token.span),
-                TokenKind::Str => self.word(WordKind::String, token.span),
+                TokenKind::Ident => self.use_of(token.span()),
+                _ if is_dotted && !has_operands => self.word(WordKind::Modifier, token.span()),
+                TokenKind::Dot => self.word(WordKind::Selector, token.span()),
+                TokenKind::Number => self.word(WordKind::Number, token.span()),
+                TokenKind::Str => self.word(WordKind::String, token.span()),
                 _ => {}
             }
             has_operands |= !is_dotted;
@@ -286,7 +286,7 @@ impl<'s> Walker<'s> {
     /// the names are doubtful.
     fn is_next(&mut self, token: Token, last: Token, has_operands: bool) -> bool {
         let may_end = has_operands && last.ends_operand();
-        match token.kind {
+        match token.kind() {
             TokenKind::Dot => {
                 let text = self.text(token);
                 let is_next =
@@ -297,7 +297,7 @@ impl<'s> Walker<'s> {
             TokenKind::Ident if self.text(token) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) if may_end => {
                 self.names.is_doubtful = true;
-                token.on_new_line
+                token.on_new_line()
             }
             _ => false,
         }
@@ -305,7 +305,7 @@ impl<'s> Walker<'s> {
 
     /// Reads a directive. Returns whether it ends without `;`.
     fn directive(&mut self, first: Token) -> bool {
-        self.word(WordKind::Directive, first.span);
+        self.word(WordKind::Directive, first.span());
         let text = self.text(first);
         match Directive::new(text) {
             Directive::Bare(bare) if matches!(text, ".loc" | ".file") => {
@@ -318,7 +318,7 @@ impl<'s> Walker<'s> {
             }
             Directive::Section => {
                 self.section();
-                self.names.debug.push(Span::new(first.span.start, self.lexer.pos as u32));
+                self.names.debug.push(Span::new(first.span().start, self.lexer.pos as u32));
                 true
             }
             Directive::Declaration(declaration) => self.declaration(first, declaration),
@@ -335,7 +335,7 @@ impl<'s> Walker<'s> {
 
     fn debug(&mut self, first: Token, bare: Bare) {
         self.bare(bare);
-        self.names.debug.push(Span::new(first.span.start, self.lexer.pos as u32));
+        self.names.debug.push(Span::new(first.span().start, self.lexer.pos as u32));
     }
 
     /// A directive without `;`. Words after words that name something are options of `.target`,
@@ -343,13 +343,13 @@ impl<'s> Walker<'s> {
     fn bare(&mut self, mut bare: Bare) {
         let mut ahead = self.lexer.clone();
         while let Some(token) = ahead.token()
-            && bare.step(token.kind, self.text(token)) == Step::Inside
+            && bare.step(token.kind(), self.text(token)) == Step::Inside
         {
-            match token.kind {
-                TokenKind::Number => self.word(WordKind::Number, token.span),
-                TokenKind::Str => self.word(WordKind::String, token.span),
-                TokenKind::Ident if bare.names_label() => self.use_of(token.span),
-                TokenKind::Ident | TokenKind::Dot => self.word(WordKind::Modifier, token.span),
+            match token.kind() {
+                TokenKind::Number => self.word(WordKind::Number, token.span()),
+                TokenKind::Str => self.word(WordKind::String, token.span()),
+                TokenKind::Ident if bare.names_label() => self.use_of(token.span()),
+                TokenKind::Ident | TokenKind::Dot => self.word(WordKind::Modifier, token.span()),
                 _ => {}
             }
             self.lexer = ahead.clone();
@@ -361,20 +361,20 @@ impl<'s> Walker<'s> {
     fn section(&mut self) {
         let (mut start, mut braces) = (None, 0u32);
         while let Some(token) = self.lexer.token() {
-            match token.kind {
-                TokenKind::Dot if start.is_none() => self.word(WordKind::Modifier, token.span),
-                TokenKind::Dot => self.word(WordKind::Directive, token.span),
+            match token.kind() {
+                TokenKind::Dot if start.is_none() => self.word(WordKind::Modifier, token.span()),
+                TokenKind::Dot => self.word(WordKind::Directive, token.span()),
                 TokenKind::Punct([b'{', 0]) => {
-                    start = start.or(Some(token.span.start));
+                    start = start.or(Some(token.span().start));
                     braces += 1;
                 }
                 TokenKind::Punct([b';', 0]) if braces == 0 => return,
                 TokenKind::Punct([b'}', 0]) if braces <= 1 => {
                     if let Some(start) = start {
-                        self.names.blocks.push(Span::new(start, token.span.end));
+                        self.names.blocks.push(Span::new(start, token.span().end));
                     } else {
                         // It closes something else.
-                        self.lexer.pos = token.span.start as usize;
+                        self.lexer.pos = token.span().start as usize;
                     }
                     return;
                 }
@@ -383,8 +383,8 @@ impl<'s> Walker<'s> {
                     self.lexer.token();
                     self.label(token);
                 }
-                TokenKind::Ident => self.use_of(token.span),
-                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::Ident => self.use_of(token.span()),
+                TokenKind::Number => self.word(WordKind::Number, token.span()),
                 TokenKind::UnclosedComment | TokenKind::UnclosedString => {
                     self.names.is_doubtful = true;
                     self.lexer.pos = self.source.len();
@@ -399,10 +399,10 @@ impl<'s> Walker<'s> {
     /// `.callprototype (.param .b32 _) _ (.param .b64 x);`: its names mean nothing.
     fn prototype(&mut self) {
         while let Some(token) = self.peek() {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b'{' | b'}', 0]) | TokenKind::UnclosedComment => return,
-                TokenKind::Dot => self.word(WordKind::Modifier, token.span),
-                TokenKind::Number => self.word(WordKind::Number, token.span),
+                TokenKind::Dot => self.word(WordKind::Modifier, token.span()),
+                TokenKind::Number => self.word(WordKind::Number, token.span()),
                 _ => {}
             }
             self.lexer.token();
@@ -421,21 +421,21 @@ impl<'s> Walker<'s> {
         let (mut is_ended, mut is_odd) = (false, false);
         self.declaration_word(&declaration, &mut header, first);
         while let Some(token) = self.peek() {
-            if matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+            if matches!(token.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString) {
                 break;
             }
             let text = self.text(token);
             // What stands in a declaration of registers: one type, and names.
-            let is_usual = match token.kind {
+            let is_usual = match token.kind() {
                 TokenKind::Dot => declaration.ty.is_empty(),
                 TokenKind::Ident | TokenKind::Punct([b',' | b';', 0]) => true,
                 _ => false,
             };
             is_odd |= declaration.space == ".reg" && !declaration.is_header() && !is_usual;
             let names_function = declaration.names_function();
-            let step = declaration.step(token.kind, text);
+            let step = declaration.step(token.kind(), text);
             if step == Step::Body {
-                header.body = Some(token.span.start);
+                header.body = Some(token.span().start);
                 // Bodies do not nest: a `}` is missing.
                 while self.open.len() > 1 {
                     self.names.is_doubtful = true;
@@ -449,28 +449,28 @@ impl<'s> Walker<'s> {
             if !matches!(step, Step::Inside | Step::Last) {
                 break;
             }
-            match token.kind {
+            match token.kind() {
                 TokenKind::Dot => self.declaration_word(&declaration, &mut header, token),
                 TokenKind::Ident if declaration.in_value() || declaration.brackets > 0 => {
                     // `generic(x)` is the address of `x`.
                     let mut next = self.lexer.clone();
                     next.token();
                     if next.token().is_none_or(|next| !next.is(b'(')) {
-                        self.use_of(token.span);
+                        self.use_of(token.span());
                     }
                 }
                 TokenKind::Ident => {
                     self.lexer.token();
                     if names_function {
-                        header.function = Some((self.function(token.span), token.span));
+                        header.function = Some((self.function(token.span()), token.span()));
                         last = token;
                     } else {
                         last = self.declared(&declaration, &mut header, token);
                     }
                     continue;
                 }
-                TokenKind::Number => self.word(WordKind::Number, token.span),
-                TokenKind::Str => self.word(WordKind::String, token.span),
+                TokenKind::Number => self.word(WordKind::Number, token.span()),
+                TokenKind::Str => self.word(WordKind::String, token.span()),
                 _ => {}
             }
             last = token;
@@ -480,7 +480,7 @@ impl<'s> Walker<'s> {
             }
         }
         is_ended |= declaration.may_end() && self.peek().is_none();
-        let whole = Span::new(first.span.start, last.span.end);
+        let whole = Span::new(first.span().start, last.span().end);
         self.names.is_doubtful |= is_odd;
         for symbol in &mut self.names.symbols[declared_before..] {
             symbol.declaration = whole;
@@ -504,16 +504,16 @@ impl<'s> Walker<'s> {
     ) {
         let text = self.text(token);
         if matches!(text, ".entry" | ".func") {
-            header.start = token.span.start;
+            header.start = token.span().start;
         }
         if matches!(text, ".param" | ".reg") {
-            header.parameter = token.span.start;
+            header.parameter = token.span().start;
         }
         if declaration.ty == text {
-            header.ty = Some(token.span);
+            header.ty = Some(token.span());
         }
-        let starts = token.on_new_line || DIRECTIVES.contains(&text);
-        self.word(if starts { WordKind::Directive } else { WordKind::Modifier }, token.span);
+        let starts = token.on_new_line() || DIRECTIVES.contains(&text);
+        self.word(if starts { WordKind::Directive } else { WordKind::Modifier }, token.span());
     }
 
     /// Declares a name; returns the last token that was read.
@@ -523,7 +523,7 @@ impl<'s> Walker<'s> {
         header: &mut Header<'s>,
         token: Token,
     ) -> Token {
-        let name = token.span;
+        let name = token.span();
         let Some(kind) = declaration.kind() else { return token };
         if declaration.is_header() {
             let declaration = Span::new(header.parameter, name.end);
@@ -558,12 +558,12 @@ impl<'s> Walker<'s> {
         let end = ahead.pos as u32;
         while count.is_some() && self.lexer.pos < ahead.pos {
             let Some(token) = self.lexer.token() else { break };
-            if token.kind == TokenKind::Number {
-                self.word(WordKind::Number, token.span);
+            if token.kind() == TokenKind::Number {
+                self.word(WordKind::Number, token.span());
             }
         }
         let span = if count.is_some() { Span::new(name.start, end) } else { name };
-        Token { span, ..token }
+        Token::new(token.kind(), self.source, span, token.on_new_line())
     }
 
     /// The symbol of a function, which may have been declared before.
@@ -677,7 +677,7 @@ impl<'s> Walker<'s> {
     }
 
     fn label(&mut self, token: Token) {
-        let (span, name) = (token.span, self.text(token));
+        let (span, name) = (token.span(), self.text(token));
         let is_double = self.is_double(name);
         self.bind(name, DeclaredKind::Label, span);
         let number = self.declare(SymbolKind::Label, span, None, is_double);

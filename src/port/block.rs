@@ -40,7 +40,7 @@ impl<'a> Subject<'a> {
     }
 
     fn text(&self, token: Token) -> &'a str {
-        token.span.text(&self.asm.text)
+        token.span().text(&self.asm.text)
     }
 
     fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
@@ -88,7 +88,7 @@ impl<'a> Subject<'a> {
     /// Whether it has another instruction of PTX: with a type and a `;`.
     pub(super) fn is_ptx(&self) -> bool {
         let is_type = |token: &Token| {
-            token.kind == TokenKind::Dot && {
+            token.kind() == TokenKind::Dot && {
                 let text = self.text(*token);
                 let (kind, width) = text.split_at(text.len().min(2));
                 matches!(kind, ".u" | ".s" | ".b" | ".f")
@@ -108,16 +108,16 @@ impl<'a> Subject<'a> {
 /// The opcode of an instruction, after labels and a guard.
 fn opcode(mut tokens: &[Token]) -> Option<Token> {
     while let [label, colon, after @ ..] = tokens
-        && label.kind == TokenKind::Ident
+        && label.kind() == TokenKind::Ident
         && colon.is(b':')
     {
         tokens = after;
     }
     if tokens.first().is_some_and(|first| first.is(b'@')) {
-        let name = tokens.iter().position(|token| token.kind == TokenKind::Ident)?;
+        let name = tokens.iter().position(|token| token.kind() == TokenKind::Ident)?;
         tokens = &tokens[name + 1..];
     }
-    tokens.first().copied().filter(|first| first.kind == TokenKind::Ident)
+    tokens.first().copied().filter(|first| first.kind() == TokenKind::Ident)
 }
 
 /// A variable: an operand, or a register that the PTX declares.
@@ -198,7 +198,7 @@ impl Block {
 /// Refuses instructions that are no video instructions, labels, and guards.
 fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
     let refusal =
-        |token: Token, reason: String| Err(Refusal::at(asm.source_span(token.span), reason));
+        |token: Token, reason: String| Err(Refusal::at(asm.source_span(token.span()), reason));
     for tokens in subject.statements() {
         let first = tokens[0];
         let is_video = subject.is_video(tokens);
@@ -206,10 +206,10 @@ fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
             let name = subject.text(other);
             return refusal(other, format!("`{name}` is not a video instruction"));
         }
-        if let Some(cut) = tokens.iter().find(|token| is_cut(token.kind)) {
+        if let Some(cut) = tokens.iter().find(|token| is_cut(token.kind())) {
             return refusal(*cut, "a string or comment in the PTX has no end".into());
         }
-        if first.kind == TokenKind::Dot && subject.text(first) == ".reg" || is_video {
+        if first.kind() == TokenKind::Dot && subject.text(first) == ".reg" || is_video {
             continue;
         }
         return refusal(first, format!("`{}` is no video instruction", subject.text(first)));
@@ -327,10 +327,10 @@ impl<'a> Reader<'a> {
         }
         for piece in subject.pieces() {
             match piece {
-                Piece::Open(token) => context.open(token.span.start),
+                Piece::Open(token) => context.open(token.span().start),
                 Piece::Close if context.close() => {}
                 Piece::Close => return Err(Refusal::new("a brace of the PTX has no partner")),
-                Piece::Statement(tokens) if tokens[0].kind == TokenKind::Dot => {
+                Piece::Statement(tokens) if tokens[0].kind() == TokenKind::Dot => {
                     self.declaration(subject, tokens, &mut context)?;
                 }
                 Piece::Statement(tokens) => self.instruction(tokens, &mut context)?,
@@ -349,8 +349,9 @@ impl<'a> Reader<'a> {
         tokens: &[Token],
         context: &mut Context<'a>,
     ) -> Result<(), Refusal> {
-        let refusal =
-            |token: Token, reason: &str| Err(Refusal::at(self.asm.source_span(token.span), reason));
+        let refusal = |token: Token, reason: &str| {
+            Err(Refusal::at(self.asm.source_span(token.span()), reason))
+        };
         let [_, ty, rest @ .., last] = tokens else {
             return refusal(tokens[0], "the declaration is not complete");
         };
@@ -365,16 +366,16 @@ impl<'a> Reader<'a> {
             let kind = SymbolKind::Register(ty);
             let count = |token: Token| subject.text(token).parse::<u64>().ok();
             match name {
-                [name] if name.kind == TokenKind::Ident => {
-                    context.declare(subject.text(*name), kind, name.span);
+                [name] if name.kind() == TokenKind::Ident => {
+                    context.declare(subject.text(*name), kind, name.span());
                 }
                 [name, open, number, close]
-                    if name.kind == TokenKind::Ident && open.is(b'<') && close.is(b'>') =>
+                    if name.kind() == TokenKind::Ident && open.is(b'<') && close.is(b'>') =>
                 {
                     let Some(count) = count(*number) else {
                         return refusal(*number, "the range of registers has no plain count");
                     };
-                    context.declare_range(subject.text(*name), count, kind, name.span);
+                    context.declare_range(subject.text(*name), count, kind, name.span());
                 }
                 _ => return refusal(*last, "the declaration is not plain"),
             }
@@ -400,7 +401,7 @@ impl<'a> Reader<'a> {
             }
             (None, None) => return Err(Refusal::new("it has no legal instruction")),
         };
-        let whole = tokens[0].span.to(tokens[tokens.len() - 1].span);
+        let whole = tokens[0].span().to(tokens[tokens.len() - 1].span());
         let place = asm.source_span(whole);
         let parameters = self.header.parameters(&instruction);
         let sources = instruction.sources();

@@ -136,8 +136,8 @@ fn defaults(
             continue;
         };
         let last = tokens[comma - 1];
-        let (start, end) = (span.start + last.span.start, span.start + last.span.end);
-        match last.kind {
+        let (start, end) = (span.start + last.span().start, span.start + last.span().end);
+        match last.kind() {
             TokenKind::Dot if !explicit => edits.push(Edit::remove(Span::new(start, end))),
             TokenKind::Ident if explicit => edits.push(Edit::insert(end, default)),
             _ => {}

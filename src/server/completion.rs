@@ -365,7 +365,7 @@ impl<'s> Handler<'s> for Seen {
     }
 
     fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
-        if statement.tokens.last().is_some_and(|last| last.span.end >= self.at) {
+        if statement.tokens.last().is_some_and(|last| last.span().end >= self.at) {
             self.names = context.words(MOST + 1);
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     match input.first() {
         // ptxas accepts no operators around it.
         Some(token) if is_hexadecimal_float(input, token) => {
-            Ok((input.skip(1), literal(input.text(token), token.span)))
+            Ok((input.skip(1), literal(input.text(token), token.span())))
         }
         _ => Expression { input, open: Vec::new(), depth: 0 }.read(),
     }
@@ -82,7 +82,7 @@ pub(super) fn constant<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
 /// an expression.
 fn is_hexadecimal_float(input: Tokens<'_, '_>, token: Token) -> bool {
     let text = input.text(token).as_bytes();
-    token.kind == TokenKind::Number && matches!(text, [b'0', b'f' | b'F', ..])
+    token.kind() == TokenKind::Number && matches!(text, [b'0', b'f' | b'F', ..])
 }
 
 /// Binary operators by rising precedence, as in C.
@@ -100,7 +100,7 @@ const LEVELS: &[&[[u8; 2]]] = &[
 ];
 
 fn binary_operator(token: Token) -> Option<(Token, usize)> {
-    let TokenKind::Punct(text) = token.kind else {
+    let TokenKind::Punct(text) = token.kind() else {
         return None;
     };
     let level = LEVELS.iter().position(|level| level.contains(&text))?;
@@ -161,14 +161,14 @@ impl<'t, 's> Expression<'t, 's> {
             };
             if self.depth > MAX_DEPTH {
                 // Does not read the rest of the statement.
-                let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span };
+                let error = ConstantError { kind: ConstantErrorKind::TooDeep, span: token.span() };
                 return Err(nom::Err::Failure(Failure::constant(error)));
             }
             let rest = self.input.skip(1);
-            let open = match token.kind {
+            let open = match token.kind() {
                 TokenKind::Punct([operator @ (b'+' | b'-' | b'~' | b'!'), 0]) => {
                     self.input = rest;
-                    Open::Unary(operator, token.span)
+                    Open::Unary(operator, token.span())
                 }
                 TokenKind::Punct([b'(', 0]) => {
                     self.input = rest;
@@ -176,13 +176,13 @@ impl<'t, 's> Expression<'t, 's> {
                         Some(signed) => {
                             self.input = rest.skip(1);
                             self.expect(b')', Expected::CLOSE)?;
-                            Open::Cast { signed, span: token.span }
+                            Open::Cast { signed, span: token.span() }
                         }
                         None => Open::Parenthesis,
                     }
                 }
                 TokenKind::Number if !is_hexadecimal_float(self.input, token) => {
-                    let value = literal(self.input.text(token), token.span);
+                    let value = literal(self.input.text(token), token.span());
                     self.input = rest;
                     return Ok(value);
                 }
@@ -230,7 +230,7 @@ impl<'t, 's> Expression<'t, 's> {
                     if let Ok((rest, question)) = punct(b'?').parse(self.input) {
                         self.input = rest;
                         self.open.extend(open);
-                        self.open.push(Open::Yes { condition: value, question: question.span });
+                        self.open.push(Open::Yes { condition: value, question: question.span() });
                         self.depth += 1;
                         return Ok(None);
                     }
@@ -288,10 +288,10 @@ fn apply_unary(operator: u8, value: Constant, span: Span) -> Evaluated {
 }
 
 fn apply(operator: Token, left: Constant, right: Constant) -> Evaluated {
-    let TokenKind::Punct(text) = operator.kind else {
+    let TokenKind::Punct(text) = operator.kind() else {
         unreachable!("binary_operator yields punctuation only");
     };
-    let span = operator.span;
+    let span = operator.span();
     if let (Constant::Float(left), Constant::Float(right)) = (left, right) {
         return apply_float(text, left, right, span);
     }

@@ -205,8 +205,8 @@ pub(crate) fn range_count(source: &str, lexer: &mut Lexer<'_>) -> Option<u64> {
         return None;
     }
     let token = ahead.token()?;
-    let text = token.span.text(source);
-    let count = match token.kind {
+    let text = token.span().text(source);
+    let count = match token.kind() {
         TokenKind::Ident if text == "WARP_SZ" => 32,
         _ => integer_literal(text)?,
     };

@@ -98,7 +98,7 @@ impl<'t, 's> Tokens<'t, 's> {
     }
 
     pub(super) fn text(&self, token: Token) -> &'s str {
-        token.span.text(self.source)
+        token.span().text(self.source)
     }
 
     #[must_use]
@@ -108,7 +108,7 @@ impl<'t, 's> Tokens<'t, 's> {
 
     /// The type of a cast, if one is next: `Some(true)` for `.s64`, `Some(false)` for `.u64`.
     pub(super) fn cast(&self) -> Option<bool> {
-        let token = self.first().filter(|token| token.kind == TokenKind::Dot)?;
+        let token = self.first().filter(|token| token.kind() == TokenKind::Dot)?;
         match self.text(token) {
             ".s64" => Some(true),
             ".u64" => Some(false),
@@ -263,7 +263,7 @@ pub(super) fn kind<'t, 's>(
     expected: Expected,
 ) -> impl Parser<Tokens<'t, 's>, Output = Token, Error = Failure> {
     move |input: Tokens<'t, 's>| match input.first() {
-        Some(token) if token.kind == kind => Ok((input.skip(1), token)),
+        Some(token) if token.kind() == kind => Ok((input.skip(1), token)),
         _ => Err(input.expected(expected)),
     }
 }
@@ -293,9 +293,9 @@ pub(super) fn expect<'t, 's, O>(
 fn guard<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawGuard, Error = Failure> {
     (punct(b'@'), opt(punct(b'!')), kind(TokenKind::Ident, Expected::PREDICATE)).map(
         |(at, not, name)| RawGuard {
-            span: at.span.to(name.span),
+            span: at.span().to(name.span()),
             negated: not.is_some(),
-            name: name.span,
+            name: name.span(),
         },
     )
 }
@@ -315,13 +315,13 @@ fn optional_guard<'t, 's>(
 fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Failure> {
     let mut depth = 0usize;
     for (at, token) in input.tokens.iter().enumerate() {
-        match token.kind {
+        match token.kind() {
             TokenKind::Punct([b'[' | b'{', 0]) => depth += 1,
             TokenKind::Punct([b']' | b'}', 0]) => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return Ok((input.skip(at + 1), input.tokens[0].span.to(token.span)));
+            return Ok((input.skip(at + 1), input.tokens[0].span().to(token.span())));
         }
     }
     Err(input.skip(input.tokens.len()).expected(Expected::BRACKET))
@@ -330,7 +330,7 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Span, Fai
 /// Whether a constant expression starts here, rather than a negated name.
 pub(super) fn starts_constant(input: Tokens<'_, '_>) -> bool {
     for &token in input.tokens {
-        match token.kind {
+        match token.kind() {
             TokenKind::Punct([b'+' | b'-' | b'~' | b'!', 0]) => {}
             TokenKind::Punct([b'(', 0]) | TokenKind::Number => return true,
             TokenKind::Ident => return input.text(token) == "WARP_SZ",
@@ -344,38 +344,38 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, RawOperand,
     let Some(first) = input.first() else {
         return Err(input.expected(Expected::OPERAND));
     };
-    let (rest, minus, shape, value) = match first.kind {
+    let (rest, minus, shape, value) = match first.kind() {
         _ if starts_constant(input) => {
             let (rest, value) = constant(input)?;
             let read = input.tokens.len() - rest.tokens.len();
-            let span = first.span.to(input.tokens[read - 1].span);
+            let span = first.span().to(input.tokens[read - 1].span());
             (rest, None, Shape::Constant(value), span)
         }
         TokenKind::Punct([sign @ (b'-' | b'!'), 0]) => {
             let name = kind(TokenKind::Ident, Expected::OPERAND);
             let (rest, name) = preceded(punct(sign), name).parse(input)?;
             let (minus, shape) = match sign {
-                b'-' => (Some(first.span), Shape::Name),
+                b'-' => (Some(first.span()), Shape::Name),
                 _ => (None, Shape::Not),
             };
-            (rest, minus, shape, name.span)
+            (rest, minus, shape, name.span())
         }
         TokenKind::Punct([open @ (b'[' | b'{'), 0]) => {
             let (rest, span) = bracketed(input)?;
             (rest, None, if open == b'[' { Shape::Address } else { Shape::Vector }, span)
         }
         TokenKind::Ident if input.text(first) == "_" => {
-            (input.skip(1), None, Shape::Discard, first.span)
+            (input.skip(1), None, Shape::Discard, first.span())
         }
-        TokenKind::Ident => (input.skip(1), None, Shape::Name, first.span),
-        TokenKind::Str => (input.skip(1), None, Shape::Text, first.span),
+        TokenKind::Ident => (input.skip(1), None, Shape::Name, first.span()),
+        TokenKind::Str => (input.skip(1), None, Shape::Text, first.span()),
         _ => return Err(input.expected(Expected::OPERAND)),
     };
     let (rest, selector) = opt(kind(TokenKind::Dot, Expected::SELECTOR)).parse(rest)?;
     let pair = preceded(punct(b'|'), kind(TokenKind::Ident, Expected::PREDICATE));
     let (rest, pair) = opt(pair).parse(rest)?;
-    let selector = selector.map(|token| token.span);
-    let end = pair.map(|token: Token| token.span).or(selector).unwrap_or(value);
+    let selector = selector.map(Token::span);
+    let end = pair.map(|token: Token| token.span()).or(selector).unwrap_or(value);
     let shape = match pair {
         // Only a bare name may stand before the `|`.
         Some(pair) => {
@@ -384,7 +384,7 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, RawOperand,
         }
         None => shape,
     };
-    Ok((rest, RawOperand { span: first.span.to(end), minus, shape, value, selector }))
+    Ok((rest, RawOperand { span: first.span().to(end), minus, shape, value, selector }))
 }
 
 /// The guard, the mnemonic and the modifiers.
@@ -394,15 +394,15 @@ fn head<'t, 's>() -> impl Parser<Tokens<'t, 's>, Output = RawInstruction, Error 
         // Types, saturation, mode, secondary operation: seven at most.
         || Vec::with_capacity(8),
         |mut spans, token: Token| {
-            spans.push(token.span);
+            spans.push(token.span());
             spans
         },
     );
     (optional_guard, kind(TokenKind::Ident, Expected::MNEMONIC), modifiers).map(
         |(guard, mnemonic, modifiers)| RawInstruction {
-            span: guard.map_or(mnemonic.span, |guard| guard.span),
+            span: guard.map_or(mnemonic.span(), |guard| guard.span),
             guard,
-            mnemonic: mnemonic.span,
+            mnemonic: mnemonic.span(),
             modifiers,
             operands: Vec::new(),
         },
@@ -450,7 +450,7 @@ pub fn parse_instruction(source: &str, tokens: &[Token]) -> Result<RawInstructio
             constant: None,
         });
     }
-    raw.span = raw.span.to(end.span);
+    raw.span = raw.span.to(end.span());
     Ok(raw)
 }
 

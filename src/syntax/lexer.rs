@@ -27,37 +27,137 @@ pub enum TokenKind {
     UnclosedString,
 }
 
-/// One token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One token, in eight bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// The kind of token.
-    pub kind: TokenKind,
-    /// Where it is.
-    pub span: Span,
-    /// Whether a line break stands between it and the token before.
-    pub on_new_line: bool,
+    start: u32,
+    /// From the top: the line break, three bits of the kind, and the length. Punctuation has its
+    /// bytes in place of the length.
+    packed: u32,
 }
 
+const NEW_LINE: u32 = 1 << 31;
+const KIND: u32 = 28;
+const PUNCT: u32 = 4;
+/// Punctuation that a text lacks: no bytes.
+const MISSING: u32 = 1 << 27;
+
 impl Token {
+    /// The most bytes that a token has.
+    const MAX_LEN: u32 = (1 << KIND) - 1;
+
+    /// A token at a place of a text. One that is too long is cut.
+    #[inline]
+    pub(crate) fn new(kind: TokenKind, source: &str, span: Span, on_new_line: bool) -> Token {
+        let number = match kind {
+            TokenKind::Ident => 0,
+            TokenKind::Dot => 1,
+            TokenKind::Number => 2,
+            TokenKind::Str => 3,
+            TokenKind::Punct(bytes) => return Token::punct(bytes, span.start, on_new_line),
+            TokenKind::Unknown => 5,
+            TokenKind::UnclosedComment => 6,
+            TokenKind::UnclosedString => 7,
+        };
+        let mut length = span.len();
+        if length > Token::MAX_LEN {
+            length = Token::MAX_LEN;
+            while !source.is_char_boundary((span.start + length) as usize) {
+                length -= 1;
+            }
+        }
+        let packed = u32::from(on_new_line) << 31 | number << KIND | length;
+        Token { start: span.start, packed }
+    }
+
+    /// Punctuation that starts at an offset.
+    #[inline]
+    pub(crate) fn punct(bytes: [u8; 2], start: u32, on_new_line: bool) -> Token {
+        let bytes = u32::from(u16::from_le_bytes(bytes));
+        Token { start, packed: u32::from(on_new_line) << 31 | PUNCT << KIND | bytes }
+    }
+
+    /// Punctuation that is missing at an offset: an empty token.
+    pub(crate) fn missing(punct: u8, at: u32) -> Token {
+        Token { start: at, packed: PUNCT << KIND | MISSING | u32::from(punct) }
+    }
+
+    /// The kind of token.
+    #[inline]
+    pub fn kind(self) -> TokenKind {
+        match (self.packed & !NEW_LINE) >> KIND {
+            0 => TokenKind::Ident,
+            1 => TokenKind::Dot,
+            2 => TokenKind::Number,
+            3 => TokenKind::Str,
+            PUNCT => TokenKind::Punct((self.packed as u16).to_le_bytes()),
+            5 => TokenKind::Unknown,
+            6 => TokenKind::UnclosedComment,
+            _ => TokenKind::UnclosedString,
+        }
+    }
+
+    /// Where it is. A token has at most 256 MiB; what is longer is cut.
+    #[inline]
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end())
+    }
+
+    /// The offset of its first byte.
+    #[inline]
+    pub(crate) fn start(self) -> u32 {
+        self.start
+    }
+
+    /// The offset after its last byte.
+    #[inline]
+    pub(crate) fn end(self) -> u32 {
+        let payload = self.packed & Token::MAX_LEN;
+        self.start
+            + match ((self.packed & !NEW_LINE) >> KIND == PUNCT, payload) {
+                (false, length) => length,
+                (true, MISSING..) => 0,
+                (true, bytes) => 1 + u32::from(bytes > 0xff),
+            }
+    }
+
+    /// Whether a line break stands between it and the token before.
+    #[inline]
+    pub fn on_new_line(self) -> bool {
+        self.packed & NEW_LINE != 0
+    }
+
     /// Whether it is this one-byte punctuation.
-    pub fn is(&self, punct: u8) -> bool {
-        self.kind == TokenKind::Punct([punct, 0])
+    #[inline]
+    pub fn is(self, punct: u8) -> bool {
+        self.packed & !(NEW_LINE | MISSING) == PUNCT << KIND | u32::from(punct)
     }
 
     /// Whether it is a word or a number.
-    pub(crate) fn is_word(&self) -> bool {
-        matches!(self.kind, TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
+    pub(crate) fn is_word(self) -> bool {
+        matches!(self.kind(), TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
     }
 
     /// Whether an operand may end with it.
-    pub(crate) fn ends_operand(&self) -> bool {
+    pub(crate) fn ends_operand(self) -> bool {
         self.is_word() || self.is(b')') || self.is(b']') || self.is(b'}')
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Token")
+            .field("kind", &self.kind())
+            .field("span", &self.span())
+            .field("on_new_line", &self.on_new_line())
+            .finish()
     }
 }
 
 /// Reads tokens from a text, starting at an offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer<'s> {
+    source: &'s str,
     bytes: &'s [u8],
     pub(crate) pos: usize,
 }
@@ -262,7 +362,7 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
 
 impl<'s> Lexer<'s> {
     pub(crate) fn new(text: &'s str, pos: usize) -> Lexer<'s> {
-        Lexer { bytes: text.as_bytes(), pos }
+        Lexer { source: text, bytes: text.as_bytes(), pos }
     }
 
     fn word_end(&self, at: usize) -> usize {
@@ -276,7 +376,7 @@ impl<'s> Lexer<'s> {
         if let Some(at) = trivia.unclosed {
             let span = Span::new(at as u32, self.bytes.len() as u32);
             let on_new_line = trivia.newline;
-            return Some(Token { kind: TokenKind::UnclosedComment, span, on_new_line });
+            return Some(Token::new(TokenKind::UnclosedComment, self.source, span, on_new_line));
         }
         let first = *self.bytes.get(start)?;
         let (kind, end) = match STARTS[first as usize] {
@@ -286,7 +386,7 @@ impl<'s> Lexer<'s> {
         };
         self.pos = end;
         let span = Span::new(start as u32, end as u32);
-        Some(Token { kind, span, on_new_line: trivia.newline })
+        Some(Token::new(kind, self.source, span, trivia.newline))
     }
 
     /// The kind and end of the token that starts here, with no trivia before it.
@@ -368,7 +468,7 @@ mod tests {
 
     fn lex(text: &str) -> Vec<(&str, TokenKind)> {
         let mut lexer = Lexer::new(text, 0);
-        std::iter::from_fn(|| lexer.token()).map(|t| (t.span.text(text), t.kind)).collect()
+        std::iter::from_fn(|| lexer.token()).map(|t| (t.span().text(text), t.kind())).collect()
     }
 
     fn texts(text: &str) -> Vec<&str> {
@@ -389,6 +489,21 @@ mod tests {
         assert_eq!(texts("# 1 \"x;\" 3\n a #line 2 \"y\ny\"\nb"), ["a", "b"]);
         assert_eq!(texts("# x\n# 1\n# 1 \"y\" z"), ["#", "x", "#", "1", "#", "1", "\"y\"", "z"]);
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
+    }
+
+    #[test]
+    fn long_tokens_are_cut_between_characters() {
+        let text = format!("\"{}\"", "é".repeat(Token::MAX_LEN as usize / 2 + 9));
+        let mut lexer = Lexer::new(&text, 0);
+        let token = lexer.token().unwrap();
+        assert_eq!((token.kind(), token.span()), (TokenKind::Str, Span::new(0, Token::MAX_LEN)));
+        assert_eq!(lexer.pos, text.len());
+
+        let text = format!("\"\"{text}");
+        let mut lexer = Lexer::new(&text, 2);
+        assert_eq!(lexer.token().unwrap().span(), Span::new(2, Token::MAX_LEN + 2));
+        let text = format!("\"e{}", &text[3..]);
+        assert_eq!(Lexer::new(&text, 0).token().unwrap().span(), Span::new(0, Token::MAX_LEN - 1));
     }
 
     #[test]

@@ -301,14 +301,14 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let mut lexer = Lexer::new(self.source, start);
         let mut last = None;
         while let Some(token) = lexer.token() {
-            match (last, token.kind) {
+            match (last, token.kind()) {
                 (Some(word), TokenKind::Dot) if self.handler.wants(word) => {
                     return self.wanted(start);
                 }
                 (_, TokenKind::Punct([b';' | b'{' | b'}', 0])) => break,
                 _ => {}
             }
-            last = (token.kind == TokenKind::Ident).then(|| token.span.text(self.source));
+            last = (token.kind() == TokenKind::Ident).then(|| token.span().text(self.source));
         }
         self.skip_statement(start);
     }
@@ -338,13 +338,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
             let Some(token) = lexer.token() else {
                 return lexer.pos;
             };
-            match token.kind {
+            match token.kind() {
                 TokenKind::UnclosedComment => {
                     // Read again as trivia, which reports it.
                     return before;
                 }
                 TokenKind::UnclosedString => {
-                    let at = token.span.start as usize;
+                    let at = token.span().start as usize;
                     self.problem(ProblemKind::UnclosedString, at, at + 1);
                     return lexer.pos;
                 }
@@ -357,13 +357,13 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            if token.on_new_line
+            if token.on_new_line()
                 && words == 0
                 && self.starts_statement(token, tokens.last(), operands)
             {
                 return before;
             }
-            match token.kind {
+            match token.kind() {
                 TokenKind::Ident if words > 0 => words -= 1,
                 TokenKind::Ident | TokenKind::Number => operands = true,
                 _ => {}
@@ -378,15 +378,15 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let Some(last) = last else {
             return false;
         };
-        if self.starts_wanted(token.span.start as usize) {
+        if self.starts_wanted(token.span().start as usize) {
             return true;
         }
-        match token.kind {
+        match token.kind() {
             _ if !last.ends_operand() || !operands => false,
             // It may follow a cast.
-            TokenKind::Ident if token.span.text(self.source) == "WARP_SZ" => false,
+            TokenKind::Ident if token.span().text(self.source) == "WARP_SZ" => false,
             TokenKind::Ident | TokenKind::Punct([b'@' | b'{', 0]) => true,
-            TokenKind::Dot => DIRECTIVES.contains(&token.span.text(self.source)),
+            TokenKind::Dot => DIRECTIVES.contains(&token.span().text(self.source)),
             _ => false,
         }
     }
@@ -440,7 +440,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn at_unclosed(&self, from: usize) -> bool {
         let mut lexer = Lexer::new(self.source, from);
         std::iter::from_fn(|| lexer.token()).any(|token| {
-            matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString)
+            matches!(token.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString)
         })
     }
 
@@ -449,10 +449,10 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
         let mut lexer = Lexer::new(self.source, from);
         let mut last = from;
         while let Some(token) = lexer.token() {
-            if token.span.end as usize > end {
+            if token.span().end as usize > end {
                 break;
             }
-            last = token.span.end as usize;
+            last = token.span().end as usize;
         }
         last
     }
@@ -516,7 +516,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn bare(&mut self, mut bare: Bare, mut take: impl FnMut(&mut Self, Token)) {
         let mut lexer = Lexer::new(self.source, self.pos);
         while let Some(token) = lexer.token()
-            && bare.step(token.kind, token.span.text(self.source)) == Step::Inside
+            && bare.step(token.kind(), token.span().text(self.source)) == Step::Inside
         {
             self.pos = lexer.pos;
             take(self, token);
@@ -527,11 +527,11 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn version(&mut self, bare: Bare) {
         self.context.is_module = true;
         self.bare(bare, |reader, number| {
-            let version = number.span.text(reader.source).parse::<PtxVersion>().ok();
-            reader.context.version = version.map(|version| (version, number.span));
+            let version = number.span().text(reader.source).parse::<PtxVersion>().ok();
+            reader.context.version = version.map(|version| (version, number.span()));
             if !version.is_some_and(PtxVersion::is_known) {
                 let kind = ProblemKind::UnknownVersion;
-                reader.handler.problem(Problem { kind, span: number.span });
+                reader.handler.problem(Problem { kind, span: number.span() });
             }
         });
     }
@@ -540,7 +540,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
     fn target(&mut self, bare: Bare) {
         self.context.is_module = true;
         self.bare(bare, |reader, token| {
-            let (name, span) = (token.span.text(reader.source), token.span);
+            let (name, span) = (token.span().text(reader.source), token.span());
             let target = name.parse::<Target>();
             // Other words are options.
             let is_target = name.starts_with("sm_") || name.starts_with("compute_");
@@ -616,28 +616,28 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
                 return self.undelimited(start, lexer.pos);
             };
-            match token.kind {
+            match token.kind() {
                 TokenKind::UnclosedComment => {
                     self.pos = before;
                     return self.trivia();
                 }
                 TokenKind::UnclosedString => {
-                    let at = token.span.start as usize;
+                    let at = token.span().start as usize;
                     self.pos = lexer.pos;
                     return self.problem(ProblemKind::UnclosedString, at, at + 1);
                 }
                 TokenKind::Ident
-                    if token.on_new_line
+                    if token.on_new_line()
                         && declaration.braces == 0
-                        && self.starts_wanted(token.span.start as usize) =>
+                        && self.starts_wanted(token.span().start as usize) =>
                 {
                     return self.undelimited(start, before);
                 }
                 _ => {}
             }
-            let text = token.span.text(self.source);
+            let text = token.span().text(self.source);
             let names_function = declaration.names_function();
-            let step = declaration.step(token.kind, text);
+            let step = declaration.step(token.kind(), text);
             if matches!(step, Step::Body | Step::Last) && declaration.lacks_name() {
                 self.handler.problem(Problem { kind: ProblemKind::MissingName, span: header });
             }
@@ -649,7 +649,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
                 Step::Body => {
                     self.leave_function(header, function);
-                    self.context.open_function(token.span.start, function);
+                    self.context.open_function(token.span().start, function);
                     for (name, kind, span) in self.parameters.drain(..) {
                         self.context.declare(name, kind, span);
                     }
@@ -662,16 +662,16 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
                 Step::Cut => return self.undelimited(start, before),
             }
-            match token.kind {
-                TokenKind::Dot if matches!(text, ".entry" | ".func") => header = token.span,
+            match token.kind() {
+                TokenKind::Dot if matches!(text, ".entry" | ".func") => header = token.span(),
                 TokenKind::Ident if declaration.in_value() || declaration.brackets > 0 => {}
                 TokenKind::Ident if names_function => {
-                    function = Some(token.span);
-                    self.context.declare(text, SymbolKind::Function, token.span);
+                    function = Some(token.span());
+                    self.context.declare(text, SymbolKind::Function, token.span());
                 }
-                TokenKind::Ident => self.declared_name(&declaration, &mut lexer, token.span),
+                TokenKind::Ident => self.declared_name(&declaration, &mut lexer, token.span()),
                 TokenKind::Punct([b'{', 0]) if declaration.braces == 1 => {
-                    if let Some(end) = self.block_end(token.span.start as usize) {
+                    if let Some(end) = self.block_end(token.span().start as usize) {
                         lexer.pos = end;
                         declaration.end_value();
                     }

@@ -138,13 +138,13 @@ fn told(changes: &[Change]) -> String {
 
 /// The texts of the tokens of a statement.
 fn words(text: &str) -> Vec<&str> {
-    statement_tokens(text).iter().map(|token| token.span.text(text)).collect()
+    statement_tokens(text).iter().map(|token| token.span().text(text)).collect()
 }
 
 /// The tokens of a statement that are no names.
 fn fixed_words(text: &str) -> Vec<&str> {
-    let fixed = |token: &&vptx::syntax::Token| token.kind != TokenKind::Ident;
-    statement_tokens(text).iter().filter(fixed).map(|token| token.span.text(text)).collect()
+    let fixed = |token: &&vptx::syntax::Token| token.kind() != TokenKind::Ident;
+    statement_tokens(text).iter().filter(fixed).map(|token| token.span().text(text)).collect()
 }
 
 /// Collects what is wrong, so that one fault does not hide the others.
@@ -576,7 +576,8 @@ fn likes(outline: &Outline<'_>, function: &Function, statement: &Statement) -> u
 fn integers(outline: &Outline<'_>, function: &Function) -> Vec<usize> {
     let is_integer = |at: &usize| {
         let text = outline.text(*at);
-        outline.tokens[*at].kind == TokenKind::Number && text.bytes().all(|it| it.is_ascii_digit())
+        outline.tokens[*at].kind() == TokenKind::Number
+            && text.bytes().all(|it| it.is_ascii_digit())
     };
     let tokens = function.instructions().flat_map(|it| it.tokens.clone());
     tokens.filter(is_integer).collect()

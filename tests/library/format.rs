@@ -54,7 +54,7 @@ fn stream(text: &str) -> Vec<String> {
     };
     let mut parts: Vec<(usize, String)> = statement_tokens(text)
         .into_iter()
-        .map(|token| (token.span.start as usize, token.span.text(text).to_string()))
+        .map(|token| (token.span().start as usize, token.span().text(text).to_string()))
         .filter(|(at, _)| !inside(*at))
         .collect();
     parts.extend(video.iter().map(|(range, it)| (range.start, format!("{it:?}"))));

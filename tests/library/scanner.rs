@@ -23,9 +23,9 @@ impl<'s> Handler<'s> for Record<'s> {
     }
 
     fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
-        let names = statement.tokens.iter().filter(|token| token.kind == TokenKind::Ident);
+        let names = statement.tokens.iter().filter(|token| token.kind() == TokenKind::Ident);
         let symbols: Vec<_> =
-            names.map(|token| context.resolve(token.span.text(self.source))).collect();
+            names.map(|token| context.resolve(token.span().text(self.source))).collect();
         let Context { version, target, is_module, .. } = context;
         let place = (context.depth(), context.innermost(), version, target, is_module);
         self.told.push(format!("{statement:?} {symbols:?} {place:?}"));

@@ -77,7 +77,7 @@ fn real_modules_have_no_error_and_nothing_unknown() {
             let (tree, errors, _) = lossless(&text);
             assert_eq!((tree.errors(), errors), (&[][..], 0), "{name}");
             for statement in tree.all_statements() {
-                let first = statement.tokens()[0].span.text(&text);
+                let first = statement.tokens()[0].span().text(&text);
                 let kind = statement.kind();
                 // What a statement is, its first token says.
                 let fits = match kind {
@@ -330,7 +330,7 @@ fn views_of_functions_and_declarations() {
         ]
     );
     assert_eq!(k.results().count(), 0);
-    let directives: Vec<_> = k.directives().map(|it| text(it[0].span)).collect();
+    let directives: Vec<_> = k.directives().map(|it| text(it[0].span())).collect();
     assert_eq!(directives, [".maxntid", ".pragma"]);
     assert_eq!(k.statements().count(), 14);
 
@@ -527,6 +527,17 @@ fn errors_are_all_found_where_they_are() {
             expected.iter().map(|(kind, at)| (kind.to_string(), at.to_string())).collect();
         assert_eq!(found(text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_token_of_more_than_256_mib_is_cut() {
+    let length = (1 << 28) + 5;
+    let text = format!(".pragma \"{}\";\nret;", "a".repeat(length));
+    let (tree, _, _) = lossless(&text);
+    let [error] = tree.errors() else { panic!("one error") };
+    assert_eq!((error.kind, error.span.start), (ErrorKind::LongToken, 8));
+    let last = tree.statements().last().unwrap();
+    assert_eq!(last.text(), "ret;");
 }
 
 #[test]

@@ -16,9 +16,9 @@ fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(first) = tokens.get(at) {
-        let dwarf = text[first.span.range().start..].starts_with("@@DWARF");
+        let dwarf = text[first.span().range().start..].starts_with("@@DWARF");
         let last = tokens[if dwarf { at + 2 } else { at }];
-        words.push(first.span.to(last.span).text(text));
+        words.push(first.span().to(last.span()).text(text));
         at += if dwarf { 3 } else { 1 };
     }
     words
@@ -32,7 +32,7 @@ fn may_meet(one: &str, other: &str) -> bool {
     let both = format!("{one}{other}");
     let apart = statement_tokens(&both);
     let is_number = one.starts_with(|c: char| c.is_ascii_digit());
-    let texts: Vec<&str> = apart.iter().map(|token| token.span.text(&both)).collect();
+    let texts: Vec<&str> = apart.iter().map(|token| token.span().text(&both)).collect();
     texts == [one, other] && !(is_number && other.starts_with('.'))
 }
 
@@ -56,7 +56,7 @@ const COMMENTS: &[&str] = &[" ", "\n", "/**/", "/* ; } \" { */", "// ;{}\n", " /
 /// Findings, with the numbers of the tokens where they start.
 fn findings(text: &str) -> Vec<(String, usize)> {
     let tokens = statement_tokens(text);
-    let number = |at: u32| tokens.partition_point(|token: &Token| token.span.start < at);
+    let number = |at: u32| tokens.partition_point(|token: &Token| token.span().start < at);
     let found = check(text, &CheckOptions::default());
     let found =
         found.iter().map(|it| (format!("{} {}", it.code, it.message), number(it.span.start)));
@@ -82,10 +82,10 @@ fn texts_with_the_same_tokens_are_the_same() {
         let tokens = statement_tokens(&laid_out);
         let meet = |pair: &[Token]| {
             let [one, other] = pair else { return false };
-            one.kind == TokenKind::Number
-                && !one.span.text(&laid_out).starts_with('.')
-                && other.kind == TokenKind::Dot
-                && one.span.end == other.span.start
+            one.kind() == TokenKind::Number
+                && !one.span().text(&laid_out).starts_with('.')
+                && other.kind() == TokenKind::Dot
+                && one.span().end == other.span().start
         };
         assert!(!tokens.windows(2).any(meet), "{path}: ptxas reads `4.b8` otherwise");
         for round in 0..12 {

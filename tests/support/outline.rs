@@ -74,7 +74,7 @@ impl<'s> Outline<'s> {
 
     /// The text of a token; empty after the last one.
     pub(crate) fn text(&self, at: usize) -> &'s str {
-        self.tokens.get(at).map_or("", |token| token.span.text(self.source))
+        self.tokens.get(at).map_or("", |token| token.span().text(self.source))
     }
 
     /// The texts of some tokens.
@@ -84,7 +84,7 @@ impl<'s> Outline<'s> {
 
     /// The bytes of a token.
     pub(crate) fn bytes(&self, at: usize) -> Range<usize> {
-        self.tokens[at].span.range()
+        self.tokens[at].span().range()
     }
 
     fn span(&self, tokens: &Range<usize>) -> Range<usize> {
@@ -102,14 +102,14 @@ impl<'s> Outline<'s> {
     }
 
     pub(crate) fn is_ident(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Ident)
+        self.tokens.get(at).is_some_and(|token| token.kind() == TokenKind::Ident)
     }
 
     /// Reads what starts here outside of functions. Returns what follows.
     fn read_global(&mut self, start: usize) -> usize {
         let end = match self.text(start) {
             ".version" | ".target" | ".address_size" => {
-                let is_dot = |at: &usize| self.tokens[*at].kind == TokenKind::Dot;
+                let is_dot = |at: &usize| self.tokens[*at].kind() == TokenKind::Dot;
                 (start + 1..self.tokens.len()).find(is_dot).unwrap_or(self.tokens.len())
             }
             ".file" | ".loc" => self.end_of_place(start),
@@ -151,7 +151,7 @@ impl<'s> Outline<'s> {
     fn end_of_place(&self, start: usize) -> usize {
         let is_plain = |at: usize| {
             matches!(
-                self.tokens.get(at).map(|it| it.kind),
+                self.tokens.get(at).map(|it| it.kind()),
                 Some(TokenKind::Number | TokenKind::Str)
             )
         };
@@ -198,7 +198,7 @@ impl<'s> Outline<'s> {
                         ".pragma" | ".callprototype" | ".calltargets" | ".branchtargets" => {
                             Kind::Directive
                         }
-                        _ if self.tokens[at].kind == TokenKind::Dot => Kind::Variable,
+                        _ if self.tokens[at].kind() == TokenKind::Dot => Kind::Variable,
                         _ => Kind::Instruction,
                     };
                     (kind, end.map_or(self.tokens.len(), |end| end + 1))

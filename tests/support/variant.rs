@@ -86,8 +86,8 @@ impl<'s> Variant<'s> {
         variant.text
     }
 
-    fn text(&self, token: &Token) -> &'s str {
-        token.span.text(self.source)
+    fn text(&self, token: Token) -> &'s str {
+        token.span().text(self.source)
     }
 
     fn write(&mut self, tokens: &[Token]) {
@@ -96,9 +96,9 @@ impl<'s> Variant<'s> {
         let (mut is_data, mut in_section) = (false, false);
         while at < tokens.len() {
             let token = &tokens[at];
-            let gap = token.span.start as usize > end;
-            end = token.span.end as usize;
-            let own = self.text(token);
+            let gap = token.span().start as usize > end;
+            end = token.span().end as usize;
+            let own = self.text(*token);
             if gap {
                 self.gap(in_section || matches!(own, ".loc" | ".file"));
             }
@@ -117,11 +117,11 @@ impl<'s> Variant<'s> {
                 in_section = false;
             }
             if own == ".reg" && self.depth == 1 && self.ranged(tokens, &mut at) {
-                end = tokens[at - 1].span.end as usize;
+                end = tokens[at - 1].span().end as usize;
                 continue;
             }
             let ends_statement = own == ";" && self.depth > 0 && !in_section;
-            let text = match token.kind {
+            let text = match token.kind() {
                 TokenKind::Ident => self.names.get(own).cloned().unwrap_or_else(|| own.into()),
                 TokenKind::Number if self.depth > 0 && !in_section => self.number(own),
                 _ => own.into(),
@@ -162,10 +162,10 @@ impl<'s> Variant<'s> {
         let mut labels = Vec::new();
         let mut depth = 1;
         for pair in tokens.windows(2) {
-            match self.text(&pair[0]) {
+            match self.text(pair[0]) {
                 "{" => depth += 1,
                 "}" => depth -= 1,
-                name if self.text(&pair[1]) == ":" => labels.push(name),
+                name if self.text(pair[1]) == ":" => labels.push(name),
                 _ => {}
             }
             if depth == 0 {
@@ -181,12 +181,12 @@ impl<'s> Variant<'s> {
     /// Writes `.reg .b32 %r<9>;` in another way: shuffled, shifted, or one by one.
     fn ranged(&mut self, tokens: &[Token], at: &mut usize) -> bool {
         let [_, ty, name, less, count, more, end, ..] = &tokens[*at..] else { return false };
-        let is_range = self.text(less) == "<" && self.text(more) == ">" && self.text(end) == ";";
-        if !is_range || ty.kind != TokenKind::Dot {
+        let is_range = self.text(*less) == "<" && self.text(*more) == ">" && self.text(*end) == ";";
+        if !is_range || ty.kind() != TokenKind::Dot {
             return false;
         }
-        let count: usize = self.text(count).parse().unwrap();
-        let (ty, base) = (self.text(ty), self.text(name));
+        let count: usize = self.text(*count).parse().unwrap();
+        let (ty, base) = (self.text(*ty), self.text(*name));
         let shift = self.numbers.below(3);
         let step = [1, 3, 7][self.numbers.below(3)];
         let prime = 100_003;

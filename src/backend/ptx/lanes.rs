@@ -277,8 +277,8 @@ pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Ve
     let mut lexer = Lexer::new(&source[..end], start);
     let mut is_start = true;
     while let Some(token) = lexer.token() {
-        let word = token.span.text(source);
-        let passes = match token.kind {
+        let word = token.span().text(source);
+        let passes = match token.kind() {
             TokenKind::Ident if is_start => PASSED.contains(&word),
             TokenKind::Ident => {
                 names.push(numbered(word));

@@ -57,7 +57,7 @@ pub(super) fn spelling(text: &str) -> String {
     let mut tight = true;
     let mut after_value = false;
     for token in statement_tokens(text) {
-        let text = token.span.text(text);
+        let text = token.span().text(text);
         if !tight && text != ")" {
             spelled.push(' ');
         }

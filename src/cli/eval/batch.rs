@@ -85,7 +85,7 @@ impl Prepared {
 
 /// Parses the instruction of a line or an argument.
 pub(super) fn parse(text: &str) -> Result<Instruction, Failure> {
-    match statement_tokens(text).last().map(|last| last.kind) {
+    match statement_tokens(text).last().map(|last| last.kind()) {
         Some(TokenKind::UnclosedComment) => {
             return Err(Failure::new(Code::V001.text(), "the comment has no end"));
         }

@@ -204,16 +204,16 @@ pub(crate) fn number(
     before: Option<Token>,
     mut after: impl FnMut() -> Option<Token>,
 ) -> Option<(Cow<'_, str>, Token)> {
-    if first.kind == TokenKind::Number {
+    if first.kind() == TokenKind::Number {
         let is_alone = || is_alone(before, after());
-        let new = constants::spelled(first.span.text(source), ty, is_alone)?;
+        let new = constants::spelled(first.span().text(source), ty, is_alone)?;
         return Some((new, first));
     }
     if !first.is(b'-') {
         return None;
     }
-    let last = after().filter(|token| token.kind == TokenKind::Number)?;
-    let new = constants::negative(last.span.text(source), ty)?;
+    let last = after().filter(|token| token.kind() == TokenKind::Number)?;
+    let new = constants::negative(last.span().text(source), ty)?;
     is_alone(before, after()).then_some((new.into(), last))
 }
 

@@ -113,7 +113,7 @@ impl<'s> Writing<'_, 's> {
     fn token(&mut self) -> bool {
         let source = self.source;
         let Some(token) = self.lexer.token() else { return false };
-        let start = token.span.start;
+        let start = token.span().start;
         let between = &source[self.end..start as usize];
         if self.leave_out(start) {
             return true;
@@ -121,7 +121,7 @@ impl<'s> Writing<'_, 's> {
         let word = self.words.at(start).map(|word| word.kind);
         let joins = self.in_opcode && word == Some(WordKind::Modifier);
         self.in_opcode = joins || word == Some(WordKind::Mnemonic);
-        let own = token.span.text(source);
+        let own = token.span().text(source);
         if matches!(word, Some(WordKind::Directive | WordKind::Mnemonic)) || token.is(b';') {
             self.is_plain = matches!(own, ".version" | ".address_size" | ".loc" | ".file");
         }
@@ -129,7 +129,7 @@ impl<'s> Writing<'_, 's> {
             self.floats = FloatType::Other;
         }
         let (mut token, mut is_new_number) = (token, false);
-        let new = match token.kind {
+        let new = match token.kind() {
             TokenKind::Ident => {
                 self.names.at(start).map(|it| Cow::from(self.plain.renaming.text(it.1)))
             }
@@ -140,14 +140,14 @@ impl<'s> Writing<'_, 's> {
             TokenKind::Number | TokenKind::Punct([b'-', 0]) if !self.is_plain && !joins => {
                 self.number(token).map(|(new, last)| {
                     (token, is_new_number) = (last, true);
-                    self.lexer.pos = last.span.end as usize;
+                    self.lexer.pos = last.span().end as usize;
                     new
                 })
             }
             _ => None,
         };
         // `1.5` may touch the word before it, `0d3FF8000000000000` may not.
-        self.is_apart |= new.is_some() && self.last.is_some_and(|last| last.is_word());
+        self.is_apart |= new.is_some() && self.last.is_some_and(Token::is_word);
         let between = if self.is_apart && between.is_empty() { " " } else { between };
         self.between(between, joins);
         self.text.push_str(&new.unwrap_or(own.into()));
@@ -167,7 +167,7 @@ impl<'s> Writing<'_, 's> {
         let mut ahead = self.lexer.clone();
         let (new, last) = number(self.source, first, self.floats, self.last, || ahead.token())?;
         // A comment after the sign stays.
-        let sign = &self.source[first.span.end as usize..last.span.end as usize];
+        let sign = &self.source[first.span().end as usize..last.span().end as usize];
         let is_whole = last == first || !self.plain.keep_comments || !sign.contains('/');
         is_whole.then_some((new, last))
     }
@@ -235,9 +235,7 @@ impl<'s> Writing<'_, 's> {
             return false;
         };
         (self.lexer.pos, self.end) = (end, end);
-        let kind = TokenKind::Punct([bytes[end - 1], 0]);
-        let span = Span::new(end as u32 - 1, end as u32);
-        self.last = Some(Token { kind, span, on_new_line: false });
+        self.last = Some(Token::punct([bytes[end - 1], 0], end as u32 - 1, false));
         (self.is_apart, self.in_opcode, self.floats) = (false, false, FloatType::Other);
         true
     }

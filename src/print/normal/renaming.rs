@@ -126,9 +126,9 @@ fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
     }
     let mut lexer = Lexer::new(source, declares.span.end as usize);
     let colon = lexer.token().filter(|token| token.is(b':'))?;
-    let next = lexer.token().map_or("", |next| next.span.text(source));
+    let next = lexer.token().map_or("", |next| next.span().text(source));
     let needs = matches!(next, ".branchtargets" | ".calltargets" | ".callprototype");
-    (!needs).then(|| declares.span.to(colon.span))
+    (!needs).then(|| declares.span.to(colon.span()))
 }
 
 /// Makes names.

@@ -67,15 +67,15 @@ impl<'t> Declaration<'t> {
     fn first_name(&self) -> usize {
         let mut depth = 0usize;
         let is_name = |token: &Token| {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b'(', 0]) => depth += 1,
                 TokenKind::Punct([b')', 0]) => depth = depth.saturating_sub(1),
                 _ => {}
             }
             // An alignment may have a name.
-            token.kind == TokenKind::Ident
+            token.kind() == TokenKind::Ident
                 && depth == 0
-                && token.span.text(self.source) != "WARP_SZ"
+                && token.span().text(self.source) != "WARP_SZ"
         };
         self.tokens.iter().position(is_name).unwrap_or(self.tokens.len())
     }
@@ -89,7 +89,7 @@ impl<'t> Declaration<'t> {
 fn read_words<'t>(source: &'t str, words: &'t [Token]) -> Reading<'t> {
     let mut reading = Reading::default();
     for word in words {
-        reading.step(word.kind, word.span.text(source));
+        reading.step(word.kind(), word.span().text(source));
     }
     reading
 }
@@ -107,13 +107,13 @@ impl<'t> DeclaredName<'t> {
         tokens: &'t [Token],
         kind: Option<SymbolKind<'t>>,
     ) -> Option<DeclaredName<'t>> {
-        let is_name = tokens.first()?.kind == TokenKind::Ident;
+        let is_name = tokens.first()?.kind() == TokenKind::Ident;
         Some(DeclaredName { source, tokens, kind: kind? }).filter(|_| is_name)
     }
 
     /// The name; of a range such as `%r<10>`, the part before the `<`.
     pub fn name(&self) -> Span {
-        self.tokens[0].span
+        self.tokens[0].span()
     }
 
     /// What it names.
@@ -125,7 +125,7 @@ impl<'t> DeclaredName<'t> {
     pub fn count(&self) -> Option<u64> {
         match self.tokens {
             [_, open, count, close, ..] if open.is(b'<') && close.is(b'>') => {
-                match count.span.text(self.source) {
+                match count.span().text(self.source) {
                     "WARP_SZ" => Some(32),
                     text => integer_literal(text),
                 }
@@ -144,7 +144,7 @@ impl<'t> DeclaredName<'t> {
     /// The value of a variable, behind its `=`.
     pub fn value(&self) -> Option<Operand<'t>> {
         let equals = self.equals()?;
-        let place = self.tokens[equals].span.end;
+        let place = self.tokens[equals].span().end;
         Some(Operand::whole(self.source, &self.tokens[equals + 1..], place))
     }
 
@@ -154,15 +154,15 @@ impl<'t> DeclaredName<'t> {
         let mut at = if self.count().is_some() { 4 } else { 1 };
         let mut depth = 0usize;
         while let Some(token) = self.tokens[..end].get(at) {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b'[', 0]) => depth += 1,
                 TokenKind::Punct([b']', 0]) if depth > 0 => depth -= 1,
-                _ if depth == 0 => return Some(token.span),
+                _ if depth == 0 => return Some(token.span()),
                 _ => {}
             }
             at += 1;
         }
-        (depth > 0).then(|| Span::at(self.tokens[end - 1].span.end))
+        (depth > 0).then(|| Span::at(self.tokens[end - 1].span().end))
     }
 
     /// All of it, from the name to the value.
@@ -206,17 +206,17 @@ struct Layout {
 
 impl Layout {
     fn of(source: &str, tokens: &[Token]) -> Layout {
-        let is_keyword = |token: &Token| matches!(token.span.text(source), ".entry" | ".func");
+        let is_keyword = |token: &Token| matches!(token.span().text(source), ".entry" | ".func");
         let keyword = tokens.iter().position(is_keyword).unwrap_or(0);
         let mut layout = Layout { keyword, rest: tokens.len(), ..Layout::default() };
         let mut at = keyword + 1;
         while let Some(token) = tokens.get(at) {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Ident if layout.name.is_none() => layout.name = Some(at),
                 TokenKind::Punct([b'(', 0]) => {
                     let close = tokens[at..].iter().position(|token| token.is(b')'));
                     let close = close.map_or(tokens.len(), |length| at + length);
-                    let is_attribute = tokens[at - 1].span.text(source) == ".attribute";
+                    let is_attribute = tokens[at - 1].span().text(source) == ".attribute";
                     match layout.name {
                         _ if is_attribute => {}
                         None => layout.results = Some((at, close)),
@@ -259,7 +259,7 @@ impl<'t> Function<'t> {
 
     /// Whether it is a kernel.
     pub fn kind(&self) -> FunctionKind {
-        match self.head()[self.layout.keyword].span.text(self.statement.source()) {
+        match self.head()[self.layout.keyword].span().text(self.statement.source()) {
             ".entry" => FunctionKind::Kernel,
             _ => FunctionKind::Device,
         }
@@ -268,13 +268,13 @@ impl<'t> Function<'t> {
     /// `.visible`, `.extern`, `.weak` or `.common`, with its dot.
     pub fn linkage(&self) -> Option<&'t str> {
         let words = self.head()[..self.layout.keyword].iter();
-        let mut texts = words.map(|token| token.span.text(self.statement.source()));
+        let mut texts = words.map(|token| token.span().text(self.statement.source()));
         texts.find(|text| matches!(*text, ".visible" | ".extern" | ".weak" | ".common"))
     }
 
     /// Its name; `None` if that is missing.
     pub fn name(&self) -> Option<Span> {
-        Some(self.head()[self.layout.name?].span)
+        Some(self.head()[self.layout.name?].span())
     }
 
     /// What it returns.
@@ -293,9 +293,9 @@ impl<'t> Function<'t> {
         let tokens = without_semicolon(&self.head()[self.layout.rest..]);
         let mut rest = tokens;
         std::iter::from_fn(move || {
-            let start = rest.iter().position(|token| token.kind == TokenKind::Dot)?;
+            let start = rest.iter().position(|token| token.kind() == TokenKind::Dot)?;
             let inside = &rest[start + 1..];
-            let length = inside.iter().position(|token| token.kind == TokenKind::Dot);
+            let length = inside.iter().position(|token| token.kind() == TokenKind::Dot);
             let length = length.unwrap_or(inside.len()) + 1;
             let directive;
             (directive, rest) = rest[start..].split_at(length);
@@ -346,7 +346,7 @@ impl<'t> Parameter<'t> {
 
     /// Its name, with state space and type.
     pub fn name(&self) -> Option<DeclaredName<'t>> {
-        let at = self.tokens.iter().position(|token| token.kind == TokenKind::Ident)?;
+        let at = self.tokens.iter().position(|token| token.kind() == TokenKind::Ident)?;
         let kind = read_words(self.source, &self.tokens[..at]).kind();
         DeclaredName::new(self.source, &self.tokens[at..], kind)
     }

@@ -64,14 +64,14 @@ impl<'t> Directive<'t> {
     /// Its name, with the dot.
     pub fn name(&self) -> Span {
         match self.kind() {
-            DirectiveKind::Dwarf => self.tokens[0].span.to(self.tokens[2].span),
-            _ => self.tokens[0].span,
+            DirectiveKind::Dwarf => self.tokens[0].span().to(self.tokens[2].span()),
+            _ => self.tokens[0].span(),
         }
     }
 
     /// What it is.
     pub fn kind(&self) -> DirectiveKind {
-        match self.tokens[0].span.text(self.source) {
+        match self.tokens[0].span().text(self.source) {
             ".version" => DirectiveKind::Version,
             ".target" => DirectiveKind::Target,
             ".address_size" => DirectiveKind::AddressSize,
@@ -106,14 +106,14 @@ impl<'t> Directive<'t> {
     /// The version that `.version` names.
     pub fn version(&self) -> Option<PtxVersion> {
         let is_version = self.kind() == DirectiveKind::Version;
-        self.arguments().first().filter(|_| is_version)?.span.text(self.source).parse().ok()
+        self.arguments().first().filter(|_| is_version)?.span().text(self.source).parse().ok()
     }
 
     /// The target that `.target` names; of several, the last, as in ptxas.
     pub fn target(&self) -> Option<Target> {
         let is_target = self.kind() == DirectiveKind::Target;
         let words = self.arguments().iter().rev().filter(|_| is_target);
-        words.into_iter().find_map(|word| word.span.text(self.source).parse().ok())
+        words.into_iter().find_map(|word| word.span().text(self.source).parse().ok())
     }
 
     /// The place that `.loc` names.
@@ -122,7 +122,7 @@ impl<'t> Directive<'t> {
             return None;
         }
         let [file, line, column, ..] = self.arguments() else { return None };
-        let number = |token: &Token| token.span.text(self.source).parse().ok();
+        let number = |token: &Token| token.span().text(self.source).parse().ok();
         Some(Place { file: number(file)?, line: number(line)?, column: number(column)? })
     }
 
@@ -131,9 +131,9 @@ impl<'t> Directive<'t> {
         if self.kind() != DirectiveKind::File {
             return None;
         }
-        let name = self.arguments().iter().find(|token| token.kind == TokenKind::Str)?;
-        let number = self.arguments()[0].span.text(self.source).parse().ok();
-        let text = name.span.text(self.source);
+        let name = self.arguments().iter().find(|token| token.kind() == TokenKind::Str)?;
+        let number = self.arguments()[0].span().text(self.source).parse().ok();
+        let text = name.span().text(self.source);
         Some((number, &text[1..text.len() - 1]))
     }
 }

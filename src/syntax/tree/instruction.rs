@@ -44,25 +44,25 @@ impl<'t> Instruction<'t> {
 
     /// Its guard predicate.
     pub fn guard(&self) -> Option<Guard> {
-        let name = self.tokens[self.opcode.checked_sub(1)?].span;
-        let span = self.tokens[0].span.to(name);
+        let name = self.tokens[self.opcode.checked_sub(1)?].span();
+        let span = self.tokens[0].span().to(name);
         Some(Guard { span, negated: self.opcode == 3, name })
     }
 
     /// The opcode up to its first dot.
     pub fn mnemonic(&self) -> Span {
-        self.tokens[self.opcode].span
+        self.tokens[self.opcode].span()
     }
 
     /// Each modifier with its dot, in the order of the text.
     pub fn modifiers(&self) -> impl ExactSizeIterator<Item = Span> + use<'t> {
         let tokens: &'t [Token] = self.tokens;
-        tokens[self.opcode + 1..self.first_operand()].iter().map(|token| token.span)
+        tokens[self.opcode + 1..self.first_operand()].iter().map(|token| token.span())
     }
 
     /// The opcode with all its modifiers, as the text has it from the first to the last.
     pub fn opcode(&self) -> Span {
-        self.mnemonic().to(self.tokens[self.first_operand() - 1].span)
+        self.mnemonic().to(self.tokens[self.first_operand() - 1].span())
     }
 
     /// The operands: what stands between commas outside of all brackets.
@@ -78,7 +78,7 @@ impl<'t> Instruction<'t> {
 
     /// The `;`, unless it is missing.
     pub fn semicolon(&self) -> Option<Span> {
-        self.tokens.last().filter(|token| token.is(b';')).map(|token| token.span)
+        self.tokens.last().filter(|token| token.is(b';')).map(|token| token.span())
     }
 
     fn first_operand(&self) -> usize {
@@ -91,8 +91,8 @@ impl<'t> Instruction<'t> {
 /// Whether a token behind a mnemonic is a modifier. `.32x32b` is a number to the lexer.
 #[inline]
 pub(super) fn is_modifier(source: &str, token: Token) -> bool {
-    let is_dotted = || source.as_bytes()[token.span.start as usize] == b'.';
-    token.kind == TokenKind::Dot || token.kind == TokenKind::Number && is_dotted()
+    let is_dotted = || source.as_bytes()[token.span().start as usize] == b'.';
+    token.kind() == TokenKind::Dot || token.kind() == TokenKind::Number && is_dotted()
 }
 
 /// An operand, or an element of a vector, an address or a list.
@@ -188,7 +188,7 @@ impl<'t> Operands<'t> {
             [tokens @ .., last] if last.is(b';') => tokens,
             tokens => tokens,
         };
-        let place = tokens.first().map_or(0, |token| token.span.start);
+        let place = tokens.first().map_or(0, |token| token.span().start);
         let tokens = (!tokens.is_empty()).then_some(tokens);
         Operands { source, tokens, place, is_call, depth: 0 }
     }
@@ -200,7 +200,7 @@ impl<'t> Operands<'t> {
         };
         let tokens = (!inside.is_empty()).then_some(inside);
         let depth = operand.depth + 1;
-        Operands { source: operand.source, tokens, place: open.span.end, is_call: false, depth }
+        Operands { source: operand.source, tokens, place: open.span().end, is_call: false, depth }
     }
 }
 
@@ -211,7 +211,7 @@ impl<'t> Iterator for Operands<'t> {
         let tokens = self.tokens?;
         let mut open = 0usize;
         let comma = tokens.iter().position(|token| {
-            if let TokenKind::Punct([byte, 0]) = token.kind {
+            if let TokenKind::Punct([byte, 0]) = token.kind() {
                 match byte {
                     b'[' | b'{' | b'(' => open += 1,
                     b']' | b'}' | b')' => open = open.saturating_sub(1),
@@ -228,7 +228,7 @@ impl<'t> Iterator for Operands<'t> {
         let Operands { source, place, is_call, depth, .. } = *self;
         self.tokens = rest;
         if let Some(at) = comma {
-            self.place = tokens[at].span.end;
+            self.place = tokens[at].span().end;
         }
         Some(Operand { source, tokens: own, place, is_call, depth })
     }
@@ -272,8 +272,8 @@ impl<'t> Operand<'t> {
     /// All of it, sign and selector included. Empty if nothing stands there.
     pub fn span(&self) -> Span {
         match self.tokens {
-            [first, .., last] => first.span.to(last.span),
-            [only] => only.span,
+            [first, .., last] => first.span().to(last.span()),
+            [only] => only.span(),
             [] => Span::at(self.place),
         }
     }
@@ -348,7 +348,7 @@ impl<'t> Operand<'t> {
 
     fn stop_of(&self, failure: Failure) -> Span {
         match self.tokens.len().checked_sub(failure.left).and_then(|at| self.tokens.get(at)) {
-            Some(token) => token.span,
+            Some(token) => token.span(),
             None => Span::at(self.span().end),
         }
     }
@@ -387,7 +387,7 @@ impl<'t> Operand<'t> {
             for element in Operands::between(self.brackets(open)) {
                 if let Err(failure) = element.parts() {
                     let stop = element.stop_of(failure);
-                    let left = self.tokens.iter().filter(|token| token.span.start >= stop.start);
+                    let left = self.tokens.iter().filter(|token| token.span().start >= stop.start);
                     return Err(Failure { left: left.count(), ..failure });
                 }
             }
@@ -418,7 +418,7 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
     let length = bracket_length(tokens).unwrap_or(0);
     let closes = length > 0
         && matches!(
-            (tokens[0].kind, tokens[length - 1].kind),
+            (tokens[0].kind(), tokens[length - 1].kind()),
             (TokenKind::Punct([b'[', _]), TokenKind::Punct([b']', _]))
                 | (TokenKind::Punct([b'{', _]), TokenKind::Punct([b'}', _]))
                 | (TokenKind::Punct([b'(', _]), TokenKind::Punct([b')', _]))
@@ -434,7 +434,7 @@ fn bracketed<'t, 's>(input: Tokens<'t, 's>, shape: Shape) -> Parsed<'t, 's> {
 fn bracket_length(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0usize;
     let close = tokens.iter().position(|token| {
-        match token.kind {
+        match token.kind() {
             TokenKind::Punct([b'[' | b'{' | b'(', 0]) => depth += 1,
             TokenKind::Punct([b']' | b'}' | b')', 0]) => depth -= 1,
             _ => {}
@@ -449,12 +449,12 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
         return Err(input.expected(Expected::OPERAND));
     };
     if let [word, open, ..] = input.tokens()
-        && matches!(word.kind, TokenKind::Ident | TokenKind::Number)
+        && matches!(word.kind(), TokenKind::Ident | TokenKind::Number)
         && open.is(b'(')
     {
         let (rest, _) = bracketed(input.skip(1), Shape::List)?;
         let (rest, offset) = offset(rest)?;
-        return Ok((rest, plain(Shape::Applied(word.span, offset))));
+        return Ok((rest, plain(Shape::Applied(word.span(), offset))));
     }
     if starts_constant(input) {
         let (rest, value) = constant(input)?;
@@ -462,13 +462,13 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
         let shape = Shape::Constant(value);
         return Ok((rest, Parts { sign: None, selector, shape }));
     }
-    match first.kind {
+    match first.kind() {
         TokenKind::Punct([b'[', 0]) => bracketed(input, Shape::Address),
         TokenKind::Punct([b'{', 0]) => bracketed(input, Shape::Vector),
-        TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span)))),
+        TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span())))),
         TokenKind::Punct([b'-' | b'!', 0]) => {
             let (rest, parts) = name(input.skip(1))?;
-            Ok((rest, Parts { sign: Some(first.span), ..parts }))
+            Ok((rest, Parts { sign: Some(first.span()), ..parts }))
         }
         _ => name(input),
     }
@@ -480,21 +480,21 @@ fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     let (rest, name) = ident().parse(input)?;
     let Some(next) = rest.first() else {
         let is_discard = input.text(name) == "_";
-        let shape = if is_discard { Shape::Discard } else { Shape::Name(name.span) };
+        let shape = if is_discard { Shape::Discard } else { Shape::Name(name.span()) };
         return Ok((rest, plain(shape)));
     };
-    match next.kind {
+    match next.kind() {
         TokenKind::Punct([b'+' | b'-', 0]) => {
             let (rest, offset) = constant(rest)?;
-            Ok((rest, plain(Shape::Sum(name.span, offset))))
+            Ok((rest, plain(Shape::Sum(name.span(), offset))))
         }
         TokenKind::Punct([b'=', 0]) => {
             let value = |token: Token| {
-                matches!(token.kind, TokenKind::Ident | TokenKind::Number).then_some(token.span)
+                matches!(token.kind(), TokenKind::Ident | TokenKind::Number).then_some(token.span())
             };
             let rest = rest.skip(1);
             match rest.first().and_then(value) {
-                Some(value) => Ok((rest.skip(1), plain(Shape::Field(name.span, value)))),
+                Some(value) => Ok((rest.skip(1), plain(Shape::Field(name.span(), value)))),
                 None => Err(rest.expected(Expected::OPERAND)),
             }
         }
@@ -503,8 +503,8 @@ fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
             let pair = preceded(punct(b'|'), ident());
             let (rest, second) = opt(pair).parse(rest)?;
             let shape = match second {
-                Some(second) => Shape::Pair(name.span, second.span),
-                None => Shape::Name(name.span),
+                Some(second) => Shape::Pair(name.span(), second.span()),
+                None => Shape::Name(name.span()),
             };
             Ok((rest, Parts { sign: None, selector, shape }))
         }
@@ -524,7 +524,7 @@ fn offset<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Offset, Fail
 
 /// `.b0`, `.x`, …, if that is next.
 fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Span>, Failure> {
-    opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span)).parse(input)
+    opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span())).parse(input)
 }
 
 /// Whether all operands are names, numbers, vectors of these, and addresses of a name and a
@@ -544,7 +544,7 @@ pub(super) fn operands_are_plain(tokens: &[Token]) -> bool {
     }
     let (mut at, mut depth) = (At::Start, 0u8);
     for token in tokens {
-        at = match (at, token.kind) {
+        at = match (at, token.kind()) {
             (At::Start | At::Operand, TokenKind::Ident | TokenKind::Number) => At::Word,
             (At::Start | At::Operand, TokenKind::Punct([b'[', 0])) => At::Open,
             (At::Start | At::Operand, TokenKind::Punct([b'{', 0])) if depth < MAX_DEPTH => {

@@ -113,6 +113,9 @@ pub enum ErrorKind {
     /// A quote without its partner.
     #[error("this string has no end")]
     UnclosedString,
+    /// A word, string or line of more than 256 MiB; the rest follows as unknown tokens.
+    #[error("this is longer than 256 MiB")]
+    LongToken,
     /// `{` without `}`.
     #[error("this `{{` has no `}}`")]
     UnclosedBrace,
@@ -183,7 +186,7 @@ impl<'s> Tree<'s> {
     pub fn statement_at(&self, offset: u32) -> Option<Statement<'_>> {
         let after = self
             .entries
-            .partition_point(|entry| self.tokens[entry.first as usize].span.start <= offset);
+            .partition_point(|entry| self.tokens[entry.first as usize].span().start <= offset);
         let mut found = Statement { tree: self, index: after.checked_sub(1)? as u32 };
         loop {
             if found.span().end >= offset {
@@ -237,7 +240,7 @@ impl<'t> Statement<'t> {
             }
             EntryKind::Function => StatementKind::Function(Function::new(self)),
             EntryKind::Block => StatementKind::Block(self.children()),
-            EntryKind::Label => StatementKind::Label(self.tokens()[0].span),
+            EntryKind::Label => StatementKind::Label(self.tokens()[0].span()),
             EntryKind::Instruction => {
                 StatementKind::Instruction(Instruction::new(self.source(), self.tokens()))
             }
@@ -249,7 +252,7 @@ impl<'t> Statement<'t> {
     /// From its first token to its last, in bytes of the text.
     pub fn span(self) -> Span {
         let tokens = self.tokens();
-        tokens[0].span.to(tokens[tokens.len() - 1].span)
+        tokens[0].span().to(tokens[tokens.len() - 1].span())
     }
 
     /// The text of its span.

@@ -37,24 +37,33 @@ fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
     }
     let mut tokens = Vec::with_capacity(bytes.len() / 4);
     while let Some(mut token) = lexer.token() {
-        let start = token.span.start;
-        let mut unclosed = |kind, length| {
+        let start = token.start();
+        let mut error = |kind, length| {
             errors.push(Error { kind, span: Span::new(start, start + length) });
         };
-        match token.kind {
+        match token.kind() {
             TokenKind::UnclosedComment => {
                 lexer.pos = bytes.len();
-                unclosed(ErrorKind::UnclosedComment, 2);
+                error(ErrorKind::UnclosedComment, 2);
             }
-            TokenKind::UnclosedString => unclosed(ErrorKind::UnclosedString, 1),
+            TokenKind::UnclosedString => error(ErrorKind::UnclosedString, 1),
             // A line for the C preprocessor: nothing on it is PTX, a quote included.
-            TokenKind::Unknown if bytes[start as usize] == b'#' && token.on_new_line => {
+            TokenKind::Unknown if bytes[start as usize] == b'#' && token.on_new_line() => {
                 lexer.pos = line_end(bytes, start as usize);
-                token.span.end = lexer.pos as u32;
+                let line = Span::new(start, lexer.pos as u32);
+                token = Token::new(TokenKind::Unknown, source, line, true);
             }
             _ => {}
         }
         tokens.push(token);
+        if (token.end() as usize) < lexer.pos {
+            error(ErrorKind::LongToken, token.end() - start);
+        }
+        while (token.end() as usize) < lexer.pos {
+            let rest = Span::new(token.end(), lexer.pos as u32);
+            token = Token::new(TokenKind::Unknown, source, rest, false);
+            tokens.push(token);
+        }
     }
     tokens.shrink_to_fit();
     tokens
@@ -86,7 +95,7 @@ impl<'t> Parser<'t> {
     }
 
     fn word(&self, token: Token) -> &'t str {
-        token.span.text(self.source)
+        token.span().text(self.source)
     }
 
     /// The next token, which stays the next one.
@@ -109,7 +118,7 @@ impl<'t> Parser<'t> {
 
     fn statement(&mut self, token: Token) {
         let first = self.at;
-        match token.kind {
+        match token.kind() {
             TokenKind::Ident => {
                 if self.is_label() {
                     self.at += 2;
@@ -126,7 +135,7 @@ impl<'t> Parser<'t> {
                 self.add(EntryKind::Empty, first);
             }
             TokenKind::Punct([b'@', 0])
-                if dwarf_end(self.source.as_bytes(), token.span.start as usize).is_some() =>
+                if dwarf_end(self.source.as_bytes(), token.span().start as usize).is_some() =>
             {
                 self.dwarf();
             }
@@ -142,7 +151,7 @@ impl<'t> Parser<'t> {
             colon.is(b':')
                 && !self
                     .peek_behind(2)
-                    .is_some_and(|next| next.is(b':') && next.span.start == colon.span.end)
+                    .is_some_and(|next| next.is(b':') && next.span().start == colon.span().end)
         })
     }
 
@@ -157,7 +166,7 @@ impl<'t> Parser<'t> {
         let first = self.at;
         self.at += 1;
         if self.open.is_empty() {
-            self.error(ErrorKind::StrayBrace, self.tokens[first].span);
+            self.error(ErrorKind::StrayBrace, self.tokens[first].span());
             return self.add(EntryKind::Error, first);
         }
         self.close_block();
@@ -181,7 +190,7 @@ impl<'t> Parser<'t> {
     fn close_unclosed(&mut self) {
         let block = *self.open.last().expect("a block is open");
         let brace = self.entries[block as usize].first as usize;
-        self.error(ErrorKind::UnclosedBrace, self.tokens[brace].span);
+        self.error(ErrorKind::UnclosedBrace, self.tokens[brace].span());
         self.close_block();
     }
 
@@ -191,7 +200,7 @@ impl<'t> Parser<'t> {
         self.at += 3;
         let mut dwarf = Bare::DWARF;
         while let Some(token) = self.peek()
-            && dwarf.step(token.kind, self.word(token)) == Step::Inside
+            && dwarf.step(token.kind(), self.word(token)) == Step::Inside
         {
             self.at += 1;
         }
@@ -203,18 +212,18 @@ impl<'t> Parser<'t> {
         self.at += 1;
         self.at += usize::from(self.peek().is_some_and(|token| token.is(b'!')));
         match self.peek() {
-            Some(token) if token.kind == TokenKind::Ident => self.at += 1,
+            Some(token) if token.kind() == TokenKind::Ident => self.at += 1,
             other => return self.unexpected(first, other, Expected::PREDICATE),
         }
         match self.peek() {
-            Some(token) if token.kind == TokenKind::Ident => self.instruction(first),
+            Some(token) if token.kind() == TokenKind::Ident => self.instruction(first),
             other => self.unexpected(first, other, Expected::MNEMONIC),
         }
     }
 
     /// Reports the token that no statement has here, and skips the statement.
     fn unexpected(&mut self, first: usize, token: Option<Token>, expected: Expected) {
-        let span = token.map_or(Span::at(self.source.len() as u32), |token| token.span);
+        let span = token.map_or(Span::at(self.source.len() as u32), Token::span);
         self.error(ErrorKind::Unexpected(expected), span);
         self.skip(first);
     }
@@ -222,8 +231,8 @@ impl<'t> Parser<'t> {
     /// Tokens that start no statement.
     fn junk(&mut self, first: usize) {
         let token = self.tokens[first];
-        if !matches!(token.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
-            self.error(ErrorKind::Unexpected(Expected::NONE), token.span);
+        if !matches!(token.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+            self.error(ErrorKind::Unexpected(Expected::NONE), token.span());
         }
         self.at += 1;
         self.skip(first);
@@ -232,13 +241,13 @@ impl<'t> Parser<'t> {
     /// Ends a statement that is none: after its `;`, or before the next statement.
     fn skip(&mut self, first: usize) {
         while let Some(token) = self.peek() {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b';', 0]) => {
                     self.at += 1;
                     break;
                 }
                 TokenKind::Punct([b'{' | b'}', 0]) => break,
-                TokenKind::Ident | TokenKind::Dot if token.on_new_line => break,
+                TokenKind::Ident | TokenKind::Dot if token.on_new_line() => break,
                 _ => self.at += 1,
             }
         }
@@ -249,7 +258,7 @@ impl<'t> Parser<'t> {
         self.at += 1;
         while let Some(token) = self.peek()
             && is_modifier(self.source, token)
-            && !(token.on_new_line && DIRECTIVES.contains(&self.word(token)))
+            && !(token.on_new_line() && DIRECTIVES.contains(&self.word(token)))
         {
             self.at += 1;
         }
@@ -272,7 +281,7 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let mut braces = 0usize;
         while let Some(token) = self.peek() {
-            match token.kind {
+            match token.kind() {
                 TokenKind::Punct([b';', 0])
                 | TokenKind::UnclosedComment
                 | TokenKind::UnclosedString => {
@@ -284,7 +293,7 @@ impl<'t> Parser<'t> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            if token.on_new_line && self.cuts_off(token, start) {
+            if token.on_new_line() && self.cuts_off(token, start) {
                 break;
             }
             self.at += 1;
@@ -293,7 +302,7 @@ impl<'t> Parser<'t> {
     }
 
     fn missing_semicolon(&mut self) {
-        let end = self.tokens[self.at - 1].span.end;
+        let end = self.tokens[self.at - 1].span().end;
         self.error(ErrorKind::MissingSemicolon, Span::at(end));
     }
 
@@ -302,15 +311,15 @@ impl<'t> Parser<'t> {
     /// an opcode alone on its line.
     fn cuts_off(&self, token: Token, operands: usize) -> bool {
         let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
-        match token.kind {
+        match token.kind() {
             TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
             TokenKind::Punct([b'@', 0]) => may_end,
             TokenKind::Ident if may_end => {
                 self.at > operands
                     || self.is_label()
                     || self.peek_behind(1).is_some_and(|next| {
-                        next.kind == TokenKind::Dot
-                            && next.span.start == token.span.end
+                        next.kind() == TokenKind::Dot
+                            && next.span().start == token.span().end
                             && !self.word(token).starts_with('%')
                     })
             }
@@ -331,18 +340,18 @@ impl<'t> Parser<'t> {
                 }
                 break;
             };
-            if matches!(next.kind, TokenKind::UnclosedComment | TokenKind::UnclosedString) {
+            if matches!(next.kind(), TokenKind::UnclosedComment | TokenKind::UnclosedString) {
                 self.at += 1;
                 break;
             }
             if matches!(directive, Directive::Statement { braces: 0 })
-                && next.on_new_line
+                && next.on_new_line()
                 && self.cuts_off(next, first + 1)
             {
                 self.missing_semicolon();
                 break;
             }
-            match directive.step(next.kind, self.word(next)) {
+            match directive.step(next.kind(), self.word(next)) {
                 Step::Inside => self.at += 1,
                 Step::Last => {
                     self.at += 1;
@@ -392,7 +401,7 @@ impl<'t> Parser<'t> {
         let nothing = ErrorKind::Unexpected(Expected::NONE);
         for (piece, name) in declaration.pieces() {
             let Some(name) = name else {
-                let place = piece.tokens().first().map_or(piece.span(), |token| token.span);
+                let place = piece.tokens().first().map_or(piece.span(), |token| token.span());
                 self.error(nothing, place);
                 continue;
             };
@@ -413,8 +422,8 @@ impl<'t> Parser<'t> {
         let mut open: Vec<Span> = Vec::new();
         while let Some(token) = self.peek() {
             self.at += 1;
-            match token.kind {
-                TokenKind::Punct([b'{', 0]) => open.push(token.span),
+            match token.kind() {
+                TokenKind::Punct([b'{', 0]) => open.push(token.span()),
                 TokenKind::Punct([b'}', 0]) => {
                     open.pop();
                     if open.is_empty() {

@@ -32,9 +32,9 @@ impl<'s> Tree<'s> {
     /// # Panics
     /// If the number is greater than the count of tokens.
     pub fn trivia(&self, token: usize) -> impl Iterator<Item = Piece> + use<'s> {
-        let start = token.checked_sub(1).map_or(0, |before| self.tokens[before].span.end);
+        let start = token.checked_sub(1).map_or(0, |before| self.tokens[before].span().end);
         let end = match self.tokens.get(token) {
-            Some(token) => token.span.start,
+            Some(token) => token.span().start,
             None => self.source.len() as u32,
         };
         assert!(token <= self.tokens.len(), "the tree has no such token");

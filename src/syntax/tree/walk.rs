@@ -242,7 +242,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     /// A node without views.
     fn node(&mut self, kind: NodeKind, tokens: &[Token], inside: impl FnOnce(&mut Self)) {
         let [first, ..] = tokens else { return };
-        let span = first.span.to(tokens[tokens.len() - 1].span);
+        let span = first.span().to(tokens[tokens.len() - 1].span());
         let end = self.next + tokens.len();
         self.enter(kind, span, None, None);
         inside(self);
@@ -267,14 +267,14 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
 
     fn leaf(&mut self, kind: LeafKind) {
         self.trivia();
-        let span = self.tree.tokens[self.next].span;
+        let span = self.tree.tokens[self.next].span();
         self.visitor.leaf(Leaf { kind, span });
         self.next += 1;
     }
 
     /// A token whose place says nothing of its kind.
     fn any_leaf(&mut self) {
-        self.leaf(match self.tree.tokens[self.next].kind {
+        self.leaf(match self.tree.tokens[self.next].kind() {
             TokenKind::Ident => LeafKind::Identifier,
             TokenKind::Dot => LeafKind::Modifier,
             TokenKind::Number => LeafKind::Number,
@@ -336,7 +336,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
             _ => {}
         }
         while self.next < end {
-            match self.tree.tokens[self.next].kind {
+            match self.tree.tokens[self.next].kind() {
                 TokenKind::Dot => self.leaf(LeafKind::Selector),
                 _ => self.any_leaf(),
             }
@@ -384,7 +384,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     }
 
     fn header(&mut self, function: &Function<'t>) {
-        let to = |tokens: &[Token]| tokens[0].span.start;
+        let to = |tokens: &[Token]| tokens[0].span().start;
         let [results, parameters] = function.groups();
         for (kind, group, parameters) in [
             (NodeKind::Results, results, function.results().collect::<Vec<_>>()),
@@ -414,9 +414,9 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     /// The tokens of a header that stand before an offset.
     fn keywords_before(&mut self, offset: u32) {
         while let Some(token) = self.tree.tokens.get(self.next)
-            && token.span.start < offset
+            && token.span().start < offset
         {
-            match token.span.text(self.tree.source) {
+            match token.span().text(self.tree.source) {
                 ".entry" | ".func" => self.leaf(LeafKind::Keyword),
                 _ => self.any_leaf(),
             }
@@ -425,13 +425,13 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
 }
 
 fn end_of(tokens: &[Token]) -> u32 {
-    tokens.last().map_or(0, |token| token.span.end)
+    tokens.last().map_or(0, |token| token.span().end)
 }
 
 fn statement_kind(statement: Statement<'_>) -> NodeKind {
     match statement.entry().kind {
         EntryKind::Directive
-            if statement.tokens()[0].span.text(statement.source()) == ".section" =>
+            if statement.tokens()[0].span().text(statement.source()) == ".section" =>
         {
             NodeKind::Section
         }

@@ -80,10 +80,10 @@ fn product<'s>(
     let mut statement: Vec<Span> = Vec::new();
     while let Some(token) = lexer.token() {
         // A label is part of the statement after it, which is no product then.
-        statement.push(token.span);
-        if token.kind == TokenKind::Punct([b';', 0]) {
+        statement.push(token.span());
+        if token.kind() == TokenKind::Punct([b';', 0]) {
             if let Some((d, text)) = factor(source, &statement, flags, width) {
-                return Some((Span::new(statement[0].start, token.span.end), d, text));
+                return Some((Span::new(statement[0].start, token.span().end), d, text));
             }
             statement.clear();
         }

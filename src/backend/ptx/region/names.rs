@@ -105,21 +105,21 @@ impl<'s> Names<'s> {
         let (mut written, mut labels) = (Vec::new(), Map::default());
         loop {
             let token = lexer.token()?;
-            let text = token.span.text(source);
+            let text = token.span().text(source);
             if token.is(b';') {
-                let end = Some(token.span.end).filter(|_| depth == 1 && statement.is_plain());
+                let end = Some(token.span().end).filter(|_| depth == 1 && statement.is_plain());
                 for name in written.drain(..) {
                     names.uses.entry(name).or_default().written_to = end;
                 }
                 if let ["bra", .., label] = statement.start[..]
                     && let Some(start) = labels.get(label)
                 {
-                    names.loops.push((*start, token.span.end));
+                    names.loops.push((*start, token.span().end));
                 }
             } else if let ([label], Place::First) = (&statement.start[..], statement.place)
                 && token.is(b':')
             {
-                labels.insert(*label, token.span.start);
+                labels.insert(*label, token.span().start);
             }
             let found = statement.take(token, text);
             if statement.place == Place::Start {
@@ -140,7 +140,7 @@ impl<'s> Names<'s> {
                 }
                 continue;
             }
-            match token.kind {
+            match token.kind() {
                 TokenKind::Ident => {
                     let name = numbered(text);
                     if !name.1.is_empty() {
@@ -304,15 +304,15 @@ const MOVE: usize = 6;
 impl<'s> Statement<'s> {
     /// Takes the next token of the function.
     fn take(&mut self, token: Token, text: &'s str) -> Option<Found<'s>> {
-        let is_name = token.kind == TokenKind::Ident;
-        let punctuation = if let TokenKind::Punct([one, 0]) = token.kind { one } else { 0 };
+        let is_name = token.kind() == TokenKind::Ident;
+        let punctuation = if let TokenKind::Punct([one, 0]) = token.kind() { one } else { 0 };
         if self.place == Place::Line {
             let is_label = self.start == ["function_name"];
             self.start.clear();
             if text == "function_name" {
                 self.start.push(text);
             } else if !is_label
-                && token.kind != TokenKind::Number
+                && token.kind() != TokenKind::Number
                 && !matches!(text, "," | "+" | "inlined_at")
             {
                 self.place = Place::Start;
