@@ -250,7 +250,8 @@ impl<'s> Pieces<'s> {
             }
             _ => {}
         }
-        let (kind, end) = Lexer::new(self.source, start).scan(first, start);
+        let mut lexer = Lexer::new(self.source, start);
+        let (kind, end) = (lexer.scan(first, start, false).kind(), lexer.pos);
         self.piece(PieceKind::of(kind), end, end, breaks)
     }
 }

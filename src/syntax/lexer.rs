@@ -181,9 +181,31 @@ pub(crate) const fn is_word(byte: u8) -> bool {
 /// Offset after the bytes from `at` on that may follow the first of an
 /// identifier.
 #[inline]
-pub(crate) fn word_end(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn word_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let others = others_than_words(u64::from_le_bytes(*chunk));
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().position(|&byte| !is_word(byte)).unwrap_or(rest.len())
+}
+
+/// Marks the bytes for which [`is_word`] does not hold, by their highest bit.
+#[inline]
+const fn others_than_words(bytes: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES * 0x80;
+    // Sums stay inside of their bytes: all are below 0x80.
+    let low = bytes & !HIGH;
+    let lower = (bytes | (ONES * 0x20)) & !HIGH;
+    let letter = (lower + ONES * (0x80 - b'a' as u64)) & !(lower + ONES * (0x7f - b'z' as u64));
+    let digit = (low + ONES * (0x80 - b'0' as u64)) & !(low + ONES * (0x7f - b'9' as u64));
+    let underscore = !((low ^ (ONES * b'_' as u64)) + !HIGH);
+    let dollar = !((low ^ (ONES * b'$' as u64)) + !HIGH);
+    (bytes | !(letter | digit | underscore | dollar)) & HIGH
 }
 
 /// Offset after the spaces and tabs from `at` on.
@@ -205,6 +227,11 @@ pub(crate) const fn is_word_start(byte: u8) -> bool {
 pub(crate) enum Start {
     Blank,
     Word,
+    /// `%`: a word, if it stands before one.
+    Percent,
+    /// A modifier or a number.
+    Dot,
+    Digit,
     /// Punctuation that never makes a pair.
     Single,
     Other,
@@ -219,6 +246,9 @@ pub(crate) const STARTS: [Start; 256] = {
             b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
                 Start::Single
             }
+            b'%' => Start::Percent,
+            b'.' => Start::Dot,
+            b'0'..=b'9' => Start::Digit,
             _ if is_word_start(byte) => Start::Word,
             _ => Start::Other,
         };
@@ -371,6 +401,13 @@ impl<'s> Lexer<'s> {
 
     /// The next token, or `None` at the end of the text.
     pub(crate) fn token(&mut self) -> Option<Token> {
+        self.next_token()
+    }
+
+    /// [`Lexer::token`], for a loop that takes most of the time.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call per token costs a third of the time")]
+    pub(crate) fn next_token(&mut self) -> Option<Token> {
         let trivia = skip_trivia(self.bytes, &mut self.pos);
         let start = self.pos;
         if let Some(at) = trivia.unclosed {
@@ -379,58 +416,88 @@ impl<'s> Lexer<'s> {
             return Some(Token::new(TokenKind::UnclosedComment, self.source, span, on_new_line));
         }
         let first = *self.bytes.get(start)?;
-        let (kind, end) = match STARTS[first as usize] {
-            Start::Word => (TokenKind::Ident, self.word_end(start + 1)),
-            Start::Single => (TokenKind::Punct([first, 0]), start + 1),
-            Start::Blank | Start::Other => self.scan(first, start),
-        };
-        self.pos = end;
-        let span = Span::new(start as u32, end as u32);
-        Some(Token::new(kind, self.source, span, trivia.newline))
+        Some(self.scan(first, start, trivia.newline))
     }
 
-    /// The kind and end of the token that starts here, with no trivia before it.
-    pub(crate) fn scan(&self, first: u8, start: usize) -> (TokenKind, usize) {
+    /// The token that starts here, with no trivia before it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call per token costs a third of the time")]
+    pub(crate) fn scan(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
+        match STARTS[first as usize] {
+            Start::Word => {
+                let end = self.word_end(start + 1);
+                self.token_to(TokenKind::Ident, start, end, on_new_line)
+            }
+            Start::Single => self.punct([first, 0], start, on_new_line),
+            Start::Percent => match self.word_end(start + 1) {
+                end if end == start + 1 => self.punct([first, 0], start, on_new_line),
+                end => self.token_to(TokenKind::Ident, start, end, on_new_line),
+            },
+            Start::Dot => match self.bytes.get(start + 1) {
+                Some(&next) if is_word_start(next) => {
+                    let end = self.dotted_end(start);
+                    self.token_to(TokenKind::Dot, start, end, on_new_line)
+                }
+                Some(b'0'..=b'9') => {
+                    let end = self.number_end(start);
+                    self.token_to(TokenKind::Number, start, end, on_new_line)
+                }
+                _ => self.punct([first, 0], start, on_new_line),
+            },
+            Start::Digit => {
+                let end = self.number_end(start);
+                self.token_to(TokenKind::Number, start, end, on_new_line)
+            }
+            Start::Blank | Start::Other => self.rare(first, start, on_new_line),
+        }
+    }
+
+    #[inline]
+    fn token_to(&mut self, kind: TokenKind, start: usize, end: usize, on_new_line: bool) -> Token {
+        self.pos = end;
+        Token::new(kind, self.source, Span::new(start as u32, end as u32), on_new_line)
+    }
+
+    #[inline]
+    fn punct(&mut self, bytes: [u8; 2], start: usize, on_new_line: bool) -> Token {
+        self.pos = start + if bytes[1] == 0 { 1 } else { 2 };
+        Token::punct(bytes, start as u32, on_new_line)
+    }
+
+    /// A token that few texts have often.
+    fn rare(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
         match first {
-            _ if is_word_start(first) => (TokenKind::Ident, self.word_end(start + 1)),
-            b'%' if is_word(next) => (TokenKind::Ident, self.word_end(start + 1)),
-            b'0'..=b'9' => (TokenKind::Number, self.number_end(start)),
-            b'.' if next.is_ascii_digit() => (TokenKind::Number, self.number_end(start)),
-            b'.' if is_word_start(next) => {
-                let mut end = self.word_end(start + 1);
-                // `.shared::cluster` is one word.
-                while self.bytes[end..].starts_with(b"::") {
-                    end = self.word_end(end + 2);
-                }
-                (TokenKind::Dot, end)
+            b'"' => {
+                let end = string_end(self.bytes, start);
+                let kind = end.map_or(TokenKind::UnclosedString, |_| TokenKind::Str);
+                self.token_to(kind, start, end.unwrap_or(self.bytes.len()), on_new_line)
             }
-            b'"' => match string_end(self.bytes, start) {
-                Some(end) => (TokenKind::Str, end),
-                None => (TokenKind::UnclosedString, self.bytes.len()),
-            },
             b'<' | b'>' | b'=' | b'!' | b'&' | b'|' => {
                 let pair = [first, next];
                 let double =
                     matches!(&pair, b"<<" | b">>" | b"<=" | b">=" | b"==" | b"!=" | b"&&" | b"||");
-                if double {
-                    (TokenKind::Punct(pair), start + 2)
-                } else {
-                    (TokenKind::Punct([first, 0]), start + 1)
-                }
+                self.punct(if double { pair } else { [first, 0] }, start, on_new_line)
             }
-            b'.' | b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+'
-            | b'-' | b'*' | b'/' | b'%' | b'~' | b'^' | b'?' => {
-                (TokenKind::Punct([first, 0]), start + 1)
-            }
+            b'*' | b'/' | b'~' | b'^' | b'?' => self.punct([first, 0], start, on_new_line),
             _ => {
                 let mut end = start + 1;
                 while self.bytes.get(end).is_some_and(|&byte| byte & 0xc0 == 0x80) {
                     end += 1;
                 }
-                (TokenKind::Unknown, end)
+                self.token_to(TokenKind::Unknown, start, end, on_new_line)
             }
         }
+    }
+
+    /// Offset after a dotted word. `.shared::cluster` is one.
+    #[inline]
+    fn dotted_end(&self, start: usize) -> usize {
+        let mut end = self.word_end(start + 1);
+        while self.bytes[end..].starts_with(b"::") {
+            end = self.word_end(end + 2);
+        }
+        end
     }
 
     /// Offset after a number. Includes malformed numbers (`12abc`, `0x`), so that they are
@@ -444,6 +511,9 @@ impl<'s> Lexer<'s> {
             at
         };
         let mut end = digits(start);
+        if bytes.get(end).is_some_and(|&byte| byte != b'.' && !is_word(byte)) {
+            return end;
+        }
         // A fraction, unless the dot belongs to a selector, as in `5.b0`.
         if bytes.get(end) == Some(&b'.')
             && !bytes
@@ -489,6 +559,19 @@ mod tests {
         assert_eq!(texts("# 1 \"x;\" 3\n a #line 2 \"y\ny\"\nb"), ["a", "b"]);
         assert_eq!(texts("# x\n# 1\n# 1 \"y\" z"), ["#", "x", "#", "1", "#", "1", "\"y\"", "z"]);
         assert_eq!(texts(".shared::cluster::x a::b"), [".shared::cluster::x", "a", ":", ":", "b"]);
+    }
+
+    #[test]
+    fn words_end_where_they_end_byte_by_byte() {
+        for byte in 0..=255u8 {
+            for at in 0..12 {
+                let mut text = [b'w'; 20];
+                (text[at], text[at + 1]) = (byte, b'z' + 1);
+                let end = text.iter().position(|&it| !is_word(it)).unwrap();
+                assert_eq!(word_end(&text, 0), end, "{byte} at {at}");
+                assert_eq!(word_end(&text[..at + 1], 0), end.min(at + 1));
+            }
+        }
     }
 
     #[test]

@@ -527,45 +527,83 @@ fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Spa
     opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span())).parse(input)
 }
 
-/// Whether all operands are names, numbers, vectors of these, and addresses of a name and a
-/// number: most are. The grammar accepts them, too.
+/// Whether all operands are names, pairs of these, numbers, vectors of these, and addresses of a
+/// name and a number: most are. The grammar accepts them, too.
 pub(super) fn operands_are_plain(tokens: &[Token]) -> bool {
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum At {
         Start,
         Operand,
-        Word,
-        Selector,
+        Minus,
+        Number,
+        Name,
+        Bar,
+        /// Behind a pair, a selector or a bracket.
+        Whole,
         Open,
         Base,
         Plus,
         Offset,
-        Close,
     }
     let (mut at, mut depth) = (At::Start, 0u8);
     for token in tokens {
         at = match (at, token.kind()) {
-            (At::Start | At::Operand, TokenKind::Ident | TokenKind::Number) => At::Word,
+            (At::Start | At::Operand, TokenKind::Ident) => At::Name,
+            (At::Start | At::Operand | At::Minus, TokenKind::Number) => At::Number,
+            (At::Start | At::Operand, TokenKind::Punct([b'-', 0])) => At::Minus,
             (At::Start | At::Operand, TokenKind::Punct([b'[', 0])) => At::Open,
             (At::Start | At::Operand, TokenKind::Punct([b'{', 0])) if depth < MAX_DEPTH => {
                 depth += 1;
                 At::Operand
             }
-            (At::Word | At::Selector | At::Close, TokenKind::Punct([b'}', 0])) if depth > 0 => {
+            (At::Name | At::Number | At::Whole, TokenKind::Punct([b'}', 0])) if depth > 0 => {
                 depth -= 1;
-                At::Close
+                At::Whole
             }
-            (At::Word, TokenKind::Dot) => At::Selector,
+            (At::Name, TokenKind::Punct([b'|', 0])) => At::Bar,
             (At::Open, TokenKind::Ident) => At::Base,
             (At::Base, TokenKind::Punct([b'+', 0])) => At::Plus,
             (At::Plus, TokenKind::Number) => At::Offset,
-            (At::Base | At::Offset, TokenKind::Punct([b']', 0])) => At::Close,
-            (At::Word | At::Selector | At::Close, TokenKind::Punct([b',', 0])) => At::Operand,
-            (At::Start | At::Word | At::Selector | At::Close, TokenKind::Punct([b';', 0])) => {
+            (At::Name | At::Number, TokenKind::Dot)
+            | (At::Bar, TokenKind::Ident)
+            | (At::Base | At::Offset, TokenKind::Punct([b']', 0])) => At::Whole,
+            (At::Name | At::Number | At::Whole, TokenKind::Punct([b',', 0])) => At::Operand,
+            (At::Start | At::Name | At::Number | At::Whole, TokenKind::Punct([b';', 0])) => {
                 At::Start
             }
             _ => return false,
         };
     }
-    depth == 0 && matches!(at, At::Start | At::Word | At::Selector | At::Close)
+    depth == 0 && matches!(at, At::Start | At::Name | At::Number | At::Whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::lexer::Lexer;
+    use crate::testing::Numbers;
+
+    #[test]
+    fn plain_operands_are_operands() {
+        let words = [
+            "a", "%r1", "_", "7", "-", "+", "|", "{", "}", "[", "]", ",", ";", ".x", "1.5", "!",
+            "(", ")",
+        ];
+        let mut numbers = Numbers(46);
+        let mut plain = 0;
+        for _ in 0..200_000 {
+            let count = 1 + numbers.below(8);
+            let text: Vec<&str> = (0..count).map(|_| numbers.pick(&words)).collect();
+            let text = text.join(" ");
+            let mut lexer = Lexer::new(&text, 0);
+            let tokens: Vec<Token> = std::iter::from_fn(|| lexer.token()).collect();
+            if operands_are_plain(&tokens) && tokens.iter().rposition(|it| it.is(b';')).is_none() {
+                plain += 1;
+                for operand in Operands::new(&text, &tokens, false) {
+                    assert!(!matches!(operand.kind(), OperandKind::Malformed(_)), "{text}");
+                }
+            }
+        }
+        assert!(plain > 2_000, "{plain}");
+    }
 }

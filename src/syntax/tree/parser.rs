@@ -36,7 +36,7 @@ fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
         errors.push(Error { kind: ErrorKind::ByteOrderMark, span });
     }
     let mut tokens = Vec::with_capacity(bytes.len() / 4);
-    while let Some(mut token) = lexer.token() {
+    while let Some(mut token) = lexer.next_token() {
         let start = token.start();
         let mut error = |kind, length| {
             errors.push(Error { kind, span: Span::new(start, start + length) });
