@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::isa::{Form, Mnemonic, Modifier, PtxVersion, Role, Target, WordRegisters, WordType};
 use crate::source::Span;
-use crate::syntax::{RawInstruction, parse_instruction, parse_start, statement_tokens};
+use crate::syntax::{RawInstruction, RawOperand, parse_instruction, parse_start, statement_tokens};
 use crate::video::{self, Instruction, OperandName};
 
 /// A parsed module, or a parsed list of statements.
@@ -110,45 +110,66 @@ impl VideoStatement {
             Some(_) => parse_instruction(text, &tokens).ok()?,
             None => parse_start(text, &tokens)?,
         };
-        let own = |span: Span| Span::new(span.start + self.span.start, span.end + self.span.start);
-        Some(StatementSpans {
-            guard: raw.guard.map(|guard| own(guard.name)),
-            mnemonic: own(raw.mnemonic),
-            modifiers: self.roles(text, &raw).map(|(role, span)| (role, own(span))).collect(),
-            operands: raw
-                .operands
-                .iter()
-                .map(|operand| OperandSpans {
-                    whole: own(operand.span),
-                    value: own(operand.value),
-                    selector: operand.selector.map(own),
-                })
-                .collect(),
-        })
+        let mut spans = StatementSpans::new(text, &raw, self.instruction.as_ref());
+        spans.shift(self.span.start);
+        Some(spans)
+    }
+}
+
+impl StatementSpans {
+    pub(crate) fn new(
+        source: &str,
+        raw: &RawInstruction,
+        instruction: Option<&Instruction>,
+    ) -> StatementSpans {
+        let spans = |operand: &RawOperand| OperandSpans {
+            whole: operand.span,
+            value: operand.value,
+            selector: operand.selector,
+        };
+        StatementSpans {
+            guard: raw.guard.map(|guard| guard.name),
+            mnemonic: raw.mnemonic,
+            modifiers: roles(source, raw, instruction).collect(),
+            operands: raw.operands.iter().map(spans).collect(),
+        }
     }
 
-    /// The modifiers that have a role. Types have theirs by their order.
-    fn roles<'a>(
-        &self,
-        text: &'a str,
-        raw: &'a RawInstruction,
-    ) -> impl Iterator<Item = (Role, Span)> + 'a {
-        let form = self.instruction.as_ref().map(Instruction::form).or_else(|| {
-            let mnemonic = Mnemonic::from_text(raw.mnemonic.text(text))?;
-            video::forms(mnemonic).first()
-        });
-        let mut types = form.into_iter().flat_map(Form::type_slots).map(|slot| slot.role);
-        raw.modifiers.iter().filter_map(move |&span| {
-            let word = span.text(text);
-            let role = match Modifier::from_text(word) {
-                Some(modifier) if !modifier.role().is_type() => modifier.role(),
-                // A type that video instructions do not have takes the place of one.
-                None if !is_type(word) => return None,
-                _ => types.next()?,
-            };
-            Some((role, span))
-        })
+    /// Moves all places by a number of bytes.
+    fn shift(&mut self, by: u32) {
+        let own = |span: &mut Span| *span = Span::new(span.start + by, span.end + by);
+        self.guard.iter_mut().for_each(own);
+        own(&mut self.mnemonic);
+        self.modifiers.iter_mut().for_each(|(_, span)| own(span));
+        for operand in &mut self.operands {
+            own(&mut operand.whole);
+            own(&mut operand.value);
+            operand.selector.iter_mut().for_each(own);
+        }
     }
+}
+
+/// The modifiers that have a role. Types have theirs by their order.
+fn roles<'a>(
+    text: &'a str,
+    raw: &'a RawInstruction,
+    instruction: Option<&Instruction>,
+) -> impl Iterator<Item = (Role, Span)> + use<'a> {
+    let form = instruction.map(Instruction::form).or_else(|| {
+        let mnemonic = Mnemonic::from_text(raw.mnemonic.text(text))?;
+        video::forms(mnemonic).first()
+    });
+    let mut types = form.into_iter().flat_map(Form::type_slots).map(|slot| slot.role);
+    raw.modifiers.iter().filter_map(move |&span| {
+        let word = span.text(text);
+        let role = match Modifier::from_text(word) {
+            Some(modifier) if !modifier.role().is_type() => modifier.role(),
+            // A type that video instructions do not have takes the place of one.
+            None if !is_type(word) => return None,
+            _ => types.next()?,
+        };
+        Some((role, span))
+    })
 }
 
 /// Whether a modifier is meant as a type, such as `.u64`.

@@ -1,5 +1,6 @@
 //! One raw tree against the table of forms and its context: out comes a validated
-//! instruction, or diagnostics.
+//! instruction, or diagnostics. [`Statement::video`](crate::syntax::Statement::video) does this
+//! for a statement of a tree.
 //!
 //! ```
 //! use vptx::{CheckOptions, Dialect};
@@ -18,6 +19,7 @@ mod operands;
 mod options;
 mod structure;
 mod suggest;
+mod tree;
 
 use crate::isa::Mnemonic;
 use crate::syntax::Token;
@@ -29,6 +31,7 @@ pub use language::{Language, UnknownLanguage};
 pub(crate) use operands::is_ignored;
 pub use options::{CheckOptions, Dialect, UnknownDialect};
 pub(crate) use structure::diagnostic as problem_diagnostic;
+pub use tree::CheckedInstruction;
 
 /// Whether an opcode is, or may have been meant to be, that of a video instruction. The
 /// opcode comes with its modifiers or only up to its first dot.

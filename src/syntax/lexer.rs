@@ -569,7 +569,7 @@ mod tests {
                 (text[at], text[at + 1]) = (byte, b'z' + 1);
                 let end = text.iter().position(|&it| !is_word(it)).unwrap();
                 assert_eq!(word_end(&text, 0), end, "{byte} at {at}");
-                assert_eq!(word_end(&text[..at + 1], 0), end.min(at + 1));
+                assert_eq!(word_end(&text[..=at], 0), end.min(at + 1));
             }
         }
     }

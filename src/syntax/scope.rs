@@ -288,7 +288,7 @@ impl<'s> Context<'s> {
     }
 
     /// Opens the body of a function.
-    pub(super) fn open_function(&mut self, at: u32, name: Option<Span>) {
+    pub(crate) fn open_function(&mut self, at: u32, name: Option<Span>) {
         self.function = name;
         self.open(at);
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use vptx::diagnostic::Severity;
 use vptx::source::{Span, decode};
 use vptx::syntax::{
     Constant, Directive, DirectiveKind, ErrorKind, FunctionKind, Leaf, LeafKind, Node, NodeKind,
@@ -538,6 +539,120 @@ fn a_token_of_more_than_256_mib_is_cut() {
     assert_eq!((error.kind, error.span.start), (ErrorKind::LongToken, 8));
     let last = tree.statements().last().unwrap();
     assert_eq!(last.text(), "ret;");
+}
+
+#[test]
+fn a_body_may_declare_functions() {
+    let text = ".entry k() { .extern .func (.reg .b32 r) f (.reg .b32 a); .reg .b32 x; ret; }";
+    let (tree, _, _) = lossless(text);
+    assert_eq!(tree.errors(), []);
+    let [k] = &tree.functions().collect::<Vec<_>>()[..] else { panic!("one function at the top") };
+    let kinds: Vec<_> = k.statements().map(Statement::kind).collect();
+    let [StatementKind::Function(f), StatementKind::Declaration(_), _] = &kinds[..] else {
+        panic!("{kinds:?}")
+    };
+    assert_eq!(f.name().map(|name| name.text(text)), Some("f"));
+}
+
+/// The video instructions of a tree are those that the reader of `check` finds. Returns how many
+/// there are; `None` if one of the two finds that the text's structure is wrong.
+fn videos_are_those_of_check(text: &str) -> Option<usize> {
+    let options = vptx::CheckOptions::default().with_dialect(vptx::Dialect::Ptxas);
+    let tree = parse(text);
+    let (module, findings) = vptx::parse_with(text, &options).expect("PTX");
+    let is_structure =
+        |it: &vptx::Diagnostic| it.statement.is_none() && it.severity == Severity::Error;
+    if !tree.errors().is_empty() || findings.iter().any(is_structure) {
+        return None;
+    }
+    let found: Vec<_> = tree.video_instructions().collect();
+    assert_eq!(found.len(), module.statements().len(), "{text}");
+    for ((statement, video), other) in found.iter().zip(module.statements()) {
+        assert_eq!(statement.span(), other.span, "{text}");
+        let function = statement.function().map(|it| it.name().expect("a name"));
+        assert_eq!(function, other.function, "{text}");
+        let instruction = video.as_ref().ok().map(|it| &it.instruction);
+        assert_eq!(instruction, other.instruction.as_ref(), "{text}");
+        match video {
+            Ok(video) => {
+                assert_eq!(Some(&video.spans), other.spans(text).as_ref());
+                assert_eq!(video.declared, other.declared, "{text}");
+            }
+            Err(errors) => {
+                let own = |it: &&vptx::Diagnostic| {
+                    it.statement == Some(other.span) && it.severity == Severity::Error
+                };
+                let messages = |it: &vptx::Diagnostic| (it.code, it.span, it.message.clone());
+                let mut expected: Vec<_> = findings.iter().filter(own).map(messages).collect();
+                let mut errors: Vec<_> = errors.iter().map(messages).collect();
+                expected.sort();
+                errors.sort();
+                assert_eq!(errors, expected, "{text}");
+            }
+        }
+        // One alone sees the same names. No module has its version in a block.
+        let is_version = |it: Statement<'_>| {
+            matches!(it.kind(), StatementKind::Directive(it) if
+                matches!(it.kind(), DirectiveKind::Version | DirectiveKind::Target))
+        };
+        if !tree.all_statements().any(|it| it.parent().is_some() && is_version(it)) {
+            assert_eq!(statement.video().as_ref(), Some(video), "{text}");
+        }
+    }
+    Some(found.len())
+}
+
+#[test]
+fn video_instructions_are_those_of_check() {
+    let mut count = 0;
+    for (_, text) in texts("") {
+        if text.len() > 200_000 {
+            continue;
+        }
+        count += videos_are_those_of_check(&text).unwrap_or(0);
+    }
+    assert!(count > 1_000, "{count}");
+
+    let parts = [
+        ".version 8.0\n",
+        ".version 7.0\n.target sm_52\n",
+        ".target sm_90, debug\n",
+        ".reg .b32 a, %r<4>;\n",
+        ".reg .u64 a;\n",
+        ".reg .pred %p;",
+        ".reg .b32 %r<2>, b;\n",
+        ".reg .v2 .b32 v;",
+        ".func f(.reg .b32 a, .reg .u16 b) {\n",
+        ".func (.reg .b32 b) g(.param .u32 a)\n{",
+        ".entry k()\n{\n",
+        ".extern .func h;\n",
+        ".shared .b32 s;\n",
+        "{\n",
+        "}\n",
+        "a: ",
+        "@%p ",
+        "vadd.u32.u32.u32 a, %r1, b;\n",
+        "vadd4.u32.u32.u32 %r3, a, b, %r1;\n",
+        "vmin.s32.s32.s32.add a, v, s, 7;\n",
+        "vmin2.s32 a, b;\n",
+        "vabsdif.u32.u32.u32 a, a, b;\n",
+        "mov.b32 a, b;\n",
+        ".loc 1 2 3\n",
+    ];
+    let mut rng = Rng::new(46);
+    let mut below = |end: usize| (rng.next() % end as u64) as usize;
+    let (mut sound, mut count) = (0, 0);
+    for _ in 0..20_000 {
+        let length = 2 + below(16);
+        let text: String = (0..length).map(|_| parts[below(parts.len())]).collect();
+        // What is open at the end is closed, so that more texts are sound.
+        let open = text.matches('{').count().saturating_sub(text.matches('}').count());
+        if let Some(found) = videos_are_those_of_check(&(text + &"}".repeat(open))) {
+            sound += 1;
+            count += found;
+        }
+    }
+    assert!(sound > 3_000 && count > 5_000, "{sound} {count}");
 }
 
 #[test]

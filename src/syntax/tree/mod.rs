@@ -174,7 +174,7 @@ impl<'s> Tree<'s> {
         (0..self.entries.len() as u32).map(|index| Statement { tree: self, index })
     }
 
-    /// The functions, with those that are only declared.
+    /// The functions at the top, with those that are only declared.
     pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
         self.statements().filter_map(|statement| match statement.kind() {
             StatementKind::Function(function) => Some(function),

@@ -370,12 +370,14 @@ impl<'t> Parser<'t> {
         }
         match directive {
             Directive::Declaration(declaration) if declaration.is_header() => {
-                // Functions do not nest.
-                let end = std::mem::replace(&mut self.at, first);
-                while !self.open.is_empty() {
-                    self.close_unclosed();
+                if body {
+                    // Bodies do not nest, though a function may declare others.
+                    let end = std::mem::replace(&mut self.at, first);
+                    while !self.open.is_empty() {
+                        self.close_unclosed();
+                    }
+                    self.at = end;
                 }
-                self.at = end;
                 self.add(EntryKind::Function, first);
                 if body {
                     self.open.push(self.entries.len() as u32 - 1);
