@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use super::lines::{common, gaps, within_gaps};
-use super::opcode;
 use super::outline::{Class, NameId, Outline, Statement};
 use crate::hash::Map;
 
@@ -138,7 +137,7 @@ impl Sides<'_, '_> {
     /// A reader compares such statements.
     fn match_changed(&self, old: &[Statement], new: &[Statement], found: &mut Alignment) {
         let opcodes = |outline: &Outline, statements: &[Statement]| -> Vec<u64> {
-            let hash = |it: &Statement| hash_of(opcode(outline.source, it.span));
+            let hash = |it: &Statement| hash_of(&outline.opcode(it));
             statements.iter().map(hash).collect()
         };
         let Alignment { same, locals } = found;

@@ -1,29 +1,28 @@
 //! Counts of a text.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::opcode;
 use super::outline::{Class, Outline};
+use crate::syntax::StatementKind;
 
 /// The numbers of things in a text.
-pub(crate) struct Figures<'s> {
+pub(crate) struct Figures<'o> {
     /// Functions with a body.
     pub(crate) functions: usize,
     /// Statements of functions by their opcodes, without labels and directives.
-    pub(crate) opcodes: BTreeMap<&'s str, usize>,
+    pub(crate) opcodes: BTreeMap<Cow<'o, str>, usize>,
     /// Registers that functions use, by their bits; 0 for vectors.
     pub(crate) registers: BTreeMap<u8, usize>,
 }
 
-impl<'s> Figures<'s> {
-    pub(super) fn of(outline: &Outline<'s>) -> Figures<'s> {
+impl<'o> Figures<'o> {
+    pub(super) fn of(outline: &'o Outline<'_>) -> Figures<'o> {
         let mut opcodes = BTreeMap::new();
         for function in &outline.functions {
             for statement in outline.statements(function).iter().skip(1) {
-                let opcode = opcode(outline.source, statement.span);
-                let is_label = outline.source[statement.span.range()].ends_with(':');
-                if opcode.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_label {
-                    *opcodes.entry(opcode).or_default() += 1;
+                if matches!(outline.syntax(statement).kind(), StatementKind::Instruction(_)) {
+                    *opcodes.entry(outline.opcode(statement)).or_default() += 1;
                 }
             }
         }

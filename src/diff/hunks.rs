@@ -33,7 +33,7 @@ pub(super) fn function(
     let Alignment { same, locals } = sides.align(old, new);
     let entries = entries(&same, old.len() as u32, new.len() as u32);
     let moves = Moves::new(sides, &locals, (old, new), &entries);
-    let writer = Writer { texts: Texts::new(sides, &locals, new), moves, old, new };
+    let writer = Writer { sides, texts: Texts::new(sides, &locals, new), moves, old, new };
     let functions = Functions::new(sides, &locals, (old, new));
     let hunk = |group: Range<usize>| {
         let equivalences = functions.equivalences(&entries[group.clone()], values);
@@ -76,6 +76,7 @@ fn groups(entries: &[Entry], context: usize) -> Vec<Range<usize>> {
 
 /// Writes the lines of two functions.
 struct Writer<'w, 's> {
+    sides: &'w Sides<'w, 's>,
     texts: Texts<'w, 's>,
     moves: Moves,
     old: &'w [Statement],
@@ -89,11 +90,12 @@ impl Writer<'_, '_> {
 
     fn line(&self, entry: Entry) -> Line {
         let (old, new) = (|at: u32| &self.old[at as usize], |at: u32| &self.new[at as usize]);
+        let Sides { old: before, new: after, .. } = *self.sides;
         match entry {
             Entry::Same(at, other) => Line {
                 kind: LineKind::Same,
-                old: Some(old(at).span),
-                new: Some(new(other).span),
+                old: Some(before.span(old(at))),
+                new: Some(after.span(new(other))),
                 depth: new(other).depth,
                 text: self.texts.new_text(new(other)),
             },
@@ -102,8 +104,8 @@ impl Writer<'_, '_> {
                 let kind = if target.is_some() { LineKind::MovedAway } else { LineKind::Removed };
                 Line {
                     kind,
-                    old: Some(old(at).span),
-                    new: target.map(|other| new(other).span),
+                    old: Some(before.span(old(at))),
+                    new: target.map(|other| after.span(new(other))),
                     depth: old(at).depth,
                     text: self.texts.old_text(old(at)),
                 }
@@ -113,8 +115,8 @@ impl Writer<'_, '_> {
                 let kind = if origin.is_some() { LineKind::MovedHere } else { LineKind::Added };
                 Line {
                     kind,
-                    old: origin.map(|other| old(other).span),
-                    new: Some(new(at).span),
+                    old: origin.map(|other| before.span(old(other))),
+                    new: Some(after.span(new(at))),
                     depth: new(at).depth,
                     text: self.texts.new_text(new(at)),
                 }
@@ -125,13 +127,16 @@ impl Writer<'_, '_> {
 
 /// A line of a statement that only one text has.
 fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
-    let span = Some(statement.span);
     let depth = statement.depth;
     match kind {
         LineKind::Removed => {
+            let span = Some(texts.sides.old.span(statement));
             Line { kind, old: span, new: None, depth, text: texts.old_text(statement) }
         }
-        _ => Line { kind, old: None, new: span, depth, text: texts.new_text(statement) },
+        _ => {
+            let span = Some(texts.sides.new.span(statement));
+            Line { kind, old: None, new: span, depth, text: texts.new_text(statement) }
+        }
     }
 }
 
@@ -181,14 +186,14 @@ pub(super) fn items(sides: &Sides<'_, '_>) -> Option<Change> {
         lines.push(alone(&texts, item, LineKind::Removed));
         let own = subject(sides.old, item, |name| sides.globals.new_of(name));
         if let Some(partner) = partners.get_mut(&own).and_then(Vec::pop) {
-            is_paired.insert(partner.span.start);
+            is_paired.insert(sides.new.span(partner));
             lines.push(alone(&texts, partner, LineKind::Added));
         }
     }
-    let rest = added.into_iter().filter(|it| !is_paired.contains(&it.span.start));
+    let rest = added.into_iter().filter(|it| !is_paired.contains(&sides.new.span(it)));
     lines.extend(rest.map(|item| alone(&texts, item, LineKind::Added)));
     let part = |outline: &Outline| {
-        Some(Part { name: String::new(), span: Span::new(0, outline.source.len() as u32) })
+        Some(Part { name: String::new(), span: Span::new(0, outline.source().len() as u32) })
     };
     Some(Change {
         subject: Subject::Module,
@@ -219,6 +224,6 @@ fn subject(outline: &Outline, item: &Statement, new: impl Fn(NameId) -> Option<N
             || format!("old {}", outline.name_text(*name)),
             |new| format!("name {new}"),
         ),
-        None => super::opcode(outline.source, item.span).into(),
+        None => outline.opcode(item).into(),
     }
 }

@@ -31,8 +31,6 @@ use thiserror::Error;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::syntax::TokenKind;
-use crate::syntax::lexer::Lexer;
 use align::Sides;
 #[cfg(feature = "cli")]
 pub(crate) use figures::Figures;
@@ -322,7 +320,7 @@ impl<'s> Comparison<'s> {
 
     /// Counts what a text has.
     #[cfg(feature = "cli")]
-    pub(crate) fn figures(&self, side: Side) -> Figures<'s> {
+    pub(crate) fn figures(&self, side: Side) -> Figures<'_> {
         match side {
             Side::Old => Figures::of(&self.old),
             Side::New => Figures::of(&self.new),
@@ -331,7 +329,7 @@ impl<'s> Comparison<'s> {
 }
 
 fn part(outline: &Outline<'_>, function: &Function) -> Part {
-    Part { name: outline.name_text(function.name).into(), span: function.span }
+    Part { name: outline.name_text(function.name).into(), span: outline.function_span(function) }
 }
 
 /// The change that a function is, which only one text has.
@@ -364,28 +362,4 @@ fn both(
     };
     let (old, new) = (Some(part(sides.old, before)), Some(part(sides.new, after)));
     Some(Change { subject: Subject::Function, kind, old, new, hunks })
-}
-
-/// The opcode of a statement with its modifiers, or its directive.
-fn opcode(source: &str, statement: Span) -> &str {
-    let mut lexer = Lexer::new(source, statement.start as usize);
-    let mut next = || lexer.token();
-    let Some(mut first) = next() else { return "" };
-    if first.is(b'@') {
-        let mut after_guard = || {
-            while next()?.kind() != TokenKind::Ident {}
-            next()
-        };
-        let Some(opcode) = after_guard() else { return "" };
-        first = opcode;
-    }
-    let mut end = first.span().end;
-    while let Some(token) = lexer.token() {
-        let is_modifier = source[token.span().range()].starts_with('.');
-        if token.span().start != end || !is_modifier {
-            break;
-        }
-        end = token.span().end;
-    }
-    Span::new(first.span().start, end).text(source)
 }

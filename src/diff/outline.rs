@@ -1,19 +1,22 @@
 //! The statements of a module, each as a shape with holes for names.
 
+use std::borrow::Cow;
+use std::iter::once;
 use std::ops::Range;
 
 use super::DiffOptions;
 use crate::analysis::read_module;
 use crate::check::{CheckOptions, problem_diagnostic};
-use crate::diagnostic::Diagnostic;
-use crate::hash::Map;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hash::{Map, Set};
 use crate::module::VideoStatement;
-use crate::names::{FunctionSpans, Meaning, Names, Symbol, SymbolKind, Use, read_words};
-use crate::print::{FloatType, FormatOptions, format, number};
+use crate::names::{Meaning, Names, SymbolKind, Use, read_words};
+use crate::print::{FloatType, number};
 use crate::source::Span;
-use crate::syntax::directive::{Directive, Step};
-use crate::syntax::lexer::Lexer;
-use crate::syntax::{Problem, ProblemKind, Token, TokenKind, statement_tokens};
+use crate::syntax::{
+    self, Declaration, DirectiveKind, ErrorKind, Expected, Problem, ProblemKind, StatementKind,
+    Statements, SymbolKind as DeclaredKind, Token, TokenKind, Tree, statement_tokens,
+};
 use crate::video::{Instruction, Register, is_one_register, numbered};
 
 /// Numbers for the shapes of statements. Both sides of a comparison share them.
@@ -35,7 +38,7 @@ impl Shapes {
 /// uses, declarations of registers, declarations of functions before their bodies, and the
 /// braces of blocks are left out.
 pub(super) struct Outline<'s> {
-    pub(super) source: &'s str,
+    tree: Tree<'s>,
     /// Directives, variables and mere declarations of functions.
     pub(super) items: Vec<Statement>,
     pub(super) functions: Vec<Function>,
@@ -44,9 +47,8 @@ pub(super) struct Outline<'s> {
     /// The names in the holes of all statements.
     holes: Vec<NameId>,
     pub(super) names: Vec<Name>,
-    pub(super) uses: Vec<Use>,
     /// The legal video instructions, in order.
-    pub(super) video: Vec<VideoStatement>,
+    video: Vec<VideoStatement>,
 }
 
 /// A number among the names of a text.
@@ -77,13 +79,12 @@ pub(super) enum Class {
 
 pub(super) struct Function {
     pub(super) name: NameId,
-    /// From its header to its last `}`.
-    pub(super) span: Span,
     statements: Range<u32>,
 }
 
 pub(super) struct Statement {
-    pub(super) span: Span,
+    /// Its number in the tree.
+    index: u32,
     pub(super) shape: u32,
     /// The shape without types that say no more than a width.
     pub(super) rough_shape: u32,
@@ -99,61 +100,91 @@ impl<'s> Outline<'s> {
         shapes: &mut Shapes,
         options: DiffOptions,
     ) -> Result<Outline<'s>, Vec<Diagnostic>> {
-        // A text that cannot be formatted is no PTX.
-        if let Err(error) = format(source, &FormatOptions::default()) {
-            return Err(error.into_diagnostics());
+        let (module, mut errors) = read_module(source, &CheckOptions::errors_only());
+        errors.retain(Diagnostic::is_syntax_error);
+        if !errors.is_empty() {
+            return Err(errors);
         }
-        let (module, _) = read_module(source, &CheckOptions::errors_only());
+        let tree = syntax::parse(source);
         let mut names = read_words(source, Span::new(0, source.len() as u32));
-        if let Some(span) = names.unended {
-            let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
-            return Err(vec![problem_diagnostic(source, problem)]);
+        if let Some(error) = error(&tree, names.unended) {
+            return Err(vec![error]);
         }
         let mut video = module.into_statements();
         video.retain(|it| it.instruction.is_some());
+        names.words = Vec::new();
         // Labels that only data of debuggers uses count as unused.
-        let (uses, debug) = (std::mem::take(&mut names.uses), std::mem::take(&mut names.debug));
         let mut is_used = vec![false; names.symbols.len()];
-        for use_ in uses.iter().filter(|it| !it.declares && !it.span.is_in(&debug)) {
+        for use_ in names.uses.iter().filter(|it| !it.declares && !it.span.is_in(&names.debug)) {
             if let Some(symbol) = use_.symbol() {
                 is_used[symbol as usize] = true;
             }
         }
-        let outline = Outline {
-            source,
-            items: Vec::new(),
-            functions: Vec::new(),
-            statements: Vec::new(),
-            holes: Vec::new(),
-            names: Vec::new(),
-            uses: Vec::new(),
-            video: Vec::new(),
-        };
         let mut reader = Reader {
-            outline,
+            source,
             shapes,
-            lexer: Lexer::new(source, 0),
             symbols: &names,
-            uses: &uses,
             next_use: 0,
             video: &video,
             next_video: 0,
             is_used,
+            dynamic: dynamic(&tree),
+            parameters: Map::default(),
             locals: Map::default(),
             globals: Map::default(),
+            in_function: false,
             depth: 0,
             first_hole: 0,
             shape: String::new(),
             plain_type: None,
             ignores_types: options.ignore_types,
+            items: Vec::new(),
+            functions: Vec::new(),
+            statements: Vec::new(),
+            holes: Vec::new(),
+            names: Vec::new(),
         };
-        reader.run(&debug);
-        let outline = reader.outline;
-        Ok(Outline { uses, video, ..outline })
+        reader.run(tree.statements());
+        let Reader { items, functions, statements, holes, names, .. } = reader;
+        Ok(Outline { tree, items, functions, statements, holes, names, video })
+    }
+
+    pub(super) fn source(&self) -> &'s str {
+        self.tree.source()
     }
 
     pub(super) fn statements(&self, function: &Function) -> &[Statement] {
         &self.statements[function.statements.start as usize..function.statements.end as usize]
+    }
+
+    /// From its header to its last `}`.
+    pub(super) fn function_span(&self, function: &Function) -> Span {
+        self.syntax(&self.statements[function.statements.start as usize]).span()
+    }
+
+    /// The statement in the tree.
+    pub(super) fn syntax(&self, statement: &Statement) -> syntax::Statement<'_> {
+        self.tree.statement(statement.index)
+    }
+
+    /// The place of a statement; that of its header for a function.
+    pub(super) fn span(&self, statement: &Statement) -> Span {
+        span(self.syntax(statement))
+    }
+
+    /// The opcode of a statement with its modifiers; the first word of one that is no
+    /// instruction.
+    pub(super) fn opcode(&self, statement: &Statement) -> Cow<'_, str> {
+        let statement = self.syntax(statement);
+        let StatementKind::Instruction(instruction) = statement.kind() else {
+            return statement.head()[0].span().text(self.source()).into();
+        };
+        let words = || once(instruction.mnemonic()).chain(instruction.modifiers());
+        let opcode = instruction.opcode();
+        if words().map(|word| word.len()).sum::<u32>() == opcode.len() {
+            return opcode.text(self.source()).into();
+        }
+        words().map(|word| word.text(self.source())).collect()
     }
 
     /// The names in the holes of a statement.
@@ -167,7 +198,7 @@ impl<'s> Outline<'s> {
 
     /// The text of a name.
     pub(super) fn name_text(&self, name: NameId) -> &'s str {
-        self.name(name).span.text(self.source)
+        self.name(name).span.text(self.source())
     }
 
     /// The names of a statement by base and number. Lists of labels have as many as they like.
@@ -185,18 +216,57 @@ impl<'s> Outline<'s> {
         holes.find(|name| is_one_register(self.name_text(**name), text)).copied()
     }
 
-    /// The uses of names within a span.
-    pub(super) fn uses_in(&self, span: Span) -> &[Use] {
-        within(&self.uses, span)
-    }
-
     /// The video instruction that is a statement.
     pub(super) fn instruction(&self, statement: &Statement) -> Option<&Instruction> {
-        let at = self.video.binary_search_by_key(&statement.span.start, |it| it.span.start);
+        let start = self.span(statement).start;
+        let at = self.video.binary_search_by_key(&start, |it| it.span.start);
         self.video[at.ok()?].instruction.as_ref()
     }
 }
 
+/// The first place where a text is no list of statements of tokens that PTX has.
+fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
+    let is_fatal = |it: &&syntax::Error| {
+        !matches!(it.kind, ErrorKind::ByteOrderMark | ErrorKind::Unexpected(_))
+    };
+    let broken = tree.errors().iter().find(is_fatal).map(|it| (it.span, it.kind));
+    let unended = unended.map(|span| (span, ErrorKind::MissingSemicolon));
+    let foreign = tree.tokens().iter().find(|token| token.kind() == TokenKind::Unknown);
+    let foreign = foreign.map(|it| (it.span(), ErrorKind::Unexpected(Expected::NONE)));
+    let all = [broken, unended, foreign].into_iter().flatten();
+    let (span, kind) = all.min_by_key(|(span, _)| span.start)?;
+    if kind == ErrorKind::MissingSemicolon {
+        let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
+        return Some(problem_diagnostic(tree.source(), problem));
+    }
+    let message = format!("`{}` cannot stand here in PTX", span.text(tree.source()));
+    Some(Diagnostic::new(Code::V007, span, message).label("unexpected"))
+}
+
+/// The places of the names of shared memory whose size is given at launch:
+/// `.extern .shared .b8 s[];`. All of it is one memory, so the names mean nothing.
+fn dynamic(tree: &Tree<'_>) -> Set<u32> {
+    let mut places = Set::default();
+    for statement in tree.statements() {
+        let StatementKind::Declaration(it) = statement.kind() else { continue };
+        let mut words = it.words().iter().map(|word| word.span().text(tree.source()));
+        if it.space() == Some(".shared") && words.any(|word| word == ".extern") {
+            let of_no_size = it.names().filter(|name| name.dimensions().len() == 2);
+            places.extend(of_no_size.map(|name| name.name().start));
+        }
+    }
+    places
+}
+
+/// The place of a statement without those that it holds.
+fn span(statement: syntax::Statement<'_>) -> Span {
+    match statement.head() {
+        [first, .., last] => first.span().to(last.span()),
+        tokens => tokens[0].span(),
+    }
+}
+
+/// The uses of names within a span.
 fn within(uses: &[Use], span: Span) -> &[Use] {
     let start = uses.partition_point(|it| it.span.start < span.start);
     let count = uses[start..].iter().take_while(|it| it.span.end <= span.end).count();
@@ -204,19 +274,21 @@ fn within(uses: &[Use], span: Span) -> &[Use] {
 }
 
 struct Reader<'r, 's> {
-    outline: Outline<'s>,
+    source: &'s str,
     shapes: &'r mut Shapes,
-    lexer: Lexer<'s>,
     symbols: &'r Names,
-    uses: &'r [Use],
     next_use: usize,
     video: &'r [VideoStatement],
     next_video: usize,
     /// Whether something uses a symbol.
     is_used: Vec<bool>,
+    dynamic: Set<u32>,
+    /// The parameters of the function that are registers, by the places of their names.
+    parameters: Map<u32, Class>,
     /// The names of the current function, and those of the text.
     locals: Map<u32, NameId>,
     globals: Map<u32, NameId>,
+    in_function: bool,
     depth: u8,
     /// The statement that is read.
     first_hole: u32,
@@ -224,134 +296,111 @@ struct Reader<'r, 's> {
     /// The place of a type in the shape, and the one in its place.
     plain_type: Option<(Range<usize>, &'static str)>,
     ignores_types: bool,
+    items: Vec<Statement>,
+    functions: Vec<Function>,
+    statements: Vec<Statement>,
+    holes: Vec<NameId>,
+    names: Vec<Name>,
 }
 
 impl Reader<'_, '_> {
-    fn run(&mut self, debug: &[Span]) {
-        if self.outline.source.starts_with('\u{feff}') {
-            self.lexer.pos = '\u{feff}'.len_utf8();
-        }
-        let mut debug = debug.iter().peekable();
-        let mut functions = self.symbols.functions.iter().peekable();
-        // The function whose body is read: where it ends, and its first statement.
-        let mut open: Option<FunctionSpans> = None;
-        while let Some(token) = self.lexer.token() {
-            let start = token.span().start;
-            while debug.next_if(|it| it.end <= start).is_some() {}
-            if let Some(span) = debug.next_if(|it| it.start == start) {
-                self.lexer.pos = span.end as usize;
-                continue;
-            }
-            while functions.next_if(|it| it.header.start < start).is_some() {}
-            if let Some(&function) = functions.next_if(|it| it.header.start == start) {
-                if open.take().is_some() {
-                    self.end(start);
-                }
-                if function.body.is_empty() && self.is_defined(function.header) {
-                    self.lexer.pos = function.header.end as usize;
-                    continue;
-                }
-                self.statement(token, function.header.end, false);
-                if !function.body.is_empty() {
-                    self.begin();
-                    self.lexer.pos = function.body.start as usize + 1;
-                    open = Some(function);
+    /// Reads the statements of a text.
+    fn run(&mut self, text: Statements<'_>) {
+        // Those that are left of the text, and of each function or block that is read.
+        let mut open = vec![text];
+        while let Some(statements) = open.last_mut() {
+            let Some(statement) = statements.next() else {
+                open.pop();
+                if open.len() == 1 {
+                    self.end();
                 }
                 continue;
+            };
+            let next = statements.clone().next();
+            self.depth = u8::try_from(open.len() - 1).unwrap_or(u8::MAX);
+            match statement.kind() {
+                StatementKind::Empty => {}
+                // Blocks mean nothing but where names count.
+                StatementKind::Block(inside) => open.push(inside),
+                StatementKind::Function(function) => {
+                    if self.function(&function) {
+                        open.push(function.statements());
+                    }
+                }
+                StatementKind::Label(name) if !self.labels_something(name, next) => {}
+                StatementKind::Directive(it) if is_debug(it.kind()) => {}
+                StatementKind::Declaration(it) if self.in_function && declares_plain(&it) => {}
+                _ => self.statement(statement),
             }
-            if open.is_some_and(|it| token.span().end >= it.body.end) {
-                self.end(token.span().end);
-                open = None;
-                continue;
-            }
-            self.plain(token, open.is_some());
-        }
-        if open.is_some() {
-            self.end(self.outline.source.len() as u32);
         }
     }
 
-    /// Whether the text has the body of a function that is only declared here.
-    fn is_defined(&self, header: Span) -> bool {
-        within(self.uses, header).iter().filter_map(Use::symbol).any(|symbol| {
-            let symbol = self.symbols.symbol(symbol);
+    /// Reads the header of a function. Returns whether its body is to be read.
+    fn function(&mut self, function: &syntax::Function<'_>) -> bool {
+        let has_body = function.body().is_some();
+        let own = function.name().and_then(|name| within(&self.symbols.uses, name).first());
+        let is_defined = own.and_then(Use::symbol).is_some_and(|own| {
+            let symbol = self.symbols.symbol(own);
             symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
-        })
-    }
-
-    /// Makes a function of the last item, which is its header.
-    fn begin(&mut self) {
-        let Some(mut header) = self.outline.items.pop() else { return };
-        header.depth = 0;
-        let names = &self.outline.names;
-        let is_function = |it: &&NameId| names[**it as usize].class == Class::Function;
-        let Some(&name) = self.outline.holes(&header).iter().find(is_function) else { return };
-        let start = self.outline.statements.len() as u32;
-        self.outline.functions.push(Function { name, span: header.span, statements: start..start });
-        self.outline.statements.push(header);
-        self.depth = 1;
-    }
-
-    fn end(&mut self, end: u32) {
-        let count = self.outline.statements.len() as u32;
-        if let Some(function) = self.outline.functions.last_mut() {
-            function.statements.end = count;
-            function.span.end = end;
+        });
+        if !has_body && is_defined {
+            return false;
         }
-        self.locals.clear();
-        self.depth = 0;
-    }
-
-    /// Reads a statement that is no header of a function.
-    fn plain(&mut self, first: Token, in_function: bool) {
-        let source = self.outline.source;
-        let text = first.span().text(source);
-        match first.kind() {
-            TokenKind::Punct([b';', 0]) => {}
-            // Blocks mean nothing but where names count.
-            TokenKind::Punct([b'{', 0]) => self.depth = self.depth.saturating_add(1),
-            TokenKind::Punct([b'}', 0]) => self.depth = self.depth.saturating_sub(1),
-            TokenKind::Ident if self.peek().is_some_and(|next| next.is(b':')) => {
-                let colon = self.lexer.token().unwrap_or(first);
-                if self.labels_something(first) {
-                    self.lexer.pos = first.span().end as usize;
-                    self.statement(first, colon.span().end, in_function);
-                }
-            }
-            _ => {
-                let end = statement_end(source, self.lexer.clone(), first);
-                if text == ".reg" && in_function && self.declares_plain(first, end) {
-                    self.lexer.pos = end as usize;
-                } else {
-                    self.statement(first, end, in_function);
-                }
-            }
+        self.parameters.clear();
+        for parameter in function.results().chain(function.parameters()) {
+            let Some(name) = parameter.name() else { continue };
+            let class = match name.kind() {
+                DeclaredKind::Register(ty) => register_class(ty),
+                DeclaredKind::Vector => Class::Vector,
+                _ => continue,
+            };
+            self.parameters.insert(name.name().start, class);
         }
+        self.statement(function.statement());
+        if !has_body {
+            return false;
+        }
+        let Some(header) = self.items.pop() else { return false };
+        let holes = &self.holes[header.holes.start as usize..];
+        let is_function = |it: &&NameId| self.names[**it as usize].class == Class::Function;
+        let Some(&name) = holes.iter().find(is_function) else { return false };
+        let start = self.statements.len() as u32;
+        self.functions.push(Function { name, statements: start..start });
+        self.statements.push(header);
+        self.in_function = true;
+        true
     }
 
-    fn peek(&self) -> Option<Token> {
-        self.lexer.clone().token()
+    /// Ends the function whose body is read, if any.
+    fn end(&mut self) {
+        if std::mem::take(&mut self.in_function)
+            && let Some(function) = self.functions.last_mut()
+        {
+            function.statements.end = self.statements.len() as u32;
+            self.locals.clear();
+        }
     }
 
     /// Whether something uses a label, or a directive needs it.
-    fn labels_something(&self, label: Token) -> bool {
-        let own = within(self.uses, label.span()).first().and_then(Use::symbol);
-        let next = self.peek().map_or("", |next| next.span().text(self.outline.source));
-        own.is_some_and(|own| self.is_used[own as usize])
-            || matches!(next, ".branchtargets" | ".calltargets" | ".callprototype")
+    fn labels_something(&self, label: Span, next: Option<syntax::Statement<'_>>) -> bool {
+        let own = within(&self.symbols.uses, label).first().and_then(Use::symbol);
+        let is_used = own.is_some_and(|own| self.is_used[own as usize]);
+        is_used
+            || next.is_some_and(|next| match next.kind() {
+                StatementKind::Directive(it) => matches!(
+                    it.kind(),
+                    DirectiveKind::BranchTargets
+                        | DirectiveKind::CallTargets
+                        | DirectiveKind::CallPrototype
+                ),
+                _ => false,
+            })
     }
 
-    /// Whether a declaration has only registers that are no vectors.
-    fn declares_plain(&self, first: Token, end: u32) -> bool {
-        let uses = within(self.uses, Span::new(first.span().start, end));
-        uses.iter()
-            .all(|it| it.symbol().is_some_and(|symbol| !self.symbols.symbol(symbol).ty.is_empty()))
-    }
-
-    /// Reads the tokens of a statement, the first of which is read.
-    fn statement(&mut self, first: Token, end: u32, in_function: bool) {
-        let span = Span::new(first.span().start, end);
-        self.first_hole = self.outline.holes.len() as u32;
+    /// Adds a statement.
+    fn statement(&mut self, statement: syntax::Statement<'_>) {
+        let span = span(statement);
+        self.first_hole = self.holes.len() as u32;
         self.shape.clear();
         self.plain_type = None;
         while self.video.get(self.next_video).is_some_and(|it| it.span.start < span.start) {
@@ -360,10 +409,9 @@ impl Reader<'_, '_> {
         let video = self.video.get(self.next_video).filter(|it| it.span == span);
         match video.and_then(|it| it.instruction.as_ref()) {
             Some(instruction) => self.video(instruction, span),
-            None => self.tokens(first, end),
+            None => self.tokens(statement),
         }
-        self.lexer.pos = end as usize;
-        let holes = self.first_hole..self.outline.holes.len() as u32;
+        let holes = self.first_hole..self.holes.len() as u32;
         let mut shape = self.shapes.number(&self.shape);
         let mut rough_shape = shape;
         if let Some((range, plain)) = self.plain_type.take() {
@@ -373,11 +421,12 @@ impl Reader<'_, '_> {
         if self.ignores_types {
             shape = rough_shape;
         }
-        let statement = Statement { span, shape, rough_shape, holes, depth: self.depth };
-        if in_function {
-            self.outline.statements.push(statement);
+        let (index, depth) = (statement.index(), self.depth);
+        let statement = Statement { index, shape, rough_shape, holes, depth };
+        if self.in_function {
+            self.statements.push(statement);
         } else {
-            self.outline.items.push(statement);
+            self.items.push(statement);
         }
     }
 
@@ -385,16 +434,16 @@ impl Reader<'_, '_> {
     fn video(&mut self, instruction: &Instruction, span: Span) {
         use std::fmt::Write;
 
-        let source = self.outline.source;
-        let uses = within(self.uses, span);
+        let uses = within(&self.symbols.uses, span);
         let mut one_spelling = instruction.clone();
         for register in instruction.registers() {
             let text = register.name();
-            let Some(own) = uses.iter().find(|it| it.span.text(source) == text) else { continue };
+            let mut uses = uses.iter();
+            let Some(own) = uses.find(|it| it.span.text(self.source) == text) else { continue };
             let Some(name) = self.name(*own) else { continue };
-            self.outline.holes.push(name);
+            self.holes.push(name);
             // `%r07` is `%r7`.
-            let known = self.outline.name_text(name);
+            let known = self.names[name as usize].span.text(self.source);
             if known != text {
                 let known = Register::new(known);
                 one_spelling = one_spelling.map_registers(|it| match &known {
@@ -407,109 +456,125 @@ impl Reader<'_, '_> {
             self.shape.push_str(if guard.negated { "@!" } else { "@" });
         }
         // Names that nothing declares are no holes, but part of the shape.
-        if self.outline.holes.len() as u32 - self.first_hole
-            < instruction.registers().count() as u32
-        {
-            let _ = write!(self.shape, "{}", span.text(source));
+        let holes = self.holes.len() - self.first_hole as usize;
+        if holes < instruction.registers().count() {
+            self.shape.push_str(span.text(self.source));
         }
         let canonical = Instruction::new(one_spelling.anonymous());
         if canonical.has_constants() {
-            self.with_numbers(&canonical.to_string());
+            let text = canonical.to_string();
+            self.spelled(&text, &statement_tokens(&text), |_, _| false);
         } else {
             let _ = write!(self.shape, "{canonical}");
         }
     }
 
-    /// Adds the tokens of a text, with one spelling of each number.
-    fn with_numbers(&mut self, text: &str) {
-        let mut lexer = Lexer::new(text, 0);
-        let mut last = None;
-        while let Some(token) = lexer.token() {
-            let mut ahead = lexer.clone();
-            match number(text, token, FloatType::Other, last, || ahead.token()) {
-                Some((number, _)) => self.shape.push_str(&number),
-                None => self.shape.push_str(token.span().text(text)),
+    /// The shape of any other statement is its tokens.
+    fn tokens(&mut self, statement: syntax::Statement<'_>) {
+        let source = self.source;
+        let tokens = statement.head();
+        let mut plain = None;
+        match statement.kind() {
+            // Numbers of versions are no integers.
+            StatementKind::Directive(it)
+                if matches!(it.kind(), DirectiveKind::Version | DirectiveKind::AddressSize) =>
+            {
+                for token in tokens {
+                    self.word(token.span().text(source));
+                }
+                return;
             }
-            self.shape.push(' ');
+            StatementKind::Directive(it) if it.kind() == DirectiveKind::Target => {
+                let mut rest = tokens;
+                while let [token, after @ ..] = rest {
+                    rest = after;
+                    match after {
+                        // It is about data of debuggers.
+                        [word, after @ ..]
+                            if token.is(b',') && word.span().text(source) == "debug" =>
+                        {
+                            rest = after;
+                        }
+                        _ => self.word(token.span().text(source)),
+                    }
+                }
+                return;
+            }
+            StatementKind::Instruction(it) => plain = plain_type(&it, source),
+            _ => {}
+        }
+        while self.use_at(self.next_use).is_some_and(|it| it.span.start < tokens[0].span().start) {
+            self.next_use += 1;
+        }
+        self.spelled(source, tokens, |reader, token| {
+            if let Some((own, plain)) = plain
+                && own == token.span()
+            {
+                let start = reader.shape.len();
+                reader.plain_type = Some((start..start + own.len() as usize, plain));
+            }
+            let use_ = reader.use_at(reader.next_use).filter(|it| it.span == token.span());
+            if let Some(use_) = use_ {
+                reader.next_use += 1;
+                reader.hole(use_);
+            }
+            use_.is_some()
+        });
+    }
+
+    fn use_at(&self, number: usize) -> Option<Use> {
+        self.symbols.uses.get(number).copied()
+    }
+
+    /// Adds tokens to the shape, with one spelling of each number. `takes` adds those that are
+    /// something else.
+    fn spelled(
+        &mut self,
+        text: &str,
+        tokens: &[Token],
+        mut takes: impl FnMut(&mut Self, Token) -> bool,
+    ) {
+        let mut floats = FloatType::Other;
+        let mut last = None;
+        let mut rest = tokens;
+        while let [token, after @ ..] = rest {
+            let mut token = *token;
+            rest = after;
+            if token.kind() == TokenKind::Dot {
+                floats = floats.after(token.span().text(text));
+            }
+            if takes(self, token) {
+                self.shape.push(' ');
+            } else {
+                let mut following = after.iter().copied();
+                match number(text, token, floats, last, || following.next()) {
+                    Some((number, end)) => {
+                        self.word(&number);
+                        if end != token {
+                            (token, rest) = (end, &after[1..]);
+                        }
+                    }
+                    None => self.word(token.span().text(text)),
+                }
+            }
             last = Some(token);
         }
     }
 
-    fn tokens(&mut self, first: Token, end: u32) {
-        let source = self.outline.source;
-        // Numbers of versions are no integers.
-        let is_version = matches!(first.span().text(source), ".version" | ".address_size");
-        let is_target = first.span().text(source) == ".target";
-        let mut last = None;
-        let mut token = Some(first);
-        let mut opcode = Vec::new();
-        let mut is_guard = first.is(b'@');
-        let mut floats = FloatType::Other;
-        while let Some(mut own) = token.filter(|token| token.span().start < end) {
-            let mut next = self.lexer.token();
-            let is_word = own.kind() == TokenKind::Ident;
-            if !opcode.is_empty() || is_word && !is_guard {
-                opcode.push(own.span().text(source));
-            }
-            let is_last = next.is_none_or(|next| next.kind() != TokenKind::Dot);
-            if opcode.len() > 1
-                && is_last
-                && own.kind() == TokenKind::Dot
-                && self.plain_type.is_none()
-            {
-                let start = self.shape.len();
-                let range = start..start + own.span().len() as usize;
-                self.plain_type = plain_type(&opcode).map(|plain| (range, plain));
-                // Modifiers of operands are none of the opcode.
-                is_guard = true;
-                opcode.clear();
-            }
-            is_guard &= !is_word;
-            while self.uses.get(self.next_use).is_some_and(|it| it.span.start < own.span().start) {
-                self.next_use += 1;
-            }
-            if is_target && own.is(b',') && next.is_some_and(|it| it.span().text(source) == "debug")
-            {
-                // It is about data of debuggers.
-                token = self.lexer.token();
-                continue;
-            }
-            let use_ = self.uses.get(self.next_use).filter(|it| it.span.start == own.span().start);
-            let text = own.span().text(source);
-            if own.kind() == TokenKind::Dot {
-                floats = floats.after(text);
-            }
-            let spelled = || {
-                let mut following = next.into_iter();
-                let mut ahead = self.lexer.clone();
-                number(source, own, floats, last, || following.next().or_else(|| ahead.token()))
-            };
-            match use_ {
-                Some(use_) => self.hole(*use_),
-                None => match spelled().filter(|_| !is_version) {
-                    Some((number, end)) => {
-                        self.shape.push_str(&number);
-                        if end != own {
-                            (own, next) = (end, self.lexer.token());
-                        }
-                    }
-                    None => self.shape.push_str(text),
-                },
-            }
-            // No token ends with white space, so shapes are as different as lists of tokens.
-            self.shape.push(' ');
-            last = Some(own);
-            token = next;
-        }
+    /// Adds a token to the shape. None ends with white space, so shapes are as different as
+    /// lists of tokens.
+    fn word(&mut self, text: &str) {
+        self.shape.push_str(text);
+        self.shape.push(' ');
     }
 
     /// Adds a hole for a name. Its class is part of the shape.
     fn hole(&mut self, use_: Use) {
         let Some(name) = self.name(use_) else {
-            return self.shape.push_str(use_.span.text(self.outline.source));
+            return self.shape.push_str(use_.span.text(self.source));
         };
-        self.outline.holes.push(name);
-        match self.outline.name(name).class {
+        self.holes.push(name);
+        match self.names[name as usize].class {
             Class::Register(bits) => {
                 self.shape.push('\u{1}');
                 self.shape.push(char::from(bits));
@@ -524,7 +589,7 @@ impl Reader<'_, '_> {
 
     /// The name that stands at a place, unless nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
-        let source = self.outline.source;
+        let source = self.source;
         let Meaning { symbol: number, number: meaning } = use_.meaning?;
         let symbol = self.symbols.symbol(number);
         let is_global = symbol.is_global;
@@ -532,16 +597,19 @@ impl Reader<'_, '_> {
         if let Some(name) = known {
             return Some(*name);
         }
-        let name = self.outline.names.len() as NameId;
+        let name = self.names.len() as NameId;
+        let place = symbol.name.start;
         let class = match symbol.kind {
             SymbolKind::Register => register_class(symbol.ty.text(source)),
             SymbolKind::Label => Class::Label,
-            SymbolKind::Parameter => parameter_class(symbol.declaration.text(source)),
+            SymbolKind::Parameter => {
+                self.parameters.get(&place).copied().unwrap_or(Class::Parameter)
+            }
             SymbolKind::Variable => Class::Variable,
             SymbolKind::Function => Class::Function,
         };
-        let is_exported = symbol.is_exported(source) && !is_dynamic(source, symbol);
-        self.outline.names.push(Name { class, is_global, is_exported, span: use_.span });
+        let is_exported = symbol.is_exported(source) && !self.dynamic.contains(&place);
+        self.names.push(Name { class, is_global, is_exported, span: use_.span });
         if is_global {
             self.globals.insert(number, name);
         } else {
@@ -551,64 +619,45 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a symbol is shared memory whose size is given at launch: `.extern .shared .b8 s[];`.
-/// All of them are one memory, so their names mean nothing.
-fn is_dynamic(source: &str, symbol: &Symbol) -> bool {
-    let has = |wanted: &str| symbol.words(source).any(|word| word == wanted);
-    let mut after = Lexer::new(source, symbol.name.end as usize);
-    let mut next_is = |punct: u8| after.token().is_some_and(|token| token.is(punct));
-    has(".extern") && has(".shared") && next_is(b'[') && next_is(b']')
+fn is_debug(kind: DirectiveKind) -> bool {
+    use DirectiveKind::{Dwarf, File, Loc, Section};
+    matches!(kind, File | Loc | Section | Dwarf)
 }
 
-/// The end of a statement: after its `;`, or after its last token if it needs none.
-fn statement_end(source: &str, mut lexer: Lexer<'_>, first: Token) -> u32 {
-    let mut directive = Directive::new(first.span().text(source));
-    let mut end = first.span().end;
-    while let Some(token) = lexer.token() {
-        let step = directive.step(token.kind(), token.span().text(source));
-        if !matches!(step, Step::Inside | Step::Last) {
-            break;
-        }
-        end = token.span().end;
-        if step == Step::Last {
-            break;
-        }
-    }
-    end
+/// Whether a declaration has only registers of one type: no vectors, no alignment.
+fn declares_plain(declaration: &Declaration<'_>) -> bool {
+    declaration.words().len() == 2
+        && declaration.names().all(|name| {
+            let length = if name.count().is_some() { 4 } else { 1 };
+            name.tokens().len() == length && matches!(name.kind(), DeclaredKind::Register(_))
+        })
 }
 
-/// The type to compare in place of the last modifier of an opcode, if only its width matters for
-/// the values: a load of `.u32` is one of `.b32`, a sum of `.s32` is one of `.u32`.
-fn plain_type(opcode: &[&str]) -> Option<&'static str> {
+/// The last modifier of an opcode, and the type to compare in its place if only its width
+/// matters for the values: a load of `.u32` is one of `.b32`, a sum of `.s32` is one of `.u32`.
+fn plain_type(instruction: &syntax::Instruction<'_>, source: &str) -> Option<(Span, &'static str)> {
     const BITS: [&str; 4] = [".b8", ".b16", ".b32", ".b64"];
     const UNSIGNED: [&str; 4] = [".u8", ".u16", ".u32", ".u64"];
 
-    let (mnemonic, modifiers) = opcode.split_first()?;
-    let (ty, others) = modifiers.split_last()?;
+    let modifiers = || instruction.modifiers().map(|it| it.text(source));
+    let last = instruction.modifiers().last()?;
+    let ty = last.text(source);
     let (kind, width) = (ty.get(1..2)?, ty.get(2..)?);
     let at = ["8", "16", "32", "64"].iter().position(|bits| *bits == width)?;
-    let has = |modifier: &str| others.contains(&modifier);
-    match (*mnemonic, kind) {
+    let has = |modifier: &str| modifiers().any(|it| it == modifier);
+    let plain = match (instruction.mnemonic().text(source), kind) {
         // A signed load of fewer bits than the register has extends the sign.
-        ("ld" | "ldu", "u" | "f") | ("st" | "mov" | "selp", "u" | "s" | "f") => Some(BITS[at]),
-        ("add" | "sub", "s") if !has(".sat") => Some(UNSIGNED[at]),
-        ("mul" | "mad", "s") if has(".lo") && !has(".sat") => Some(UNSIGNED[at]),
+        ("ld" | "ldu", "u" | "f") | ("st" | "mov" | "selp", "u" | "s" | "f") => BITS[at],
+        ("add" | "sub", "s") if !has(".sat") => UNSIGNED[at],
+        ("mul" | "mad", "s") if has(".lo") && !has(".sat") => UNSIGNED[at],
         ("setp" | "set", "u" | "s")
-            if others.first().is_some_and(|it| matches!(*it, ".eq" | ".ne")) =>
+            if modifiers().next().is_some_and(|it| matches!(it, ".eq" | ".ne")) =>
         {
-            Some(BITS[at])
+            BITS[at]
         }
-        _ => None,
-    }
-}
-
-/// The class of a parameter, which may be a register: `.reg .b32 a`.
-fn parameter_class(declaration: &str) -> Class {
-    let mut words = statement_tokens(declaration).into_iter().map(|it| it.span().text(declaration));
-    match (words.next(), words.find(|word| word.starts_with('.'))) {
-        (Some(".reg"), Some(ty)) => register_class(ty),
-        _ => Class::Parameter,
-    }
+        _ => return None,
+    };
+    Some((last, plain))
 }
 
 fn register_class(ty: &str) -> Class {

@@ -167,7 +167,7 @@ fn fingerprint(outline: &Outline, function: &Function) -> Vec<u32> {
 fn opcodes(outline: &Outline, function: &Function) -> Vec<u8> {
     let mut words = Vec::new();
     for statement in outline.statements(function).iter().skip(1) {
-        words.extend(super::opcode(outline.source, statement.span).bytes());
+        words.extend(outline.opcode(statement).bytes());
         words.push(b' ');
     }
     words
@@ -236,10 +236,11 @@ type Key = (String, Option<(u32, u32)>, bool);
 fn declarations(outline: &Outline) -> Map<NameId, (u32, u32)> {
     let mut declared = Map::default();
     for item in &outline.items {
+        let span = outline.span(item);
         for (name, place) in outline.holes(item).iter().zip(0..) {
             let is_variable = outline.name(*name).class != Class::Function;
-            let is_first = outline.name(*name).span.start >= item.span.start
-                && outline.name(*name).span.end <= item.span.end;
+            let first = outline.name(*name).span;
+            let is_first = first.start >= span.start && first.end <= span.end;
             if is_variable && is_first {
                 declared.entry(*name).or_insert((item.shape, place));
             }

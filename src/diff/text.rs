@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use super::align::{Matching, Sides};
 use super::outline::{NameId, Outline, Statement};
 use crate::hash::Set;
-use crate::syntax::lexer::Lexer;
+use crate::syntax::{StatementKind, TokenKind};
 use crate::video::numbered;
 
 /// Writes statements of two functions.
 pub(super) struct Texts<'t, 's> {
-    sides: &'t Sides<'t, 's>,
+    pub(super) sides: &'t Sides<'t, 's>,
     locals: &'t Matching,
     /// The local names of the new function.
     taken: Set<&'s str>,
@@ -55,27 +55,29 @@ fn written<'s>(
     statement: &Statement,
     name: impl Fn(NameId) -> Cow<'s, str>,
 ) -> String {
-    let (source, span) = (outline.source, statement.span);
-    let uses = outline.uses_in(span);
     let names = outline.spellings(statement);
-    let mut text = String::with_capacity(span.len() as usize);
-    let mut lexer = Lexer::new(source, span.start as usize);
-    let mut end = span.start;
-    while let Some(token) = lexer.token().filter(|token| token.span().start < span.end) {
-        let own = token.span().text(source);
-        let is_apart = token.span().start > end;
+    let statement = outline.syntax(statement);
+    // It may be spelled like a name.
+    let mnemonic = match statement.kind() {
+        StatementKind::Instruction(instruction) => Some(instruction.mnemonic()),
+        _ => None,
+    };
+    let mut text = String::new();
+    let mut end = None;
+    for token in statement.head() {
+        let own = token.span().text(outline.source());
+        let is_apart = end.is_some_and(|end| token.start() > end);
         let opens = text.ends_with(['[', '(', '{', '@', '!']) || text.is_empty();
         let closes = [b',', b';', b']', b')', b'}', b':'].iter().any(|punct| token.is(*punct));
         if !opens && !closes && (is_apart || text.ends_with(',')) {
             text.push(' ');
         }
-        let at = uses.partition_point(|it| it.span.start < token.span().start);
-        let is_name = uses.get(at).is_some_and(|it| it.span.start == token.span().start);
+        let is_name = token.kind() == TokenKind::Ident && mnemonic != Some(token.span());
         match names.get(&numbered(own)).filter(|_| is_name) {
             Some(id) => text.push_str(&name(*id)),
             None => text.push_str(own),
         }
-        end = token.span().end;
+        end = Some(token.end());
     }
     text
 }

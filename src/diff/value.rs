@@ -6,18 +6,16 @@
 
 use std::ops::Range;
 
+use super::Equivalence;
 use super::align::{Matching, Sides};
 use super::hunks::Entry;
 use super::outline::{Class, NameId, Outline, Statement};
-use super::{Equivalence, opcode};
 use crate::backend::ptx::{Arg, Class as ResultClass, Gate, Opcode, Sequence, candidates};
 use crate::hash::{Map, Set};
 use crate::ir::{Input, Program};
 use crate::isa::Target;
 use crate::source::Span;
-use crate::syntax::constant::integer_literal;
-use crate::syntax::lexer::Lexer;
-use crate::syntax::{Token, TokenKind};
+use crate::syntax::{self, OperandKind, StatementKind};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
 
 /// As many sets of values are tried.
@@ -337,37 +335,27 @@ impl<'o> Reading<'o> {
         if outline.holes(statement).len() > MOST_NAMES {
             return None;
         }
-        let (source, span) = (outline.source, statement.span);
-        let word = opcode(source, span);
-        let mut tokens = tokens(source, span).into_iter().peekable();
-        let guard = match tokens.next_if(|token| token.is(b'@')) {
-            Some(_) => {
-                let negated = tokens.next_if(|token| token.is(b'!')).is_some();
-                let name = tokens.next()?.span().text(source);
-                Some((outline.named(statement, name)?, negated))
+        let StatementKind::Instruction(instruction) = outline.syntax(statement).kind() else {
+            return None;
+        };
+        let guard = match instruction.guard() {
+            Some(guard) => {
+                let name = guard.name.text(outline.source());
+                Some((outline.named(statement, name)?, guard.negated))
             }
             None => None,
         };
-        while tokens.peek()?.span().start < start_of(word, source) + word.len() as u32 {
-            tokens.next();
-        }
-        let mut operands = Vec::new();
-        loop {
-            operands.push(operand(outline, statement, &mut tokens)?);
-            match tokens.next()? {
-                token if token.is(b',') => {}
-                token if token.is(b';') => break,
-                _ => return None,
-            }
-        }
-        let opcode = match (word, &operands[..]) {
+        let operands = instruction.operands().map(|it| operand(outline, statement, &it));
+        let operands: Vec<Operand> = operands.collect::<Option<_>>()?;
+        let word = outline.opcode(statement);
+        let opcode = match (&*word, &operands[..]) {
             ("neg.s32", _) => Plain::Negate,
             ("mov.b64", [Operand::Halves(..), _]) => Plain::Split,
             ("mov.b32", [Operand::Halves(..), _]) => Plain::SplitWord,
             ("mov.b32", [_, Operand::Halves(..)]) => Plain::Join,
             ("neg.s16", _) => Plain::Opcode(Opcode::NegateHalf),
             ("mov.b64" | "mov.u64" | "mov.s64" | "mov.pred", _) => Plain::Copy,
-            _ => Plain::Opcode(Opcode::from_text(word)?),
+            _ => Plain::Opcode(Opcode::from_text(&word)?),
         };
         let arity = match &opcode {
             Plain::Opcode(Opcode::Lop3(_)) => 4,
@@ -485,51 +473,35 @@ impl<'o> Reading<'o> {
     }
 }
 
-fn tokens(source: &str, span: Span) -> Vec<Token> {
-    let mut lexer = Lexer::new(source, span.start as usize);
-    let tokens = std::iter::from_fn(|| lexer.token().filter(|it| it.span().start < span.end));
-    tokens.collect()
-}
-
-/// Where a part of a text starts.
-fn start_of(part: &str, source: &str) -> u32 {
-    (part.as_ptr() as usize - source.as_ptr() as usize) as u32
-}
-
 fn operand(
     outline: &Outline<'_>,
     statement: &Statement,
-    tokens: &mut std::iter::Peekable<impl Iterator<Item = Token>>,
+    operand: &syntax::Operand<'_>,
 ) -> Option<Operand> {
-    let source = outline.source;
-    let token = tokens.next()?;
-    let text = token.span().text(source);
-    match token.kind() {
-        TokenKind::Ident => {
-            // Not `%tid.x`.
-            let is_whole = tokens.peek().is_some_and(|next| next.kind() != TokenKind::Dot);
-            outline.named(statement, text).filter(|_| is_whole).map(Operand::Name)
-        }
-        TokenKind::Number => integer_literal(text).map(Operand::Constant),
-        TokenKind::Punct([b'-', 0]) => {
-            let number = tokens.next().filter(|it| it.kind() == TokenKind::Number)?;
-            integer_literal(number.span().text(source))
-                .map(|it| Operand::Constant(it.wrapping_neg()))
-        }
-        TokenKind::Punct([b'!', 0]) => {
-            let name = tokens.next().filter(|it| it.kind() == TokenKind::Ident)?;
-            outline.named(statement, name.span().text(source)).map(Operand::Not)
-        }
-        TokenKind::Punct([b'{', 0]) => {
-            let mut half = |end: u8| {
-                let name = tokens.next()?.span().text(source);
-                tokens.next().filter(|it| it.is(end))?;
-                match name {
-                    "_" => Some(None),
-                    name => outline.named(statement, name).map(Some),
+    let named = |name: Span| outline.named(statement, name.text(outline.source()));
+    // Not `%tid.x`.
+    if operand.selector().is_some() {
+        return None;
+    }
+    match operand.kind() {
+        OperandKind::Name(name) => match operand.sign() {
+            None => named(name).map(Operand::Name),
+            Some(sign) if sign.text(outline.source()) == "!" => named(name).map(Operand::Not),
+            Some(_) => None,
+        },
+        OperandKind::Constant(value) => value.ok()?.bits().map(Operand::Constant),
+        OperandKind::Vector(mut halves) => {
+            let mut half = || {
+                let half = halves.next()?;
+                match half.kind() {
+                    _ if half.sign().or(half.selector()).is_some() => None,
+                    OperandKind::Name(name) => named(name).map(Some),
+                    OperandKind::Discard => Some(None),
+                    _ => None,
                 }
             };
-            Some(Operand::Halves(half(b',')?, half(b'}')?))
+            let (low, high) = (half()?, half()?);
+            halves.next().is_none().then_some(Operand::Halves(low, high))
         }
         _ => None,
     }

@@ -169,6 +169,15 @@ impl<'s> Tree<'s> {
         Statements { tree: self, next: 0, end: self.entries.len() as u32 }
     }
 
+    /// The statement with a number that [`Statement::index`] gave.
+    ///
+    /// # Panics
+    /// If there is no such statement.
+    pub fn statement(&self, index: u32) -> Statement<'_> {
+        assert!((index as usize) < self.entries.len(), "the tree has no such statement");
+        Statement { tree: self, index }
+    }
+
     /// All statements: those inside of functions and blocks follow these.
     pub fn all_statements(&self) -> impl DoubleEndedIterator<Item = Statement<'_>> {
         (0..self.entries.len() as u32).map(|index| Statement { tree: self, index })
@@ -266,6 +275,23 @@ impl<'t> Statement<'t> {
         &self.tree.tokens[first as usize..end as usize]
     }
 
+    /// Its own tokens, without those of the statements that it holds: the header of a function,
+    /// the `{` of a block.
+    pub fn head(self) -> &'t [Token] {
+        let entry = self.entry();
+        let end = if entry.after > self.index + 1 {
+            self.tree.entry(self.index + 1).first
+        } else {
+            entry.end
+        };
+        &self.tree.tokens[entry.first as usize..end as usize]
+    }
+
+    /// Its number in [`Tree::all_statements`], for [`Tree::statement`].
+    pub fn index(self) -> u32 {
+        self.index
+    }
+
     /// The statements right inside of it. Those of a function are its block.
     pub fn children(self) -> Statements<'t> {
         Statements { tree: self.tree, next: self.index + 1, end: self.entry().after }
@@ -297,17 +323,6 @@ impl<'t> Statement<'t> {
 
     fn entry(self) -> &'t Entry {
         self.tree.entry(self.index)
-    }
-
-    /// Its own tokens before those of the first statement that it holds.
-    fn head(self) -> &'t [Token] {
-        let entry = self.entry();
-        let end = if entry.after > self.index + 1 {
-            self.tree.entry(self.index + 1).first
-        } else {
-            entry.end
-        };
-        &self.tree.tokens[entry.first as usize..end as usize]
     }
 }
 

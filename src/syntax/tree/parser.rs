@@ -12,6 +12,9 @@ use crate::source::{MAX_LEN, Span};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
+/// Directives that are also modifiers of opcodes, or start parameters of a prototype.
+const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".shared", ".weak"];
+
 pub(super) fn parse(source: &str) -> Tree<'_> {
     assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
     let mut errors = Vec::new();
@@ -310,9 +313,12 @@ impl<'t> Parser<'t> {
     /// the last of an instruction. No legal instruction has these next to each other, but for
     /// an opcode alone on its line.
     fn cuts_off(&self, token: Token, operands: usize) -> bool {
-        let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
+        let may_end = self.tokens[self.at - 1].ends_operand();
         match token.kind() {
-            TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
+            TokenKind::Dot => {
+                let word = self.word(token);
+                DIRECTIVES.contains(&word) && (may_end || !ALSO_MODIFIERS.contains(&word))
+            }
             TokenKind::Punct([b'@', 0]) => may_end,
             TokenKind::Ident if may_end => {
                 self.at > operands
@@ -332,6 +338,8 @@ impl<'t> Parser<'t> {
         let first = self.at;
         self.at += 1;
         let mut directive = Directive::new(self.word(token));
+        // Names follow a type and a `)` in it.
+        let is_prototype = self.word(token) == ".callprototype";
         let mut body = false;
         loop {
             let Some(next) = self.peek() else {
@@ -346,7 +354,7 @@ impl<'t> Parser<'t> {
             }
             if matches!(directive, Directive::Statement { braces: 0 })
                 && next.on_new_line()
-                && self.cuts_off(next, first + 1)
+                && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
             {
                 self.missing_semicolon();
                 break;
