@@ -145,7 +145,9 @@ impl<'s> Outline<'s> {
             names: Vec::new(),
         };
         reader.run(tree.statements());
-        let Reader { items, functions, statements, holes, names, .. } = reader;
+        let Reader { items, functions, mut statements, mut holes, names, .. } = reader;
+        statements.shrink_to_fit();
+        holes.shrink_to_fit();
         Ok(Outline { tree, items, functions, statements, holes, names, video })
     }
 

@@ -303,6 +303,33 @@ fn the_same_said_otherwise() {
     }
 }
 
+/// ptxas 12.9 and 13.5 take both. The `;` of a `.pragma` ends no header, and blanks may stand
+/// before a modifier.
+#[test]
+fn a_statement_ends_where_ptxas_says() {
+    let module = |pragma: &str, mov: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.entry k(.param .u64 p)\n{pragma}\n{{\n\
+             .reg .b32 a; {mov} a, 1; ret;\n}}\n"
+        )
+    };
+    let old = module(".pragma \"nounroll\";", "mov.b32");
+    let same = module("  .pragma /* x */ \"nounroll\" ;", "mov .b32");
+    assert_eq!(differences(&old, &same), []);
+    let changes = differences(&old, &module("", "mov.b32"));
+    assert_eq!(summary(&changes), ["Changed k k"]);
+    let header = of_kind(&changes, LineKind::Removed)[0];
+    assert_eq!(
+        (header.depth, &header.text[..]),
+        (0, ".entry k(.param .u64 p) .pragma \"nounroll\";")
+    );
+    let changes = differences(&old, &module(".pragma \"nounroll\";", "mov.u32"));
+    let lines: Vec<_> =
+        changes[0].hunks[0].lines.iter().map(|it| (it.depth, &it.text[..])).collect();
+    let header = header.text.as_str();
+    assert_eq!(lines, [(0, header), (1, "mov.b32 a, 1;"), (1, "mov.u32 a, 1;"), (1, "ret;")]);
+}
+
 #[test]
 fn floats_are_compared_by_value() {
     for (is_same, pairs) in [(true, &SAME_FLOATS[..]), (false, &OTHER_FLOATS)] {

@@ -445,6 +445,39 @@ fn views_of_directives() {
     assert_eq!(directives[5].operands().count(), 2);
 }
 
+/// ptxas 12.9 and 13.5 take this, wherever its lines break.
+#[test]
+fn a_prototype_has_lines_as_it_likes() {
+    let words = ".callprototype ( .param .b32 _ ) _ ( .param .b32 _ , .param .b64 _ )";
+    let text = format!(".func f() {{\nproto:\n{};\nret;\n}}\n", words.replace(' ', "\n"));
+    let tree = parse(&text);
+    assert_eq!(tree.errors(), []);
+    let prototype = tree.all_statements().nth(3).unwrap();
+    assert_eq!(prototype.text(), format!("{};", words.replace(' ', "\n")));
+    // One that breaks off hides nothing.
+    for cut in [".callprototype (.param .b32 _)", ".callprototype (.param .b32"] {
+        let text = format!(".func f() {{\n{cut}\nmov.b32 a, b;\n.reg .b32 c;\n}}\n");
+        let tree = parse(&text);
+        let kinds: Vec<_> = tree.errors().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [ErrorKind::MissingSemicolon], "{text}");
+        let last = tree.all_statements().last().unwrap();
+        assert_eq!(last.text(), ".reg .b32 c;");
+    }
+}
+
+#[test]
+fn statements_have_numbers_and_heads() {
+    let tree = parse(".visible .entry k(.param .u64 p)\n{\n{ }\n{ ret; }\n}\n.global .u32 v;");
+    let heads = tree.all_statements().map(|statement| {
+        assert_eq!(tree.statement(statement.index()), statement);
+        let [first, .., last] = statement.head() else { return statement.head()[0].span() };
+        first.span().to(last.span())
+    });
+    let heads: Vec<&str> = heads.map(|span| span.text(tree.source())).collect();
+    let header = ".visible .entry k(.param .u64 p)";
+    assert_eq!(heads, [header, "{", "{ }", "{", "ret;", ".global .u32 v;"]);
+}
+
 #[test]
 fn comments_belong_to_their_statement() {
     let (tree, _, _) = lossless(MODULE);
