@@ -128,16 +128,12 @@ impl Writer<'_, '_> {
 /// A line of a statement that only one text has.
 fn alone(texts: &Texts<'_, '_>, statement: &Statement, kind: LineKind) -> Line {
     let depth = statement.depth;
-    match kind {
-        LineKind::Removed => {
-            let span = Some(texts.sides.old.span(statement));
-            Line { kind, old: span, new: None, depth, text: texts.old_text(statement) }
-        }
-        _ => {
-            let span = Some(texts.sides.new.span(statement));
-            Line { kind, old: None, new: span, depth, text: texts.new_text(statement) }
-        }
+    if kind == LineKind::Removed {
+        let old = Some(texts.sides.old.span(statement));
+        return Line { kind, old, new: None, depth, text: texts.old_text(statement) };
     }
+    let new = Some(texts.sides.new.span(statement));
+    Line { kind, old: None, new, depth, text: texts.new_text(statement) }
 }
 
 /// All statements of a function that only one text has.

@@ -14,8 +14,8 @@ use crate::names::{Meaning, Names, SymbolKind, Use, read_words};
 use crate::print::{FloatType, number};
 use crate::source::Span;
 use crate::syntax::{
-    self, Declaration, DirectiveKind, ErrorKind, Expected, Problem, ProblemKind, StatementKind,
-    Statements, SymbolKind as DeclaredKind, Token, TokenKind, Tree, statement_tokens,
+    self, Declaration, DirectiveKind, Problem, ProblemKind, StatementKind, Statements,
+    SymbolKind as DeclaredKind, Token, TokenKind, Tree, statement_tokens,
 };
 use crate::video::{Instruction, Register, is_one_register, numbered};
 
@@ -183,7 +183,7 @@ impl<'s> Outline<'s> {
         };
         let words = || once(instruction.mnemonic()).chain(instruction.modifiers());
         let opcode = instruction.opcode();
-        if words().map(|word| word.len()).sum::<u32>() == opcode.len() {
+        if words().map(Span::len).sum::<u32>() == opcode.len() {
             return opcode.text(self.source()).into();
         }
         words().map(|word| word.text(self.source())).collect()
@@ -226,23 +226,15 @@ impl<'s> Outline<'s> {
     }
 }
 
-/// The first place where a text is no list of statements of tokens that PTX has.
+/// What is wrong in a text whose structure is sound. An operand may have any tokens that PTX has.
 fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
-    let is_fatal = |it: &&syntax::Error| {
-        !matches!(it.kind, ErrorKind::ByteOrderMark | ErrorKind::Unexpected(_))
-    };
-    let broken = tree.errors().iter().find(is_fatal).map(|it| (it.span, it.kind));
-    let unended = unended.map(|span| (span, ErrorKind::MissingSemicolon));
-    let foreign = tree.tokens().iter().find(|token| token.kind() == TokenKind::Unknown);
-    let foreign = foreign.map(|it| (it.span(), ErrorKind::Unexpected(Expected::NONE)));
-    let all = [broken, unended, foreign].into_iter().flatten();
-    let (span, kind) = all.min_by_key(|(span, _)| span.start)?;
-    if kind == ErrorKind::MissingSemicolon {
+    if let Some(span) = unended {
         let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
         return Some(problem_diagnostic(tree.source(), problem));
     }
-    let message = format!("`{}` cannot stand here in PTX", span.text(tree.source()));
-    Some(Diagnostic::new(Code::V007, span, message).label("unexpected"))
+    let foreign = tree.tokens().iter().find(|token| token.kind() == TokenKind::Unknown)?;
+    let message = format!("`{}` cannot stand here in PTX", foreign.span().text(tree.source()));
+    Some(Diagnostic::new(Code::V007, foreign.span(), message).label("unexpected"))
 }
 
 /// The places of the names of shared memory whose size is given at launch:
