@@ -105,7 +105,7 @@ pub mod ir;
 pub mod isa;
 mod lint;
 mod module;
-mod names;
+pub mod names;
 pub mod port;
 pub mod print;
 pub mod source;

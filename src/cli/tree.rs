@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::lower::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
-use crate::names::{self, Names};
+use crate::names::Names;
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Span, decoded, nearest};
 use crate::syntax::{
@@ -203,8 +203,7 @@ impl<'t, W: Write> Visitor<'t> for Lines<'t, W> {
 }
 
 fn json<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>) -> io::Result<()> {
-    let source = tree.source();
-    let names = names::read_words(source, Span::new(0, source.len() as u32));
+    let names = Names::of(tree);
     let out = io::BufWriter::with_capacity(1 << 16, plain_output());
     let mut objects = Objects { tree, names, out, is_first: true, written: Ok(()) };
     walk(tree, part, &mut objects);
@@ -242,7 +241,7 @@ impl<W: Write> Objects<'_, W> {
 
     /// The place where the name of a leaf is declared.
     fn declaration(&self, leaf: Leaf) -> Option<Span> {
-        let uses = &self.names.uses;
+        let uses = self.names.uses();
         let at = uses.partition_point(|it| it.span.start < leaf.span.start);
         let found = uses.get(at).filter(|it| it.span == leaf.span)?;
         Some(self.names.symbol(found.symbol()?).name)

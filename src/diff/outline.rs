@@ -10,7 +10,7 @@ use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::{Map, Set};
 use crate::module::VideoStatement;
-use crate::names::{Meaning, Names, SymbolKind, Use, read_words};
+use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
 use crate::print::{FloatType, number};
 use crate::source::Span;
 use crate::syntax::{
@@ -106,18 +106,17 @@ impl<'s> Outline<'s> {
             return Err(errors);
         }
         let tree = syntax::parse(source);
-        let mut names = read_words(source, Span::new(0, source.len() as u32));
+        let names = Names::of(&tree);
         if let Some(error) = error(&tree, names.unended) {
             return Err(vec![error]);
         }
         let mut video = module.into_statements();
         video.retain(|it| it.instruction.is_some());
-        names.words = Vec::new();
         // Labels that only data of debuggers uses count as unused.
-        let mut is_used = vec![false; names.symbols.len()];
-        for use_ in names.uses.iter().filter(|it| !it.declares && !it.span.is_in(&names.debug)) {
+        let mut is_used = vec![false; names.symbols().len()];
+        for use_ in names.uses().iter().filter(|it| !it.declares && !it.span.is_in(&names.debug)) {
             if let Some(symbol) = use_.symbol() {
-                is_used[symbol as usize] = true;
+                is_used[symbol.index()] = true;
             }
         }
         let mut reader = Reader {
@@ -280,8 +279,8 @@ struct Reader<'r, 's> {
     /// The parameters of the function that are registers, by the places of their names.
     parameters: Map<u32, Class>,
     /// The names of the current function, and those of the text.
-    locals: Map<u32, NameId>,
-    globals: Map<u32, NameId>,
+    locals: Map<Meaning, NameId>,
+    globals: Map<SymbolId, NameId>,
     in_function: bool,
     depth: u8,
     /// The statement that is read.
@@ -332,7 +331,7 @@ impl Reader<'_, '_> {
     /// Reads the header of a function. Returns whether its body is to be read.
     fn function(&mut self, function: &syntax::Function<'_>) -> bool {
         let has_body = function.body().is_some();
-        let own = function.name().and_then(|name| within(&self.symbols.uses, name).first());
+        let own = function.name().and_then(|name| within(self.symbols.uses(), name).first());
         let is_defined = own.and_then(Use::symbol).is_some_and(|own| {
             let symbol = self.symbols.symbol(own);
             symbol.kind == SymbolKind::Function && !symbol.body.is_empty()
@@ -377,8 +376,8 @@ impl Reader<'_, '_> {
 
     /// Whether something uses a label, or a directive needs it.
     fn labels_something(&self, label: Span, next: Option<syntax::Statement<'_>>) -> bool {
-        let own = within(&self.symbols.uses, label).first().and_then(Use::symbol);
-        let is_used = own.is_some_and(|own| self.is_used[own as usize]);
+        let own = within(self.symbols.uses(), label).first().and_then(Use::symbol);
+        let is_used = own.is_some_and(|own| self.is_used[own.index()]);
         is_used
             || next.is_some_and(|next| match next.kind() {
                 StatementKind::Directive(it) => matches!(
@@ -428,7 +427,7 @@ impl Reader<'_, '_> {
     fn video(&mut self, instruction: &Instruction, span: Span) {
         use std::fmt::Write;
 
-        let uses = within(&self.symbols.uses, span);
+        let uses = within(self.symbols.uses(), span);
         let mut one_spelling = instruction.clone();
         for register in instruction.registers() {
             let text = register.name();
@@ -517,7 +516,7 @@ impl Reader<'_, '_> {
     }
 
     fn use_at(&self, number: usize) -> Option<Use> {
-        self.symbols.uses.get(number).copied()
+        self.symbols.uses().get(number).copied()
     }
 
     /// Adds tokens to the shape, with one spelling of each number. `takes` adds those that are
@@ -584,9 +583,10 @@ impl Reader<'_, '_> {
     /// The name that stands at a place, unless nothing declares it.
     fn name(&mut self, use_: Use) -> Option<NameId> {
         let source = self.source;
-        let Meaning { symbol: number, number: meaning } = use_.meaning?;
+        let meaning = use_.meaning?;
+        let number = meaning.symbol();
         let symbol = self.symbols.symbol(number);
-        let is_global = symbol.is_global;
+        let is_global = symbol.is_global();
         let known = if is_global { self.globals.get(&number) } else { self.locals.get(&meaning) };
         if let Some(name) = known {
             return Some(*name);
@@ -594,7 +594,9 @@ impl Reader<'_, '_> {
         let name = self.names.len() as NameId;
         let place = symbol.name.start;
         let class = match symbol.kind {
-            SymbolKind::Register => register_class(symbol.ty.text(source)),
+            SymbolKind::Register => {
+                register_class(symbol.plain_ty.map_or("", |ty| ty.text(source)))
+            }
             SymbolKind::Label => Class::Label,
             SymbolKind::Parameter => {
                 self.parameters.get(&place).copied().unwrap_or(Class::Parameter)
@@ -602,7 +604,9 @@ impl Reader<'_, '_> {
             SymbolKind::Variable => Class::Variable,
             SymbolKind::Function => Class::Function,
         };
-        let is_exported = symbol.is_exported(source) && !self.dynamic.contains(&place);
+        let is_exported = symbol.is_exported
+            && symbol.kind == SymbolKind::Variable
+            && !self.dynamic.contains(&place);
         self.names.push(Name { class, is_global, is_exported, span: use_.span });
         if is_global {
             self.globals.insert(number, name);

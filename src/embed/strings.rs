@@ -8,7 +8,7 @@ use super::hosts::{Found, Lexer};
 use super::scan::{Cursor, Literal, Scanner, SkipReason, Skipped, is_name, string_runs};
 use super::{Host, Layer, Quoting, edit};
 use crate::hash::Set;
-use crate::names::read_words;
+use crate::names::Names;
 use crate::source::Span;
 use crate::syntax::{self, Tree};
 
@@ -136,8 +136,8 @@ fn has_places(tree: &Tree<'_>) -> bool {
         ["%s", "%d", "%i", "%u", "%x", "%ld", "%lu", "%lld", "%llu", "%zu"];
 
     let (text, tokens) = (tree.source(), tree.tokens());
-    let names = read_words(text, Span::new(0, text.len() as u32));
-    let known = names.uses.iter().filter(|it| it.meaning.is_some());
+    let names = Names::of(tree);
+    let known = names.uses().iter().filter(|it| it.meaning.is_some());
     let declared: Set<&str> = known.map(|it| it.span.text(text)).collect();
     let own = |at: usize| tokens.get(at).map_or("", |token| token.span().text(text));
     let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.is_word());

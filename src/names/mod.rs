@@ -1,8 +1,42 @@
-//! The names of a PTX text: where each is declared, and where it is used.
+//! The names of a text: what each register, label, parameter, variable and function name means.
 //!
-//! All of PTX is read, token by token. Names resolve as in ptxas: the innermost declaration
-//! counts, `%r7` and `%r07` are one register of the range `%r<10>`, and a label of the own
-//! block counts even before its place.
+//! [`Names::of`] reads a [tree](crate::syntax::parse). Names resolve as in ptxas: the innermost
+//! declaration counts; of a range such as `%r<10>`, `%r7` and `%r07` are one register; a label of
+//! the own block counts even before its place; data of debuggers names what functions declare.
+//! A variable of the module that is declared too late counts, too, though ptxas refuses that.
+//!
+//! ```
+//! use vptx::names::{Names, SymbolKind};
+//! use vptx::syntax;
+//!
+//! let source = ".func f(.reg .b32 a) {\n.reg .b32 %r<4>;\nadd.s32 %r1, a, 7;\n\
+//!               { .reg .b32 a; mov.b32 a, %r01; bra end; }\nend: mov.u32 %r2, %tid.x;\n}";
+//! let tree = syntax::parse(source);
+//! let names = Names::of(&tree);
+//!
+//! let a = names.at(source.find("a, 7").unwrap() as u32).unwrap();
+//! let symbol = names.symbol(a.symbol().unwrap());
+//! assert_eq!(symbol.kind, SymbolKind::Parameter);
+//! assert_eq!(symbol.declaration.text(source), ".reg .b32 a");
+//!
+//! // Another `a` stands in the block.
+//! assert_eq!(names.uses_of(a.meaning.unwrap()).count(), 2);
+//!
+//! let register = names.at(source.find("%r01").unwrap() as u32).unwrap().meaning.unwrap();
+//! assert_eq!(names.register(register), Some(1));
+//! let places: Vec<&str> = names.uses_of(register).map(|it| it.span.text(source)).collect();
+//! assert_eq!(places, ["%r1", "%r01"]);
+//!
+//! let undeclared: Vec<&str> = names
+//!     .uses()
+//!     .iter()
+//!     .filter(|it| it.meaning.is_none())
+//!     .map(|it| it.span.text(source))
+//!     .collect();
+//! assert_eq!(undeclared, ["%tid"]);
+//! ```
+//!
+//! Texts with errors have names, too: those of the statements that could be read.
 
 #[cfg(feature = "server")]
 mod rename;
@@ -10,156 +44,231 @@ mod rename;
 mod tests;
 mod walk;
 
+use std::sync::OnceLock;
+
 #[cfg(feature = "server")]
 pub(crate) use rename::{RenameError, rename};
-pub(crate) use walk::read_words;
-#[cfg(feature = "server")]
-pub(crate) use walk::{read, read_around, read_outline};
 
 use crate::source::Span;
-use crate::syntax::TokenKind;
-use crate::syntax::lexer::Lexer;
+use crate::syntax::Tree;
 
-/// The names of a text, in its order.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    pub(crate) symbols: Vec<Symbol>,
-    pub(crate) uses: Vec<Use>,
-    /// How many symbols and registers of ranges are named.
-    pub(crate) meanings: usize,
-    /// The words, numbers and strings that are no names.
-    pub(crate) words: Vec<Word>,
-    /// From the `{` to the `}` of each function, block and section.
-    pub(crate) blocks: Vec<Span>,
-    /// The functions and their mere declarations.
-    pub(crate) functions: Vec<FunctionSpans>,
-    /// Where the first statement ends that has no `;`, or is none.
-    pub(crate) unended: Option<Span>,
+/// The names of a text.
+#[derive(Clone, Debug)]
+pub struct Names {
+    symbols: Vec<Symbol>,
+    uses: Vec<Use>,
+    scopes: Vec<Scope>,
+    meanings: Vec<Entity>,
+    by_meaning: OnceLock<ByMeaning>,
     /// Whether another layout of the same tokens could change the names.
     pub(crate) is_doubtful: bool,
-    /// `.loc`, `.file` and `.section`, as statements.
+    /// Where the first statement ends that has no `;`, or is none.
+    pub(crate) unended: Option<Span>,
+    /// `.loc`, `.file`, `.section` and `@@DWARF`, as statements.
     pub(crate) debug: Vec<Span>,
 }
 
-/// A declared name.
+/// The number of a [`Symbol`] among those of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(u32);
+
+/// The number of a [`Scope`] among those of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeId(u32);
+
+impl SymbolId {
+    /// The number, counted from 0 in the order of the declarations.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ScopeId {
+    /// The text itself: what stands outside of all functions.
+    pub const MODULE: ScopeId = ScopeId(0);
+
+    /// The number, counted from 0 in the order of the text.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A declared name. A range of registers is one symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Symbol {
-    pub(crate) kind: SymbolKind,
-    /// The name in its first declaration; that of a definition for a function with one.
-    pub(crate) name: Span,
-    /// The declaration: a statement up to its `;`, or the header of a function. For a label,
-    /// its name.
-    pub(crate) declaration: Span,
+#[non_exhaustive]
+pub struct Symbol {
+    /// What it names.
+    pub kind: SymbolKind,
+    /// The name in its first declaration; that of a definition for a function with one. Of a
+    /// range such as `%r<10>`, the part before the `<`.
+    pub name: Span,
+    /// The declaration: a statement up to its `;`, the header of a function, or a parameter up
+    /// to its name. For a label, its name.
+    pub declaration: Span,
+    /// The state space, with its dot: `.reg`, `.shared`, `.param`, …
+    pub space: Option<Span>,
+    /// The type, with its dot.
+    pub ty: Option<Span>,
+    /// How many registers it declares, if it is a range: 10 for `%r<10>`.
+    pub count: Option<u64>,
+    /// The function or block that declares it. Parameters belong to their function.
+    pub scope: ScopeId,
+    /// Whether other modules see it: a function or a variable that is `.visible`, `.extern`,
+    /// `.weak` or `.common`, or a texture, sampler or surface.
+    pub is_exported: bool,
+    /// Whether it stands in another module: all its declarations are `.extern`.
+    pub is_extern: bool,
+    /// Whether its scope has the name before, for another thing, or a second body for a
+    /// function: ptxas refuses that.
+    pub is_double: bool,
     /// The body of a function with its braces; otherwise empty.
     pub(crate) body: Span,
-    /// The type of a register that is no vector, with its dot. Otherwise, and if its declaration
-    /// has more than that and names, empty.
-    pub(crate) ty: Span,
-    /// How many registers it declares, as `%r<100>` does.
-    pub(crate) count: Option<u64>,
-    /// Whether it is declared outside of all functions.
-    pub(crate) is_global: bool,
-    /// Whether its block declares the name before: ptxas refuses that.
-    pub(crate) is_double: bool,
+    /// The type, if its declaration has registers and nothing but their type and names.
+    pub(crate) plain_ty: Option<Span>,
 }
 
-/// The places of a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FunctionSpans {
-    /// Up to the `;` of a mere declaration, or to before the body.
-    pub(crate) header: Span,
-    /// From `{` to `}`; empty for a mere declaration.
-    pub(crate) body: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SymbolKind {
+/// The kinds of symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// A kernel or a device function.
     Function,
+    /// A parameter or a result of a function.
     Parameter,
     /// A variable of memory, or an opaque object.
     Variable,
+    /// A register, or a range of registers.
     Register,
+    /// A label.
     Label,
+}
+
+/// A part of a text whose declarations nothing outside of it sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scope {
+    /// The scope around it; `None` for [`ScopeId::MODULE`].
+    pub parent: Option<ScopeId>,
+    /// The function whose parameters and body it has; `None` for a block, and for the module.
+    pub function: Option<SymbolId>,
+    /// The header and the body of a function, a block with its braces, or the whole text.
+    pub span: Span,
 }
 
 /// A place where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Use {
-    pub(crate) span: Span,
+#[non_exhaustive]
+pub struct Use {
+    /// The name; of the declaration of a range, the part before the `<`.
+    pub span: Span,
     /// `None` if the text does not declare it, as `%tid`.
-    pub(crate) meaning: Option<Meaning>,
-    pub(crate) declares: bool,
+    pub meaning: Option<Meaning>,
+    /// Whether it is declared here.
+    pub declares: bool,
 }
 
-/// The symbol, or the register of a range, that a name means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Meaning {
-    /// The number of the symbol.
-    pub(crate) symbol: u32,
-    /// The same for the same symbol and register; below [`Names::meanings`].
-    pub(crate) number: u32,
+/// What a name means: a symbol, or one register of a range. Equal for all uses of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Meaning {
+    symbol: SymbolId,
+    number: u32,
+}
+
+/// A symbol, or a register of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Entity {
+    symbol: SymbolId,
+    register: Option<u64>,
+}
+
+/// The numbers of all uses, sorted by symbol, by register, and by place.
+#[derive(Clone, Debug)]
+struct ByMeaning {
+    uses: Vec<u32>,
+    /// Where those of a meaning start.
+    starts: Vec<u32>,
+    /// The place of each meaning among all, by its number.
+    ranks: Vec<u32>,
+    /// The place of the first meaning of each symbol, and of one after the last.
+    symbols: Vec<u32>,
+}
+
+impl Meaning {
+    /// Its symbol.
+    pub fn symbol(self) -> SymbolId {
+        self.symbol
+    }
+
+    /// A number below [`Names::meanings`], for tables.
+    pub fn index(self) -> usize {
+        self.number as usize
+    }
 }
 
 impl Use {
-    /// The number of its symbol.
-    pub(crate) fn symbol(&self) -> Option<u32> {
-        self.meaning.map(|it| it.symbol)
+    /// The symbol that it names.
+    pub fn symbol(&self) -> Option<SymbolId> {
+        self.meaning.map(Meaning::symbol)
     }
 }
-
-/// A word that is no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
-    pub(crate) kind: WordKind,
-    pub(crate) span: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WordKind {
-    Directive,
-    Mnemonic,
-    /// A modifier of an instruction, or an attribute or a type of a declaration.
-    Modifier,
-    /// A part of an operand, such as `.x` or `.b0`.
-    Selector,
-    Number,
-    String,
-}
-
-/// The words of a declaration that make a name known to others. ptxas exports all textures,
-/// samplers and surfaces.
-const EXPORTS: [&str; 8] =
-    [".visible", ".extern", ".weak", ".common", ".texref", ".samplerref", ".surfref", ".tex"];
 
 impl Symbol {
-    /// The number of the register of a range that a name means.
-    fn register(&self, name: &str) -> Option<u64> {
-        self.count?;
-        name[self.name.len() as usize..].parse().ok()
-    }
-
-    /// Whether others may know a variable by its name.
-    pub(crate) fn is_exported(&self, source: &str) -> bool {
-        if !self.is_global || self.kind != SymbolKind::Variable {
-            return false;
-        }
-        self.words(source).any(|word| EXPORTS.contains(&word))
-    }
-
-    /// The tokens of its declaration before the first name. A declaration of many names has its
-    /// words there.
-    pub(crate) fn words<'s>(&self, source: &'s str) -> impl Iterator<Item = &'s str> + use<'s> {
-        let mut lexer = Lexer::new(source, self.declaration.start as usize);
-        std::iter::from_fn(move || lexer.token())
-            .take_while(|token| token.kind() != TokenKind::Ident)
-            .map(|token| token.span().text(source))
+    /// Whether all functions that follow see it.
+    pub fn is_global(&self) -> bool {
+        self.scope == ScopeId::MODULE
     }
 }
 
 impl Names {
-    /// The use of a name at an offset; at its end, too.
-    #[cfg(feature = "server")]
-    pub(crate) fn at(&self, offset: u32) -> Option<Use> {
+    /// Reads the names of a tree.
+    pub fn of(tree: &Tree<'_>) -> Names {
+        walk::names(tree)
+    }
+
+    /// All symbols, in the order of their first declarations.
+    pub fn symbols(&self) -> impl ExactSizeIterator<Item = (SymbolId, &Symbol)> + Clone {
+        self.symbols.iter().enumerate().map(|(at, it)| (SymbolId(at as u32), it))
+    }
+
+    /// A symbol.
+    ///
+    /// # Panics
+    /// If the number is one of another text.
+    pub fn symbol(&self, id: SymbolId) -> &Symbol {
+        &self.symbols[id.index()]
+    }
+
+    /// All scopes, in the order of the text. The first is [`ScopeId::MODULE`].
+    pub fn scopes(&self) -> impl ExactSizeIterator<Item = (ScopeId, &Scope)> + Clone {
+        self.scopes.iter().enumerate().map(|(at, it)| (ScopeId(at as u32), it))
+    }
+
+    /// A scope.
+    ///
+    /// # Panics
+    /// If the number is one of another text.
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.index()]
+    }
+
+    /// The innermost scope around an offset, with its first and last byte.
+    pub fn scope_at(&self, offset: u32) -> ScopeId {
+        let next = self.scopes.partition_point(|it| it.span.start <= offset);
+        let mut found = ScopeId((next as u32).saturating_sub(1));
+        while let Some(parent) = self.scope(found).parent
+            && self.scope(found).span.end <= offset
+        {
+            found = parent;
+        }
+        found
+    }
+
+    /// All places of names, in the order of the text.
+    pub fn uses(&self) -> &[Use] {
+        &self.uses
+    }
+
+    /// The name at an offset; at its end, too.
+    pub fn at(&self, offset: u32) -> Option<Use> {
         let next = self.uses.partition_point(|it| it.span.end < offset);
         let mut near = self.uses[next..].iter().take_while(|it| it.span.start <= offset);
         // Of two that meet at the offset, the later one.
@@ -167,30 +276,87 @@ impl Names {
         Some(*near.next().unwrap_or(first))
     }
 
-    pub(crate) fn symbol(&self, number: u32) -> &Symbol {
-        &self.symbols[number as usize]
+    /// How many symbols and registers of ranges are named.
+    pub fn meanings(&self) -> usize {
+        self.meanings.len()
     }
 
-    /// All places of the name that stands at one place. Of a range, those of one register.
+    /// The number in its range of a register: 7 for `%r07`. `None` for a range as a whole, and
+    /// for what is in no range.
+    pub fn register(&self, meaning: Meaning) -> Option<u64> {
+        self.meanings[meaning.index()].register
+    }
+
+    /// All places of a symbol or of a register of a range, in the order of the text. Those of a
+    /// range as a whole are its declaration.
+    pub fn uses_of(&self, meaning: Meaning) -> impl Iterator<Item = &Use> {
+        let sorted = self.sorted();
+        let rank = sorted.ranks[meaning.index()];
+        self.numbered(sorted, rank, rank + 1)
+    }
+
+    /// All places of a symbol, in the order of the text; those of a range, register by register.
+    pub fn uses_of_symbol(&self, symbol: SymbolId) -> impl Iterator<Item = &Use> {
+        let sorted = self.sorted();
+        let [first, end] = [0, 1].map(|more| sorted.symbols[symbol.index() + more]);
+        self.numbered(sorted, first, end)
+    }
+
+    /// All places where the same thing stands, in the order of the text: of a range as a whole,
+    /// those of its registers, too.
     #[cfg(feature = "server")]
-    pub(crate) fn same<'n>(
-        &'n self,
-        source: &'n str,
-        here: Use,
-    ) -> impl Iterator<Item = &'n Use> + 'n {
-        let register = self.register(source, here);
-        let is_same = move |it: &&Use| {
-            it.meaning.is_some()
-                && it.symbol() == here.symbol()
-                && (register.is_none() || self.register(source, **it) == register)
+    pub(crate) fn same(&self, meaning: Meaning) -> impl Iterator<Item = &Use> {
+        let is_whole = self.register(meaning).is_none();
+        let is_same = move |it: &Meaning| {
+            if is_whole { it.symbol() == meaning.symbol() } else { *it == meaning }
         };
-        self.uses.iter().filter(is_same)
+        self.uses.iter().filter(move |it| it.meaning.as_ref().is_some_and(is_same))
     }
 
-    /// The number in a range of the register that stands here; `None` at the range itself.
-    #[cfg(feature = "server")]
-    pub(crate) fn register(&self, source: &str, here: Use) -> Option<u64> {
-        let symbol = self.symbol(here.symbol()?);
-        if here.declares { None } else { symbol.register(here.span.text(source)) }
+    /// The uses of some meanings.
+    fn numbered<'n>(
+        &'n self,
+        sorted: &'n ByMeaning,
+        first: u32,
+        end: u32,
+    ) -> impl Iterator<Item = &'n Use> {
+        let [first, end] = [first, end].map(|rank| sorted.starts[rank as usize] as usize);
+        sorted.uses[first..end].iter().map(|number| &self.uses[*number as usize])
+    }
+
+    fn sorted(&self) -> &ByMeaning {
+        self.by_meaning.get_or_init(|| ByMeaning::new(self))
+    }
+}
+
+impl ByMeaning {
+    fn new(names: &Names) -> ByMeaning {
+        let mut order: Vec<u32> = (0..names.meanings.len() as u32).collect();
+        order.sort_unstable_by_key(|number| names.meanings[*number as usize]);
+        let mut ranks = vec![0; order.len()];
+        let mut symbols = vec![0; names.symbols.len() + 1];
+        for (number, rank) in order.iter().zip(0..) {
+            ranks[*number as usize] = rank;
+            symbols[names.meanings[*number as usize].symbol.index() + 1] = rank + 1;
+        }
+        let known = || {
+            let numbers = names.uses.iter().zip(0u32..);
+            numbers.filter_map(|(use_, number)| Some((ranks[use_.meaning?.index()], number)))
+        };
+        let mut starts = vec![0u32; order.len() + 1];
+        for (rank, _) in known() {
+            starts[rank as usize + 1] += 1;
+        }
+        for rank in 0..order.len() {
+            starts[rank + 1] += starts[rank];
+        }
+        let mut next = starts.clone();
+        let mut uses = vec![0; starts[order.len()] as usize];
+        for (rank, number) in known() {
+            let place = &mut next[rank as usize];
+            uses[*place as usize] = number;
+            *place += 1;
+        }
+        ByMeaning { uses, starts, ranks, symbols }
     }
 }

@@ -1,10 +1,10 @@
 //! Renaming.
 
-use super::{Names, Use, read};
+use super::{Meaning, Names, SymbolId, Use};
 use crate::diagnostic::{Edit, applied};
 use crate::isa::is_special_register;
 use crate::source::{Span, line_end};
-use crate::syntax::{TokenKind, statement_tokens};
+use crate::syntax::{self, TokenKind, statement_tokens};
 
 /// The reason why a name cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,17 +25,18 @@ pub(crate) enum RenameError {
 ///
 /// A register of a range gets a declaration of its own after that of the range.
 pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, RenameError> {
-    let names = read(source);
-    let here = names.at(offset).filter(|here| here.symbol().is_some());
-    let here = here.ok_or(RenameError::NoName)?;
+    let names = Names::of(&syntax::parse(source));
+    let here = names.at(offset).ok_or(RenameError::NoName)?;
+    let meaning = here.meaning.ok_or(RenameError::NoName)?;
     if !is_name(new) {
         return Err(RenameError::Invalid(new.into()));
     }
-    let edits = edits(source, &names, here, new)?;
+    let edits = edits(source, &names, meaning, new)?;
     // Each other name must mean what it meant, and the new one nothing else.
-    let changed = read(&applied(source, &edits));
-    let added = names.register(source, here).map(|_| added_at(&edits, new));
-    if keeps_meaning(source, &names, here, &changed, added) {
+    let text = applied(source, &edits);
+    let changed = Names::of(&syntax::parse(&text));
+    let added = names.register(meaning).map(|_| added_at(&edits, new));
+    if keeps_meaning(&names, meaning, &changed, added) {
         Ok(edits)
     } else {
         Err(RenameError::Taken(new.into()))
@@ -51,21 +52,24 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The places of the name, and the declaration that a register of a range needs.
-fn edits(source: &str, names: &Names, here: Use, new: &str) -> Result<Vec<Edit>, RenameError> {
-    let symbol = here.symbol().map(|number| *names.symbol(number)).ok_or(RenameError::NoName)?;
-    let register = names.register(source, here);
+fn edits(
+    source: &str,
+    names: &Names,
+    meaning: Meaning,
+    new: &str,
+) -> Result<Vec<Edit>, RenameError> {
+    let symbol = names.symbol(meaning.symbol());
+    let register = names.register(meaning);
     if symbol.count.is_some() && register.is_none() && new.ends_with(|c: char| c.is_ascii_digit()) {
         return Err(RenameError::RangeName);
     }
-    let mut edits: Vec<Edit> = names
-        .same(source, here)
-        .map(|it| {
-            // Registers of a renamed range keep their numbers.
-            let is_part = symbol.count.is_some() && register.is_none();
-            let end = if is_part { it.span.start + symbol.name.len() } else { it.span.end };
-            Edit::replace(Span::new(it.span.start, end), new)
-        })
-        .collect();
+    let edit = |it: &Use| {
+        // Registers of a renamed range keep their numbers.
+        let is_part = symbol.count.is_some() && register.is_none();
+        let end = if is_part { it.span.start + symbol.name.len() } else { it.span.end };
+        Edit::replace(Span::new(it.span.start, end), new)
+    };
+    let mut edits: Vec<Edit> = names.same(meaning).map(edit).collect();
     if register.is_some() {
         let declaration = own_declaration(source, names, symbol.declaration, new);
         let at = edits.partition_point(|edit| edit.span.start < symbol.declaration.end);
@@ -98,19 +102,12 @@ fn added_at(edits: &[Edit], new: &str) -> u32 {
 
 /// Whether each name of a changed text means what it meant before. One declaration may be
 /// added.
-fn keeps_meaning(
-    source: &str,
-    names: &Names,
-    here: Use,
-    changed: &Names,
-    added: Option<u32>,
-) -> bool {
+fn keeps_meaning(names: &Names, meaning: Meaning, changed: &Names, added: Option<u32>) -> bool {
     let is_added = |it: &&Use| it.declares && Some(it.span.start) == added;
     let added = changed.uses.iter().find(is_added).and_then(Use::symbol);
-    let moved = |number: u32| number + u32::from(added.is_some_and(|added| number >= added));
-    let register = names.register(source, here);
+    let moved = |id: SymbolId| SymbolId(id.0 + u32::from(added.is_some_and(|added| id >= added)));
     let expected = names.uses.iter().map(|it| {
-        let is_same = it.symbol() == here.symbol() && names.register(source, *it) == register;
+        let is_same = it.meaning == Some(meaning);
         let symbol = if is_same && added.is_some() { added } else { it.symbol().map(moved) };
         (symbol, it.declares)
     });
@@ -119,5 +116,5 @@ fn keeps_meaning(
     let doubles = |names: &Names| names.symbols.iter().filter(|it| it.is_double).count();
     expected.eq(found.map(|it| (it.symbol(), it.declares)))
         && doubles(changed) == doubles(names)
-        && register.is_some() == added.is_some()
+        && names.register(meaning).is_some() == added.is_some()
 }

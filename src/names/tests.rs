@@ -1,6 +1,11 @@
 use super::*;
 use crate::diagnostic::applied;
+use crate::syntax::{parse, parse_around};
 use crate::testing::Numbers;
+
+fn read(source: &str) -> Names {
+    Names::of(&parse(source))
+}
 
 /// The offset of the place of a word that is written as `word#n`: its nth place, from 0.
 fn place(source: &str, written: &str) -> u32 {
@@ -21,11 +26,8 @@ fn declared(source: &str, pairs: &[(&str, Option<&str>)]) {
         assert_eq!(here.span.start, at, "{use_}");
         let found = here.symbol().map(|number| names.symbol(number).name.start);
         assert_eq!(found, declaration.map(|written| place(source, written)), "{use_}");
-        // Without the other functions, it is the same, but for functions that come later.
-        if here.symbol().is_some_and(|number| names.symbol(number).is_global) {
-            continue;
-        }
-        let near = read_around(source, Span::at(at));
+        // Without the insides of the other functions, it is the same.
+        let near = Names::of(&parse_around(source, Span::at(at)));
         let here = near.at(at).expect(use_);
         let near = here.symbol().map(|number| near.symbol(number).name.start);
         assert_eq!(near, found, "{use_}");
@@ -101,8 +103,7 @@ fn names_resolve_as_in_ptxas() {
 
 #[test]
 fn symbols_have_their_kinds_and_declarations() {
-    let names = read_outline(SCOPES);
-    assert_eq!(names.symbols, read(SCOPES).symbols);
+    let names = read(SCOPES);
     let shown = names.symbols.iter().map(|it| {
         let text = |span: Span| span.text(SCOPES);
         format!("{:?} {} | {}", it.kind, text(it.name), text(it.declaration).replace('\n', " "))
@@ -178,11 +179,55 @@ $L__name:
     let names = read(source);
     let data = names.at(place(source, "$L__begin#1")).unwrap();
     assert_eq!(data.symbol(), names.at(place(source, "$L__begin#0")).unwrap().symbol());
-    assert_eq!(names.same(source, data).count(), 2);
+    assert_eq!(names.uses_of(data.meaning.unwrap()).count(), 2);
     let g = names.symbols.iter().find(|it| it.name.text(source) == "g").unwrap();
     assert_eq!(g.body.text(source).lines().count(), 5);
-    let blocks: Vec<&str> = names.blocks.iter().map(|it| &it.text(source)[..7]).collect();
-    assert_eq!(blocks, ["{\n$L__b", "{\n.b8 2", "{\n$L__n"]);
+}
+
+/// A text of which a part is read has the same names in that part.
+#[test]
+fn names_of_a_part_are_those_of_the_whole() {
+    const FUNCTIONS: [&str; 4] = [
+        ".func g(.reg .b32 a) {\n.reg .b32 %r<9>;\nL: bra L; mov.u32 a, %r3;\n}\n",
+        ".visible .func (.reg .b32 a) h() .noreturn { { L: } bra L; mov.u32 a, v; }\n",
+        ".entry k(.param .u32 p)\n.pragma \"{\";\n{ // {\n call (p), g, (p); }\n",
+        ".global .u32 v[2] = {1, a};\n.section .s { L: .b32 v }\n",
+    ];
+    let mut numbers = Numbers(11);
+    let (mut parts, mut skipped) = (0, 0);
+    for _ in 0..6000 {
+        let count = numbers.below(20);
+        let pieces = |at| if at == 4 { PIECES } else { &FUNCTIONS[..] };
+        let source: String = (0..count).map(|at| numbers.pick(pieces(at))).collect();
+        let whole = parse(&source);
+        // What an error hides may depend on all that follows.
+        if !whole.errors().is_empty() {
+            continue;
+        }
+        let at = numbers.below(source.len() + 1) as u32;
+        let part = Span::new(at, (source.len() as u32).min(at + numbers.below(9) as u32));
+        let near = parse_around(&source, part);
+        parts += 1;
+        skipped += usize::from(near.tokens().len() < whole.tokens().len());
+        let shown = |names: &Names| {
+            let inside = names
+                .uses
+                .iter()
+                .filter(|it| it.span.start <= part.end && part.start <= it.span.end);
+            let symbol = |it: &Use| it.symbol().map(|symbol| names.symbol(symbol).name);
+            let shown = inside.map(|it| (it.span, symbol(it), it.declares));
+            shown.collect::<Vec<_>>()
+        };
+        let (mut expected, found) = (shown(&Names::of(&whole)), shown(&Names::of(&near)));
+        for (_, symbol, _) in &mut expected {
+            // Labels of the other functions are not there.
+            let place =
+                |name: &Span| near.tokens().binary_search_by_key(&name.start, |it| it.span().start);
+            *symbol = symbol.filter(|name| place(name).is_ok());
+        }
+        assert_eq!(expected, found, "{source}\n{part:?}");
+    }
+    assert!(parts > 500 && skipped > 100, "{parts} {skipped}");
 }
 
 /// A text that is being typed: the statements around an open one are read as before.
@@ -207,7 +252,7 @@ fn an_open_statement_ends_before_the_next_one() {
         let last = names.at(place(&source, "d#1")).unwrap();
         let symbol = names.symbol(last.symbol().expect(start));
         assert_eq!(symbol.declaration.text(&source), ".reg .b32 d;", "{start}");
-        assert_eq!(names.blocks.len(), 2, "{start}");
+        assert_eq!(names.scopes().len(), 3, "{start}");
     }
 }
 
@@ -303,18 +348,17 @@ fn any_text_is_read() {
     let mut numbers = Numbers(5);
     for _ in 0..3000 {
         let source: String = (0..numbers.below(40)).map(|_| numbers.pick(PIECES)).collect();
-        let names = read_words(&source, Span::new(0, source.len() as u32));
+        let names = read(&source);
         assert!(names.uses.is_sorted_by_key(|it| it.span.start), "{source}");
         for it in &names.uses {
             assert!(!it.span.text(&source).is_empty());
-            assert!(it.symbol().is_none_or(|number| (number as usize) < names.symbols.len()));
+            assert!(it.symbol().is_none_or(|symbol| symbol.index() < names.symbols.len()));
         }
         for symbol in &names.symbols {
             assert!(symbol.declaration.start <= symbol.name.start, "{source}");
             assert!(symbol.name.end <= symbol.declaration.end, "{source}");
             let _ = symbol.body.text(&source);
         }
-        assert!(names.words.iter().all(|it| !it.span.text(&source).is_empty()));
         let offset = numbers.below(source.len() + 1) as u32;
         if let Ok(edits) = rename(&source, offset, "fresh") {
             // And back again.
@@ -335,6 +379,6 @@ fn hostile_nesting_is_read_in_time() {
     source.push_str(&"}".repeat(depth + 1));
     let started = std::time::Instant::now();
     let names = read(&source);
-    assert_eq!(names.blocks.len(), depth + 1);
+    assert_eq!(names.scopes().len(), depth + 2);
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

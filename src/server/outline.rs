@@ -4,8 +4,10 @@ use gen_lsp_types::SymbolKind as LspKind;
 use serde_json::{Value, json};
 
 use super::document::{Encoding, Text};
-use crate::names::{self, Names, Symbol, SymbolKind};
+use crate::names::{Names, Symbol, SymbolKind};
+use crate::source::Span;
 use crate::syntax::lexer::comments;
+use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse};
 
 /// The largest number of labels that are shown: nobody looks for one among more.
 const MOST_LABELS: usize = 2000;
@@ -13,7 +15,8 @@ const MOST_LABELS: usize = 2000;
 /// The symbols of a module: functions with their labels, and variables outside of them.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let names = names::read_outline(source);
+    let tree = parse(source);
+    let names = Names::of(&tree);
     let shown = |symbol: &Symbol, kind: LspKind, children: Vec<Value>| {
         let whole = if symbol.body.is_empty() {
             symbol.declaration
@@ -22,17 +25,17 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
         };
         json!({
             "name": symbol.name.text(source),
-            "detail": detail(source, symbol),
+            "detail": detail(&tree, symbol),
             "kind": kind,
             "range": text.range(whole, encoding),
             "selectionRange": text.range(symbol.name, encoding),
             "children": children,
         })
     };
-    let labels = names.symbols.iter().filter(|it| it.kind == SymbolKind::Label);
+    let labels = names.symbols().map(|it| it.1).filter(|it| it.kind == SymbolKind::Label);
     let has_few = labels.clone().count() <= MOST_LABELS;
     let mut labels = labels.filter(|_| has_few).peekable();
-    let mut top: Vec<&Symbol> = names.symbols.iter().filter(|it| is_shown(it)).collect();
+    let mut top: Vec<&Symbol> = names.symbols().map(|it| it.1).filter(|it| is_shown(it)).collect();
     top.sort_by_key(|it| it.name.start);
     let shown = top.into_iter().map(|symbol| match symbol.kind {
         SymbolKind::Function => {
@@ -53,23 +56,36 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
 fn is_shown(symbol: &Symbol) -> bool {
     match symbol.kind {
         SymbolKind::Function => true,
-        SymbolKind::Variable | SymbolKind::Register => symbol.is_global,
+        SymbolKind::Variable | SymbolKind::Register => symbol.is_global(),
         SymbolKind::Parameter | SymbolKind::Label => false,
     }
 }
 
 /// The words before the name, such as `.visible .entry`.
-fn detail(source: &str, symbol: &Symbol) -> String {
-    // The results of a function are left out.
-    let words = symbol.words(source).take_while(|word| *word != "(");
-    words.filter(|word| word.starts_with('.')).collect::<Vec<_>>().join(" ")
+fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
+    let words = match tree.statement_at(symbol.name.start).map(Statement::kind) {
+        Some(StatementKind::Function(function)) => function.head(),
+        Some(StatementKind::Declaration(declaration)) => declaration.words(),
+        _ => &[],
+    };
+    // The results and the parameters of a function are left out.
+    let texts = words.iter().map(|word| word.span().text(tree.source()));
+    let before = texts.take_while(|word| *word != "(" && *word != symbol.name.text(tree.source()));
+    before.filter(|word| word.starts_with('.')).collect::<Vec<_>>().join(" ")
 }
 
 /// The lines that can be folded: blocks, and comments of several lines.
 pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let Names { mut blocks, .. } = names::read_outline(source);
-    blocks.sort_by_key(|block| block.start);
+    let tree = parse(source);
+    let blocks = tree.all_statements().filter_map(|statement| match statement.kind() {
+        StatementKind::Block(_) => Some(statement.span()),
+        StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
+            let brace = directive.arguments().iter().find(|token| token.is(b'{'))?;
+            Some(Span::new(brace.span().start, statement.span().end))
+        }
+        _ => None,
+    });
     let line = |offset: u32| text.position(offset, encoding).line;
     let mut folds = Vec::new();
     for block in blocks {

@@ -7,6 +7,7 @@ use crate::embed::Asm;
 use crate::isa::is_special_register;
 use crate::names::{self, Names, RenameError, Symbol, Use};
 use crate::source::Span;
+use crate::syntax::{parse, parse_around};
 
 /// A name that stands at a place.
 #[derive(Debug)]
@@ -32,12 +33,12 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
         None => in_module(source, offset),
         Some(host) => {
             let asm = asm_at(source, host, offset)?;
-            let names = names::read(&asm.text);
+            let names = Names::of(&parse(&asm.text));
             let holds = |it: &&Use| {
                 let span = asm.source_span(it.span);
                 span.start <= offset && offset <= span.end
             };
-            let here = *names.uses.iter().rfind(holds)?;
+            let here = *names.uses().iter().rfind(holds)?;
             Some(Place { source, asm: Some(asm), names, here })
         }
     }
@@ -45,16 +46,16 @@ pub(super) fn at<'s>(source: &'s str, options: &CheckOptions, offset: u32) -> Op
 
 fn in_module(source: &str, offset: u32) -> Option<Place<'_>> {
     // Other functions are read only if they may use the name.
-    let near = names::read_around(source, Span::at(offset));
+    let near = Names::of(&parse_around(source, Span::at(offset)));
     let here = near.at(offset)?;
     let is_near = match here.symbol() {
-        Some(number) => !near.symbol(number).is_global,
+        Some(symbol) => !near.symbol(symbol).is_global(),
         None => is_special_register(here.span.text(source)),
     };
     if is_near {
         return Some(Place { source, asm: None, names: near, here });
     }
-    let names = names::read(source);
+    let names = Names::of(&parse(source));
     let here = names.at(offset)?;
     Some(Place { source, asm: None, names, here })
 }
@@ -79,7 +80,7 @@ impl Place<'_> {
     }
 
     fn symbol(&self) -> Option<&Symbol> {
-        self.here.symbol().map(|number| self.names.symbol(number))
+        self.here.symbol().map(|symbol| self.names.symbol(symbol))
     }
 
     /// The operand of the `asm` statement that the name stands for.
@@ -104,14 +105,14 @@ impl Place<'_> {
     pub(super) fn same(&self) -> Vec<Same> {
         let text = self.text();
         let place = |it: &Use| Same { span: self.in_source(it.span), declares: it.declares };
-        if self.here.symbol().is_some() {
-            return self.names.same(text, self.here).map(place).collect();
+        if let Some(meaning) = self.here.meaning {
+            return self.names.same(meaning).map(place).collect();
         }
         let Some(operand) = self.operand() else {
             return vec![place(&self.here)];
         };
         let is_same = |it: &&Use| it.span.text(text) == self.name();
-        let mut same: Vec<Same> = self.names.uses.iter().filter(is_same).map(place).collect();
+        let mut same: Vec<Same> = self.names.uses().iter().filter(is_same).map(place).collect();
         same.push(Same { span: operand, declares: true });
         same
     }

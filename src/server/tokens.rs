@@ -1,13 +1,18 @@
 //! Semantic tokens: the words of PTX, and of the video instructions in `asm` statements.
 
+use std::iter::Peekable;
+use std::slice;
+
 use super::document::{Encoding, Text};
 use super::statements::in_template;
 use crate::check::Language;
 use crate::embed::{self, Host};
 use crate::isa::is_special_register;
-use crate::names::{self, Names, SymbolKind, WordKind};
+use crate::names::{Names, SymbolKind, Use};
 use crate::source::Span;
+use crate::syntax::declaration::DIRECTIVES;
 use crate::syntax::lexer::comments;
+use crate::syntax::{Leaf, LeafKind, Node, NodeKind, Tree, Visitor, parse, parse_around};
 
 /// The types of tokens, as the protocol names them, in the order of [`Kind`].
 pub(super) const TYPES: [&str; 12] = [
@@ -68,8 +73,7 @@ pub(super) fn within(text: &Text, language: Language, part: Span, encoding: Enco
 }
 
 fn in_module(source: &str, part: Span) -> Vec<Token> {
-    let names = names::read_words(source, part);
-    let mut tokens = of_names(source, &names);
+    let mut tokens = of_tree(&parse_around(source, part), part);
     tokens.extend(comments(source).into_iter().map(|span| Token {
         span,
         kind: Kind::Comment,
@@ -78,32 +82,80 @@ fn in_module(source: &str, part: Span) -> Vec<Token> {
     tokens
 }
 
-fn of_names(source: &str, names: &Names) -> Vec<Token> {
-    let uses = names.uses.iter().map(|it| {
-        let kind = match it.symbol().map(|number| names.symbol(number).kind) {
+/// The tokens of the statements that touch a part.
+fn of_tree(tree: &Tree<'_>, part: Span) -> Vec<Token> {
+    let names = Names::of(tree);
+    let uses = names.uses().iter().peekable();
+    let source = tree.source();
+    let mut words =
+        Words { source, names: &names, uses, around: NodeKind::Module, found: Vec::new() };
+    for statement in tree.statements() {
+        let span = statement.span();
+        if span.start <= part.end && part.start <= span.end {
+            statement.walk(&mut words);
+        }
+    }
+    words.found
+}
+
+/// Collects tokens in the order of the text.
+struct Words<'t> {
+    source: &'t str,
+    names: &'t Names,
+    uses: Peekable<slice::Iter<'t, Use>>,
+    /// The kind of the innermost statement.
+    around: NodeKind,
+    found: Vec<Token>,
+}
+
+impl<'t> Visitor<'t> for Words<'_> {
+    fn enter(&mut self, node: Node<'t>) {
+        if node.statement.is_some() {
+            self.around = node.kind;
+        }
+    }
+
+    fn leaf(&mut self, leaf: Leaf) {
+        let text = leaf.span.text(self.source);
+        let in_instruction = self.around == NodeKind::Instruction;
+        let kind = match leaf.kind {
+            LeafKind::Identifier => {
+                while self.uses.next_if(|it| it.span.start < leaf.span.start).is_some() {}
+                match self.uses.next_if(|it| it.span.start == leaf.span.start) {
+                    Some(it) => return self.found.push(self.name(it)),
+                    None if text == "WARP_SZ" => Kind::Number,
+                    // `debug` of `.target`, `inlined_at` of `.loc`
+                    None if self.around == NodeKind::Directive && text != "_" => Kind::Modifier,
+                    None => return,
+                }
+            }
+            LeafKind::Keyword => Kind::Macro,
+            LeafKind::Modifier if !in_instruction && DIRECTIVES.contains(&text) => Kind::Macro,
+            LeafKind::Mnemonic => Kind::Keyword,
+            LeafKind::Modifier if is_type(text) => Kind::Type,
+            LeafKind::Modifier => Kind::Modifier,
+            LeafKind::Selector => Kind::Property,
+            LeafKind::Number => Kind::Number,
+            LeafKind::String => Kind::String,
+            _ => return,
+        };
+        self.found.push(Token { span: leaf.span, kind, modifiers: 0 });
+    }
+}
+
+impl Words<'_> {
+    fn name(&self, it: &Use) -> Token {
+        let kind = match it.symbol().map(|symbol| self.names.symbol(symbol).kind) {
             Some(SymbolKind::Function) => Kind::Function,
             Some(SymbolKind::Parameter) => Kind::Parameter,
             Some(SymbolKind::Label) => Kind::Label,
             Some(SymbolKind::Variable | SymbolKind::Register) | None => Kind::Variable,
         };
-        let is_predefined = it.symbol().is_none() && is_special_register(it.span.text(source));
+        let is_predefined = it.meaning.is_none() && is_special_register(it.span.text(self.source));
         let modifiers =
             if is_predefined { PREDEFINED } else { u32::from(it.declares) * DECLARATION };
         Token { span: it.span, kind, modifiers }
-    });
-    let words = names.words.iter().map(|it| {
-        let kind = match it.kind {
-            WordKind::Directive => Kind::Macro,
-            WordKind::Mnemonic => Kind::Keyword,
-            WordKind::Modifier if is_type(it.span.text(source)) => Kind::Type,
-            WordKind::Modifier => Kind::Modifier,
-            WordKind::Selector => Kind::Property,
-            WordKind::Number => Kind::Number,
-            WordKind::String => Kind::String,
-        };
-        Token { span: it.span, kind, modifiers: 0 }
-    });
-    uses.chain(words).collect()
+    }
 }
 
 /// Whether a word is a fundamental type, such as `.u32` or `.pred`.
@@ -127,9 +179,7 @@ fn in_asm(source: &str, host: Host, part: Span) -> Vec<Token> {
         if statements.is_empty() {
             continue;
         }
-        let mut own =
-            of_names(&asm.text, &names::read_words(&asm.text, Span::new(0, asm.text.len() as u32)));
-        own.sort_by_key(|token| token.span.start);
+        let own = of_tree(&parse(&asm.text), Span::new(0, asm.text.len() as u32));
         let is_inside = |token: &&Token| {
             let next = statements.partition_point(|it| it.span.end <= token.span.start);
             statements.get(next).is_some_and(|it| it.span.start <= token.span.start)

@@ -161,11 +161,6 @@ impl Bare {
         })
     }
 
-    /// Whether the word that was read last names a label.
-    pub(crate) fn names_label(self) -> bool {
-        self.last == Last::Label
-    }
-
     /// Whether something has to follow what was read.
     pub(crate) fn is_open(self) -> bool {
         !matches!(self.last, Last::Operand | Last::Label)

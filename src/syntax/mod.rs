@@ -36,6 +36,8 @@ pub(crate) use grammar::parse_start;
 pub use grammar::{Expected, Failure};
 pub use lexer::{Token, TokenKind};
 pub use scope::{OperandClass, SymbolKind};
+#[cfg(feature = "server")]
+pub(crate) use tree::parse_around;
 pub use tree::{
     Address, Declaration, DeclaredName, Directive, DirectiveKind, Error, ErrorKind, Function,
     FunctionKind, Guard, Instruction, Leaf, LeafKind, Node, NodeKind, Offset, Operand, OperandKind,

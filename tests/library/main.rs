@@ -42,6 +42,7 @@ mod semantics;
 mod sources;
 mod strings;
 mod surface;
+mod symbols;
 mod tree;
 mod verdicts;
 mod white_space;

@@ -709,3 +709,34 @@ fn deep_texts_need_little_stack() {
         read.expect("a thread starts").join().expect("no overflow");
     }
 }
+
+/// ptxas 13.5 reads the first ones to their ends, and has syntax errors in the others.
+#[test]
+fn what_ptxas_reads_has_no_error() {
+    let module = |text: &str| format!(".version 8.5\n.target sm_90\n{text}");
+    let body = |text: &str| module(&format!(".entry k() {{\n{text}\nret;\n}}\n"));
+    let legal = [
+        module(".section .debug_str { L: .b8 1, 2 .b32 L-L+4 }\n.func f() { ret; }\n"),
+        body(".func g();"),
+        body(".reg .b64 a;\n.reg .b32 b;\nmov.b64 a, 0;\nld\n.global\n.u32\nb,\n[a];"),
+        body(".reg .b32 a;\nvadd.u32.u32.u32\na.b0,\na, a, a;"),
+        body("p: .callprototype (\n.param .b32 r)\n_ (\n.param .b32 _\n)\n;"),
+        module(".func g()"),
+    ];
+    for text in legal {
+        let (tree, _, _) = lossless(&text);
+        assert_eq!(tree.errors(), [], "{text}");
+    }
+    let illegal = [
+        module(".section .debug_str { .b8 1; }\n"),
+        module(".section .debug_str { .b8 \"a\" }\n"),
+        module(".section .debug_str { .b8 1 * 2 }\n"),
+        ".version\n.target sm_90\n".to_string(),
+        ".version 8.5\n.target sm_90,\n.func f() { ret; }\n".to_string(),
+        body("mov.b32 a, 1 .reg .b32 a;"),
+    ];
+    for text in illegal {
+        let (tree, _, _) = lossless(&text);
+        assert_eq!(tree.errors().len(), 1, "{text}: {:?}", tree.errors());
+    }
+}

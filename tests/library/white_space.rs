@@ -63,6 +63,13 @@ fn findings(text: &str) -> Vec<(String, usize)> {
     found.collect()
 }
 
+/// The statements of a text, each as the count of its tokens, and the errors.
+fn statements(text: &str) -> (Vec<usize>, usize) {
+    let tree = vptx::syntax::parse(text);
+    let counts = tree.all_statements().map(|statement| statement.tokens().len());
+    (counts.collect(), tree.errors().len())
+}
+
 #[test]
 fn texts_with_the_same_tokens_are_the_same() {
     let files = ["directives", "ptx/hand", "ptx/clang", "ptx/triton", "ptx/nvcc"]
@@ -94,6 +101,7 @@ fn texts_with_the_same_tokens_are_the_same() {
             options.keep_debug = round % 3 > 0;
             let blanks = respaced(&words, &mut numbers, BLANKS);
             assert_eq!(findings(&blanks), found, "{path}\n{blanks}");
+            assert_eq!(statements(&blanks), statements(&plain), "{path}\n{blanks}");
             same(&layout(&blanks).unwrap(), &laid_out, &format!("{path}\n{blanks}"));
             let comments = respaced(&words, &mut numbers, COMMENTS);
             let form = normalize(&plain, &options).unwrap();

@@ -4,6 +4,7 @@ mod c;
 mod calls;
 mod costs;
 mod llvm;
+mod names;
 mod port;
 mod proof;
 mod ptxas;

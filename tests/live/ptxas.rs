@@ -108,10 +108,10 @@ fn first_error(text: &str) -> String {
 }
 
 /// A folder for modules, in memory if possible. Removed when dropped.
-struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Scratch {
+    pub(crate) fn new() -> Scratch {
         let memory = PathBuf::from("/dev/shm");
         let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
         let folder = parent.join(format!("vptx-live-{}", std::process::id()));
@@ -119,7 +119,7 @@ impl Scratch {
         Scratch(folder)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(format!("{name}.ptx"))
     }
 }
@@ -259,7 +259,7 @@ fn is_label_or_nothing(text: &str) -> bool {
     match tokens.as_slice() {
         [] => true,
         // Another name may be in use.
-        [name, colon] => name.span.text(text) == "L" && colon.is(b':'),
+        [name, colon] => name.span().text(text) == "L" && colon.is(b':'),
         _ => false,
     }
 }

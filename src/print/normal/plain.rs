@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::reading::{Globals, Reading};
+use super::reading::{Globals, Reading, Word, WordKind};
 use super::renaming::Renaming;
 use super::{FloatType, NormalOptions, constants, number};
-use crate::names::{Word, WordKind};
 use crate::source::Span;
 use crate::syntax::lexer::{
     Lexer, blank_end, comments, is_word, is_word_start, skip_trivia, word_end,
@@ -55,7 +54,7 @@ impl<'s> Plain<'s> {
             end: lexer.pos,
             lexer,
             dropped: Along::new(&self.dropped, |it| it.start),
-            words: Along::new(&self.reading.names.words, |it| it.span.start),
+            words: Along::new(&self.reading.words, |it| it.span.start),
             names: Along::new(&self.renaming.names, |it| it.0),
             declarations: Along::new(&self.renaming.declarations, |it| it.0),
             last: None,

@@ -2,18 +2,24 @@
 
 use super::NormalOptions;
 use crate::hash::{Map, Set};
-use crate::names::{Names, SymbolKind, Use, Word, WordKind, read_words};
+use crate::names::{Names, SymbolId, SymbolKind, Use};
 use crate::source::Span;
+use crate::syntax::{self, DirectiveKind, StatementKind, Token, TokenKind, Tree};
 
 /// A text, or a part of one, with its names.
 pub(super) struct Reading<'s> {
     pub(super) text: &'s str,
     pub(super) names: Names,
+    /// The words and numbers that are no names.
+    pub(super) words: Vec<Word>,
+    pub(super) functions: Vec<FunctionSpans>,
+    /// Labels with their colons, but for those that a directive needs.
+    pub(super) labels: Vec<Span>,
     /// Data of debuggers that is left out, in order.
     pub(super) dropped: Vec<Span>,
     /// What data of debuggers names, if that is kept: it sees all functions. `None` is something
     /// that another part may declare.
-    debugged: Set<Option<u32>>,
+    debugged: Set<Option<SymbolId>>,
     /// Names that stay.
     kept: Set<&'s str>,
     /// The variables that all functions see and whose names change, and the names that the part
@@ -29,18 +35,22 @@ struct Shared<'s> {
 
 impl<'s> Reading<'s> {
     pub(super) fn new(text: &'s str, options: NormalOptions) -> Reading<'s> {
-        let names = read_words(text, Span::new(0, text.len() as u32));
+        let tree = syntax::parse(text);
+        let names = Names::of(&tree);
         let (mut dropped, mut debugged) = (Vec::new(), Set::default());
         if options.keep_debug {
-            let debugging = names.uses.iter().filter(|it| it.span.is_in(&names.debug));
+            let debugging = names.uses().iter().filter(|it| it.span.is_in(&names.debug));
             debugged = debugging.map(Use::symbol).collect();
         } else {
             dropped.extend(&names.debug);
-            dropped.extend(debug_options(text, &names.words));
+            dropped.extend(debug_options(&tree));
             dropped.sort_unstable();
         }
         let (kept, shared) = (Set::default(), Vec::new());
-        let mut reading = Reading { text, names, dropped, debugged, kept, shared };
+        let (words, functions) = (words(&tree), functions(&tree));
+        let labels = labels(&tree, &names);
+        let mut reading =
+            Reading { text, names, words, functions, labels, dropped, debugged, kept, shared };
         if !options.keep_names {
             reading.read_shared();
         }
@@ -52,7 +62,7 @@ impl<'s> Reading<'s> {
         let mut shared = Vec::new();
         let mut seen = Set::default();
         let mut dropped = Within::new(&self.dropped);
-        for use_ in &names.uses {
+        for use_ in names.uses() {
             if use_.symbol().is_some_and(|symbol| !self.is_shared(symbol)) {
                 continue;
             }
@@ -65,9 +75,8 @@ impl<'s> Reading<'s> {
                 shared.push(Shared { name, is_own: use_.symbol().is_some() });
             }
         }
-        let symbols = names.symbols.iter().zip(0..);
-        let kept = symbols.filter(|(_, number)| self.stays(*number));
-        let kept: Vec<&str> = kept.map(|(symbol, _)| symbol.name.text(self.text)).collect();
+        let kept = names.symbols().filter(|(id, _)| self.stays(*id));
+        let kept: Vec<&str> = kept.map(|(_, symbol)| symbol.name.text(self.text)).collect();
         self.kept.extend(kept);
         self.shared = shared;
     }
@@ -82,48 +91,122 @@ impl<'s> Reading<'s> {
     /// The uses of names that are not left out.
     pub(super) fn live(&self) -> impl Iterator<Item = &Use> {
         let mut dropped = Within::new(&self.dropped);
-        self.names.uses.iter().filter(move |it| !dropped.has(it.span))
+        self.names.uses().iter().filter(move |it| !dropped.has(it.span))
     }
 
     /// Whether all functions see a symbol.
-    pub(super) fn is_shared(&self, number: u32) -> bool {
-        let symbol = self.names.symbol(number);
+    pub(super) fn is_shared(&self, id: SymbolId) -> bool {
+        let symbol = self.names.symbol(id);
         // Labels outside of functions belong to statements without one.
-        symbol.is_global && symbol.kind != SymbolKind::Label
+        symbol.is_global() && symbol.kind != SymbolKind::Label
     }
 
     /// Whether others may know a symbol by its name, or the name cannot be changed.
-    pub(super) fn stays(&self, number: u32) -> bool {
-        if self.debugged.contains(&Some(number)) {
+    pub(super) fn stays(&self, id: SymbolId) -> bool {
+        if self.debugged.contains(&Some(id)) {
             return true;
         }
-        let symbol = self.names.symbol(number);
+        let symbol = self.names.symbol(id);
         match symbol.kind {
             // ptxas puts tables of functions in an order of their names.
             SymbolKind::Function => true,
-            SymbolKind::Variable => symbol.is_exported(self.text),
+            SymbolKind::Variable => symbol.is_exported,
             // Vectors in ranges, and registers outside of functions, are rare.
             SymbolKind::Register => {
-                symbol.is_global || symbol.ty.is_empty() && symbol.count.is_some()
+                symbol.is_global() || symbol.plain_ty.is_none() && symbol.count.is_some()
             }
-            SymbolKind::Label => symbol.is_global && !self.names.functions.is_empty(),
+            SymbolKind::Label => symbol.is_global() && !self.functions.is_empty(),
             SymbolKind::Parameter => false,
         }
     }
 }
 
+/// A word or a number that is no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) kind: WordKind,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WordKind {
+    /// The first word of a directive or a declaration.
+    Directive,
+    Mnemonic,
+    /// A modifier of an instruction.
+    Modifier,
+    /// A number in an instruction.
+    Number,
+}
+
+/// The places of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FunctionSpans {
+    pub(super) start: u32,
+    /// From `{` to `}`; empty for a mere declaration.
+    pub(super) body: Span,
+}
+
+fn functions(tree: &Tree<'_>) -> Vec<FunctionSpans> {
+    let spans = |function: syntax::Function<'_>| {
+        let whole = function.statement().span();
+        let body = function.body().map_or(Span::at(whole.end), syntax::Statement::span);
+        FunctionSpans { start: whole.start, body }
+    };
+    tree.functions().map(spans).collect()
+}
+
+fn words(tree: &Tree<'_>) -> Vec<Word> {
+    // About as many as there are; growing copies.
+    let mut words = Vec::with_capacity(tree.tokens().len() / 3);
+    for statement in tree.all_statements() {
+        let mut push = |kind, span| words.push(Word { kind, span });
+        match statement.kind() {
+            StatementKind::Instruction(instruction) => {
+                push(WordKind::Mnemonic, instruction.mnemonic());
+                instruction.modifiers().for_each(|it| push(WordKind::Modifier, it));
+                let end = instruction.opcode().end;
+                let operands = instruction.tokens().iter().filter(|it| it.span().start >= end);
+                let numbers = operands.filter(|it| it.kind() == TokenKind::Number);
+                numbers.for_each(|it| push(WordKind::Number, it.span()));
+            }
+            StatementKind::Directive(_)
+            | StatementKind::Declaration(_)
+            | StatementKind::Function(_) => {
+                push(WordKind::Directive, statement.tokens()[0].span());
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+fn labels(tree: &Tree<'_>, names: &Names) -> Vec<Span> {
+    let tokens = tree.tokens();
+    let labels = names.symbols().filter(|(_, it)| it.kind == SymbolKind::Label);
+    let mut labels: Vec<Span> = labels
+        .filter_map(|(_, label)| {
+            let at = tokens.partition_point(|it| it.span().start < label.name.start);
+            let next = tokens.get(at + 2).map_or("", |next| next.span().text(tree.source()));
+            let needs = matches!(next, ".branchtargets" | ".calltargets" | ".callprototype");
+            Some(label.name.to(tokens.get(at + 1)?.span())).filter(|_| !needs)
+        })
+        .collect();
+    labels.sort_unstable();
+    labels
+}
+
 /// The options `debug` of `.target`, with their commas: ptxas refuses them without debug data.
-fn debug_options(source: &str, words: &[Word]) -> impl Iterator<Item = Span> {
-    let is_target =
-        |word: &Word| word.kind == WordKind::Directive && word.span.text(source) == ".target";
-    let targets = (0..words.len()).filter(move |at| is_target(&words[*at]));
-    let options = targets.flat_map(|target| {
-        words[target + 1..].iter().take_while(|it| it.kind == WordKind::Modifier)
+fn debug_options(tree: &Tree<'_>) -> impl Iterator<Item = Span> {
+    let targets = tree.all_statements().filter_map(|statement| match statement.kind() {
+        StatementKind::Directive(it) if it.kind() == DirectiveKind::Target => Some(it.arguments()),
+        _ => None,
     });
-    options.filter(|word| word.span.text(source) == "debug").filter_map(|word| {
-        let comma = source[..word.span.start as usize].rfind(',')?;
-        Some(Span::new(comma as u32, word.span.end))
-    })
+    let is_debug = |word: &Token| word.span().text(tree.source()) == "debug";
+    let pairs = targets.flat_map(|arguments| arguments.windows(2));
+    pairs
+        .filter(move |pair| pair[0].is(b',') && is_debug(&pair[1]))
+        .map(|pair| pair[0].span().to(pair[1].span()))
 }
 
 /// The names that all parts of a text share.
@@ -168,9 +251,9 @@ impl<'s> Globals<'s> {
         // Of a name that is declared nowhere before, the first label, parameter or variable in a
         // function may be meant.
         let is_in_doubt = |part: &Reading| {
-            part.names.symbols.iter().any(|symbol| {
+            part.names.symbols().any(|(_, symbol)| {
                 let name = symbol.name.text(part.text);
-                let stays = symbol.is_global && part.kept.contains(name);
+                let stays = symbol.is_global() && part.kept.contains(name);
                 !matches!(symbol.kind, SymbolKind::Register | SymbolKind::Function)
                     && foreign.contains(name)
                     && !stays

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use super::reading::{Globals, Reading, Within};
+use super::reading::{FunctionSpans, Globals, Reading, Within};
 use crate::hash::Map;
-use crate::names::{FunctionSpans, Names, SymbolKind, Use};
+use crate::names::{SymbolKind, Use};
 use crate::source::Span;
-use crate::syntax::lexer::Lexer;
 
 /// The new names of a text.
 #[derive(Default)]
@@ -67,27 +66,27 @@ impl Renaming {
         dropped: &mut Vec<Span>,
     ) -> Renaming {
         let names = &part.names;
-        let merged = merged(names);
+        let merged = merged(part);
         let mut merged_spans = Within::new(&merged);
-        let mut used = vec![false; names.symbols.len()];
+        let mut used = vec![false; names.symbols().len()];
         for symbol in part.live().filter(|it| !it.declares).filter_map(Use::symbol) {
-            used[symbol as usize] = true;
+            used[symbol.index()] = true;
         }
         let mut fresh = Fresh::new(part, globals);
         let mut renaming = Renaming::default();
-        renaming.names.reserve(names.uses.len());
-        let mut functions = names.functions.iter().peekable();
+        renaming.names.reserve(names.uses().len());
+        let mut functions = part.functions.iter().peekable();
         let mut function = None;
         for it in part.live() {
-            while let Some(next) = functions.next_if(|next| next.header.start <= it.span.start) {
+            while let Some(next) = functions.next_if(|next| next.start <= it.span.start) {
                 fresh.end_function(function, &mut renaming);
                 function = Some(next);
             }
             if merged_spans.has(it.span) {
                 continue;
             }
-            let is_unused = it.declares && it.symbol().is_some_and(|own| !used[own as usize]);
-            if is_unused && let Some(label) = label(part.text, names, it) {
+            let is_unused = it.declares && it.symbol().is_some_and(|own| !used[own.index()]);
+            if is_unused && let Some(label) = label(part, it) {
                 dropped.push(label);
                 continue;
             }
@@ -107,28 +106,20 @@ impl Renaming {
 }
 
 /// The declarations in functions that declare nothing but registers that are no vectors.
-fn merged(names: &Names) -> Vec<Span> {
-    let bodies: Vec<Span> = names.functions.iter().map(|function| function.body).collect();
-    let declarations = names.symbols.chunk_by(|one, other| one.declaration == other.declaration);
-    let registers = declarations.filter(|symbols| {
-        symbols.iter().all(|it| it.kind == SymbolKind::Register && !it.ty.is_empty())
-    });
-    let spans = registers.map(|symbols| symbols[0].declaration);
-    spans.filter(|declaration| declaration.is_in(&bodies)).collect()
+fn merged(part: &Reading) -> Vec<Span> {
+    let bodies: Vec<Span> = part.functions.iter().map(|function| function.body).collect();
+    let registers = part.names.symbols().filter(|(_, it)| it.plain_ty.is_some());
+    let mut spans: Vec<Span> = registers.map(|(_, it)| it.declaration).collect();
+    spans.dedup();
+    spans.retain(|declaration| declaration.is_in(&bodies));
+    spans
 }
 
 /// The label that a use declares, with its colon. `None` for other symbols, and before
 /// directives that need a label.
-fn label(source: &str, names: &Names, declares: &Use) -> Option<Span> {
-    let symbol = names.symbol(declares.symbol()?);
-    if symbol.kind != SymbolKind::Label {
-        return None;
-    }
-    let mut lexer = Lexer::new(source, declares.span.end as usize);
-    let colon = lexer.token().filter(|token| token.is(b':'))?;
-    let next = lexer.token().map_or("", |next| next.span().text(source));
-    let needs = matches!(next, ".branchtargets" | ".calltargets" | ".callprototype");
-    (!needs).then(|| declares.span.to(colon.span()))
+fn label(part: &Reading, declares: &Use) -> Option<Span> {
+    let at = part.labels.binary_search_by_key(&declares.span.start, |it| it.start);
+    Some(part.labels[at.ok()?])
 }
 
 /// Makes names.
@@ -159,7 +150,7 @@ impl<'p, 's> Fresh<'p, 's> {
         Fresh {
             part,
             globals,
-            new_locals: vec![None; part.names.meanings],
+            new_locals: vec![None; part.names.meanings()],
             new_globals: Map::default(),
             counts: Map::default(),
             registers: Vec::new(),
@@ -169,21 +160,22 @@ impl<'p, 's> Fresh<'p, 's> {
     /// The new name for a use, unless the old one stays.
     fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
         let names = &self.part.names;
-        let Some(meaning) = use_.meaning.filter(|it| !self.part.is_shared(it.symbol)) else {
+        let Some(meaning) = use_.meaning.filter(|it| !self.part.is_shared(it.symbol())) else {
             let old = use_.span.text(self.part.text);
             let new = self.globals.new.get(old)?;
             return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new)));
         };
-        if let Some(name) = self.new_locals[meaning.number as usize] {
+        if let Some(name) = self.new_locals[meaning.index()] {
             return Some(name);
         }
-        if self.part.stays(meaning.symbol) {
+        if self.part.stays(meaning.symbol()) {
             return None;
         }
-        let symbol = names.symbol(meaning.symbol);
+        let symbol = names.symbol(meaning.symbol());
         let name = match symbol.kind {
-            SymbolKind::Register if !symbol.ty.is_empty() => {
-                let registers = self.registers(symbol.ty.text(self.part.text));
+            SymbolKind::Register if symbol.plain_ty.is_some() => {
+                let ty = symbol.plain_ty.map_or("", |ty| ty.text(self.part.text));
+                let registers = self.registers(ty);
                 registers.count += 1;
                 all.push_counted(&registers.prefix, registers.count)
             }
@@ -192,7 +184,7 @@ impl<'p, 's> Fresh<'p, 's> {
             SymbolKind::Parameter => self.counted("param_", all),
             SymbolKind::Label => self.counted("$L", all),
         };
-        self.new_locals[meaning.number as usize] = Some(name);
+        self.new_locals[meaning.index()] = Some(name);
         Some(name)
     }
 

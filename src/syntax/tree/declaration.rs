@@ -4,7 +4,7 @@ use super::super::constant::integer_literal;
 use super::super::declaration::Declaration as Reading;
 use super::super::lexer::{Token, TokenKind};
 use super::super::scope::SymbolKind;
-use super::instruction::Operands;
+use super::instruction::{Operands, names};
 use super::{Operand, Statement, Statements};
 use crate::source::Span;
 
@@ -146,6 +146,19 @@ impl<'t> DeclaredName<'t> {
         let equals = self.equals()?;
         let place = self.tokens[equals].span().end;
         Some(Operand::whole(self.source, &self.tokens[equals + 1..], place))
+    }
+
+    /// The names of other things in its dimensions and in its value, in the order of the text.
+    pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
+        let (source, tokens) = (self.source, self.tokens);
+        let equals = self.equals().unwrap_or(tokens.len());
+        let others = (1..tokens.len()).filter(move |&at| {
+            // `generic(x)` and `filter_mode = linear` have words of their own.
+            let is_word = |next: &Token| next.is(b'(') || next.is(b'=');
+            let is_held = at > equals + 1 && tokens[at - 1].is(b'=');
+            !is_held && !tokens.get(at + 1).is_some_and(is_word)
+        });
+        others.flat_map(move |at| names(source, &tokens[at..=at]))
     }
 
     /// The first token that fits neither a range, nor dimensions, nor a value.

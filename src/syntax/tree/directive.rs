@@ -2,7 +2,7 @@
 
 use super::super::lexer::{Token, TokenKind};
 use super::Statement;
-use super::instruction::Operands;
+use super::instruction::{Operands, names};
 use crate::isa::{PtxVersion, Target};
 use crate::source::Span;
 
@@ -101,6 +101,44 @@ impl<'t> Directive<'t> {
     /// `.alias`, the strings of `.pragma`.
     pub fn operands(&self) -> Operands<'t> {
         Operands::new(self.source, self.arguments(), false)
+    }
+
+    /// The labels, functions and variables that it names, in the order of the text.
+    pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
+        let arguments = match self.kind() {
+            // Others have words that name nothing.
+            DirectiveKind::Loc => {
+                let is_before = |token: &Token| token.span().text(self.source) == "function_name";
+                let at = self.arguments().iter().position(is_before);
+                at.and_then(|at| self.arguments().get(at + 1..at + 2)).unwrap_or_default()
+            }
+            DirectiveKind::Version
+            | DirectiveKind::Target
+            | DirectiveKind::AddressSize
+            | DirectiveKind::File
+            | DirectiveKind::CallPrototype => &[],
+            _ => self.arguments(),
+        };
+        let source = self.source;
+        let kind = self.kind();
+        let pieces = arguments.iter().enumerate().filter(move |(at, _)| match kind {
+            DirectiveKind::Section => !arguments.get(at + 1).is_some_and(|next| next.is(b':')),
+            // `@progbits`
+            DirectiveKind::Dwarf => {
+                at.checked_sub(1).is_none_or(|before| !arguments[before].is(b'@'))
+            }
+            _ => true,
+        });
+        pieces.flat_map(move |(_, token)| names(source, std::slice::from_ref(token)))
+    }
+
+    /// The labels in the data of `.section`.
+    pub fn labels(&self) -> impl Iterator<Item = Span> + use<'t> {
+        let is_section = self.kind() == DirectiveKind::Section;
+        let pairs = self.arguments().windows(2).filter(move |pair| {
+            is_section && pair[0].kind() == TokenKind::Ident && pair[1].is(b':')
+        });
+        pairs.map(|pair| pair[0].span())
     }
 
     /// The version that `.version` names.

@@ -71,6 +71,13 @@ impl<'t> Instruction<'t> {
         Operands::new(self.source, &self.tokens[self.first_operand()..], is_call)
     }
 
+    /// The names in its guard and its operands, in the order of the text: registers, special
+    /// registers, labels and symbols.
+    pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
+        let operands: &'t [Token] = &self.tokens[self.first_operand()..];
+        self.guard().map(|guard| guard.name).into_iter().chain(names(self.source, operands))
+    }
+
     /// Its tokens, from the guard or mnemonic to the `;`.
     pub fn tokens(&self) -> &'t [Token] {
         self.tokens
@@ -86,6 +93,15 @@ impl<'t> Instruction<'t> {
         let modifiers = rest.iter().take_while(|token| is_modifier(self.source, **token));
         self.opcode + 1 + modifiers.count()
     }
+}
+
+/// The names among some tokens.
+pub(super) fn names<'t>(
+    source: &'t str,
+    tokens: &'t [Token],
+) -> impl Iterator<Item = Span> + use<'t> {
+    let words = tokens.iter().filter(|token| token.kind() == TokenKind::Ident);
+    words.map(|token| token.span()).filter(|span| !matches!(span.text(source), "_" | "WARP_SZ"))
 }
 
 /// Whether a token behind a mnemonic is a modifier. `.32x32b` is a number to the lexer.

@@ -45,14 +45,21 @@ pub use walk::{Leaf, LeafKind, Node, NodeKind, Visitor};
 
 use super::grammar::Expected;
 use super::lexer::Token;
-use crate::source::Span;
+use crate::source::{MAX_LEN, Span};
 
 /// Reads a text of at most [`crate::source::MAX_LEN`] bytes (4 GiB), of any content.
 ///
 /// # Panics
 /// If the text is longer.
 pub fn parse(source: &str) -> Tree<'_> {
-    parser::parse(source)
+    parser::parse(source, Span::new(0, source.len().min(MAX_LEN) as u32))
+}
+
+/// Like [`parse`], for those who want to know a part only. The body of a function that does not
+/// touch the part is read as an empty block.
+#[cfg(feature = "server")]
+pub(crate) fn parse_around(source: &str, part: Span) -> Tree<'_> {
+    parser::parse(source, part)
 }
 
 /// A whole text: its statements, tokens, trivia and errors.

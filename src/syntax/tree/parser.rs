@@ -3,7 +3,7 @@
 use super::super::declaration::DIRECTIVES;
 use super::super::directive::{Bare, Directive, Step, dwarf_end};
 use super::super::grammar::Expected;
-use super::super::lexer::{Lexer, Token, TokenKind, line_end};
+use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
 use super::instruction::{is_modifier, operands_are_plain};
 use super::{
     Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
@@ -12,13 +12,14 @@ use crate::source::{MAX_LEN, Span};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Directives that are also modifiers of opcodes, or start parameters of a prototype.
+/// Directives that are also modifiers of opcodes.
 const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".shared", ".weak"];
 
-pub(super) fn parse(source: &str) -> Tree<'_> {
+/// Reads a text. What the bodies of functions hold that do not touch the part is left out.
+pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
     assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
     let mut errors = Vec::new();
-    let tokens = tokens(source, &mut errors);
+    let tokens = tokens(source, part, &mut errors);
     // About as many as there are; growing copies.
     let entries = Vec::with_capacity(tokens.len() / 8);
     let mut parser = Parser { source, tokens: &tokens, at: 0, entries, errors, open: Vec::new() };
@@ -29,8 +30,8 @@ pub(super) fn parse(source: &str) -> Tree<'_> {
     Tree { source, tokens, entries, errors }
 }
 
-/// All tokens of a text.
-fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
+/// All tokens of a text but those in bodies that do not touch the part.
+fn tokens(source: &str, part: Span, errors: &mut Vec<Error>) -> Vec<Token> {
     let bytes = source.as_bytes();
     let mut lexer = Lexer::new(source, 0);
     if source.starts_with(BYTE_ORDER_MARK) {
@@ -38,7 +39,10 @@ fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
         let span = Span::new(0, lexer.pos as u32);
         errors.push(Error { kind: ErrorKind::ByteOrderMark, span });
     }
-    let mut tokens = Vec::with_capacity(bytes.len() / 4);
+    let is_whole = part.len() as usize == bytes.len();
+    // Where the header of a function starts whose body follows.
+    let mut header = None;
+    let mut tokens = Vec::with_capacity(if is_whole { bytes.len() / 4 } else { 0 });
     while let Some(mut token) = lexer.next_token() {
         let start = token.start();
         let mut error = |kind, length| {
@@ -56,6 +60,20 @@ fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
                 let line = Span::new(start, lexer.pos as u32);
                 token = Token::new(TokenKind::Unknown, source, line, true);
             }
+            TokenKind::Dot if !is_whole => match token.span().text(source) {
+                ".entry" | ".func" => header = Some(start),
+                ".section" => header = None,
+                _ => {}
+            },
+            TokenKind::Punct([b'{', 0]) if !is_whole => {
+                let is_value = tokens.last().is_some_and(|before: &Token| before.is(b'='));
+                if let Some(header) = header.take_if(|_| !is_value)
+                    && let Some(end) = body_end(bytes, start as usize)
+                    && (header > part.end || (end as u32) < part.start)
+                {
+                    lexer.pos = end - 1;
+                }
+            }
             _ => {}
         }
         tokens.push(token);
@@ -70,6 +88,34 @@ fn tokens(source: &str, errors: &mut Vec<Error>) -> Vec<Token> {
     }
     tokens.shrink_to_fit();
     tokens
+}
+
+/// Offset after the `}` that closes the `{` at an offset.
+fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0u32);
+    loop {
+        let stop = at + memchr::memchr3(b'{', b'}', b'/', &bytes[at..])?;
+        if let Some(quote) = memchr::memchr(b'"', &bytes[at..stop]) {
+            at = string_end(bytes, at + quote)?;
+            continue;
+        }
+        at = match (bytes[stop], bytes.get(stop + 1)) {
+            (b'/', Some(b'/')) => line_end(bytes, stop),
+            (b'/', Some(b'*')) => comment_end(bytes, stop)?,
+            (b'{', _) => {
+                depth += 1;
+                stop + 1
+            }
+            (b'}', _) => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(stop + 1);
+                }
+                stop + 1
+            }
+            _ => stop + 1,
+        };
+    }
 }
 
 struct Parser<'t> {
@@ -208,6 +254,7 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         self.add(EntryKind::Directive, first);
+        self.end_bare(dwarf);
     }
 
     /// `@!p opcode …`
@@ -261,7 +308,7 @@ impl<'t> Parser<'t> {
         self.at += 1;
         while let Some(token) = self.peek()
             && is_modifier(self.source, token)
-            && !(token.on_new_line() && DIRECTIVES.contains(&self.word(token)))
+            && !self.starts_directive(token)
         {
             self.at += 1;
         }
@@ -277,6 +324,21 @@ impl<'t> Parser<'t> {
                 self.error(ErrorKind::Unexpected(expected), operand.stop());
             }
         }
+    }
+
+    /// Whether the next token, a dotted word, starts a directive, rather than being a modifier.
+    #[inline]
+    fn starts_directive(&self, token: Token) -> bool {
+        if self.adjoins(token) {
+            return false;
+        }
+        let word = self.word(token);
+        DIRECTIVES.contains(&word) && !ALSO_MODIFIERS.contains(&word)
+    }
+
+    /// Whether the next token touches the one before it.
+    fn adjoins(&self, token: Token) -> bool {
+        self.tokens[self.at - 1].end() == token.start()
     }
 
     /// Reads up to the `;` of an instruction, or to what cuts it off.
@@ -296,7 +358,8 @@ impl<'t> Parser<'t> {
                 TokenKind::Punct([b'}', 0]) => braces -= 1,
                 _ => {}
             }
-            if token.on_new_line() && self.cuts_off(token, start) {
+            let may_start = token.on_new_line() || token.kind() == TokenKind::Dot;
+            if may_start && self.cuts_off(token, start) {
                 break;
             }
             self.at += 1;
@@ -309,28 +372,32 @@ impl<'t> Parser<'t> {
         self.error(ErrorKind::MissingSemicolon, Span::at(end));
     }
 
-    /// Whether the token, the first of a line, starts a statement, as the one before it may be
-    /// the last of an instruction. No legal instruction has these next to each other, but for
-    /// an opcode alone on its line.
+    /// Whether the token starts a statement: a directive, or a word or a guard that is the first
+    /// of its line, where the one before it may end an instruction or a directive. Inside of a
+    /// legal statement, none does: line breaks mean nothing there.
     fn cuts_off(&self, token: Token, operands: usize) -> bool {
-        let may_end = self.tokens[self.at - 1].ends_operand();
+        let last = self.tokens[self.at - 1];
+        let may_end = self.at == operands || last.ends_operand();
         match token.kind() {
-            TokenKind::Dot => {
-                let word = self.word(token);
-                DIRECTIVES.contains(&word) && (may_end || !ALSO_MODIFIERS.contains(&word))
-            }
+            TokenKind::Dot => !self.adjoins(token) && DIRECTIVES.contains(&self.word(token)),
+            _ if !token.on_new_line() => false,
             TokenKind::Punct([b'@', 0]) => may_end,
+            // The name of a `.callprototype` stands behind its results.
+            TokenKind::Ident if last.is(b')') => self.is_label(),
             TokenKind::Ident if may_end => {
-                self.at > operands
-                    || self.is_label()
-                    || self.peek_behind(1).is_some_and(|next| {
-                        next.kind() == TokenKind::Dot
-                            && next.span().start == token.span().end
-                            && !self.word(token).starts_with('%')
-                    })
+                self.at > operands || self.is_label() || self.is_opcode(token)
             }
             _ => false,
         }
+    }
+
+    /// Whether the next word has modifiers, rather than a selector before a comma.
+    fn is_opcode(&self, word: Token) -> bool {
+        let is_dotted = self.peek_behind(1).is_some_and(|next| {
+            next.kind() == TokenKind::Dot && next.span().start == word.span().end
+        });
+        let is_operand = self.peek_behind(2).is_some_and(|next| next.is(b',') || next.is(b'|'));
+        is_dotted && !is_operand && !self.word(word).starts_with('%')
     }
 
     /// A directive, a declaration, or a function.
@@ -338,12 +405,15 @@ impl<'t> Parser<'t> {
         let first = self.at;
         self.at += 1;
         let mut directive = Directive::new(self.word(token));
-        // Names follow a type and a `)` in it.
-        let is_prototype = self.word(token) == ".callprototype";
-        let mut body = false;
+        let (mut body, mut parens) = (false, 0usize);
         loop {
             let Some(next) = self.peek() else {
-                if !matches!(directive, Directive::Bare(_)) {
+                let is_ended = match &directive {
+                    Directive::Bare(_) => true,
+                    Directive::Declaration(declaration) => declaration.may_end(),
+                    _ => false,
+                };
+                if !is_ended {
                     self.missing_semicolon();
                 }
                 break;
@@ -352,9 +422,14 @@ impl<'t> Parser<'t> {
                 self.at += 1;
                 break;
             }
+            match next.kind() {
+                TokenKind::Punct([b'(', 0]) => parens += 1,
+                TokenKind::Punct([b')', 0]) => parens = parens.saturating_sub(1),
+                _ => {}
+            }
             if matches!(directive, Directive::Statement { braces: 0 })
-                && next.on_new_line()
-                && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
+                && parens == 0
+                && self.cuts_off(next, first + 1)
             {
                 self.missing_semicolon();
                 break;
@@ -401,7 +476,18 @@ impl<'t> Parser<'t> {
                     self.data();
                 }
                 self.add(EntryKind::Directive, first);
+                if let Directive::Bare(bare) = directive {
+                    self.end_bare(bare);
+                }
             }
+        }
+    }
+
+    /// Reports that a directive without `;` lacks its last part.
+    fn end_bare(&mut self, bare: Bare) {
+        if bare.is_open() {
+            let span = self.peek().map_or(Span::at(self.source.len() as u32), Token::span);
+            self.error(ErrorKind::Unexpected(Expected::NONE), span);
         }
     }
 
@@ -433,6 +519,12 @@ impl<'t> Parser<'t> {
         while let Some(token) = self.peek() {
             self.at += 1;
             match token.kind() {
+                TokenKind::Ident
+                | TokenKind::Dot
+                | TokenKind::Number
+                | TokenKind::Punct([b':' | b',' | b'+' | b'-', 0])
+                | TokenKind::UnclosedComment
+                | TokenKind::UnclosedString => {}
                 TokenKind::Punct([b'{', 0]) => open.push(token.span()),
                 TokenKind::Punct([b'}', 0]) => {
                     open.pop();
@@ -440,7 +532,7 @@ impl<'t> Parser<'t> {
                         return;
                     }
                 }
-                _ => {}
+                _ => self.error(ErrorKind::Unexpected(Expected::NONE), token.span()),
             }
         }
         for brace in open {
