@@ -100,6 +100,7 @@ mod evaluation;
 pub mod explain;
 #[cfg(feature = "extract")]
 pub mod extract;
+pub mod flow;
 mod hash;
 pub mod ir;
 pub mod isa;

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::lower::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
+use crate::flow::Flow;
 use crate::names::Names;
 use crate::report::{visible, visible_path};
 use crate::source::{LineIndex, Span, decoded, nearest};
@@ -41,6 +42,10 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     format: TreeFormat,
 
+    /// Print the basic blocks of the functions and the branches between them, for Graphviz
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["format", "at"])]
+    flow: Option<FlowFormat>,
+
     /// Print only the function of this name
     #[arg(long, value_name = "NAME", conflicts_with = "at")]
     function: Option<String>,
@@ -61,6 +66,12 @@ enum TreeFormat {
     Human,
     /// One object, with every byte
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FlowFormat {
+    /// The language of Graphviz: `vptx tree --flow dot FILE | dot -Tsvg`
+    Dot,
 }
 
 /// A line and a column, both from 1.
@@ -114,6 +125,7 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
         }
     };
     match arguments.format {
+        _ if arguments.flow == Some(FlowFormat::Dot) => dot(&tree, part, out)?,
         TreeFormat::Human => human(&tree, part, out)?,
         TreeFormat::Json => json(&tree, part)?,
     }
@@ -163,6 +175,21 @@ fn human<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) 
         writeln!(out.stream, "error {start}..{end} {error}")?;
     }
     Ok(())
+}
+
+/// The blocks of a function, or of all.
+fn dot<'t>(tree: &'t Tree<'t>, part: Option<Statement<'t>>, out: &mut Output) -> io::Result<()> {
+    let names = Names::of(tree);
+    let functions = match part.map(Statement::kind) {
+        Some(StatementKind::Function(function)) => vec![function],
+        _ => tree.functions().collect(),
+    };
+    writeln!(out.stream, "digraph {{\n  node [shape=box fontname=monospace];")?;
+    let flows = functions.iter().filter_map(|function| Flow::of(function, &names));
+    for (number, flow) in flows.enumerate() {
+        write!(out.stream, "{}", flow.dot(number))?;
+    }
+    writeln!(out.stream, "}}")
 }
 
 /// A line for each node and token.

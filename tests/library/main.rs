@@ -18,6 +18,7 @@ mod emit_llvm;
 mod exchange;
 #[cfg(feature = "extract")]
 mod extract;
+mod flow;
 mod format;
 mod grammar;
 mod kernels;

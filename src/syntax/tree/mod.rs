@@ -304,6 +304,11 @@ impl<'t> Statement<'t> {
         Statements { tree: self.tree, next: self.index + 1, end: self.entry().after }
     }
 
+    /// The statements inside of it, at every depth, in the order of the text.
+    pub fn descendants(self) -> impl DoubleEndedIterator<Item = Statement<'t>> {
+        (self.index + 1..self.entry().after).map(move |index| Statement { index, ..self })
+    }
+
     /// The block or function that it stands in.
     pub fn parent(self) -> Option<Statement<'t>> {
         let index = self.entry().parent;

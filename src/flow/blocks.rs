@@ -1,0 +1,415 @@
+//! Basic blocks, and what flows along their edges.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::dominators::{Dominators, Loop, loops};
+use super::effects::accesses;
+use super::{NameAccess, Reaching};
+use crate::hash::Map;
+use crate::names::{Meaning, Names, SymbolId};
+use crate::source::Span;
+use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
+
+/// The control flow and the data flow of a function with a body.
+#[derive(Debug)]
+pub struct Flow<'t> {
+    function: Function<'t>,
+    instructions: Vec<Instruction<'t>>,
+    accesses: Vec<NameAccess>,
+    /// Where the accesses of each instruction start, and where all end.
+    starts: Vec<u32>,
+    /// The numbers of the accesses, by meaning and by place.
+    by_meaning: Vec<u32>,
+    blocks: Vec<Block>,
+    reachable: Vec<bool>,
+    /// The blocks whose branch leads to where the text does not say.
+    guesses: Vec<usize>,
+    dominators: OnceLock<Dominators>,
+    loops: OnceLock<Vec<Loop>>,
+}
+
+/// A basic block: instructions that run one after the other, from the first to the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Block {
+    /// The numbers of its instructions. None for a label at the end of the function.
+    pub instructions: Range<usize>,
+    /// The blocks that may run next: first the one that follows in the text. None where the
+    /// function ends.
+    pub successors: Vec<usize>,
+    /// The blocks that may have run before.
+    pub predecessors: Vec<usize>,
+}
+
+/// What an instruction does with one name.
+#[derive(Clone, Copy, Default)]
+struct Effect {
+    reads: bool,
+    writes: bool,
+    /// Whether it gets a value in any case.
+    defines: bool,
+}
+
+impl<'t> Flow<'t> {
+    /// Reads the flow of a function. `None` if it has no body.
+    ///
+    /// `names` are those of the same tree.
+    pub fn of(function: &Function<'t>, names: &Names) -> Option<Flow<'t>> {
+        let body = function.body()?;
+        let mut builder = Builder::new(names);
+        body.descendants().for_each(|statement| builder.read(statement));
+        Some(builder.finish(*function))
+    }
+
+    /// The function.
+    pub fn function(&self) -> Function<'t> {
+        self.function
+    }
+
+    /// Its instructions, in the order of the text.
+    pub fn instructions(&self) -> &[Instruction<'t>] {
+        &self.instructions
+    }
+
+    /// Its basic blocks, in the order of the text. The function starts in the first one.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The number of the block with an instruction.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
+    pub fn block_of(&self, instruction: usize) -> usize {
+        assert!(instruction < self.instructions.len(), "the function has no such instruction");
+        self.blocks.partition_point(|block| block.instructions.end <= instruction)
+    }
+
+    /// Whether it branches to where the text does not say: over a table that is not declared,
+    /// or to a label that is not there. Such a branch may lead to every label.
+    pub fn is_opaque(&self) -> bool {
+        !self.guesses.is_empty()
+    }
+
+    /// Whether a block ends with such a branch.
+    pub(super) fn is_guess(&self, block: usize) -> bool {
+        self.guesses.binary_search(&block).is_ok()
+    }
+
+    /// Whether some path from the start of the function leads to a block.
+    pub fn is_reachable(&self, block: usize) -> bool {
+        self.reachable[block]
+    }
+
+    /// The dominators of its blocks.
+    pub fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::of(&self.blocks))
+    }
+
+    /// Its natural loops, inner ones after those around them.
+    pub fn loops(&self) -> &[Loop] {
+        self.loops.get_or_init(|| loops(&self.blocks, self.dominators()))
+    }
+
+    /// The names that an instruction uses, in the order of the text.
+    pub fn accesses(&self, instruction: usize) -> &[NameAccess] {
+        let [start, end] = [0, 1].map(|more| self.starts[instruction + more] as usize);
+        &self.accesses[start..end]
+    }
+
+    /// The instructions that use a name, in the order of the text.
+    pub fn instructions_with(&self, meaning: Meaning) -> impl Iterator<Item = usize> {
+        self.occurrences(meaning).iter().map(|number| self.instruction_of(*number))
+    }
+
+    /// The definitions whose value an instruction may find in a register, before it writes any.
+    pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
+        let mut found = Reaching::default();
+        let block = self.block_of(instruction);
+        let mut seen = vec![false; self.blocks.len()];
+        let mut open = vec![(block, self.blocks[block].instructions.start..instruction)];
+        while let Some((block, range)) = open.pop() {
+            let mut is_defined = false;
+            for at in self.within(meaning, &range).rev() {
+                let effect = self.effect(at, meaning);
+                if effect.writes {
+                    found.instructions.push(at);
+                }
+                if effect.defines {
+                    is_defined = true;
+                    break;
+                }
+            }
+            if is_defined {
+                continue;
+            }
+            found.may_be_undefined |= block == 0;
+            for &before in &self.blocks[block].predecessors {
+                if self.reachable[before] && !std::mem::replace(&mut seen[before], true) {
+                    open.push((before, self.blocks[before].instructions.clone()));
+                }
+            }
+        }
+        found.instructions.sort_unstable();
+        found.instructions.dedup();
+        found
+    }
+
+    /// The instructions that may read what an instruction writes to a register.
+    pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
+        let mut readers = Vec::new();
+        self.search_readers(instruction, meaning, |reader| {
+            readers.push(reader);
+            true
+        });
+        readers.sort_unstable();
+        readers.dedup();
+        readers
+    }
+
+    /// Whether some instruction may read the value that a register has after an instruction.
+    pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
+        let mut is_live = false;
+        self.search_readers(instruction, meaning, |_| {
+            is_live = true;
+            false
+        });
+        is_live
+    }
+
+    /// Hands over the readers of a value until `found` wants no more.
+    fn search_readers(
+        &self,
+        instruction: usize,
+        meaning: Meaning,
+        mut found: impl FnMut(usize) -> bool,
+    ) {
+        let block = self.block_of(instruction);
+        let mut seen = vec![false; self.blocks.len()];
+        let mut open = vec![(block, instruction + 1..self.blocks[block].instructions.end)];
+        while let Some((block, range)) = open.pop() {
+            let mut is_defined = false;
+            for at in self.within(meaning, &range) {
+                let effect = self.effect(at, meaning);
+                if effect.reads && !found(at) {
+                    return;
+                }
+                if effect.defines {
+                    is_defined = true;
+                    break;
+                }
+            }
+            if is_defined {
+                continue;
+            }
+            for &next in &self.blocks[block].successors {
+                if !std::mem::replace(&mut seen[next], true) {
+                    open.push((next, self.blocks[next].instructions.clone()));
+                }
+            }
+        }
+    }
+
+    /// The accesses with a meaning.
+    fn occurrences(&self, meaning: Meaning) -> &[u32] {
+        let index = |number: &u32| self.accesses[*number as usize].meaning.index();
+        let start = self.by_meaning.partition_point(|it| index(it) < meaning.index());
+        let rest = &self.by_meaning[start..];
+        &rest[..rest.partition_point(|it| index(it) == meaning.index())]
+    }
+
+    /// The instructions in a range that use a name.
+    fn within(
+        &self,
+        meaning: Meaning,
+        range: &Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = usize> {
+        let all = self.occurrences(meaning);
+        let [start, end] = [range.start, range.end].map(|bound| {
+            let bound = self.starts[bound];
+            all.partition_point(|number| *number < bound)
+        });
+        all[start..end.max(start)].iter().map(|number| self.instruction_of(*number))
+    }
+
+    fn instruction_of(&self, access: u32) -> usize {
+        self.starts.partition_point(|start| *start <= access) - 1
+    }
+
+    fn effect(&self, instruction: usize, meaning: Meaning) -> Effect {
+        let own = self.accesses(instruction).iter().filter(|it| it.meaning == meaning);
+        own.fold(Effect::default(), |effect, it| Effect {
+            reads: effect.reads || it.access.reads(),
+            writes: effect.writes || it.access.writes(),
+            defines: effect.defines || it.access.writes() && !it.is_partial,
+        })
+    }
+}
+
+/// Collects the instructions of a function, and where its blocks start.
+struct Builder<'t, 'n> {
+    names: &'n Names,
+    instructions: Vec<Instruction<'t>>,
+    accesses: Vec<NameAccess>,
+    starts: Vec<u32>,
+    /// The instruction that each label stands before.
+    labels: Map<SymbolId, usize>,
+    /// The labels of each `.branchtargets`.
+    tables: Map<SymbolId, Vec<Option<SymbolId>>>,
+    /// The label that was read last, if nothing else follows it yet.
+    label: Option<SymbolId>,
+}
+
+impl<'t, 'n> Builder<'t, 'n> {
+    fn new(names: &'n Names) -> Builder<'t, 'n> {
+        Builder {
+            names,
+            instructions: Vec::new(),
+            accesses: Vec::new(),
+            starts: vec![0],
+            labels: Map::default(),
+            tables: Map::default(),
+            label: None,
+        }
+    }
+
+    fn meaning(&self, name: Span) -> Option<Meaning> {
+        let uses = self.names.uses();
+        let at = uses.partition_point(|it| it.span.start < name.start);
+        uses.get(at).filter(|it| it.span.start == name.start)?.meaning
+    }
+
+    fn symbol(&self, name: Span) -> Option<SymbolId> {
+        self.meaning(name).map(Meaning::symbol)
+    }
+
+    fn read(&mut self, statement: Statement<'t>) {
+        let label = self.label.take();
+        match statement.kind() {
+            StatementKind::Label(name) => {
+                self.label = self.symbol(name);
+                if let Some(symbol) = self.label {
+                    self.labels.insert(symbol, self.instructions.len());
+                }
+            }
+            StatementKind::Directive(directive) => {
+                if let (DirectiveKind::BranchTargets, Some(label)) = (directive.kind(), label) {
+                    let targets = directive.operands().map(|it| self.symbol(it.span())).collect();
+                    self.tables.insert(label, targets);
+                    self.labels.remove(&label);
+                }
+            }
+            StatementKind::Instruction(instruction) => {
+                let source = statement.tree().source();
+                let is_partial = instruction.guard().is_some();
+                let mut found = Vec::new();
+                accesses(source, &instruction, |span, access| found.push((span, access)));
+                for (span, access) in found {
+                    if let Some(meaning) = self.meaning(span) {
+                        self.accesses.push(NameAccess { span, meaning, access, is_partial });
+                    }
+                }
+                self.starts.push(self.accesses.len() as u32);
+                self.instructions.push(instruction);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(self, function: Function<'t>) -> Flow<'t> {
+        let source = function.statement().tree().source();
+        let count = self.instructions.len();
+        let jumps: Vec<Jump> = self.instructions.iter().map(|it| self.jump(source, it)).collect();
+        let after_jumps = jumps.iter().zip(1..).filter(|(jump, _)| jump.ends_block);
+        let mut leaders: Vec<usize> = after_jumps.map(|(_, next)| next).collect();
+        leaders.extend(self.labels.values());
+        leaders.push(0);
+        leaders.sort_unstable();
+        leaders.dedup();
+        // Nothing runs after the last instruction, unless a label stands there.
+        let ends_with_label = count == 0 || self.labels.values().any(|at| *at == count);
+        leaders.retain(|at| *at < count || ends_with_label);
+        let ends = leaders.iter().skip(1).copied().chain([count]);
+        let block = |(start, end)| Block { instructions: start..end, ..Block::default() };
+        let mut blocks: Vec<Block> = leaders.iter().copied().zip(ends).map(block).collect();
+        let block_at = |instruction: usize| leaders.partition_point(|at| *at <= instruction) - 1;
+        let labelled: Vec<usize> = self.labels.values().map(|at| block_at(*at)).collect();
+
+        let mut guesses = Vec::new();
+        for at in 0..blocks.len() {
+            let last = blocks[at].instructions.clone().next_back().map(|last| &jumps[last]);
+            let mut successors = Vec::new();
+            if last.is_none_or(|jump| jump.goes_on) && at + 1 < blocks.len() {
+                successors.push(at + 1);
+            }
+            if let Some(jump) = last {
+                let mut targets: Vec<usize> =
+                    jump.targets.iter().flatten().map(|target| block_at(*target)).collect();
+                if jump.targets.contains(&None) {
+                    guesses.push(at);
+                    targets.extend(&labelled);
+                }
+                targets.sort_unstable();
+                targets.dedup();
+                targets.retain(|target| !successors.contains(target));
+                successors.extend(targets);
+            }
+            for &next in &successors {
+                blocks[next].predecessors.push(at);
+            }
+            blocks[at].successors = successors;
+        }
+        let mut reachable = vec![false; blocks.len()];
+        let mut open = vec![0];
+        while let Some(at) = open.pop() {
+            if !std::mem::replace(&mut reachable[at], true) {
+                open.extend(&blocks[at].successors);
+            }
+        }
+        let Builder { instructions, accesses, starts, .. } = self;
+        let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
+        by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
+        Flow {
+            function,
+            instructions,
+            accesses,
+            starts,
+            by_meaning,
+            blocks,
+            reachable,
+            guesses,
+            dominators: OnceLock::new(),
+            loops: OnceLock::new(),
+        }
+    }
+
+    /// Where an instruction may lead.
+    fn jump(&self, source: &str, instruction: &Instruction<'_>) -> Jump {
+        let is_guarded = instruction.guard().is_some();
+        let label = |symbol: Option<SymbolId>| self.labels.get(&symbol?).copied();
+        let symbol = |number: usize| match instruction.operands().nth(number)?.kind() {
+            OperandKind::Name(name) => self.symbol(name),
+            _ => None,
+        };
+        let targets = match instruction.mnemonic().text(source) {
+            "bra" => vec![label(symbol(0))],
+            "brx" => match symbol(1).and_then(|table| self.tables.get(&table)) {
+                Some(targets) => targets.iter().map(|target| label(*target)).collect(),
+                None => vec![None],
+            },
+            "ret" | "exit" | "trap" => Vec::new(),
+            _ => return Jump { targets: Vec::new(), goes_on: true, ends_block: false },
+        };
+        Jump { targets, goes_on: is_guarded, ends_block: true }
+    }
+}
+
+/// Where an instruction may lead.
+struct Jump {
+    /// The instructions at its labels; `None` for one that the text does not tell.
+    targets: Vec<Option<usize>>,
+    /// Whether the next instruction may follow.
+    goes_on: bool,
+    ends_block: bool,
+}

@@ -1,0 +1,70 @@
+//! The blocks of a function as a graph for Graphviz.
+
+use std::fmt;
+
+use super::Flow;
+
+impl Flow<'_> {
+    /// The function as a cluster of nodes, one for each block, in the language of Graphviz: to stand
+    /// between `digraph {` and `}`. `number` tells the nodes of several functions apart.
+    ///
+    /// Each node has the block's instructions; comments and line breaks in these are left out.
+    /// Blocks that no path leads to are dashed, and so are the edges of a branch whose targets
+    /// are not known.
+    pub fn dot(&self, number: usize) -> impl fmt::Display {
+        Dot { flow: self, number }
+    }
+}
+
+struct Dot<'f, 't> {
+    flow: &'f Flow<'t>,
+    number: usize,
+}
+
+impl fmt::Display for Dot<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Dot { flow, number } = *self;
+        let function = flow.function();
+        let source = function.statement().tree().source();
+        let name = function.name().map_or("", |name| name.text(source));
+        writeln!(f, "  subgraph cluster_{number} {{")?;
+        writeln!(f, "    label=\"{}\";", Escaped(name))?;
+        for (at, block) in flow.blocks().iter().enumerate() {
+            write!(f, "    f{number}_b{at} [label=\"")?;
+            for instruction in &flow.instructions()[block.instructions.clone()] {
+                let mut end = None;
+                for token in instruction.tokens() {
+                    let span = token.span();
+                    if end.is_some_and(|end| end < span.start) {
+                        f.write_str(" ")?;
+                    }
+                    end = Some(span.end);
+                    write!(f, "{}", Escaped(span.text(source)))?;
+                }
+                f.write_str("\\l")?;
+            }
+            let style = if flow.is_reachable(at) { "" } else { " style=dashed" };
+            writeln!(f, "\"{style}];")?;
+        }
+        for (at, block) in flow.blocks().iter().enumerate() {
+            let style = if flow.is_guess(at) { " [style=dashed]" } else { "" };
+            for next in &block.successors {
+                writeln!(f, "    f{number}_b{at} -> f{number}_b{next}{style};")?;
+            }
+        }
+        writeln!(f, "  }}")
+    }
+}
+
+/// A text inside of quotes.
+struct Escaped<'s>(&'s str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '"' | '\\' => write!(f, "\\{c}"),
+            c if c.is_control() => write!(f, "\\\\u{{{:x}}}", u32::from(c)),
+            c => write!(f, "{c}"),
+        })
+    }
+}

@@ -1,0 +1,272 @@
+//! What an instruction of any opcode reads and writes.
+
+use crate::source::Span;
+use crate::syntax::{Instruction, Operand, OperandKind, TokenKind};
+
+/// How an instruction uses a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Its value is read.
+    Read,
+    /// It gets a value.
+    Write,
+    /// Both: accumulators of `wgmma`, and all names of an opcode that is not known.
+    ReadWrite,
+}
+
+impl Access {
+    /// Whether the value before matters.
+    pub fn reads(self) -> bool {
+        self != Access::Write
+    }
+
+    /// Whether the value after may be another one.
+    pub fn writes(self) -> bool {
+        self != Access::Read
+    }
+}
+
+/// The operands of an opcode that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Results {
+    /// None.
+    None,
+    /// The first. An address there is where something is stored, and is read.
+    First,
+    /// The first, which it also reads.
+    Accumulator,
+    /// The first two: `tcgen05.ld.red`.
+    FirstTwo,
+    /// `call (results), function, (arguments);`
+    Call,
+    /// The opcode is not known: it may read and write all.
+    Unknown,
+}
+
+/// Opcodes whose first operand is the result, unless it is an address. Of the manual's opcodes,
+/// these are all but those in [`WITHOUT_RESULT`], and those that [`results`] names.
+const WITH_RESULT: &[&str] = &[
+    "abs",
+    "activemask",
+    "add",
+    "addc",
+    "alloca",
+    "and",
+    "atom",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bmsk",
+    "brev",
+    "clusterlaunchcontrol",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "createpolicy",
+    "cvt",
+    "cvta",
+    "div",
+    "dp2a",
+    "dp4a",
+    "elect",
+    "ex2",
+    "fma",
+    "fns",
+    "getctarank",
+    "isspacep",
+    "istypep",
+    "ld",
+    "ldmatrix",
+    "ldu",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "mapa",
+    "match",
+    "max",
+    "mbarrier",
+    "min",
+    "mma",
+    "mov",
+    "movmatrix",
+    "mul",
+    "mul24",
+    "multimem",
+    "neg",
+    "not",
+    "or",
+    "popc",
+    "prmt",
+    "rcp",
+    "redux",
+    "rem",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setp",
+    "shf",
+    "shfl",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "stacksave",
+    "sub",
+    "subc",
+    "suld",
+    "suq",
+    "szext",
+    "tanh",
+    "testp",
+    "tex",
+    "tld4",
+    "txq",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vote",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+    "wmma",
+    "xor",
+];
+
+/// Opcodes that write no register.
+const WITHOUT_RESULT: &[&str] = &[
+    "applypriority",
+    "bra",
+    "brkpt",
+    "brx",
+    "cp",
+    "discard",
+    "exit",
+    "fence",
+    "griddepcontrol",
+    "membar",
+    "nanosleep",
+    "pmevent",
+    "prefetch",
+    "prefetchu",
+    "red",
+    "ret",
+    "setmaxnreg",
+    "st",
+    "stackrestore",
+    "stmatrix",
+    "sured",
+    "sust",
+    "tensormap",
+    "trap",
+];
+
+/// The operands that an opcode writes.
+fn results(source: &str, instruction: &Instruction<'_>) -> Results {
+    let has = |modifier: &str| instruction.modifiers().any(|it| it.text(source) == modifier);
+    match instruction.mnemonic().text(source) {
+        "call" => Results::Call,
+        "bar" | "barrier" if has(".red") => Results::First,
+        "tcgen05" if has(".ld") && has(".red") => Results::FirstTwo,
+        "tcgen05" if has(".ld") => Results::First,
+        "wgmma" if has(".mma_async") => Results::Accumulator,
+        "bar" | "barrier" | "tcgen05" | "wgmma" => Results::None,
+        // `wmma.store.d [p], …` has an address first.
+        mnemonic if WITH_RESULT.binary_search(&mnemonic).is_ok() => Results::First,
+        mnemonic if WITHOUT_RESULT.binary_search(&mnemonic).is_ok() => Results::None,
+        _ => Results::Unknown,
+    }
+}
+
+/// Calls `found` with each name in the operands and in the guard, and how it is used. A name is a
+/// register, a variable, a label or a function; functions and labels count as read.
+pub(super) fn accesses(
+    source: &str,
+    instruction: &Instruction<'_>,
+    mut found: impl FnMut(Span, Access),
+) {
+    if let Some(guard) = instruction.guard() {
+        found(guard.name, Access::Read);
+    }
+    let results = results(source, instruction);
+    for (number, operand) in instruction.operands().enumerate() {
+        let access = match (results, number) {
+            (Results::Unknown, _) | (Results::Accumulator, 0) => Access::ReadWrite,
+            (Results::First | Results::FirstTwo, 0) | (Results::FirstTwo, 1) => Access::Write,
+            // Arguments follow the function's name.
+            (Results::Call, 0) if matches!(operand.kind(), OperandKind::List(_)) => Access::Write,
+            _ => Access::Read,
+        };
+        names(&operand, access, &mut found);
+    }
+}
+
+/// The names in an operand. What an address holds is read.
+fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
+    match operand.kind() {
+        OperandKind::Name(name) => found(name, access),
+        OperandKind::Pair(first, second) => {
+            found(first, access);
+            found(second, access);
+        }
+        OperandKind::Vector(elements) | OperandKind::List(elements) => {
+            elements.for_each(|element| names(&element, access, found));
+        }
+        OperandKind::Address(address) => {
+            let access = if access == Access::ReadWrite { access } else { Access::Read };
+            for element in address.elements() {
+                match element.kind() {
+                    OperandKind::Sum(_) => each_word(&element, access, found),
+                    _ => names(&element, access, found),
+                }
+            }
+        }
+        OperandKind::Discard | OperandKind::Constant(_) | OperandKind::Text(_) => {}
+        OperandKind::Malformed(_) if access == Access::Write => {
+            each_word(operand, Access::ReadWrite, found);
+        }
+        _ => each_word(operand, access, found),
+    }
+}
+
+fn each_word(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Access)) {
+    let words = operand.tokens().iter().filter(|token| token.kind() == TokenKind::Ident);
+    words.for_each(|token| found(token.span(), access));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opcodes_are_sorted_for_the_search() {
+        for list in [WITH_RESULT, WITHOUT_RESULT] {
+            assert!(list.is_sorted());
+        }
+        let mut all: Vec<&str> = WITH_RESULT.iter().chain(WITHOUT_RESULT).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), WITH_RESULT.len() + WITHOUT_RESULT.len());
+    }
+}

@@ -1,0 +1,77 @@
+//! Control flow and data flow of a function: basic blocks, dominators, loops, definitions, uses
+//! and liveness.
+//!
+//! ```
+//! use vptx::flow::Flow;
+//! use vptx::names::Names;
+//! use vptx::syntax;
+//!
+//! let source = ".entry k(.param .u32 n) {
+//!     .reg .b32 %r<4>; .reg .pred %p;
+//!     ld.param.u32 %r1, [n];
+//!     mov.u32 %r2, 0;
+//! again:
+//!     add.u32 %r2, %r2, %r1;
+//!     setp.lt.u32 %p, %r2, 100;
+//!     @%p bra again;
+//!     ret;
+//! }";
+//! let tree = syntax::parse(source);
+//! let names = Names::of(&tree);
+//! let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+//!
+//! let [before, body, after] = [0, 1, 2].map(|block| flow.blocks()[block].clone());
+//! assert_eq!(before.successors, [1]);
+//! assert_eq!(body.successors, [2, 1]);
+//! assert!(after.successors.is_empty());
+//! assert_eq!(flow.loops()[0].blocks, [1]);
+//!
+//! // The first source of `add` comes from the `mov` or from itself.
+//! let add = body.instructions.start;
+//! let read = flow.accesses(add).iter().find(|it| it.access.reads()).unwrap();
+//! let reaching = flow.definitions_reaching(add, read.meaning);
+//! assert_eq!(reaching.instructions, [1, add]);
+//! assert!(!reaching.may_be_undefined);
+//! assert!(flow.is_live_after(add, read.meaning));
+//! ```
+//!
+//! Everything is counted in instructions, in the order of the text: labels, declarations and
+//! directives are none. What an opcode reads and writes comes from one table; an opcode that is
+//! not known reads and writes all that it names. A write under a guard predicate is a partial one:
+//! the value before it may stay.
+
+mod blocks;
+mod dominators;
+mod dot;
+mod effects;
+
+pub use blocks::{Block, Flow};
+pub use dominators::{Dominators, Loop};
+pub use effects::Access;
+
+use crate::names::Meaning;
+use crate::source::Span;
+
+/// A use of a register, variable, label or function in an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NameAccess {
+    /// The name.
+    pub span: Span,
+    /// What it means.
+    pub meaning: Meaning,
+    /// How it is used.
+    pub access: Access,
+    /// Whether a guard predicate decides if the instruction writes it.
+    pub is_partial: bool,
+}
+
+/// The definitions that may have written a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reaching {
+    /// The instructions that write it, in the order of the text.
+    pub instructions: Vec<usize>,
+    /// Whether a path from the start of the function has none of them.
+    pub may_be_undefined: bool,
+}

@@ -1,0 +1,450 @@
+//! Control flow and data flow, against kernels that the tests make, run and analyse themselves.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use vptx::flow::{Access, Flow};
+use vptx::names::{Meaning, Names, SymbolKind};
+use vptx::syntax::{self, Tree};
+
+use crate::support::generate::Rng;
+
+const REGISTERS: usize = 5;
+
+/// An instruction of a made kernel. Registers are numbers; 0 is a predicate, too.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Set(usize, u32),
+    Add(usize, usize, usize),
+    /// Compares a register with a number, for the predicate.
+    Test(usize, u32),
+    Jump(usize),
+    Leave,
+    /// A table of two targets.
+    Switch(usize, usize, usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    op: Op,
+    is_guarded: bool,
+}
+
+/// A register, or the predicate.
+type Value = usize;
+const PREDICATE: Value = REGISTERS;
+
+impl Step {
+    fn reads(self) -> Vec<Value> {
+        let mut reads = match self.op {
+            Op::Add(_, a, b) => vec![a, b],
+            Op::Test(a, _) | Op::Switch(a, ..) => vec![a],
+            Op::Set(..) | Op::Jump(_) | Op::Leave => Vec::new(),
+        };
+        reads.extend(self.is_guarded.then_some(PREDICATE));
+        reads
+    }
+
+    fn writes(self) -> Option<Value> {
+        match self.op {
+            Op::Set(to, _) | Op::Add(to, ..) => Some(to),
+            Op::Test(..) => Some(PREDICATE),
+            _ => None,
+        }
+    }
+
+    /// The steps that may follow; the count of all for the end.
+    fn next(self, at: usize, count: usize) -> Vec<usize> {
+        let mut next = match self.op {
+            Op::Jump(to) => vec![to],
+            Op::Switch(_, one, other) => vec![one, other],
+            Op::Leave => Vec::new(),
+            _ => return [at + 1].into_iter().filter(|at| *at < count).collect(),
+        };
+        if self.is_guarded && at + 1 < count {
+            next.push(at + 1);
+        }
+        next.retain(|at| *at < count);
+        next
+    }
+}
+
+fn kernel(rng: &mut Rng) -> Vec<Step> {
+    let mut below = |end: usize| (rng.next() >> 8) as usize % end;
+    let count = 2 + below(14);
+    let mut steps = Vec::new();
+    for _ in 0..count {
+        let op = match below(12) {
+            0..=2 => Op::Set(below(REGISTERS), below(4) as u32),
+            3..=5 => Op::Add(below(REGISTERS), below(REGISTERS), below(REGISTERS)),
+            6 | 7 => Op::Test(below(REGISTERS), below(4) as u32),
+            8 | 9 => Op::Jump(below(count + 1)),
+            10 => Op::Switch(below(REGISTERS), below(count), below(count)),
+            _ => Op::Leave,
+        };
+        steps.push(Step { op, is_guarded: below(3) == 0 });
+    }
+    steps
+}
+
+fn text(steps: &[Step]) -> String {
+    let mut text = String::from(".entry k()\n{\n.reg .b32 %r<9>; .reg .pred %p;\n");
+    for (at, Step { op, is_guarded }) in steps.iter().enumerate() {
+        writeln!(text, "L{at}:").unwrap();
+        if let Op::Switch(_, one, other) = op {
+            // The label of a table is no place of the program.
+            writeln!(text, "T{at}: .branchtargets L{one}, L{other};").unwrap();
+        }
+        if *is_guarded {
+            text.push_str("@%p ");
+        }
+        match op {
+            Op::Set(to, value) => writeln!(text, "mov.u32 %r{to}, {value};"),
+            Op::Add(to, a, b) => writeln!(text, "add.u32 %r{to}, %r{a}, %r0{b};"),
+            Op::Test(a, value) => writeln!(text, "setp.eq.u32 %p, %r{a}, {value};"),
+            Op::Jump(to) => writeln!(text, "bra L{to};"),
+            Op::Leave => writeln!(text, "exit;"),
+            Op::Switch(by, ..) => writeln!(text, "brx.idx %r{by}, T{at};"),
+        }
+        .unwrap();
+    }
+    writeln!(text, "L{}:\n}}", steps.len()).unwrap();
+    text
+}
+
+/// The definitions that reach each step, as sets for each value: by repetition until nothing
+/// changes. `None` is the start of the function.
+fn reaching(steps: &[Step]) -> Vec<Vec<BTreeSet<Option<usize>>>> {
+    let mut found = vec![vec![BTreeSet::new(); REGISTERS + 1]; steps.len()];
+    found[0] = vec![BTreeSet::from([None]); REGISTERS + 1];
+    let mut is_new = true;
+    while is_new {
+        is_new = false;
+        for (at, step) in steps.iter().enumerate() {
+            let mut after = found[at].clone();
+            if after[0].is_empty() {
+                continue;
+            }
+            if let Some(value) = step.writes() {
+                if !step.is_guarded {
+                    after[value].clear();
+                }
+                after[value].insert(Some(at));
+            }
+            for next in step.next(at, steps.len()) {
+                for (old, new) in found[next].iter_mut().zip(&after) {
+                    let before = old.len();
+                    old.extend(new);
+                    is_new |= old.len() > before;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The steps that are run, up to some number of them.
+fn run(steps: &[Step], mut values: [u32; REGISTERS]) -> Vec<usize> {
+    let (mut ran, mut at, mut predicate) = (Vec::new(), 0, false);
+    while at < steps.len() && ran.len() < 200 {
+        ran.push(at);
+        let Step { op, is_guarded } = steps[at];
+        let here = at;
+        at += 1;
+        if is_guarded && !predicate {
+            continue;
+        }
+        match op {
+            Op::Set(to, value) => values[to] = value,
+            Op::Add(to, a, b) => values[to] = values[a].wrapping_add(values[b]),
+            Op::Test(a, value) => predicate = values[a] == value,
+            Op::Jump(to) => at = to,
+            Op::Leave => break,
+            Op::Switch(by, one, other) => match values[by] {
+                0 => at = one,
+                1 => at = other,
+                // Undefined: stop before it.
+                _ => {
+                    assert_eq!(ran.pop(), Some(here));
+                    break;
+                }
+            },
+        }
+    }
+    ran
+}
+
+/// The meaning of each register and of the predicate, if the text uses it.
+fn meanings(tree: &Tree<'_>, names: &Names) -> [Option<Meaning>; REGISTERS + 1] {
+    std::array::from_fn(|value| {
+        names.uses().iter().filter(|it| !it.declares).find_map(|it| {
+            let name = it.span.text(tree.source());
+            let own = match value {
+                PREDICATE => name == "%p",
+                _ => name.strip_prefix("%r").and_then(|it| it.parse().ok()) == Some(value),
+            };
+            it.meaning.filter(|_| own)
+        })
+    })
+}
+
+fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
+    let text = text(steps);
+    let tree = syntax::parse(&text);
+    assert_eq!(tree.errors(), []);
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+    assert_eq!(flow.instructions().len(), steps.len());
+    assert!(!flow.is_opaque(), "{text}");
+    let meanings = meanings(&tree, &names);
+
+    let reaching = reaching(steps);
+    for (at, step) in steps.iter().enumerate() {
+        let is_reachable = !reaching[at][0].is_empty();
+        assert_eq!(flow.is_reachable(flow.block_of(at)), is_reachable, "{at}\n{text}");
+        let found = flow.accesses(at);
+        let named =
+            |value: &Value, it: &vptx::flow::NameAccess| Some(it.meaning) == meanings[*value];
+        for value in step.reads() {
+            assert!(
+                found.iter().any(|it| named(&value, it) && it.access == Access::Read),
+                "{text}"
+            );
+        }
+        if let Some(value) = step.writes() {
+            let write = found.iter().find(|it| named(&value, it) && it.access == Access::Write);
+            assert_eq!(write.map(|it| it.is_partial), Some(step.is_guarded), "{text}");
+        }
+        if !is_reachable {
+            continue;
+        }
+        for (value, expected) in reaching[at].iter().enumerate() {
+            let Some(meaning) = meanings[value] else { continue };
+            let found = flow.definitions_reaching(at, meaning);
+            let instructions: Vec<usize> = expected.iter().flatten().copied().collect();
+            assert_eq!(found.instructions, instructions, "{at} {value}\n{text}");
+            assert_eq!(found.may_be_undefined, expected.contains(&None), "{at} {value}\n{text}");
+        }
+        // The readers of a definition are those that it reaches.
+        let Some(value) = step.writes() else { continue };
+        let reads = |other: &usize| {
+            steps[*other].reads().contains(&value) && reaching[*other][value].contains(&Some(at))
+        };
+        let expected: Vec<usize> = (0..steps.len()).filter(reads).collect();
+        let meaning = meanings[value].unwrap();
+        assert_eq!(flow.readers_of(at, meaning), expected, "{at}\n{text}");
+        if !step.is_guarded {
+            assert_eq!(flow.is_live_after(at, meaning), !expected.is_empty(), "{at}\n{text}");
+        }
+    }
+
+    // What runs follows edges, and reads what reaches it.
+    let ran = run(steps, values);
+    for pair in ran.windows(2) {
+        let [from, to] = [pair[0], pair[1]].map(|at| flow.block_of(at));
+        let is_next = pair[1] == pair[0] + 1 && from == to;
+        assert!(is_next || flow.blocks()[from].successors.contains(&to), "{pair:?}\n{text}");
+    }
+    let blocks: Vec<usize> = ran.iter().map(|at| flow.block_of(*at)).collect();
+    for (at, block) in blocks.iter().enumerate() {
+        for other in 0..flow.blocks().len() {
+            if flow.dominators().dominates(other, *block) {
+                assert!(blocks[..=at].contains(&other), "{other} {block}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn made_kernels_have_the_flow_that_they_were_made_with() {
+    let mut rng = Rng::new(47);
+    for _ in 0..4_000 {
+        let steps = kernel(&mut rng);
+        let values = std::array::from_fn(|_| rng.next() as u32 % 3);
+        agrees(&steps, values);
+    }
+}
+
+/// The blocks that some path from the first one leads to, without passing one.
+fn reached_without(flow: &Flow<'_>, without: Option<usize>) -> BTreeSet<usize> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![0]);
+    while let Some(at) = open.pop() {
+        if Some(at) != without && seen.insert(at) {
+            open.extend(&flow.blocks()[at].successors);
+        }
+    }
+    seen
+}
+
+#[test]
+fn dominators_and_loops_are_those_of_their_definition() {
+    let mut rng = Rng::new(48);
+    let mut nested = 0;
+    for _ in 0..3_000 {
+        let text = text(&kernel(&mut rng));
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        let all = reached_without(&flow, None);
+        let count = flow.blocks().len();
+        let dominates = |one: usize, other: usize| {
+            all.contains(&other)
+                && all.contains(&one)
+                && !reached_without(&flow, Some(one)).contains(&other)
+        };
+        for block in 0..count {
+            for other in 0..count {
+                let found = flow.dominators().dominates(other, block);
+                assert_eq!(found, dominates(other, block), "{other} {block}\n{text}");
+            }
+            let strict: Vec<usize> =
+                (0..count).filter(|it| *it != block && dominates(*it, block)).collect();
+            let closest =
+                strict.iter().find(|it| strict.iter().all(|other| dominates(*other, **it)));
+            assert_eq!(flow.dominators().immediate(block).as_ref(), closest, "{block}\n{text}");
+        }
+        // A loop has its header, and what leads back to it without passing it.
+        let mut expected: Vec<(usize, BTreeSet<usize>)> = Vec::new();
+        for header in 0..count {
+            let before = flow.blocks()[header].predecessors.iter();
+            let mut open: Vec<usize> =
+                before.copied().filter(|it| dominates(header, *it)).collect();
+            if open.is_empty() {
+                continue;
+            }
+            let mut blocks = BTreeSet::from([header]);
+            while let Some(at) = open.pop() {
+                if all.contains(&at) && blocks.insert(at) {
+                    open.extend(&flow.blocks()[at].predecessors);
+                }
+            }
+            expected.push((header, blocks));
+        }
+        let loops = flow.loops();
+        let mut found: Vec<(usize, BTreeSet<usize>)> =
+            loops.iter().map(|it| (it.header, it.blocks.iter().copied().collect())).collect();
+        for at in (0..loops.len()).rev() {
+            if let Some(parent) = loops[at].parent {
+                assert!(parent < at, "{text}");
+                nested += 1;
+                let inner = found[at].1.clone();
+                found[parent].1.extend(inner);
+            }
+        }
+        found.sort();
+        assert_eq!(found, expected, "{text}");
+    }
+    assert!(nested > 100, "{nested}");
+}
+
+/// How a text's one instruction uses its names.
+fn used(instruction: &str) -> String {
+    let text = format!(
+        ".global .u32 v; .func f(.param .u32 x) {{ .param .b32 q; .reg .b32 a, b, c, d, e; \
+         .reg .b64 p; .reg .pred t, u; here: {instruction} }}"
+    );
+    let tree = syntax::parse(&text);
+    assert_eq!(tree.errors(), [], "{text}");
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+    let shown = flow.accesses(0).iter().map(|it| {
+        let access = match it.access {
+            Access::Read => "",
+            Access::Write => "=",
+            Access::ReadWrite => "+",
+        };
+        let partial = if it.is_partial && it.access.writes() { "?" } else { "" };
+        format!("{access}{partial}{}", it.span.text(&text))
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// What the manual says of each.
+#[test]
+fn instructions_read_and_write_what_the_manual_says() {
+    for (instruction, expected) in [
+        ("add.u32 a, b, c;", "=a b c"),
+        ("@t add.u32 a, b, 1;", "t =?a b"),
+        ("setp.lt.and.u32 t|u, a, b, t;", "=t =u a b t"),
+        ("shfl.sync.bfly.b32 a|t, b, 1, 31, -1;", "=a =t b"),
+        ("mov.b64 {a, b}, p;", "=a =b p"),
+        ("mov.b64 {_, b}, p;", "=b p"),
+        ("mov.u64 p, v+4;", "=p v"),
+        ("ld.global.v2.u32 {a, b}, [p+8];", "=a =b p"),
+        ("st.global.v2.u32 [p+8], {a, b};", "p a b"),
+        ("st.param.b32 [q], a;", "q a"),
+        ("ld.param.u32 a, [x];", "=a x"),
+        ("atom.global.add.u32 a, [p], b;", "=a p b"),
+        ("atom.global.cas.b32 _, [p], a, b;", "p a b"),
+        ("red.global.add.u32 [v], a;", "v a"),
+        ("call (a), f, (b, c);", "=a f b c"),
+        ("call f, (a);", "f a"),
+        ("call.uni f;", "f"),
+        ("bra here;", "here"),
+        ("bar.sync a, b;", "a b"),
+        ("barrier.red.popc.sync.u32 a, b, c, t;", "=a b c t"),
+        ("prefetch.global.L1 [p];", "p"),
+        ("nanosleep.u32 a;", "a"),
+        ("vmin.s32.s32.s32.add a, b.b0, c.h1, d;", "=a b c d"),
+        ("vset2.s32.s32.eq a.h0, b, c, d;", "=a b c d"),
+        (
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {a, b}, {c}, {d}, {a, b};",
+            "=a =b c d a b",
+        ),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a, b}, p, p, t, 1, 1, 0, 0;",
+            "+a +b p p t",
+        ),
+        ("wmma.store.d.sync.aligned.row.m16n16k16.s32 [p], {a, b}, c;", "p a b c"),
+        ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {a, b}, [c];", "=a =b c"),
+        ("tcgen05.ld.red.sync.aligned.32x32b.x2.u32.min {a, b}, c, [d];", "=a =b =c d"),
+        ("tcgen05.st.sync.aligned.32x32b.x2.b32 [c], {a, b};", "c a b"),
+        ("tcgen05.dealloc.cta_group::1.sync.aligned.b32 a, 32;", "a"),
+        ("mbarrier.arrive.shared.b64 p, [v];", "=p v"),
+        ("mbarrier.init.shared.b64 [v], a;", "v a"),
+        (
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [v], [p, {a}], [v];",
+            "v p a v",
+        ),
+        ("frobnicate.x a, [b], {c, d};", "+a +b +c +d"),
+        ("mov.u32 a, %tid.x;", "=a"),
+    ] {
+        assert_eq!(used(instruction), expected, "{instruction}");
+    }
+}
+
+#[test]
+fn what_a_branch_hides_makes_a_function_opaque() {
+    for (body, is_opaque) in [
+        ("a: bra a;", false),
+        ("bra b;", true),
+        ("a: brx.idx r, t;", true),
+        ("t: .branchtargets a; a: brx.idx r, t;", false),
+        ("t: .branchtargets a, b; a: brx.idx r, t;", true),
+    ] {
+        let text = format!(".func f() {{ .reg .b32 r; {body} c: ret; }}");
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        assert_eq!(flow.is_opaque(), is_opaque, "{body}");
+        // It may lead to any label.
+        let last = flow.blocks().len() - 1;
+        assert_eq!(flow.is_reachable(last), is_opaque, "{body}");
+    }
+}
+
+#[test]
+fn registers_of_blocks_and_ranges_are_told_apart() {
+    let text = ".func f() { .reg .b32 %r<4>, a; mov.b32 a, 1; { .reg .b32 a; mov.b32 a, 2; \
+                mov.b32 %r01, a; } mov.b32 %r2, a; mov.b32 %r3, %r1; }";
+    let tree = syntax::parse(text);
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+    let readers = |at: usize| flow.readers_of(at, flow.accesses(at)[0].meaning);
+    assert_eq!([0, 1, 2, 3].map(readers), [vec![3], vec![2], vec![4], vec![]]);
+    assert!(
+        Flow::of(&syntax::parse(".extern .func f;").functions().next().unwrap(), &names).is_none()
+    );
+    let kinds = flow.accesses(0).iter().map(|it| names.symbol(it.meaning.symbol()).kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [SymbolKind::Register]);
+}
