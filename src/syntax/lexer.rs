@@ -138,6 +138,13 @@ impl Token {
         matches!(self.kind(), TokenKind::Ident | TokenKind::Dot | TokenKind::Number)
     }
 
+    /// Whether it may be a modifier behind a mnemonic. `.32x32b` is a number otherwise.
+    #[inline]
+    pub(crate) fn is_modifier(self, source: &str) -> bool {
+        let is_dotted = || source.as_bytes()[self.start as usize] == b'.';
+        self.kind() == TokenKind::Dot || self.kind() == TokenKind::Number && is_dotted()
+    }
+
     /// Whether an operand may end with it.
     pub(crate) fn ends_operand(self) -> bool {
         self.is_word() || self.is(b')') || self.is(b']') || self.is(b'}')

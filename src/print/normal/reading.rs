@@ -4,14 +4,12 @@ use super::NormalOptions;
 use crate::hash::{Map, Set};
 use crate::names::{Names, SymbolId, SymbolKind, Use};
 use crate::source::Span;
-use crate::syntax::{self, DirectiveKind, StatementKind, Token, TokenKind, Tree};
+use crate::syntax::{self, DirectiveKind, StatementKind, Token, Tree};
 
 /// A text, or a part of one, with its names.
 pub(super) struct Reading<'s> {
-    pub(super) text: &'s str,
+    pub(super) tree: Tree<'s>,
     pub(super) names: Names,
-    /// The words and numbers that are no names.
-    pub(super) words: Vec<Word>,
     pub(super) functions: Vec<FunctionSpans>,
     /// Labels with their colons, but for those that a directive needs.
     pub(super) labels: Vec<Span>,
@@ -47,14 +45,18 @@ impl<'s> Reading<'s> {
             dropped.sort_unstable();
         }
         let (kept, shared) = (Set::default(), Vec::new());
-        let (words, functions) = (words(&tree), functions(&tree));
+        let functions = functions(&tree);
         let labels = labels(&tree, &names);
         let mut reading =
-            Reading { text, names, words, functions, labels, dropped, debugged, kept, shared };
+            Reading { tree, names, functions, labels, dropped, debugged, kept, shared };
         if !options.keep_names {
             reading.read_shared();
         }
         reading
+    }
+
+    pub(super) fn text(&self) -> &'s str {
+        self.tree.source()
     }
 
     fn read_shared(&mut self) {
@@ -66,7 +68,7 @@ impl<'s> Reading<'s> {
             if use_.symbol().is_some_and(|symbol| !self.is_shared(symbol)) {
                 continue;
             }
-            let name = use_.span.text(self.text);
+            let name = use_.span.text(self.text());
             if dropped.has(use_.span) {
                 if use_.symbol().is_none() {
                     self.kept.insert(name);
@@ -76,7 +78,7 @@ impl<'s> Reading<'s> {
             }
         }
         let kept = names.symbols().filter(|(id, _)| self.stays(*id));
-        let kept: Vec<&str> = kept.map(|(_, symbol)| symbol.name.text(self.text)).collect();
+        let kept: Vec<&str> = kept.map(|(_, symbol)| symbol.name.text(self.text())).collect();
         self.kept.extend(kept);
         self.shared = shared;
     }
@@ -121,24 +123,6 @@ impl<'s> Reading<'s> {
     }
 }
 
-/// A word or a number that is no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) kind: WordKind,
-    pub(super) span: Span,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WordKind {
-    /// The first word of a directive or a declaration.
-    Directive,
-    Mnemonic,
-    /// A modifier of an instruction.
-    Modifier,
-    /// A number in an instruction.
-    Number,
-}
-
 /// The places of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FunctionSpans {
@@ -154,31 +138,6 @@ fn functions(tree: &Tree<'_>) -> Vec<FunctionSpans> {
         FunctionSpans { start: whole.start, body }
     };
     tree.functions().map(spans).collect()
-}
-
-fn words(tree: &Tree<'_>) -> Vec<Word> {
-    // About as many as there are; growing copies.
-    let mut words = Vec::with_capacity(tree.tokens().len() / 3);
-    for statement in tree.all_statements() {
-        let mut push = |kind, span| words.push(Word { kind, span });
-        match statement.kind() {
-            StatementKind::Instruction(instruction) => {
-                push(WordKind::Mnemonic, instruction.mnemonic());
-                instruction.modifiers().for_each(|it| push(WordKind::Modifier, it));
-                let end = instruction.opcode().end;
-                let operands = instruction.tokens().iter().filter(|it| it.span().start >= end);
-                let numbers = operands.filter(|it| it.kind() == TokenKind::Number);
-                numbers.for_each(|it| push(WordKind::Number, it.span()));
-            }
-            StatementKind::Directive(_)
-            | StatementKind::Declaration(_)
-            | StatementKind::Function(_) => {
-                push(WordKind::Directive, statement.tokens()[0].span());
-            }
-            _ => {}
-        }
-    }
-    words
 }
 
 fn labels(tree: &Tree<'_>, names: &Names) -> Vec<Span> {
@@ -252,7 +211,7 @@ impl<'s> Globals<'s> {
         // function may be meant.
         let is_in_doubt = |part: &Reading| {
             part.names.symbols().any(|(_, symbol)| {
-                let name = symbol.name.text(part.text);
+                let name = symbol.name.text(part.text());
                 let stays = symbol.is_global() && part.kept.contains(name);
                 !matches!(symbol.kind, SymbolKind::Register | SymbolKind::Function)
                     && foreign.contains(name)

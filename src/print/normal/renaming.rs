@@ -161,7 +161,7 @@ impl<'p, 's> Fresh<'p, 's> {
     fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
         let names = &self.part.names;
         let Some(meaning) = use_.meaning.filter(|it| !self.part.is_shared(it.symbol())) else {
-            let old = use_.span.text(self.part.text);
+            let old = use_.span.text(self.part.text());
             let new = self.globals.new.get(old)?;
             return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new)));
         };
@@ -174,7 +174,7 @@ impl<'p, 's> Fresh<'p, 's> {
         let symbol = names.symbol(meaning.symbol());
         let name = match symbol.kind {
             SymbolKind::Register if symbol.plain_ty.is_some() => {
-                let ty = symbol.plain_ty.map_or("", |ty| ty.text(self.part.text));
+                let ty = symbol.plain_ty.map_or("", |ty| ty.text(self.part.text()));
                 let registers = self.registers(ty);
                 registers.count += 1;
                 all.push_counted(&registers.prefix, registers.count)

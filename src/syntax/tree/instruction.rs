@@ -90,7 +90,7 @@ impl<'t> Instruction<'t> {
 
     fn first_operand(&self) -> usize {
         let rest = &self.tokens[self.opcode + 1..];
-        let modifiers = rest.iter().take_while(|token| is_modifier(self.source, **token));
+        let modifiers = rest.iter().take_while(|token| token.is_modifier(self.source));
         self.opcode + 1 + modifiers.count()
     }
 }
@@ -102,13 +102,6 @@ pub(super) fn names<'t>(
 ) -> impl Iterator<Item = Span> + use<'t> {
     let words = tokens.iter().filter(|token| token.kind() == TokenKind::Ident);
     words.map(|token| token.span()).filter(|span| !matches!(span.text(source), "_" | "WARP_SZ"))
-}
-
-/// Whether a token behind a mnemonic is a modifier. `.32x32b` is a number to the lexer.
-#[inline]
-pub(super) fn is_modifier(source: &str, token: Token) -> bool {
-    let is_dotted = || source.as_bytes()[token.span().start as usize] == b'.';
-    token.kind() == TokenKind::Dot || token.kind() == TokenKind::Number && is_dotted()
 }
 
 /// An operand, or an element of a vector, an address or a list.

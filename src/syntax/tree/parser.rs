@@ -4,7 +4,7 @@ use super::super::declaration::DIRECTIVES;
 use super::super::directive::{Bare, Directive, Step, dwarf_end};
 use super::super::grammar::Expected;
 use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
-use super::instruction::{is_modifier, operands_are_plain};
+use super::instruction::operands_are_plain;
 use super::{
     Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
 };
@@ -307,7 +307,7 @@ impl<'t> Parser<'t> {
     fn instruction(&mut self, first: usize) {
         self.at += 1;
         while let Some(token) = self.peek()
-            && is_modifier(self.source, token)
+            && token.is_modifier(self.source)
             && !self.starts_directive(token)
         {
             self.at += 1;
