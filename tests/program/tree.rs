@@ -116,6 +116,66 @@ fn one_function_is_printed() {
     ");
 }
 
+/// The text is one that Graphviz 2.43 draws.
+#[test]
+fn blocks_are_drawn_by_graphviz() {
+    let module = ".func f;
+.entry k(.param .u32 n)
+{
+    .reg .b32 %r<3>; .reg .pred %p;
+    ld.param.u32 %r1, [n]; // a \"count\"
+again:
+    vsub.u32.u32.u32 %r1, %r1,
+        1;
+    .pragma \"nounroll\";
+    setp.ne.u32 %p, %r1, 0;
+    @%p bra again;
+    brx.idx %r1, nowhere;
+    trap;
+}
+.func g() { ret; }
+";
+    let run = vptx(&["tree", "--flow", "dot", "-"], module);
+    insta::assert_snapshot!(run.transcript(), @r#"
+    status: 0
+    -- stdout --
+    digraph {
+      node [shape=box fontname=monospace];
+      subgraph cluster_0 {
+        label="k";
+        f0_b0 [label="ld.param.u32 %r1, [n];\l"];
+        f0_b1 [label="vsub.u32.u32.u32 %r1, %r1, 1;\lsetp.ne.u32 %p, %r1, 0;\l@%p bra again;\l"];
+        f0_b2 [label="brx.idx %r1, nowhere;\l"];
+        f0_b3 [label="trap;\l" style=dashed];
+        f0_b0 -> f0_b1;
+        f0_b1 -> f0_b2;
+        f0_b1 -> f0_b1;
+        f0_b2 -> f0_b1 [style=dashed];
+      }
+      subgraph cluster_1 {
+        label="g";
+        f1_b0 [label="ret;\l"];
+      }
+    }
+    -- stderr --
+    "#);
+    let one = vptx(&["tree", "--flow", "dot", "--function", "g", "-"], module);
+    insta::assert_snapshot!(one.transcript(), @r#"
+    status: 0
+    -- stdout --
+    digraph {
+      node [shape=box fontname=monospace];
+      subgraph cluster_0 {
+        label="g";
+        f0_b0 [label="ret;\l"];
+      }
+    }
+    -- stderr --
+    "#);
+    let clash = vptx(&["tree", "--flow", "dot", "--format", "json", "-"], module);
+    assert_eq!(clash.status, 2);
+}
+
 #[test]
 fn what_is_not_there_is_told() {
     let run = vptx(&["tree", "-", "--function", "kk"], MODULE);
