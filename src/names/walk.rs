@@ -76,6 +76,21 @@ struct Walker<'t> {
     names: Names,
 }
 
+/// Where a statement that is none ends without `;`.
+fn unended(statement: Statement<'_>) -> Option<Span> {
+    let [first, .., last] = statement.tokens() else {
+        let only = statement.tokens()[0];
+        return (!b";{}".iter().any(|it| only.is(*it))).then_some(Span::at(only.span().end));
+    };
+    match first.kind() {
+        // No statement starts like this.
+        TokenKind::Number | TokenKind::Str => Some(Span::at(first.span().end)),
+        TokenKind::Punct(_) if !first.is(b'@') => Some(Span::at(first.span().end)),
+        _ if last.is(b';') => None,
+        _ => Some(Span::at(last.span().end)),
+    }
+}
+
 /// Names that differ in the digits at their ends.
 #[derive(Clone, Copy, Default)]
 struct Base {
@@ -163,10 +178,7 @@ impl<'t> Walker<'t> {
             StatementKind::Error => {
                 let words = statement.tokens().iter().filter(|it| it.kind() == TokenKind::Ident);
                 words.for_each(|word| self.use_of(word.span()));
-                let ends = |last: &Token| b";{}".iter().any(|it| last.is(*it));
-                if self.names.unended.is_none() && !statement.tokens().last().is_some_and(ends) {
-                    self.names.unended = Some(Span::at(statement.span().end));
-                }
+                self.names.unended = self.names.unended.or_else(|| unended(statement));
             }
         }
         None

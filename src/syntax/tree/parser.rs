@@ -329,16 +329,12 @@ impl<'t> Parser<'t> {
     /// Whether the next token, a dotted word, starts a directive, rather than being a modifier.
     #[inline]
     fn starts_directive(&self, token: Token) -> bool {
-        if self.adjoins(token) {
+        // Most modifiers touch what they modify.
+        if self.tokens[self.at - 1].end() == token.start() {
             return false;
         }
         let word = self.word(token);
         DIRECTIVES.contains(&word) && !ALSO_MODIFIERS.contains(&word)
-    }
-
-    /// Whether the next token touches the one before it.
-    fn adjoins(&self, token: Token) -> bool {
-        self.tokens[self.at - 1].end() == token.start()
     }
 
     /// Reads up to the `;` of an instruction, or to what cuts it off.
@@ -376,14 +372,11 @@ impl<'t> Parser<'t> {
     /// of its line, where the one before it may end an instruction or a directive. Inside of a
     /// legal statement, none does: line breaks mean nothing there.
     fn cuts_off(&self, token: Token, operands: usize) -> bool {
-        let last = self.tokens[self.at - 1];
-        let may_end = self.at == operands || last.ends_operand();
+        let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
         match token.kind() {
-            TokenKind::Dot => !self.adjoins(token) && DIRECTIVES.contains(&self.word(token)),
+            TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
             _ if !token.on_new_line() => false,
             TokenKind::Punct([b'@', 0]) => may_end,
-            // The name of a `.callprototype` stands behind its results.
-            TokenKind::Ident if last.is(b')') => self.is_label(),
             TokenKind::Ident if may_end => {
                 self.at > operands || self.is_label() || self.is_opcode(token)
             }
@@ -405,6 +398,8 @@ impl<'t> Parser<'t> {
         let first = self.at;
         self.at += 1;
         let mut directive = Directive::new(self.word(token));
+        // Names follow a type and a `)` in it.
+        let is_prototype = self.word(token) == ".callprototype";
         let (mut body, mut parens) = (false, 0usize);
         loop {
             let Some(next) = self.peek() else {
@@ -428,8 +423,8 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
             if matches!(directive, Directive::Statement { braces: 0 })
-                && parens == 0
-                && self.cuts_off(next, first + 1)
+                && (parens == 0 || next.kind() != TokenKind::Dot)
+                && self.cuts_off(next, if is_prototype { self.at } else { first + 1 })
             {
                 self.missing_semicolon();
                 break;
