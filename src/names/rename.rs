@@ -2,9 +2,8 @@
 
 use super::{Meaning, Names, SymbolId, Use};
 use crate::diagnostic::{Edit, applied};
-use crate::isa::is_special_register;
 use crate::source::{Span, line_end};
-use crate::syntax::{self, TokenKind, statement_tokens};
+use crate::syntax::{self, is_name};
 
 /// The reason why a name cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,14 +40,6 @@ pub(crate) fn rename(source: &str, offset: u32, new: &str) -> Result<Vec<Edit>, 
     } else {
         Err(RenameError::Taken(new.into()))
     }
-}
-
-/// Whether a text is a name that PTX takes.
-fn is_name(text: &str) -> bool {
-    let tokens = statement_tokens(text);
-    let is_word = matches!(tokens[..], [only] if only.kind() == TokenKind::Ident
-        && only.span().len() as usize == text.len());
-    is_word && !matches!(text, "_" | "$" | "%" | "WARP_SZ") && !is_special_register(text)
 }
 
 /// The places of the name, and the declaration that a register of a range needs.

@@ -23,6 +23,7 @@ pub(crate) mod blocks;
 pub(crate) mod constant;
 pub(crate) mod declaration;
 pub(crate) mod directive;
+mod edit;
 mod grammar;
 pub(crate) mod lexer;
 pub(crate) mod listing;
@@ -32,6 +33,9 @@ mod scope;
 mod tree;
 
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
+#[cfg(feature = "server")]
+pub(crate) use edit::is_name;
+pub use edit::{Edited, EditedPart, Edits, EditsError};
 pub(crate) use grammar::parse_start;
 pub use grammar::{Expected, Failure};
 pub use lexer::{Token, TokenKind};

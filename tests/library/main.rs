@@ -12,6 +12,7 @@ mod costs;
 mod diff;
 mod directives;
 mod divergence;
+mod edits;
 mod emit_c;
 mod emit_llvm;
 #[cfg(feature = "diff")]

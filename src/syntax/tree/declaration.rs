@@ -335,7 +335,7 @@ impl<'t> Function<'t> {
     }
 
     /// `(…)` before its name, and behind it, with both brackets.
-    pub(super) fn groups(&self) -> [Option<&'t [Token]>; 2] {
+    pub(in super::super) fn groups(&self) -> [Option<&'t [Token]>; 2] {
         let tokens = |(open, close): (usize, usize)| {
             let end = (close + 1).min(self.head().len());
             &self.head()[open..end]

@@ -41,6 +41,7 @@ pub use declaration::{Declaration, DeclaredName, Function, FunctionKind, Paramet
 pub use directive::{Directive, DirectiveKind, Place};
 pub use instruction::{Address, Guard, Instruction, Offset, Operand, OperandKind, Operands};
 pub use trivia::{Piece, PieceKind};
+pub(super) use trivia::{pieces_before, pieces_behind};
 pub use walk::{Leaf, LeafKind, Node, NodeKind, Visitor};
 
 use super::grammar::Expected;
@@ -322,6 +323,23 @@ impl<'t> Statement<'t> {
             StatementKind::Function(function) => Some(function),
             _ => None,
         })
+    }
+
+    /// The statement after it, in what holds both.
+    pub fn next(self) -> Option<Statement<'t>> {
+        let Entry { after, parent, .. } = *self.entry();
+        let next = self.tree.entries.get(after as usize)?;
+        (next.parent == parent).then_some(Statement { index: after, ..self })
+    }
+
+    /// Whether both are of one kind.
+    pub(super) fn is_like(self, other: Statement<'_>) -> bool {
+        self.entry().kind == other.entry().kind
+    }
+
+    /// The place of its first token among those of the tree.
+    pub(super) fn first_token(self) -> usize {
+        self.entry().first as usize
     }
 
     /// The tree that it belongs to.

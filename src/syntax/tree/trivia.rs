@@ -62,14 +62,20 @@ impl<'t> Statement<'t> {
 }
 
 /// The trivia before a token that does not belong to what ends before it.
-fn pieces_before<'t>(tree: &'t Tree<'t>, token: usize) -> impl Iterator<Item = Piece> + use<'t> {
+pub(in super::super) fn pieces_before<'t>(
+    tree: &'t Tree<'t>,
+    token: usize,
+) -> impl Iterator<Item = Piece> + use<'t> {
     let behind = pieces_behind(tree, token).count();
     tree.trivia(token).skip(behind)
 }
 
 /// The trivia on the line where the token before a number ends. All of it, if the next token
 /// stands on that line, too.
-fn pieces_behind<'t>(tree: &'t Tree<'t>, token: usize) -> impl Iterator<Item = Piece> + use<'t> {
+pub(in super::super) fn pieces_behind<'t>(
+    tree: &'t Tree<'t>,
+    token: usize,
+) -> impl Iterator<Item = Piece> + use<'t> {
     let source = tree.source;
     let count = if token == 0 { 0 } else { usize::MAX };
     let mut is_over = false;

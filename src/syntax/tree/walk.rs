@@ -201,7 +201,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
                 self.close(statement);
             }
             let statement = Statement { tree: self.tree, index };
-            self.enter(statement_kind(statement), statement.span(), Some(statement), None);
+            self.enter(statement.node_kind(), statement.span(), Some(statement), None);
             match statement.kind() {
                 StatementKind::Function(function) => self.header(&function),
                 StatementKind::Block(_) => self.leaf(LeafKind::Punctuation),
@@ -222,7 +222,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
     /// Ends a statement, with the tokens of it that are left.
     fn close(&mut self, statement: Statement<'t>) {
         self.leaves_to(statement.entry().end as usize);
-        let kind = statement_kind(statement);
+        let kind = statement.node_kind();
         let span = statement.span();
         self.visitor.leave(Node { kind, span, statement: Some(statement), operand: None });
     }
@@ -320,7 +320,7 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
 
     fn operand(&mut self, operand: Operand<'t>) {
         let operand_kind = operand.kind();
-        let (kind, span) = (operand_node(&operand_kind), operand.span());
+        let (kind, span) = (operand_kind.node_kind(), operand.span());
         if operand.tokens().is_empty() {
             self.visitor.enter(Node { kind, span, statement: None, operand: Some(operand) });
         } else {
@@ -428,37 +428,41 @@ fn end_of(tokens: &[Token]) -> u32 {
     tokens.last().map_or(0, |token| token.span().end)
 }
 
-fn statement_kind(statement: Statement<'_>) -> NodeKind {
-    match statement.entry().kind {
-        EntryKind::Directive
-            if statement.tokens()[0].span().text(statement.source()) == ".section" =>
-        {
-            NodeKind::Section
+impl Statement<'_> {
+    /// Its kind among the nodes of a tree.
+    pub fn node_kind(self) -> NodeKind {
+        match self.entry().kind {
+            EntryKind::Directive if self.tokens()[0].span().text(self.source()) == ".section" => {
+                NodeKind::Section
+            }
+            EntryKind::Directive => NodeKind::Directive,
+            EntryKind::Declaration => NodeKind::Declaration,
+            EntryKind::Function => NodeKind::Function,
+            EntryKind::Block => NodeKind::Block,
+            EntryKind::Label => NodeKind::Label,
+            EntryKind::Instruction => NodeKind::Instruction,
+            EntryKind::Empty => NodeKind::Empty,
+            EntryKind::Error => NodeKind::Error,
         }
-        EntryKind::Directive => NodeKind::Directive,
-        EntryKind::Declaration => NodeKind::Declaration,
-        EntryKind::Function => NodeKind::Function,
-        EntryKind::Block => NodeKind::Block,
-        EntryKind::Label => NodeKind::Label,
-        EntryKind::Instruction => NodeKind::Instruction,
-        EntryKind::Empty => NodeKind::Empty,
-        EntryKind::Error => NodeKind::Error,
     }
 }
 
-fn operand_node(kind: &OperandKind<'_>) -> NodeKind {
-    match kind {
-        OperandKind::Name(_) => NodeKind::Name,
-        OperandKind::Discard => NodeKind::Discard,
-        OperandKind::Constant(_) => NodeKind::Constant,
-        OperandKind::Text(_) => NodeKind::Text,
-        OperandKind::Sum(_) => NodeKind::Sum,
-        OperandKind::Pair(..) => NodeKind::Pair,
-        OperandKind::Address(_) => NodeKind::Address,
-        OperandKind::Vector(_) => NodeKind::Vector,
-        OperandKind::List(_) => NodeKind::List,
-        OperandKind::Applied(..) => NodeKind::Applied,
-        OperandKind::Field(..) => NodeKind::Field,
-        OperandKind::Malformed(_) => NodeKind::Malformed,
+impl OperandKind<'_> {
+    /// Its kind among the nodes of a tree.
+    pub fn node_kind(&self) -> NodeKind {
+        match self {
+            OperandKind::Name(_) => NodeKind::Name,
+            OperandKind::Discard => NodeKind::Discard,
+            OperandKind::Constant(_) => NodeKind::Constant,
+            OperandKind::Text(_) => NodeKind::Text,
+            OperandKind::Sum(_) => NodeKind::Sum,
+            OperandKind::Pair(..) => NodeKind::Pair,
+            OperandKind::Address(_) => NodeKind::Address,
+            OperandKind::Vector(_) => NodeKind::Vector,
+            OperandKind::List(_) => NodeKind::List,
+            OperandKind::Applied(..) => NodeKind::Applied,
+            OperandKind::Field(..) => NodeKind::Field,
+            OperandKind::Malformed(_) => NodeKind::Malformed,
+        }
     }
 }

@@ -1,0 +1,129 @@
+//! Names, and the words around edits.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, Range};
+
+use super::super::lexer::{Lexer, is_word};
+use super::super::{Statement, StatementKind, TokenKind, Tree, parse};
+use crate::diagnostic::Edit;
+use crate::isa::is_special_register;
+use crate::source::Span;
+
+/// The words of a text that may be names, each with whether it names a range of registers.
+#[derive(Clone, Debug)]
+pub(super) struct Words<'t>(BTreeMap<&'t str, bool>);
+
+impl<'t> Words<'t> {
+    pub(super) fn of(tree: &Tree<'t>) -> Words<'t> {
+        let mut words = BTreeMap::new();
+        for (at, token) in tree.tokens().iter().enumerate() {
+            if token.kind() == TokenKind::Ident {
+                let is_range = tree.tokens().get(at + 1).is_some_and(|next| next.is(b'<'));
+                *words.entry(token.span().text(tree.source())).or_insert(false) |= is_range;
+            }
+        }
+        Words(words)
+    }
+
+    /// Whether the text has a name, perhaps as a register of a range.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let mut stems = (stem.len()..name.len()).map(|end| &name[..end]);
+        self.0.contains_key(name) || stems.any(|stem| self.0.get(stem) == Some(&true))
+    }
+
+    /// The name with a number among those that start like this, or nearly so, and that nothing
+    /// in the text has.
+    pub(super) fn fresh(&self, start: &str, number: usize) -> String {
+        let is_free = |start: &String| {
+            let from = (Bound::Included(&**start), Bound::Unbounded);
+            let mut near = self.0.range::<str, _>(from);
+            near.next().is_none_or(|(word, _)| !word.starts_with(start))
+        };
+        let others = (1..).map(|other| format!("{start}{other}_"));
+        let mut starts = std::iter::once(start.to_string()).chain(others);
+        let free = starts.find(is_free).expect("a text does not have all names");
+        format!("{free}{number}")
+    }
+}
+
+/// Whether a text is a name that PTX takes.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut lexer = Lexer::new(text, 0);
+    let is_word = lexer.token().is_some_and(|token| {
+        token.kind() == TokenKind::Ident && token.span().range() == (0..text.len())
+    });
+    is_word && !matches!(text, "_" | "$" | "%" | "WARP_SZ") && !is_special_register(text)
+}
+
+/// Whether a part of a text is a word that may be a name.
+pub(super) fn is_word_of(tree: &Tree<'_>, part: Span) -> bool {
+    let at = tree.tokens().partition_point(|token| token.span().start < part.start);
+    let token = tree.tokens().get(at);
+    token.is_some_and(|token| token.kind() == TokenKind::Ident && token.span() == part)
+}
+
+/// Whether a text is a type of registers, such as `.b32` or `.v4 .f32`.
+pub(super) fn is_type(text: &str) -> bool {
+    let source = format!(".reg {text} x;");
+    let tree = parse(&source);
+    let mut statements = tree.statements();
+    let declares = match statements.next().map(Statement::kind) {
+        Some(StatementKind::Declaration(it)) => {
+            let mut names = it.names().map(|name| name.name().range());
+            let x = source.len() - 2..source.len() - 1;
+            it.ty().is_some() && names.next() == Some(x) && names.next().is_none()
+        }
+        _ => false,
+    };
+    declares && tree.errors().is_empty() && statements.next().is_none()
+}
+
+/// Whether a text is the parameter of a function.
+pub(super) fn is_parameter(text: &str) -> bool {
+    let source = format!(".func f({text});");
+    let tree = parse(&source);
+    let mut statements = tree.statements();
+    let declares = match statements.next().map(Statement::kind) {
+        Some(StatementKind::Function(it)) => {
+            let mut parameters = it.parameters();
+            let only = parameters.next().filter(|it| it.name().is_some() && it.ty().is_some());
+            let [first, .., last] = only.map_or(&[][..], |it| it.tokens()) else { return false };
+            let is_all = first.span().to(last.span()).range().len() == text.len();
+            is_all && parameters.next().is_none()
+        }
+        _ => false,
+    };
+    declares && tree.errors().is_empty() && statements.next().is_none()
+}
+
+/// Puts blanks between edited text and the text around it, where two words would become one.
+pub(super) fn separate(source: &str, edits: &mut [Edit]) {
+    let bytes = source.as_bytes();
+    let is_word_at = |at: usize| bytes.get(at).is_some_and(|&byte| is_word(byte));
+    let (mut end, mut ends_word) = (0, false);
+    for at in 0..edits.len() {
+        let next = edits.get(at + 1).map_or(source.len(), |next| next.span.start as usize);
+        let Edit { span, replacement } = &mut edits[at];
+        let Range { start, end: after } = span.range();
+        if start > end {
+            ends_word = is_word_at(start - 1);
+        }
+        end = after;
+        let follows_word = after < next && is_word_at(after);
+        let starts_word = match replacement.bytes().next() {
+            Some(first) => is_word(first),
+            None => follows_word,
+        };
+        if ends_word && starts_word {
+            replacement.insert(0, ' ');
+        }
+        if let Some(last) = replacement.bytes().last() {
+            ends_word = is_word(last);
+            if ends_word && follows_word {
+                replacement.push(' ');
+                ends_word = false;
+            }
+        }
+    }
+}
