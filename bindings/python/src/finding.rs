@@ -52,6 +52,17 @@ impl Span {
     }
 }
 
+impl Span {
+    /// The same in the library, which knows no span that ends before it starts.
+    pub(crate) fn bytes(self) -> PyResult<vptx::source::Span> {
+        if self.start <= self.end {
+            Ok(vptx::source::Span::new(self.start, self.end))
+        } else {
+            Err(PyValueError::new_err("the span ends before it starts"))
+        }
+    }
+}
+
 impl From<vptx::source::Span> for Span {
     fn from(span: vptx::source::Span) -> Span {
         Span { start: span.start, end: span.end }

@@ -8,6 +8,7 @@ mod extract;
 mod finding;
 mod instruction;
 mod results;
+mod tree;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,9 @@ mod _vptx {
         Change, Fixed, Module, Rewritten, check, explain, fix, format, normalize, parse, rewrite,
         semantics_of_ptxas,
     };
+
+    #[pymodule_export]
+    use crate::tree::{EditError, Edited, Edits, Function, Statement, TreeError, TreeOperand};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

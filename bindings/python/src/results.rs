@@ -1,5 +1,7 @@
 //! Whole texts.
 
+use std::sync::{Arc, OnceLock};
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vptx::backend::ptx::Outcome;
@@ -16,6 +18,7 @@ use vptx::{
 use crate::arguments::{Choices, Named, Path, Rules, Targets, Text};
 use crate::finding::{Finding, Span, findings, listed, ptx_error};
 use crate::instruction::{Cost, Instruction};
+use crate::tree::{self, Edits, Function, Statement, TreeError};
 
 /// The findings about a text, in its order.
 ///
@@ -172,11 +175,13 @@ fn unformatted(py: Python<'_>, text: &str, error: &FormatError) -> PyErr {
     ptx_error(py, &error.to_string(), findings(text, None, error.diagnostics()))
 }
 
-/// A module: its video instructions and the errors in them.
+/// A module: its tree, its video instructions and the errors in them.
 #[pyclass(frozen, module = "vptx")]
 pub(crate) struct Module {
     #[pyo3(get)]
     text: String,
+    /// Read when it is first asked for.
+    tree: OnceLock<Arc<tree::Text>>,
     /// The module's `.target`, such as `sm_90`.
     #[pyo3(get)]
     target: Option<String>,
@@ -186,15 +191,44 @@ pub(crate) struct Module {
     /// The legal video instructions, in the order of the text.
     #[pyo3(get)]
     instructions: Vec<Py<Instruction>>,
-    errors: Vec<Finding>,
+    illegal: Vec<Finding>,
+}
+
+impl Module {
+    fn tree(&self) -> &Arc<tree::Text> {
+        self.tree.get_or_init(|| tree::Text::parse(self.text.clone()))
+    }
 }
 
 #[pymethods]
 impl Module {
+    /// The statements at the top: directives, declarations and functions.
+    #[getter]
+    fn statements(&self, py: Python<'_>) -> Vec<Statement> {
+        py.detach(|| self.tree().statements())
+    }
+
+    /// The kernels and functions.
+    #[getter]
+    fn functions(&self, py: Python<'_>) -> Vec<Function> {
+        py.detach(|| self.tree().functions())
+    }
+
+    /// Where the text is no PTX.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<TreeError> {
+        py.detach(|| self.tree().errors())
+    }
+
+    /// Starts to edit the module.
+    fn edit(&self, py: Python<'_>) -> Edits {
+        py.detach(|| Edits::of(self.tree()))
+    }
+
     /// The errors in the video instructions that are not legal.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        listed(py, self.errors.clone())
+        listed(py, self.illegal.clone())
     }
 
     fn __str__(&self) -> &str {
@@ -202,7 +236,7 @@ impl Module {
     }
 
     fn __repr__(&self) -> String {
-        let (instructions, errors) = (self.instructions.len(), self.errors.len());
+        let (instructions, errors) = (self.instructions.len(), self.illegal.len());
         format!("<Module: {instructions} video instructions, {errors} errors>")
     }
 }
@@ -221,7 +255,7 @@ pub(crate) fn parse(py: Python<'_>, text: Text) -> PyResult<Module> {
         (target, version, Instruction::of_module(module), errors)
     });
     let instructions = statements.into_iter().map(|it| Py::new(py, it)).collect::<PyResult<_>>()?;
-    Ok(Module { text, target, version, instructions, errors })
+    Ok(Module { text, tree: OnceLock::new(), target, version, instructions, illegal: errors })
 }
 
 /// A video instruction of a rewritten module.

@@ -21,3 +21,8 @@ vptx.check(5)  # type: ignore[arg-type]
 instruction.eval_batch([1, 2], 3)  # type: ignore[arg-type]
 instruction.eval(1.0)  # type: ignore[arg-type]
 instruction.eval(1, semantics="ptxas")  # type: ignore[arg-type]
+module = vptx.parse("")
+assert_type([it.mnemonic for it in module.statements], "list[str | None]")
+edits = module.edit()
+assert_type(edits.finish().to_new(vptx.Span(0, 0)), vptx.Span)
+edits.remove(3)  # type: ignore[arg-type]

@@ -1,0 +1,479 @@
+//! The tree of a text, and edits of it.
+
+use std::sync::Arc;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use self_cell::self_cell;
+use vptx::source::Span as Bytes;
+use vptx::syntax::{self, FunctionKind, OperandKind, StatementKind, Tree};
+
+use crate::finding::Span;
+
+create_exception!(
+    vptx,
+    EditError,
+    PyValueError,
+    "An edit contradicts an earlier one, or its text is not what it should be."
+);
+
+self_cell!(
+    /// A text with its tree.
+    pub(crate) struct Text {
+        owner: String,
+        #[covariant]
+        dependent: Tree,
+    }
+);
+
+impl Text {
+    pub(crate) fn parse(text: String) -> Arc<Text> {
+        Arc::new(Text::new(text, |text| syntax::parse(text)))
+    }
+
+    pub(crate) fn statements(self: &Arc<Text>) -> Vec<Statement> {
+        self.listed(self.borrow_dependent().statements())
+    }
+
+    pub(crate) fn functions(self: &Arc<Text>) -> Vec<Function> {
+        let functions = self.borrow_dependent().functions();
+        functions.map(|it| Function(self.held(it.statement()))).collect()
+    }
+
+    pub(crate) fn errors(&self) -> Vec<TreeError> {
+        let errors = self.borrow_dependent().errors().iter();
+        errors
+            .map(|error| TreeError { message: error.to_string(), span: error.span.into() })
+            .collect()
+    }
+
+    fn held(self: &Arc<Text>, statement: syntax::Statement<'_>) -> Statement {
+        Statement { text: self.clone(), index: statement.index() }
+    }
+
+    fn listed<'t>(
+        self: &Arc<Text>,
+        all: impl Iterator<Item = syntax::Statement<'t>>,
+    ) -> Vec<Statement> {
+        all.map(|it| self.held(it)).collect()
+    }
+
+    fn part(&self, span: Bytes) -> &str {
+        span.text(self.borrow_owner())
+    }
+}
+
+/// A place where a text is no PTX.
+#[pyclass(frozen, get_all, module = "vptx")]
+pub(crate) struct TreeError {
+    message: String,
+    span: Span,
+}
+
+#[pymethods]
+impl TreeError {
+    fn __repr__(&self) -> String {
+        format!("<TreeError: {}>", self.message)
+    }
+}
+
+/// A statement of a module: a directive, a declaration, a function, a block, a label or an
+/// instruction of any opcode.
+#[pyclass(frozen, eq, module = "vptx")]
+#[derive(Clone)]
+pub(crate) struct Statement {
+    text: Arc<Text>,
+    index: u32,
+}
+
+impl PartialEq for Statement {
+    fn eq(&self, other: &Statement) -> bool {
+        Arc::ptr_eq(&self.text, &other.text) && self.index == other.index
+    }
+}
+
+impl Statement {
+    fn view(&self) -> syntax::Statement<'_> {
+        self.text.borrow_dependent().statement(self.index)
+    }
+
+    fn instruction(&self) -> Option<syntax::Instruction<'_>> {
+        match self.view().kind() {
+            StatementKind::Instruction(it) => Some(it),
+            _ => None,
+        }
+    }
+}
+
+#[pymethods]
+impl Statement {
+    /// What it is, as `vptx tree` says: `instruction`, `label`, `declaration` …
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.view().node_kind().text()
+    }
+
+    /// Its bytes.
+    #[getter]
+    fn span(&self) -> Span {
+        self.view().span().into()
+    }
+
+    /// Its text.
+    #[getter]
+    fn text(&self) -> &str {
+        self.view().text()
+    }
+
+    /// The comments that belong to it.
+    #[getter]
+    fn comments(&self) -> Vec<&str> {
+        self.view().comments().map(|it| self.text.part(it)).collect()
+    }
+
+    /// The statements inside of it.
+    #[getter]
+    fn children(&self) -> Vec<Statement> {
+        self.text.listed(self.view().children())
+    }
+
+    /// The opcode of an instruction up to its first dot.
+    #[getter]
+    fn mnemonic(&self) -> Option<&str> {
+        Some(self.text.part(self.instruction()?.mnemonic()))
+    }
+
+    /// The modifiers of an instruction, each with its dot.
+    #[getter]
+    fn modifiers(&self) -> Vec<&str> {
+        let modifiers = self.instruction().into_iter().flat_map(|it| it.modifiers());
+        modifiers.map(|it| self.text.part(it)).collect()
+    }
+
+    /// The guard of an instruction, such as `@!%p1`.
+    #[getter]
+    fn guard(&self) -> Option<&str> {
+        Some(self.text.part(self.instruction()?.guard()?.span))
+    }
+
+    /// The operands of an instruction, or of a directive such as `.branchtargets`.
+    #[getter]
+    fn operands(&self) -> Vec<TreeOperand> {
+        let count = operands(self.view()).map_or(0, Iterator::count);
+        (0..count).map(|at| TreeOperand { statement: self.clone(), path: vec![at] }).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Statement {}: {}>", self.kind(), self.text())
+    }
+}
+
+fn operands(statement: syntax::Statement<'_>) -> Option<syntax::Operands<'_>> {
+    match statement.kind() {
+        StatementKind::Instruction(it) => Some(it.operands()),
+        StatementKind::Directive(it) => Some(it.operands()),
+        _ => None,
+    }
+}
+
+/// The elements of an operand that has some.
+fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
+    match operand.kind() {
+        OperandKind::Address(it) => Some(it.elements()),
+        OperandKind::Vector(it) | OperandKind::List(it) => Some(it),
+        _ => None,
+    }
+}
+
+/// An operand of a statement, or an element of one.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct TreeOperand {
+    statement: Statement,
+    /// Its number among the operands, and those of the elements down to it.
+    path: Vec<usize>,
+}
+
+impl TreeOperand {
+    fn view(&self) -> syntax::Operand<'_> {
+        self.in_tree(self.statement.view())
+    }
+
+    fn in_tree<'t>(&self, statement: syntax::Statement<'t>) -> syntax::Operand<'t> {
+        let mut all = operands(statement);
+        let mut found = None;
+        for &at in &self.path {
+            found = all.and_then(|mut all| all.nth(at));
+            all = found.and_then(elements);
+        }
+        found.expect("the place of an operand")
+    }
+}
+
+#[pymethods]
+impl TreeOperand {
+    /// What it is, as `vptx tree` says: `name`, `constant`, `address` …
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.view().kind().node_kind().text()
+    }
+
+    /// Its bytes.
+    #[getter]
+    fn span(&self) -> Span {
+        self.view().span().into()
+    }
+
+    /// Its text, with sign and selector.
+    #[getter]
+    fn text(&self) -> &str {
+        self.view().text()
+    }
+
+    /// The value of an integer constant, as its 64 bits.
+    #[getter]
+    fn value(&self) -> Option<u64> {
+        match self.view().kind() {
+            OperandKind::Constant(Ok(it)) => it.bits(),
+            _ => None,
+        }
+    }
+
+    /// The elements of an address, a vector, or a list of a call.
+    #[getter]
+    fn elements(&self) -> Vec<TreeOperand> {
+        let count = elements(self.view()).map_or(0, Iterator::count);
+        let path = |at| self.path.iter().copied().chain([at]).collect();
+        (0..count)
+            .map(|at| TreeOperand { statement: self.statement.clone(), path: path(at) })
+            .collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TreeOperand {}: {}>", self.kind(), self.text())
+    }
+}
+
+/// A kernel or a function.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct Function(Statement);
+
+impl Function {
+    fn view(&self) -> syntax::Function<'_> {
+        function(self.0.view())
+    }
+}
+
+/// The function that a statement is.
+fn function(statement: syntax::Statement<'_>) -> syntax::Function<'_> {
+    match statement.kind() {
+        StatementKind::Function(it) => it,
+        _ => unreachable!("the statement of a function"),
+    }
+}
+
+#[pymethods]
+impl Function {
+    /// `kernel` or `device`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.view().kind() {
+            FunctionKind::Kernel => "kernel",
+            FunctionKind::Device => "device",
+        }
+    }
+
+    /// Its name; `None` if that is missing.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        Some(self.0.text.part(self.view().name()?))
+    }
+
+    /// `.visible`, `.extern`, `.weak` or `.common`.
+    #[getter]
+    fn linkage(&self) -> Option<&str> {
+        self.view().linkage()
+    }
+
+    /// The names of its parameters.
+    #[getter]
+    fn parameters(&self) -> Vec<&str> {
+        let names = self.view().parameters().filter_map(|it| Some(it.name()?.name()));
+        names.map(|it| self.0.text.part(it)).collect()
+    }
+
+    /// The statements of its body.
+    #[getter]
+    fn statements(&self) -> Vec<Statement> {
+        self.0.text.listed(self.view().statements())
+    }
+
+    /// Itself as a statement.
+    #[getter]
+    fn statement(&self) -> Statement {
+        self.0.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Function {}>", self.name().unwrap_or("without a name"))
+    }
+}
+
+type Made<'t> = syntax::Edits<'t>;
+
+self_cell!(
+    struct Making {
+        owner: Arc<Text>,
+        #[covariant]
+        dependent: Made,
+    }
+);
+
+/// Edits of a module. What contradicts an earlier edit raises `EditError` and changes nothing.
+#[pyclass(module = "vptx")]
+pub(crate) struct Edits(Making);
+
+impl Edits {
+    pub(crate) fn of(text: &Arc<Text>) -> Edits {
+        Edits(Making::new(text.clone(), |text| syntax::Edits::new(text.borrow_dependent())))
+    }
+
+    fn edit<T>(
+        &mut self,
+        statement: &Statement,
+        edit: impl for<'t> FnOnce(&mut Made<'t>, syntax::Statement<'t>) -> Result<T, syntax::EditsError>,
+    ) -> PyResult<T> {
+        self.0.with_dependent_mut(|text, edits| {
+            if !Arc::ptr_eq(text, &statement.text) {
+                return Err(refused(&syntax::EditsError::OtherTree));
+            }
+            let statement = text.borrow_dependent().statement(statement.index);
+            edit(edits, statement).map_err(|it| refused(&it))
+        })
+    }
+
+    fn edit_instruction(
+        &mut self,
+        statement: &Statement,
+        edit: impl for<'t> FnOnce(
+            &mut Made<'t>,
+            syntax::Instruction<'t>,
+        ) -> Result<(), syntax::EditsError>,
+    ) -> PyResult<()> {
+        if statement.instruction().is_none() {
+            return Err(EditError::new_err("the statement is no instruction"));
+        }
+        self.edit(statement, |edits, it| match it.kind() {
+            StatementKind::Instruction(it) => edit(edits, it),
+            _ => unreachable!("an instruction"),
+        })
+    }
+}
+
+fn refused(error: &syntax::EditsError) -> PyErr {
+    EditError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl Edits {
+    /// Replaces a statement by one or more.
+    fn replace(&mut self, statement: &Statement, text: &str) -> PyResult<()> {
+        self.edit(statement, |edits, it| edits.replace(it, text))
+    }
+
+    /// Removes a statement; comments before and behind it stay.
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "it has one lifetime only")]
+    fn remove(&mut self, statement: &Statement) -> PyResult<()> {
+        self.edit(statement, |edits, it| edits.remove(it))
+    }
+
+    /// Inserts statements before another one and the comments above it.
+    fn insert_before(&mut self, statement: &Statement, text: &str) -> PyResult<()> {
+        self.edit(statement, |edits, it| edits.insert_before(it, text))
+    }
+
+    /// Inserts statements after another one and the comments behind it.
+    fn insert_after(&mut self, statement: &Statement, text: &str) -> PyResult<()> {
+        self.edit(statement, |edits, it| edits.insert_after(it, text))
+    }
+
+    /// Replaces an operand, or an element of one.
+    fn replace_operand(&mut self, operand: &TreeOperand, text: &str) -> PyResult<()> {
+        self.edit(&operand.statement, |edits, it| edits.replace_operand(&operand.in_tree(it), text))
+    }
+
+    /// Inserts a modifier before the one with a number, from 0.
+    fn insert_modifier(&mut self, statement: &Statement, at: usize, text: &str) -> PyResult<()> {
+        self.edit_instruction(statement, |edits, it| edits.insert_modifier(&it, at, text))
+    }
+
+    /// Replaces the modifier with a number, from 0.
+    fn replace_modifier(&mut self, statement: &Statement, at: usize, text: &str) -> PyResult<()> {
+        self.edit_instruction(statement, |edits, it| edits.replace_modifier(&it, at, text))
+    }
+
+    /// Removes the modifier with a number, from 0.
+    fn remove_modifier(&mut self, statement: &Statement, at: usize) -> PyResult<()> {
+        self.edit_instruction(statement, |edits, it| edits.remove_modifier(&it, at))
+    }
+
+    /// Gives an instruction a guard, such as `@!%p1`; `None` removes it.
+    fn set_guard(&mut self, statement: &Statement, text: Option<&str>) -> PyResult<()> {
+        self.edit_instruction(statement, |edits, it| match text {
+            Some(text) => edits.set_guard(&it, text),
+            None => edits.remove_guard(&it),
+        })
+    }
+
+    /// Declares a register of a type, such as `.b32`, in a function. The result is its name.
+    fn fresh_register(&mut self, function: &Function, r#type: &str) -> PyResult<String> {
+        self.edit(&function.0, |edits, it| edits.fresh_register(&self::function(it), r#type))
+    }
+
+    /// A name for a label that nothing else has.
+    fn fresh_label(&mut self) -> String {
+        self.0.with_dependent_mut(|_, edits| edits.fresh_label())
+    }
+
+    /// Adds a parameter, such as `.param .u64 counts`, behind those of a function.
+    fn add_parameter(&mut self, function: &Function, text: &str) -> PyResult<()> {
+        self.edit(&function.0, |edits, it| edits.add_parameter(&self::function(it), text))
+    }
+
+    /// The text with the edits made so far.
+    fn finish(&self) -> PyResult<Edited> {
+        let edits = self.0.borrow_dependent().clone();
+        edits.finish().map(Edited).map_err(|error| refused(&error))
+    }
+}
+
+/// A text after edits, with the places of its parts before and after.
+#[pyclass(frozen, module = "vptx")]
+pub(crate) struct Edited(syntax::Edited);
+
+#[pymethods]
+impl Edited {
+    /// The new text.
+    #[getter]
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    /// Where bytes of the old text stand in the new one.
+    fn to_new(&self, span: Span) -> PyResult<Span> {
+        Ok(self.0.to_new(span.bytes()?).into())
+    }
+
+    /// Where bytes of the new text stood in the old one.
+    fn to_old(&self, span: Span) -> PyResult<Span> {
+        Ok(self.0.to_old(span.bytes()?).into())
+    }
+
+    fn __str__(&self) -> &str {
+        self.0.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Edited: {} changes>", self.0.edits().len())
+    }
+}

@@ -1,0 +1,131 @@
+"""The tree of a module, and edits of it."""
+
+import gc
+
+import pytest
+from conftest import ROOT
+
+import vptx
+
+MODULE = """\
+.version 8.3
+.target sm_90
+.visible .entry k(.param .u64 a, .param .u32 n)
+{
+    .reg .b32 %r<9>;
+    // the load
+    ld.global.v2.b32 {%r1, _}, [%rd1+-8]; // behind é
+L:  @!%p bra.uni L;
+    ret;
+}
+"""
+
+
+def test_statements_functions_operands():
+    module = vptx.parse(MODULE)
+    assert module.errors == []
+    kinds = [statement.kind for statement in module.statements]
+    assert kinds == ["directive", "directive", "function"]
+    (kernel,) = module.functions
+    assert (kernel.name, kernel.kind, kernel.linkage) == ("k", "kernel", ".visible")
+    assert kernel.parameters == ["a", "n"]
+    assert kernel.statement == module.statements[2]
+    registers, load, label, branch, end = kernel.statements
+    assert registers.kind, registers.text == ("declaration", ".reg .b32 %r<9>;")
+    assert (registers.mnemonic, registers.guard, registers.operands) == (None, None, [])
+    assert (load.mnemonic, load.modifiers) == ("ld", [".global", ".v2", ".b32"])
+    assert load.comments == ["// the load", "// behind é"]
+    assert MODULE.encode()[load.span.slice].decode() == load.text
+    assert (label.kind, label.text) == ("label", "L:")
+    assert (branch.guard, end.text) == ("@!%p", "ret;")
+    vector, address = load.operands
+    assert (vector.kind, [it.text for it in vector.elements]) == ("vector", ["%r1", "_"])
+    assert [it.kind for it in vector.elements] == ["name", "discard"]
+    assert (address.kind, address.elements[0].kind, address.value) == ("address", "sum", None)
+    body = kernel.statement.children[0]
+    assert (body.kind, body.children) == ("block", kernel.statements)
+
+
+def test_errors():
+    module = vptx.parse("add.s32 a,, b;\n}")
+    assert [(it.span.start, it.span.end) for it in module.errors] == [(10, 10), (15, 16)]
+    assert module.errors[1].message == "this `}` closes nothing"
+    constant = vptx.parse("x -1, 2.5;").statements[0].operands
+    assert [it.value for it in constant] == [2**64 - 1, None]
+
+
+def test_a_part_outlives_its_module():
+    statement = vptx.parse(MODULE).functions[0].statements[1]
+    gc.collect()
+    assert statement.operands[0].elements[0].text == "%r1"
+
+
+def test_edits():
+    module = vptx.parse(MODULE)
+    (kernel,) = module.functions
+    registers, load, label, branch, end = kernel.statements
+    edits = module.edit()
+    register = edits.fresh_register(kernel, ".b64")
+    edits.insert_before(load, f"mov.u64 {register}, 0;")
+    edits.replace_operand(load.operands[0].elements[1], "%r2")
+    edits.replace_operand(load.operands[1], f"[{register}]")
+    edits.remove_modifier(branch, 0)
+    edits.set_guard(branch, None)
+    edits.set_guard(end, "@%p")
+    edits.insert_modifier(end, 0, ".uni")
+    edits.insert_after(label, f"{edits.fresh_label()}:")
+    edits.add_parameter(kernel, ".param .u64 counts")
+    edited = edits.finish()
+    expected = """\
+.version 8.3
+.target sm_90
+.visible .entry k(.param .u64 a, .param .u32 n, .param .u64 counts)
+{
+    .reg .b32 %r<9>;
+    .reg .b64 %vptx_0;
+    mov.u64 %vptx_0, 0;
+    // the load
+    ld.global.v2.b32 {%r1, %r2}, [%vptx_0]; // behind é
+L: $vptx_1:  bra L;
+    @%p ret.uni;
+}
+"""
+    assert edited.text == str(edited) == expected
+    moved = edited.to_new(load.span)
+    assert edited.text.encode()[moved.slice] == b"ld.global.v2.b32 {%r1, %r2}, [%vptx_0];"
+    assert edited.to_old(moved) == load.span
+    # More edits can follow.
+    edits.remove(registers)
+    assert "%r<9>" not in edits.finish().text
+
+
+def test_refused_edits():
+    module = vptx.parse(MODULE)
+    load, label = module.functions[0].statements[1:3]
+    edits = module.edit()
+    edits.remove(load)
+    refused = [
+        lambda: edits.remove(load),
+        lambda: edits.replace_operand(load.operands[0], "x"),
+        lambda: edits.replace(label, "no statement"),
+        lambda: edits.set_guard(label, "@p"),
+        lambda: edits.remove_modifier(load, 9),
+        lambda: edits.fresh_register(module.functions[0], "b32"),
+        lambda: edits.remove(vptx.parse(MODULE).statements[0]),
+    ]
+    for edit in refused:
+        with pytest.raises(vptx.EditError):
+            edit()
+    start = MODULE.index("    ld.")
+    assert edits.finish().text == MODULE[:start] + MODULE[start:].replace(
+        load.text + " ", "", 1
+    )
+    with pytest.raises(ValueError, match="ends before it starts"):
+        edits.finish().to_new(vptx.Span(2, 1))
+
+
+def test_every_fixture_has_a_tree():
+    for path in sorted((ROOT / "fixtures/ptx").rglob("*.ptx"))[:20]:
+        module = vptx.parse(path.read_bytes())
+        assert module.errors == [], path
+        assert module.edit().finish().text == module.text
