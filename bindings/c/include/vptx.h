@@ -238,6 +238,9 @@ typedef struct vptx_module vptx_module;
 // A text that the caller owns.
 typedef struct vptx_text vptx_text;
 
+// The tree of a text of PTX: every byte, and all errors.
+typedef struct vptx_tree vptx_tree;
+
 // A string without NUL at its end. `data` is NULL if there is none.
 typedef struct vptx_string {
     // The first byte; UTF-8.
@@ -390,6 +393,31 @@ typedef struct vptx_statement {
     size_t operand_count;
 } vptx_statement;
 
+// A node or a leaf of a tree.
+typedef struct vptx_tree_node {
+    // What it is, as `vptx tree` says: `function`, `instruction`, `guard`, `address` … for a node,
+    // `mnemonic`, `modifier`, `identifier`, `comment` … for a leaf.
+    struct vptx_string kind;
+    // Its bytes.
+    struct vptx_string text;
+    // Its place in the text.
+    struct vptx_span span;
+    // The node that it is in, as a place in the list; that of the module is in itself.
+    size_t parent;
+    // The place behind all that is in it.
+    size_t end;
+    // Whether it is a leaf. All leaves in order are the text.
+    bool is_leaf;
+} vptx_tree_node;
+
+// A place where a text is no PTX.
+typedef struct vptx_tree_error {
+    // What is wrong.
+    struct vptx_string message;
+    // The place. Empty where something is missing.
+    struct vptx_span span;
+} vptx_tree_error;
+
 // A C function that computes an instruction.
 typedef struct vptx_function {
     // Its name.
@@ -502,6 +530,25 @@ struct vptx_string vptx_module_version(const struct vptx_module *module);
 
 // Frees a module with its statements and instructions.
 void vptx_module_free(struct vptx_module *module);
+
+// Reads a text of PTX, any, into a tree with every byte.
+vptx_status vptx_tree_parse(struct vptx_string text,
+                            struct vptx_tree **out,
+                            struct vptx_error **error);
+
+// All nodes and leaves, in the order of the text: a node stands before what is in it. The first is
+// the module.
+vptx_status vptx_tree_nodes(const struct vptx_tree *tree,
+                            const struct vptx_tree_node **out,
+                            size_t *count);
+
+// The places where the text is no PTX.
+vptx_status vptx_tree_errors(const struct vptx_tree *tree,
+                             const struct vptx_tree_error **out,
+                             size_t *count);
+
+// Frees a tree.
+void vptx_tree_free(struct vptx_tree *tree);
 
 // Reads one video instruction. Its `;` may be missing. Any name is a register.
 vptx_status vptx_instruction_parse(struct vptx_string text,

@@ -276,6 +276,33 @@ private:
     detail::Handle<vptx_module, vptx_module_free> handle_;
 };
 
+// The tree of a text of PTX: every byte, and all errors.
+class Tree {
+public:
+    explicit Tree(std::string_view text)
+        : handle_(detail::made<vptx_tree>([&](auto out, auto error) {
+              return vptx_tree_parse(string(text), out, error);
+          }))
+    {
+    }
+    // A node stands before what is in it. The first is the module.
+    List<vptx_tree_node> nodes() const
+    {
+        return detail::list<vptx_tree_node>([this](auto items, auto count) {
+            return vptx_tree_nodes(handle_.get(), items, count);
+        });
+    }
+    List<vptx_tree_error> errors() const
+    {
+        return detail::list<vptx_tree_error>([this](auto items, auto count) {
+            return vptx_tree_errors(handle_.get(), items, count);
+        });
+    }
+
+private:
+    detail::Handle<vptx_tree, vptx_tree_free> handle_;
+};
+
 // C functions that compute what instructions compute.
 class Functions {
 public:

@@ -13,6 +13,7 @@ mod module;
 mod options;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod types;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ pub use findings::{Edit, Finding, Findings, Fix, Fixed, Label};
 pub use instruction::Instruction;
 pub use module::{Modifier, Module, Operand, Part, Role, Statement};
 pub use options::Options;
+pub use tree::{Tree, TreeError, TreeNode};
 pub use types::{
     Applicability, Dialect, Language, Position, RewriteFlag, Semantics, Severity, Span, Status, Str,
 };
@@ -189,6 +191,46 @@ pub extern "C" fn vptx_module_version(module: Option<&Module>) -> Str {
 #[unsafe(no_mangle)]
 pub extern "C" fn vptx_module_free(module: Option<Box<Module>>) {
     free(module);
+}
+
+/// Reads a text of PTX, any, into a tree with every byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vptx_tree_parse(
+    text: Str,
+    out: Option<&mut MaybeUninit<Option<Box<Tree>>>>,
+    error: Option<&mut MaybeUninit<Option<Box<Error>>>>,
+) -> Status {
+    give(out, error, || {
+        // SAFETY: the header asks for it.
+        Ok(Tree::parse(unsafe { options::text(text) }?.into_owned()))
+    })
+}
+
+/// All nodes and leaves, in the order of the text: a node stands before what is in it. The first is
+/// the module.
+#[unsafe(no_mangle)]
+pub extern "C" fn vptx_tree_nodes(
+    tree: Option<&Tree>,
+    out: Option<&mut MaybeUninit<*const TreeNode>>,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> Status {
+    list(tree, out, count, Tree::nodes)
+}
+
+/// The places where the text is no PTX.
+#[unsafe(no_mangle)]
+pub extern "C" fn vptx_tree_errors(
+    tree: Option<&Tree>,
+    out: Option<&mut MaybeUninit<*const TreeError>>,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> Status {
+    list(tree, out, count, Tree::errors)
+}
+
+/// Frees a tree.
+#[unsafe(no_mangle)]
+pub extern "C" fn vptx_tree_free(tree: Option<Box<Tree>>) {
+    free(tree);
 }
 
 /// Reads one video instruction. Its `;` may be missing. Any name is a register.

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use crate::border::{give, run};
 use crate::error::{Error, Failure};
-use crate::{Findings, Fixed, Functions, Images, Instruction, Module, Status, Str, Text};
+use crate::{Findings, Fixed, Functions, Images, Instruction, Module, Status, Str, Text, Tree};
 
 /// The error that a call gave.
 fn error_of(call: impl FnOnce(&mut MaybeUninit<Option<Box<Error>>>) -> Status) -> (Status, String) {
@@ -45,6 +45,7 @@ fn handles_may_be_shared_by_threads() {
     shared::<Instruction>();
     shared::<Module>();
     shared::<Text>();
+    shared::<Tree>();
 }
 
 #[test]

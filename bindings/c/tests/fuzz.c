@@ -273,6 +273,37 @@ static void use_module(vptx_string text, const vptx_options *options)
     vptx_module_free(module);
 }
 
+static void use_tree(vptx_string text)
+{
+    vptx_tree *tree;
+    vptx_error *error;
+    const vptx_status status = vptx_tree_parse(text, &tree, &error);
+    if (made(status, tree, error)) {
+        const vptx_tree_node *nodes;
+        const vptx_tree_error *errors;
+        size_t count;
+        uint32_t end = 0;
+        require(vptx_tree_nodes(tree, &nodes, &count) == VPTX_STATUS_OK, "nodes");
+        require(count > 0 && nodes[0].end == count, "a module");
+        for (size_t at = 0; at < count; at++) {
+            const vptx_tree_node *it = &nodes[at];
+            read_string(it->kind);
+            read_string(it->text);
+            require(it->text.size == it->span.end - it->span.start, "the text of a node");
+            require(it->parent <= at && it->end > at && it->end <= nodes[it->parent].end, "a node");
+            require(!it->is_leaf || it->span.start == end, "a leaf behind the one before");
+            end = it->is_leaf ? it->span.end : end;
+        }
+        require(end == text.size, "every byte");
+        require(vptx_tree_errors(tree, &errors, &count) == VPTX_STATUS_OK, "errors");
+        for (size_t at = 0; at < count; at++) {
+            read_string(errors[at].message);
+            require(errors[at].span.end <= text.size, "the place of an error");
+        }
+    }
+    vptx_tree_free(tree);
+}
+
 static void step(void)
 {
     const vptx_string text = random_text();
@@ -332,6 +363,7 @@ static void step(void)
         break;
     }
     case 4:
+        use_tree(text);
         use_module(text, options);
         break;
     default: {
@@ -355,6 +387,9 @@ static void nothing(void)
     require(vptx_check(none, NULL, NULL, NULL) == null, "check");
     require(vptx_fix_all(none, NULL, 0, NULL, NULL) == null, "fix");
     require(vptx_parse(none, NULL, NULL, NULL) == null, "parse");
+    require(vptx_tree_parse(none, NULL, NULL) == null, "tree");
+    require(vptx_tree_nodes(NULL, NULL, NULL) == null, "nodes");
+    require(vptx_tree_errors(NULL, NULL, NULL) == null, "errors of a tree");
     require(vptx_instruction_parse(none, NULL, NULL) == null, "instruction");
     require(vptx_instruction_text(NULL, NULL) == null, "instruction text");
     require(vptx_eval(NULL, 0, 0, 0, 0, NULL, NULL) == null, "eval");
@@ -376,6 +411,7 @@ static void nothing(void)
     vptx_findings_free(NULL);
     vptx_fixed_free(NULL);
     vptx_module_free(NULL);
+    vptx_tree_free(NULL);
     vptx_instruction_free(NULL);
     vptx_functions_free(NULL);
     vptx_text_free(NULL);

@@ -14,7 +14,7 @@ use std::thread;
 
 use crate::{
     ABI_VERSION, Applicability, Finding, Function, Image, Modifier, Options, Part, RewriteFlag,
-    Role, Semantics, Severity, Statement, Status, Str,
+    Role, Semantics, Severity, Statement, Status, Str, TreeError, TreeNode,
 };
 
 type Handle = *mut c_void;
@@ -23,7 +23,9 @@ type Handle = *mut c_void;
 mod c {
     use std::ffi::c_char;
 
-    use super::{Finding, Function, Handle, Image, Options, Statement, Status, Str};
+    use super::{
+        Finding, Function, Handle, Image, Options, Statement, Status, Str, TreeError, TreeNode,
+    };
 
     #[allow(improper_ctypes, reason = "handles are opaque")]
     unsafe extern "C" {
@@ -70,6 +72,18 @@ mod c {
         pub(super) fn vptx_module_target(module: Handle) -> Str;
         pub(super) fn vptx_module_version(module: Handle) -> Str;
         pub(super) fn vptx_module_free(module: Handle);
+        pub(super) fn vptx_tree_parse(text: Str, out: *mut Handle, error: *mut Handle) -> Status;
+        pub(super) fn vptx_tree_nodes(
+            tree: Handle,
+            out: *mut *const TreeNode,
+            count: *mut usize,
+        ) -> Status;
+        pub(super) fn vptx_tree_errors(
+            tree: Handle,
+            out: *mut *const TreeError,
+            count: *mut usize,
+        ) -> Status;
+        pub(super) fn vptx_tree_free(tree: Handle);
         pub(super) fn vptx_instruction_parse(
             text: Str,
             out: *mut Handle,
@@ -407,6 +421,38 @@ fn a_module_is_walked() {
 }
 
 #[test]
+fn a_tree_has_nodes_leaves_and_errors() {
+    let text = ".func f() { @%p ld.u32 a, [b+4]; } // c\n}";
+    let tree =
+        with(text, |text| made(|out, error| unsafe { c::vptx_tree_parse(text, out, error) }));
+    let tree = tree.unwrap();
+    let nodes = list(tree, c::vptx_tree_nodes);
+    let leaves: String = nodes.iter().filter(|it| it.is_leaf).map(|it| string(it.text)).collect();
+    assert_eq!(leaves, text);
+    // The parts of the instruction, those in it left out.
+    let at = nodes.iter().position(|it| string(it.kind) == "instruction").expect("one");
+    assert_eq!(string(nodes[at].text), "@%p ld.u32 a, [b+4];");
+    let mut parts = Vec::new();
+    let mut next = at + 1;
+    while next < nodes[at].end {
+        let part = &nodes[next];
+        assert_eq!(part.parent, at);
+        if string(part.kind) != "white-space" {
+            parts.push(format!("{} {}", string(part.kind), string(part.text)));
+        }
+        next = part.end;
+    }
+    let expected =
+        ["guard @%p", "mnemonic ld", "modifier .u32", "name a", "punctuation ,", "address [b+4]"];
+    assert_eq!(parts[..6], expected);
+    assert_eq!(parts[6..], ["punctuation ;"]);
+    let [error] = list(tree, c::vptx_tree_errors) else { panic!("one error") };
+    assert_eq!(string(error.message), "this `}` closes nothing");
+    assert_eq!((error.span.start, error.span.end), (40, 41));
+    unsafe { c::vptx_tree_free(tree) };
+}
+
+#[test]
 fn texts_end_where_their_length_says() {
     let memory = b"vadd.s32.s32.s32 d, a, b; vadd";
     let of = |size: usize| {
@@ -715,6 +761,9 @@ fn every_pointer_may_be_null() {
             c::vptx_fix_all(none, null(), 0, out, error),
             c::vptx_parse(none, null(), out, error),
             c::vptx_module_statements(handle, null_mut(), count),
+            c::vptx_tree_parse(none, out, error),
+            c::vptx_tree_nodes(handle, null_mut(), count),
+            c::vptx_tree_errors(handle, null_mut(), count),
             c::vptx_instruction_parse(none, out, error),
             c::vptx_instruction_text(handle, null_mut()),
             c::vptx_eval(handle, 0, 0, 0, 0, null_mut(), error),
@@ -728,7 +777,7 @@ fn every_pointer_may_be_null() {
             c::vptx_images_errors(handle, null_mut(), count),
         ]
     };
-    assert_eq!(statuses, [Status::NullArgument; 16]);
+    assert_eq!(statuses, [Status::NullArgument; 19]);
     let strings = unsafe {
         [
             c::vptx_error_message(handle),
@@ -748,6 +797,7 @@ fn every_pointer_may_be_null() {
         c::vptx_findings_free(handle);
         c::vptx_fixed_free(handle);
         c::vptx_module_free(handle);
+        c::vptx_tree_free(handle);
         c::vptx_instruction_free(handle);
         c::vptx_functions_free(handle);
         c::vptx_text_free(handle);
