@@ -15,6 +15,7 @@ mod divergence;
 mod edits;
 mod emit_c;
 mod emit_llvm;
+mod examples;
 #[cfg(feature = "diff")]
 mod exchange;
 #[cfg(feature = "extract")]

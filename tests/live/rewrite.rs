@@ -20,6 +20,10 @@ use vptx::isa::{Compare, Mnemonic, Target, Type};
 use vptx::video::Semantics;
 use vptx::{Instruction, RewriteOptions, rewrite};
 
+#[path = "../../examples/count_blocks.rs"]
+#[allow(dead_code)]
+mod count_blocks;
+
 const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
 
 const VERSIONS: [&str; 2] = ["12.9", "13.5"];
@@ -803,4 +807,33 @@ fn ptxas_folds_opcodes_alike() {
     report("contradictions", &with(Folded::Contradicted).map(text).collect::<Vec<_>>());
     let missed = with(Folded::No).filter(|((opcode, _), _)| !stays(*opcode));
     report("not folded", &missed.map(text).collect::<Vec<_>>());
+}
+
+/// The modules that ptxas takes stay so when their kernels count their blocks.
+#[test]
+#[ignore = "needs ptxas"]
+fn kernels_that_count_assemble() {
+    let scratch = Scratch::new("count");
+    let file = scratch.0.join("count.ptx");
+    let (mut modules, mut counters) = (0, 0);
+    for path in ["ptx", "kernels", "regions"].into_iter().flat_map(ptx_files) {
+        let source = fs::read_to_string(&path).expect("a text");
+        let tree = vptx::syntax::parse(&source);
+        let target = tree.statements().find_map(|statement| match statement.kind() {
+            vptx::syntax::StatementKind::Directive(it) => it.target(),
+            _ => None,
+        });
+        let arch = target.map_or("sm_90".into(), |it| it.to_string());
+        let flags = ["-arch", &*arch];
+        if assemble("13.5", &flags, &source, &file).is_err() {
+            continue;
+        }
+        let counted = count_blocks::count_blocks(&source).expect("edits that fit");
+        let result = assemble("13.5", &flags, &counted.text, &file);
+        assert_eq!(result, Ok(()), "{}\n{}", path.display(), counted.text);
+        modules += 1;
+        counters += counted.kernels.iter().map(|(_, blocks)| blocks.len()).sum::<usize>();
+    }
+    println!("{modules} modules, {counters} blocks that count");
+    assert!(modules > 20 && counters > 200, "{modules} modules, {counters} blocks");
 }
