@@ -38,6 +38,7 @@
 //!
 //! Texts with errors have names, too: those of the statements that could be read.
 
+mod edits;
 #[cfg(feature = "server")]
 mod rename;
 #[cfg(all(test, feature = "server"))]

@@ -7,7 +7,7 @@ use super::document::{Encoding, Text};
 use crate::names::{Names, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::lexer::comments;
-use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse};
+use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse, parse_around};
 
 /// The largest number of labels that are shown: nobody looks for one among more.
 const MOST_LABELS: usize = 2000;
@@ -15,42 +15,52 @@ const MOST_LABELS: usize = 2000;
 /// The symbols of a module: functions with their labels, and variables outside of them.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let tree = parse(source);
-    let names = Names::of(&tree);
-    let shown = |symbol: &Symbol, kind: LspKind, children: Vec<Value>| {
-        let whole = if symbol.body.is_empty() {
-            symbol.declaration
-        } else {
-            symbol.declaration.to(symbol.body)
-        };
+    let shown = |name: Span, whole: Span, detail: &str, kind: LspKind, children: Vec<Value>| {
         json!({
-            "name": symbol.name.text(source),
-            "detail": detail(&tree, symbol),
+            "name": name.text(source),
+            "detail": detail,
             "kind": kind,
             "range": text.range(whole, encoding),
-            "selectionRange": text.range(symbol.name, encoding),
+            "selectionRange": text.range(name, encoding),
             "children": children,
         })
     };
-    let labels = names.symbols().map(|it| it.1).filter(|it| it.kind == SymbolKind::Label);
-    let has_few = labels.clone().count() <= MOST_LABELS;
-    let mut labels = labels.filter(|_| has_few).peekable();
+    let labels = labels(source);
+    let has_few = labels.len() <= MOST_LABELS;
+    let mut labels = labels.into_iter().filter(|_| has_few).peekable();
+    // What stands in bodies is not asked for, and takes much memory.
+    let outline = parse_around(source, Span::at(0));
+    let names = Names::of(&outline);
     let mut top: Vec<&Symbol> = names.symbols().map(|it| it.1).filter(|it| is_shown(it)).collect();
     top.sort_by_key(|it| it.name.start);
-    let shown = top.into_iter().map(|symbol| match symbol.kind {
-        SymbolKind::Function => {
-            let mut own = Vec::new();
-            while let Some(label) = labels.next_if(|it| it.name.end <= symbol.body.end) {
-                // Those of debug data are not shown.
-                if label.name.start >= symbol.body.start {
-                    own.push(shown(label, LspKind::Key, Vec::new()));
-                }
-            }
-            shown(symbol, LspKind::Function, own)
+    let shown = top.into_iter().map(|symbol| {
+        let detail = detail(&outline, symbol);
+        if symbol.kind != SymbolKind::Function {
+            let kind = LspKind::Variable;
+            return shown(symbol.name, symbol.declaration, &detail, kind, Vec::new());
         }
-        _ => shown(symbol, LspKind::Variable, Vec::new()),
+        let mut own = Vec::new();
+        while let Some(label) = labels.next_if(|label| label.end <= symbol.body.end) {
+            if label.start >= symbol.body.start {
+                own.push(shown(label, label, "", LspKind::Key, Vec::new()));
+            }
+        }
+        let has_body = !symbol.body.is_empty();
+        let end = if has_body { symbol.body } else { symbol.declaration };
+        let whole = symbol.declaration.to(end);
+        shown(symbol.name, whole, &detail, LspKind::Function, own)
     });
     shown.collect()
+}
+
+/// The names of all labels, in the order of the text.
+fn labels(source: &str) -> Vec<Span> {
+    let tree = parse(source);
+    let labels = tree.all_statements().filter_map(|statement| match statement.kind() {
+        StatementKind::Label(name) => Some(name),
+        _ => None,
+    });
+    labels.collect()
 }
 
 fn is_shown(symbol: &Symbol) -> bool {

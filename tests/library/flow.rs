@@ -203,16 +203,16 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
         let is_reachable = !reaching[at][0].is_empty();
         assert_eq!(flow.is_reachable(flow.block_of(at)), is_reachable, "{at}\n{text}");
         let found = flow.accesses(at);
-        let named =
+        let is_of =
             |value: &Value, it: &vptx::flow::NameAccess| Some(it.meaning) == meanings[*value];
         for value in step.reads() {
             assert!(
-                found.iter().any(|it| named(&value, it) && it.access == Access::Read),
+                found.iter().any(|it| is_of(&value, it) && it.access == Access::Read),
                 "{text}"
             );
         }
         if let Some(value) = step.writes() {
-            let write = found.iter().find(|it| named(&value, it) && it.access == Access::Write);
+            let write = found.iter().find(|it| is_of(&value, it) && it.access == Access::Write);
             assert_eq!(write.map(|it| it.is_partial), Some(step.is_guarded), "{text}");
         }
         if !is_reachable {

@@ -351,6 +351,11 @@ impl<'t> Edits<'t> {
         Ok(())
     }
 
+    /// The tree that is edited.
+    pub fn tree(&self) -> &'t Tree<'t> {
+        self.tree
+    }
+
     /// Writes another name in all these places.
     ///
     /// # Errors
@@ -361,16 +366,35 @@ impl<'t> Edits<'t> {
         if self.words().has(name) {
             return Err(EditsError::Taken(name.into()));
         }
-        let places: BTreeSet<Span> = places.into_iter().collect();
-        for &place in &places {
+        self.rename_each(places.into_iter().map(|place| (place, name.into())).collect())
+    }
+
+    /// [`Edits::rename`] for the registers of a range, each with its number. `places` are those
+    /// of the names with their numbers, and of the names that stand before a `<`.
+    pub(crate) fn rename_range(
+        &mut self,
+        places: impl IntoIterator<Item = (Span, String)>,
+        name: &str,
+    ) -> Result<()> {
+        let is_start = !name.ends_with(|c: char| c.is_ascii_digit());
+        fit(is_start && words::is_name(&format!("{name}0")), EditedPart::Name, name)?;
+        if self.words().has_numbered(name) {
+            return Err(EditsError::Taken(name.into()));
+        }
+        let named = |(place, number): (Span, String)| (place, format!("{name}{number}"));
+        self.rename_each(places.into_iter().map(named).collect())
+    }
+
+    fn rename_each(&mut self, places: BTreeMap<Span, String>) -> Result<()> {
+        for &place in places.keys() {
             if !words::is_word_of(self.tree, place) {
                 return Err(EditsError::Missing(EditedPart::Name));
             }
             self.unclaimed(place)?;
         }
-        for place in places {
+        for (place, name) in places {
             self.claim(place)?;
-            self.change(place, Side::Part, name.into());
+            self.change(place, Side::Part, name);
         }
         Ok(())
     }

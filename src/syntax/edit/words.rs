@@ -32,6 +32,13 @@ impl<'t> Words<'t> {
         self.0.contains_key(name) || stems.any(|stem| self.0.get(stem) == Some(&true))
     }
 
+    /// Whether the text has a name, or one with a number behind it.
+    pub(super) fn has_numbered(&self, name: &str) -> bool {
+        let from = (Bound::Included(name), Bound::Unbounded);
+        let rests = self.0.range::<str, _>(from).map_while(|(word, _)| word.strip_prefix(name));
+        rests.into_iter().any(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
     /// The name with a number among those that start like this, or nearly so, and that nothing
     /// in the text has.
     pub(super) fn fresh(&self, start: &str, number: usize) -> String {
