@@ -7,8 +7,10 @@
 
 use std::error::Error;
 
+use vptx::flow::{Block, Flow};
+use vptx::names::Names;
 use vptx::source::{LineIndex, Span};
-use vptx::syntax::{self, Edits, EditsError, Function, FunctionKind, Statement, StatementKind};
+use vptx::syntax::{self, Edits, EditsError, FunctionKind, Statement};
 
 /// A text whose kernels count, and the first instruction of each block in the old text.
 pub(crate) struct Counted {
@@ -17,41 +19,17 @@ pub(crate) struct Counted {
     pub(crate) kernels: Vec<(String, Vec<Span>)>,
 }
 
-/// The first statement of each basic block of a function: behind labels, and behind what jumps.
-fn block_starts<'t>(function: &Function<'t>, source: &str) -> Vec<Statement<'t>> {
-    let mut starts = Vec::new();
-    let mut is_start = true;
-    // What stands in blocks of braces runs in the order of the text, too.
-    let mut left: Vec<_> = vec![function.statements()];
-    while let Some(statements) = left.last_mut() {
-        let Some(statement) = statements.next() else {
-            left.pop();
-            continue;
-        };
-        match statement.kind() {
-            StatementKind::Block(inside) => left.push(inside),
-            StatementKind::Label(_) => is_start = true,
-            StatementKind::Instruction(it) => {
-                if is_start {
-                    starts.push(statement);
-                }
-                let mnemonic = it.mnemonic().text(source);
-                is_start = matches!(mnemonic, "bra" | "brx" | "ret" | "exit" | "trap");
-            }
-            _ => {}
-        }
-    }
-    starts
-}
-
 /// Adds counters to all kernels of a module.
 pub(crate) fn count_blocks(source: &str) -> Result<Counted, EditsError> {
     let tree = syntax::parse(source);
+    let names = Names::of(&tree);
     let mut edits = Edits::new(&tree);
     let mut kernels = Vec::new();
-    for function in tree.functions() {
-        let starts = block_starts(&function, source);
-        if function.kind() != FunctionKind::Kernel || starts.is_empty() {
+    for function in tree.functions().filter(|it| it.kind() == FunctionKind::Kernel) {
+        let Some(flow) = Flow::of(&function, &names) else { continue };
+        let first = |block: &Block| Some(flow.statements()[block.instructions.clone().next()?]);
+        let starts: Vec<Statement<'_>> = flow.blocks().iter().filter_map(first).collect();
+        if starts.is_empty() {
             continue;
         }
         let parameter = edits.fresh_label();

@@ -9,39 +9,9 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use vptx::Semantics;
-use vptx::syntax::{self, Function, Instruction, Operand, OperandKind, Statement, StatementKind};
-
-/// A basic block: nothing jumps into it or out of it but at its ends.
-pub(crate) struct Block<'t> {
-    pub(crate) labels: Vec<&'t str>,
-    pub(crate) instructions: Vec<Statement<'t>>,
-}
-
-/// The basic blocks of a function, in the order of the text.
-pub(crate) fn blocks<'t>(function: &Function<'t>) -> Vec<Block<'t>> {
-    let source = function.statement().tree().source();
-    let empty = || Block { labels: Vec::new(), instructions: Vec::new() };
-    let mut blocks = vec![empty()];
-    let mut is_ended = false;
-    for statement in function.statements() {
-        let is_label = matches!(statement.kind(), StatementKind::Label(_));
-        let last = blocks.last().expect("one is there");
-        if is_ended || is_label && !last.instructions.is_empty() {
-            blocks.push(empty());
-            is_ended = false;
-        }
-        let block = blocks.last_mut().expect("one is there");
-        match statement.kind() {
-            StatementKind::Label(name) => block.labels.push(name.text(source)),
-            StatementKind::Instruction(it) => {
-                block.instructions.push(statement);
-                is_ended = matches!(it.mnemonic().text(source), "bra" | "ret");
-            }
-            _ => {}
-        }
-    }
-    blocks
-}
+use vptx::flow::Flow;
+use vptx::names::Names;
+use vptx::syntax::{self, Instruction, Operand, OperandKind, Statement};
 
 /// The registers of a thread, by their names.
 pub(crate) struct Thread<'t> {
@@ -53,28 +23,25 @@ pub(crate) struct Thread<'t> {
 impl<'t> Thread<'t> {
     /// Runs a function. The words are in its registers from the start.
     pub(crate) fn run(
-        function: &Function<'t>,
+        flow: &Flow<'t>,
         words: HashMap<String, u32>,
     ) -> Result<Thread<'t>, Box<dyn Error>> {
-        let source = function.statement().tree().source();
+        let source = flow.function().statement().tree().source();
         let mut thread = Thread { source, words, predicates: HashMap::new() };
-        let blocks = blocks(function);
-        let mut next = 0;
-        'blocks: while let Some(block) = blocks.get(next) {
-            next += 1;
-            for statement in &block.instructions {
-                let StatementKind::Instruction(it) = statement.kind() else { continue };
-                if !thread.executes(&it) {
+        let mut next = Some(0);
+        while let Some(number) = next {
+            let block = &flow.blocks()[number];
+            next = block.successors.first().copied();
+            for at in block.instructions.clone() {
+                let instruction = flow.instruction(at);
+                if !thread.executes(&instruction) {
                     continue;
                 }
-                match it.mnemonic().text(source) {
-                    "ret" => break 'blocks,
-                    "bra" => {
-                        let target = it.operands().next().ok_or("bra needs a label")?;
-                        let jumps = |block: &Block<'_>| block.labels.contains(&target.text());
-                        next = blocks.iter().position(jumps).ok_or("an unknown label")?;
-                    }
-                    _ => thread.step(*statement, &it)?,
+                match instruction.mnemonic().text(source) {
+                    "ret" => next = None,
+                    // The block that follows in the text stands first.
+                    "bra" if !flow.is_opaque() => next = block.successors.last().copied(),
+                    _ => thread.step(flow.statements()[at], &instruction)?,
                 }
             }
         }
@@ -158,8 +125,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(error) = tree.errors().first() {
         return Err(error.to_string().into());
     }
-    let function = tree.functions().find(|it| it.body().is_some()).ok_or("no function")?;
-    let thread = Thread::run(&function, words)?;
+    let names = Names::of(&tree);
+    let flow = tree.functions().find_map(|it| Flow::of(&it, &names)).ok_or("no function")?;
+    let thread = Thread::run(&flow, words)?;
     let mut left: Vec<_> = thread.words.iter().collect();
     left.sort();
     for (register, word) in left {

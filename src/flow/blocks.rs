@@ -15,7 +15,7 @@ use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement
 #[derive(Debug)]
 pub struct Flow<'t> {
     function: Function<'t>,
-    instructions: Vec<Instruction<'t>>,
+    statements: Vec<Statement<'t>>,
     accesses: Vec<NameAccess>,
     /// Where the accesses of each instruction start, and where all end.
     starts: Vec<u32>,
@@ -68,8 +68,16 @@ impl<'t> Flow<'t> {
     }
 
     /// Its instructions, in the order of the text.
-    pub fn instructions(&self) -> &[Instruction<'t>] {
-        &self.instructions
+    pub fn statements(&self) -> &[Statement<'t>] {
+        &self.statements
+    }
+
+    /// An instruction.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
+    pub fn instruction(&self, number: usize) -> Instruction<'t> {
+        instruction(self.statements[number])
     }
 
     /// Its basic blocks, in the order of the text. The function starts in the first one.
@@ -82,7 +90,7 @@ impl<'t> Flow<'t> {
     /// # Panics
     /// If there is no such instruction.
     pub fn block_of(&self, instruction: usize) -> usize {
-        assert!(instruction < self.instructions.len(), "the function has no such instruction");
+        assert!(instruction < self.statements.len(), "the function has no such instruction");
         self.blocks.partition_point(|block| block.instructions.end <= instruction)
     }
 
@@ -247,10 +255,17 @@ impl<'t> Flow<'t> {
     }
 }
 
+fn instruction(statement: Statement<'_>) -> Instruction<'_> {
+    match statement.kind() {
+        StatementKind::Instruction(instruction) => instruction,
+        _ => unreachable!("only instructions are collected"),
+    }
+}
+
 /// Collects the instructions of a function, and where its blocks start.
 struct Builder<'t, 'n> {
     names: &'n Names,
-    instructions: Vec<Instruction<'t>>,
+    statements: Vec<Statement<'t>>,
     accesses: Vec<NameAccess>,
     starts: Vec<u32>,
     /// The instruction that each label stands before.
@@ -265,7 +280,7 @@ impl<'t, 'n> Builder<'t, 'n> {
     fn new(names: &'n Names) -> Builder<'t, 'n> {
         Builder {
             names,
-            instructions: Vec::new(),
+            statements: Vec::new(),
             accesses: Vec::new(),
             starts: vec![0],
             labels: Map::default(),
@@ -290,7 +305,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             StatementKind::Label(name) => {
                 self.label = self.symbol(name);
                 if let Some(symbol) = self.label {
-                    self.labels.insert(symbol, self.instructions.len());
+                    self.labels.insert(symbol, self.statements.len());
                 }
             }
             StatementKind::Directive(directive) => {
@@ -311,7 +326,7 @@ impl<'t, 'n> Builder<'t, 'n> {
                     }
                 }
                 self.starts.push(self.accesses.len() as u32);
-                self.instructions.push(instruction);
+                self.statements.push(statement);
             }
             _ => {}
         }
@@ -319,8 +334,9 @@ impl<'t, 'n> Builder<'t, 'n> {
 
     fn finish(self, function: Function<'t>) -> Flow<'t> {
         let source = function.statement().tree().source();
-        let count = self.instructions.len();
-        let jumps: Vec<Jump> = self.instructions.iter().map(|it| self.jump(source, it)).collect();
+        let count = self.statements.len();
+        let jumps: Vec<Jump> =
+            self.statements.iter().map(|it| self.jump(source, &instruction(*it))).collect();
         let after_jumps = jumps.iter().zip(1..).filter(|(jump, _)| jump.ends_block);
         let mut leaders: Vec<usize> = after_jumps.map(|(_, next)| next).collect();
         leaders.extend(self.labels.values());
@@ -367,12 +383,12 @@ impl<'t, 'n> Builder<'t, 'n> {
                 open.extend(&blocks[at].successors);
             }
         }
-        let Builder { instructions, accesses, starts, .. } = self;
+        let Builder { statements, accesses, starts, .. } = self;
         let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
         by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
         Flow {
             function,
-            instructions,
+            statements,
             accesses,
             starts,
             by_meaning,

@@ -31,9 +31,9 @@ impl fmt::Display for Dot<'_, '_> {
         writeln!(f, "    label=\"{}\";", Escaped(name))?;
         for (at, block) in flow.blocks().iter().enumerate() {
             write!(f, "    f{number}_b{at} [label=\"")?;
-            for instruction in &flow.instructions()[block.instructions.clone()] {
+            for statement in &flow.statements()[block.instructions.clone()] {
                 let mut end = None;
-                for token in instruction.tokens() {
+                for token in statement.tokens() {
                     let span = token.span();
                     if end.is_some_and(|end| end < span.start) {
                         f.write_str(" ")?;

@@ -11,6 +11,8 @@ mod emulate;
 mod own_lint;
 
 use vptx::check::Language;
+use vptx::flow::Flow;
+use vptx::names::Names;
 use vptx::syntax::parse;
 
 #[test]
@@ -18,22 +20,23 @@ fn the_emulator_agrees_with_a_calculation_by_hand() {
     let source = include_str!("../../examples/emulate.ptx");
     let tree = parse(source);
     assert_eq!(tree.errors(), []);
-    let function = tree.functions().next().expect("one");
-    let blocks = emulate::blocks(&function);
-    let shapes: Vec<_> = blocks.iter().map(|it| (&*it.labels, it.instructions.len())).collect();
-    assert_eq!(shapes, [(&[][..], 2), (&["LOOP"], 5), (&[], 4)]);
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().expect("one"), &names).expect("a body");
+    let shapes: Vec<_> = flow.blocks().iter().map(|it| it.instructions.clone()).collect();
+    assert_eq!(shapes, [0..2, 2..7, 7..11]);
 
     let words = [("a", 0x0102_0304), ("b", 0x0403_0201)];
     let words = words.map(|(name, word)| (name.to_string(), word)).into();
-    let thread = emulate::Thread::run(&function, words).expect("it runs");
+    let thread = emulate::Thread::run(&flow, words).expect("it runs");
     // Rounds with a = 01020304, 02030405, 03040506 and b = 04030201:
     // 3+1+1+3 = 8, 2+0+2+4 = 8, 1+1+3+5 = 10; (8+8+10) << 2 is 104, and 1 is added at the end.
     assert_eq!(thread.words["sum"], 105);
     assert_eq!((thread.words["a"], thread.words["%i"]), (0x0405_0607, 3));
 
     let unknown = parse(".func f() { cos.approx.f32 x, y; }");
-    let function = unknown.functions().next().expect("one");
-    let error = emulate::Thread::run(&function, [].into()).err().expect("it stops");
+    let names = Names::of(&unknown);
+    let flow = Flow::of(&unknown.functions().next().expect("one"), &names).expect("a body");
+    let error = emulate::Thread::run(&flow, [].into()).err().expect("it stops");
     assert_eq!(error.to_string(), "unknown: cos.approx.f32 x, y;");
 }
 

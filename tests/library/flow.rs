@@ -194,7 +194,7 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
     assert_eq!(tree.errors(), []);
     let names = Names::of(&tree);
     let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
-    assert_eq!(flow.instructions().len(), steps.len());
+    assert_eq!(flow.statements().len(), steps.len());
     assert!(!flow.is_opaque(), "{text}");
     let meanings = meanings(&tree, &names);
 
