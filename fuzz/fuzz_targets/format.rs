@@ -14,10 +14,10 @@ fn tokens(text: &str) -> Vec<&str> {
     syntax::statement_tokens(text)
         .into_iter()
         .filter(|token| {
-            let next = spans.partition_point(|span| span.end <= token.span.start);
-            spans.get(next).is_none_or(|span| token.span.start < span.start)
+            let next = spans.partition_point(|span| span.end <= token.span().start);
+            spans.get(next).is_none_or(|span| token.span().start < span.start)
         })
-        .map(|token| token.span.text(text))
+        .map(|token| token.span().text(text))
         .collect()
 }
 

@@ -2,10 +2,7 @@
 //! them.
 
 use crate::source::Span;
-use crate::syntax::lexer::{
-    Lexer, STARTS, Start, TokenKind, comment_end, is_word, is_word_start, line_end, marker_end,
-    word_end,
-};
+use crate::syntax::lexer::{STARTS, Start, TokenKind, comment_end, line_end, marker_end, token_at};
 
 /// The kind of a piece: one number, since it is asked for often. Punctuation is its
 /// own byte or, with two bytes, both.
@@ -179,28 +176,13 @@ impl<'s> Iterator for Pieces<'s> {
         let (start, breaks) = self.after_blanks();
         self.pos = start;
         let first = *self.bytes.get(start)?;
-        let starts = STARTS[first as usize];
-        // A fast path with the same result as the lexer's.
-        let (kind, end) = match starts {
-            Start::Word => (PieceKind::IDENT, self.word_end(start + 1)),
-            Start::Single => (PieceKind::punct(first), start + 1),
-            _ if first == b'%' && self.is_word(start + 1) => {
-                (PieceKind::IDENT, self.word_end(start + 2))
-            }
-            _ if first == b'.'
-                && self.bytes.get(start + 1).is_some_and(|&byte| is_word_start(byte)) =>
-            {
-                match self.word_end(start + 2) {
-                    // `.shared::cta` is one word.
-                    end if self.bytes.get(end) == Some(&b':') => {
-                        return Some(self.other(first, breaks));
-                    }
-                    end => (PieceKind::DOT, end),
-                }
-            }
-            _ => return Some(self.other(first, breaks)),
-        };
-        Some(self.piece(kind, end, end, breaks))
+        if matches!(first, b'/' | b'#')
+            && let Some(trivia) = self.trivia(first, breaks)
+        {
+            return Some(trivia);
+        }
+        let (kind, end) = token_at(self.source, start, first);
+        Some(self.piece(PieceKind::of(kind), end, end, breaks))
     }
 }
 
@@ -219,39 +201,26 @@ impl<'s> Pieces<'s> {
         (at, breaks)
     }
 
-    fn is_word(&self, at: usize) -> bool {
-        self.bytes.get(at).is_some_and(|&byte| is_word(byte))
-    }
-
-    fn word_end(&self, at: usize) -> usize {
-        word_end(self.bytes, at)
-    }
-
-    /// Reads a piece that does not start like a word.
-    fn other(&mut self, first: u8, breaks: u8) -> Piece<'s> {
+    /// The comment or line marker that starts here, if one does.
+    fn trivia(&mut self, first: u8, breaks: u8) -> Option<Piece<'s>> {
         let start = self.pos;
-        match (first, self.bytes.get(start + 1)) {
+        let trimmed = |end: usize| start + self.source[start..end].trim_ascii_end().len();
+        Some(match (first, self.bytes.get(start + 1)) {
             (b'/', Some(b'/')) => {
                 let next = line_end(self.bytes, start);
-                let end = start + self.source[start..next].trim_ascii_end().len();
-                return self.piece(PieceKind::LINE_COMMENT, end, next, breaks);
+                self.piece(PieceKind::LINE_COMMENT, trimmed(next), next, breaks)
             }
             (b'/', Some(b'*')) => {
                 // If the comment never ends, the module is not formatted.
                 let end = comment_end(self.bytes, start).unwrap_or(self.bytes.len());
-                return self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks);
+                self.piece(PieceKind::BLOCK_COMMENT, end, end, breaks)
             }
             (b'#', _) => {
-                if let Some(next) = marker_end(self.bytes, start) {
-                    let end = start + self.source[start..next].trim_ascii_end().len();
-                    // Its line break belongs to what follows.
-                    return self.piece(PieceKind::LINE, end, next - 1, breaks);
-                }
+                let next = marker_end(self.bytes, start)?;
+                // Its line break belongs to what follows.
+                self.piece(PieceKind::LINE, trimmed(next), next - 1, breaks)
             }
-            _ => {}
-        }
-        let mut lexer = Lexer::new(self.source, start);
-        let (kind, end) = (lexer.scan(first, start, false).kind(), lexer.pos);
-        self.piece(PieceKind::of(kind), end, end, breaks)
+            _ => return None,
+        })
     }
 }

@@ -397,6 +397,14 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
     comments
 }
 
+/// The kind and the end of the token that starts at an offset with a byte that is no trivia.
+#[inline]
+pub(crate) fn token_at(source: &str, start: usize, first: u8) -> (TokenKind, usize) {
+    let mut lexer = Lexer::new(source, start);
+    let token = lexer.scan(first, start, false);
+    (token.kind(), lexer.pos)
+}
+
 impl<'s> Lexer<'s> {
     pub(crate) fn new(text: &'s str, pos: usize) -> Lexer<'s> {
         Lexer { source: text, bytes: text.as_bytes(), pos }
@@ -429,7 +437,7 @@ impl<'s> Lexer<'s> {
     /// The token that starts here, with no trivia before it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call per token costs a third of the time")]
-    pub(crate) fn scan(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
+    fn scan(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         match STARTS[first as usize] {
             Start::Word => {
                 let end = self.word_end(start + 1);

@@ -72,6 +72,23 @@ fn no_room_imports_one_above_it() {
     assert_eq!(seen, rooms.into_iter().collect(), "ARCHITECTURE.md lists what there is");
 }
 
+/// One lexer reads PTX, and the tree, the reader of `check` and the formatter's pieces ask it. The
+/// rewriter still looks at the text between instructions.
+#[test]
+fn no_other_room_reads_tokens() {
+    let mut found = BTreeSet::new();
+    for (room, path) in files() {
+        let text = fs::read_to_string(&path).expect("a source file");
+        // `embed` has a lexer of its own for other languages.
+        if !matches!(&*room, "syntax" | "embed") && text.contains("Lexer::new") {
+            let file = path.strip_prefix(Path::new(ROOT).join("src")).expect("a path inside");
+            found.insert(file.display().to_string());
+        }
+    }
+    let known = ["lanes.rs", "module/masks.rs", "region/mod.rs", "region/names.rs"];
+    assert_eq!(found, known.map(|it| format!("backend/ptx/{it}")).into());
+}
+
 #[test]
 fn imports_are_found() {
     let text = "use crate::source::Span;\n// crate::cli\nlet x = crate::isa::Target::sm(20);\n\
