@@ -33,7 +33,8 @@ pub struct Flow<'t> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// The numbers of its instructions. None for a label at the end of the function.
+    /// The numbers of its instructions. None for a label at the end of the function, and for
+    /// the block between branches that are not known and all labels.
     pub instructions: Range<usize>,
     /// The blocks that may run next: first the one that follows in the text. None where the
     /// function ends.
@@ -41,6 +42,9 @@ pub struct Block {
     /// The blocks that may have run before.
     pub predecessors: Vec<usize>,
 }
+
+/// So many targets of branches for each instruction are told apart.
+const EDGES: usize = 64;
 
 /// What an instruction does with one name.
 #[derive(Clone, Copy, Default)]
@@ -95,14 +99,16 @@ impl<'t> Flow<'t> {
     }
 
     /// Whether it branches to where the text does not say: over a table that is not declared,
-    /// or to a label that is not there. Such a branch may lead to every label.
+    /// or to a label that is not there. Such a branch leads to one more block without
+    /// instructions, behind all others, and from there to every label. So does a branch of a
+    /// function whose tables have far more targets than it has instructions.
     pub fn is_opaque(&self) -> bool {
         !self.guesses.is_empty()
     }
 
-    /// Whether a block ends with such a branch.
-    pub(super) fn is_guess(&self, block: usize) -> bool {
-        self.guesses.binary_search(&block).is_ok()
+    /// The block between such branches and all labels.
+    pub(super) fn between_guesses(&self) -> Option<usize> {
+        self.is_opaque().then(|| self.blocks.len() - 1)
     }
 
     /// Whether some path from the start of the function leads to a block.
@@ -335,7 +341,7 @@ impl<'t, 'n> Builder<'t, 'n> {
     fn finish(self, function: Function<'t>) -> Flow<'t> {
         let source = function.statement().tree().source();
         let count = self.statements.len();
-        let jumps: Vec<Jump> =
+        let jumps: Vec<Jump<'_>> =
             self.statements.iter().map(|it| self.jump(source, &instruction(*it))).collect();
         let after_jumps = jumps.iter().zip(1..).filter(|(jump, _)| jump.ends_block);
         let mut leaders: Vec<usize> = after_jumps.map(|(_, next)| next).collect();
@@ -350,31 +356,48 @@ impl<'t, 'n> Builder<'t, 'n> {
         let block = |(start, end)| Block { instructions: start..end, ..Block::default() };
         let mut blocks: Vec<Block> = leaders.iter().copied().zip(ends).map(block).collect();
         let block_at = |instruction: usize| leaders.partition_point(|at| *at <= instruction) - 1;
-        let labelled: Vec<usize> = self.labels.values().map(|at| block_at(*at)).collect();
 
         let mut guesses = Vec::new();
-        for at in 0..blocks.len() {
+        let (mut edges, own) = (EDGES * (count + EDGES), blocks.len());
+        for at in 0..own {
             let last = blocks[at].instructions.clone().next_back().map(|last| &jumps[last]);
             let mut successors = Vec::new();
-            if last.is_none_or(|jump| jump.goes_on) && at + 1 < blocks.len() {
+            if last.is_none_or(|jump| jump.goes_on) && at + 1 < own {
                 successors.push(at + 1);
             }
-            if let Some(jump) = last {
-                let mut targets: Vec<usize> =
-                    jump.targets.iter().flatten().map(|target| block_at(*target)).collect();
-                if jump.targets.contains(&None) {
-                    guesses.push(at);
-                    targets.extend(&labelled);
-                }
+            let targets = last.map_or(&[][..], |jump| jump.to.labels());
+            let label = |symbol: &Option<SymbolId>| self.labels.get(&(*symbol)?).copied();
+            // Many branches may share one table.
+            let known = (targets.len() <= edges).then(|| targets.iter().map(label).collect());
+            let known: Option<Vec<usize>> = known.flatten();
+            if let Some(targets) = &known {
+                edges -= targets.len();
+                let mut targets: Vec<usize> = targets.iter().map(|to| block_at(*to)).collect();
                 targets.sort_unstable();
                 targets.dedup();
                 targets.retain(|target| !successors.contains(target));
                 successors.extend(targets);
+            } else {
+                guesses.push(at);
+                successors.push(own);
+            }
+            if known.is_none() && blocks.len() == own {
+                blocks.push(Block { instructions: count..count, ..Block::default() });
             }
             for &next in &successors {
                 blocks[next].predecessors.push(at);
             }
             blocks[at].successors = successors;
+        }
+        // From the block behind all others, every label may follow.
+        if blocks.len() > own {
+            let mut labelled: Vec<usize> = self.labels.values().map(|at| block_at(*at)).collect();
+            labelled.sort_unstable();
+            labelled.dedup();
+            for &next in &labelled {
+                blocks[next].predecessors.push(own);
+            }
+            blocks[own].successors = labelled;
         }
         let mut reachable = vec![false; blocks.len()];
         let mut open = vec![0];
@@ -401,31 +424,45 @@ impl<'t, 'n> Builder<'t, 'n> {
     }
 
     /// Where an instruction may lead.
-    fn jump(&self, source: &str, instruction: &Instruction<'_>) -> Jump {
-        let is_guarded = instruction.guard().is_some();
-        let label = |symbol: Option<SymbolId>| self.labels.get(&symbol?).copied();
+    fn jump(&self, source: &str, instruction: &Instruction<'_>) -> Jump<'_> {
         let symbol = |number: usize| match instruction.operands().nth(number)?.kind() {
             OperandKind::Name(name) => self.symbol(name),
             _ => None,
         };
-        let targets = match instruction.mnemonic().text(source) {
-            "bra" => vec![label(symbol(0))],
+        let to = match instruction.mnemonic().text(source) {
+            "bra" => To::Label([symbol(0)]),
             "brx" => match symbol(1).and_then(|table| self.tables.get(&table)) {
-                Some(targets) => targets.iter().map(|target| label(*target)).collect(),
-                None => vec![None],
+                Some(table) => To::Table(table),
+                None => To::Label([None]),
             },
-            "ret" | "exit" | "trap" => Vec::new(),
-            _ => return Jump { targets: Vec::new(), goes_on: true, ends_block: false },
+            "ret" | "exit" | "trap" => To::Nowhere,
+            _ => return Jump { to: To::Nowhere, goes_on: true, ends_block: false },
         };
-        Jump { targets, goes_on: is_guarded, ends_block: true }
+        Jump { to, goes_on: instruction.guard().is_some(), ends_block: true }
     }
 }
 
 /// Where an instruction may lead.
-struct Jump {
-    /// The instructions at its labels; `None` for one that the text does not tell.
-    targets: Vec<Option<usize>>,
+struct Jump<'b> {
+    to: To<'b>,
     /// Whether the next instruction may follow.
     goes_on: bool,
     ends_block: bool,
+}
+
+/// Labels; `None` for one that the text does not tell.
+enum To<'b> {
+    Nowhere,
+    Label([Option<SymbolId>; 1]),
+    Table(&'b [Option<SymbolId>]),
+}
+
+impl To<'_> {
+    fn labels(&self) -> &[Option<SymbolId>] {
+        match self {
+            To::Nowhere => &[],
+            To::Label(label) => label,
+            To::Table(labels) => labels,
+        }
+    }
 }

@@ -9,8 +9,8 @@ impl Flow<'_> {
     /// between `digraph {` and `}`. `number` tells the nodes of several functions apart.
     ///
     /// Each node has the block's instructions; comments and line breaks in these are left out.
-    /// Blocks that no path leads to are dashed, and so are the edges of a branch whose targets
-    /// are not known.
+    /// Blocks that no path leads to are dashed, and so is the way of branches whose targets are
+    /// not known to all labels.
     pub fn dot(&self, number: usize) -> impl fmt::Display {
         Dot { flow: self, number }
     }
@@ -43,12 +43,17 @@ impl fmt::Display for Dot<'_, '_> {
                 }
                 f.write_str("\\l")?;
             }
-            let style = if flow.is_reachable(at) { "" } else { " style=dashed" };
+            let is_guess = flow.between_guesses() == Some(at);
+            if is_guess {
+                f.write_str("any label")?;
+            }
+            let style = if flow.is_reachable(at) && !is_guess { "" } else { " style=dashed" };
             writeln!(f, "\"{style}];")?;
         }
         for (at, block) in flow.blocks().iter().enumerate() {
-            let style = if flow.is_guess(at) { " [style=dashed]" } else { "" };
             for next in &block.successors {
+                let is_guess = [at, *next].map(Some).contains(&flow.between_guesses());
+                let style = if is_guess { " [style=dashed]" } else { "" };
                 writeln!(f, "    f{number}_b{at} -> f{number}_b{next}{style};")?;
             }
         }

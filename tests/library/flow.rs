@@ -428,9 +428,27 @@ fn what_a_branch_hides_makes_a_function_opaque() {
         let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
         assert_eq!(flow.is_opaque(), is_opaque, "{body}");
         // It may lead to any label.
-        let last = flow.blocks().len() - 1;
+        let last = flow.block_of(flow.statements().len() - 1);
         assert_eq!(flow.is_reachable(last), is_opaque, "{body}");
     }
+}
+
+#[test]
+fn many_branches_over_one_table_take_linear_memory() {
+    let count = 20_000;
+    let labels: Vec<String> = (0..count).map(|at| format!("L{at}")).collect();
+    let mut text = format!(".func f() {{ .reg .b32 r; T: .branchtargets {};\n", labels.join(", "));
+    for label in &labels {
+        writeln!(text, "{label}: brx.idx r, T;").unwrap();
+    }
+    text.push('}');
+    let tree = syntax::parse(&text);
+    let names = Names::of(&tree);
+    let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+    assert!(flow.is_opaque());
+    let edges: usize = flow.blocks().iter().map(|it| it.successors.len()).sum();
+    assert!(edges < 70 * count, "{edges}");
+    assert!((0..count).all(|block| flow.is_reachable(block)));
 }
 
 #[test]

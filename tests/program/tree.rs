@@ -147,10 +147,12 @@ again:
         f0_b1 [label="vsub.u32.u32.u32 %r1, %r1, 1;\lsetp.ne.u32 %p, %r1, 0;\l@%p bra again;\l"];
         f0_b2 [label="brx.idx %r1, nowhere;\l"];
         f0_b3 [label="trap;\l" style=dashed];
+        f0_b4 [label="any label" style=dashed];
         f0_b0 -> f0_b1;
         f0_b1 -> f0_b2;
         f0_b1 -> f0_b1;
-        f0_b2 -> f0_b1 [style=dashed];
+        f0_b2 -> f0_b4 [style=dashed];
+        f0_b4 -> f0_b1 [style=dashed];
       }
       subgraph cluster_1 {
         label="g";
