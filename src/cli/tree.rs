@@ -268,9 +268,7 @@ impl<W: Write> Objects<'_, W> {
 
     /// The place where the name of a leaf is declared.
     fn declaration(&self, leaf: Leaf) -> Option<Span> {
-        let uses = self.names.uses();
-        let at = uses.partition_point(|it| it.span.start < leaf.span.start);
-        let found = uses.get(at).filter(|it| it.span == leaf.span)?;
+        let found = self.names.use_of(leaf.span).filter(|it| it.span == leaf.span)?;
         Some(self.names.symbol(found.symbol()?).name)
     }
 }

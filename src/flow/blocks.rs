@@ -296,9 +296,7 @@ impl<'t, 'n> Builder<'t, 'n> {
     }
 
     fn meaning(&self, name: Span) -> Option<Meaning> {
-        let uses = self.names.uses();
-        let at = uses.partition_point(|it| it.span.start < name.start);
-        uses.get(at).filter(|it| it.span.start == name.start)?.meaning
+        self.names.use_of(name)?.meaning
     }
 
     fn symbol(&self, name: Span) -> Option<SymbolId> {

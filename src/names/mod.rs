@@ -277,6 +277,12 @@ impl Names {
         Some(*near.next().unwrap_or(first))
     }
 
+    /// The use that starts where a name does.
+    pub(crate) fn use_of(&self, name: Span) -> Option<&Use> {
+        let at = self.uses.partition_point(|it| it.span.start < name.start);
+        self.uses.get(at).filter(|it| it.span.start == name.start)
+    }
+
     /// How many symbols and registers of ranges are named.
     pub fn meanings(&self) -> usize {
         self.meanings.len()
