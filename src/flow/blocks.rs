@@ -1,6 +1,6 @@
 //! Basic blocks, and what flows along their edges.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::dominators::{Dominators, Loop, loops};
@@ -11,11 +11,19 @@ use crate::names::{Meaning, Names, SymbolId};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
 
-/// The control flow and the data flow of a function with a body.
+/// The control flow and the data flow of a function with a body: its [`Graph`], and the
+/// instructions that this counts.
 #[derive(Debug)]
 pub struct Flow<'t> {
     function: Function<'t>,
     statements: Vec<Statement<'t>>,
+    graph: Graph,
+}
+
+/// The blocks, edges, definitions and uses of a function, by the numbers of its instructions. It
+/// may outlive the tree.
+#[derive(Debug)]
+pub struct Graph {
     accesses: Vec<NameAccess>,
     /// Where the accesses of each instruction start, and where all end.
     starts: Vec<u32>,
@@ -84,6 +92,31 @@ impl<'t> Flow<'t> {
         instruction(self.statements[number])
     }
 
+    /// The graph, without the instructions' text.
+    pub fn into_graph(self) -> Graph {
+        self.graph
+    }
+}
+
+impl Deref for Flow<'_> {
+    type Target = Graph;
+
+    fn deref(&self) -> &Graph {
+        &self.graph
+    }
+}
+
+impl Graph {
+    /// The number of instructions.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether the function has no instructions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Its basic blocks, in the order of the text. The function starts in the first one.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
@@ -94,7 +127,7 @@ impl<'t> Flow<'t> {
     /// # Panics
     /// If there is no such instruction.
     pub fn block_of(&self, instruction: usize) -> usize {
-        assert!(instruction < self.statements.len(), "the function has no such instruction");
+        assert!(instruction < self.len(), "the function has no such instruction");
         self.blocks.partition_point(|block| block.instructions.end <= instruction)
     }
 
@@ -407,9 +440,7 @@ impl<'t, 'n> Builder<'t, 'n> {
         let Builder { statements, accesses, starts, .. } = self;
         let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
         by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
-        Flow {
-            function,
-            statements,
+        let graph = Graph {
             accesses,
             starts,
             by_meaning,
@@ -418,7 +449,8 @@ impl<'t, 'n> Builder<'t, 'n> {
             guesses,
             dominators: OnceLock::new(),
             loops: OnceLock::new(),
-        }
+        };
+        Flow { function, statements, graph }
     }
 
     /// Where an instruction may lead.

@@ -45,7 +45,7 @@ mod dominators;
 mod dot;
 mod effects;
 
-pub use blocks::{Block, Flow};
+pub use blocks::{Block, Flow, Graph};
 pub use dominators::{Dominators, Loop};
 pub use effects::Access;
 
