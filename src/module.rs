@@ -25,6 +25,8 @@ pub struct VideoStatement {
     pub span: Span,
     /// The name of the enclosing function, in its header.
     pub function: Option<Span>,
+    /// Where the header of that function starts.
+    pub(crate) header: Option<u32>,
     /// The instruction, unless it has errors.
     pub instruction: Option<Instruction>,
     /// The declared types of its registers. If it has errors, those of the operands before the

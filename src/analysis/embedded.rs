@@ -276,8 +276,8 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
             legal: statement.parsed.as_ref().ok().zip(instruction.as_ref()),
         };
         run_asm(&subject, &mut self.found);
-        let function = context.function;
-        (self.checker.sink)(VideoStatement { span, function, instruction, declared });
+        let (function, header) = (context.function, context.header);
+        (self.checker.sink)(VideoStatement { span, function, header, instruction, declared });
     }
 
     // Blocks may be opened in one `asm` and closed in another. Other instructions are not

@@ -515,8 +515,8 @@ impl<'s> Handler<'s> for Checker<'s, '_> {
 
     fn statement(&mut self, statement: WantedStatement<'_>, context: &Context<'s>) {
         let (span, instruction, declared) = self.check(&statement, context);
-        let function = context.function;
-        let statement = VideoStatement { span, function, instruction, declared };
+        let (function, header) = (context.function, context.header);
+        let statement = VideoStatement { span, function, header, instruction, declared };
         self.wait(&statement);
         (self.sink)(statement);
         self.bound();

@@ -170,7 +170,8 @@ impl<'t> Scopes<'t> {
         match self.header.filter(|header| Some(header.statement()) == block.parent()) {
             None => self.context.open(start),
             Some(header) => {
-                self.context.open_function(start, header.name());
+                let of = header.statement().span().start;
+                self.context.open_function(start, of, header.name());
                 for parameter in header.results().chain(header.parameters()) {
                     let Some(name) = parameter.name() else { continue };
                     let text = name.name().text(block.tree().source());

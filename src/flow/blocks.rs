@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::dominators::{Dominators, Loop, loops};
 use super::effects::accesses;
 use super::{NameAccess, Reaching};
-use crate::hash::Map;
+use crate::hash::{Map, Set};
 use crate::names::{Meaning, Names, SymbolId};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Function, Instruction, OperandKind, Statement, StatementKind};
@@ -33,6 +33,8 @@ pub struct Graph {
     reachable: Vec<bool>,
     /// The blocks whose branch leads to where the text does not say.
     guesses: Vec<usize>,
+    /// The registers that the function returns.
+    results: Vec<Meaning>,
     dominators: OnceLock<Dominators>,
     loops: OnceLock<Vec<Loop>>,
 }
@@ -70,6 +72,8 @@ impl<'t> Flow<'t> {
     pub fn of(function: &Function<'t>, names: &Names) -> Option<Flow<'t>> {
         let body = function.body()?;
         let mut builder = Builder::new(names);
+        let results = function.results().filter_map(|it| Some(it.name()?.name()));
+        builder.results = results.filter_map(|name| builder.meaning(name)).collect();
         body.descendants().for_each(|statement| builder.read(statement));
         Some(builder.finish(*function))
     }
@@ -172,9 +176,20 @@ impl Graph {
 
     /// The definitions whose value an instruction may find in a register, before it writes any.
     pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
+        let all = self.definitions_within(usize::MAX, instruction, meaning);
+        all.expect("there are fewer blocks")
+    }
+
+    /// Like [`Graph::definitions_reaching`]. `None` if so many blocks do not tell.
+    pub(crate) fn definitions_within(
+        &self,
+        blocks: usize,
+        instruction: usize,
+        meaning: Meaning,
+    ) -> Option<Reaching> {
         let mut found = Reaching::default();
         let block = self.block_of(instruction);
-        let mut seen = vec![false; self.blocks.len()];
+        let mut seen = Set::default();
         let mut open = vec![(block, self.blocks[block].instructions.start..instruction)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
@@ -193,54 +208,72 @@ impl Graph {
             }
             found.may_be_undefined |= block == 0;
             for &before in &self.blocks[block].predecessors {
-                if self.reachable[before] && !std::mem::replace(&mut seen[before], true) {
+                if self.reachable[before] && seen.insert(before) {
                     open.push((before, self.blocks[before].instructions.clone()));
                 }
+            }
+            if seen.len() > blocks {
+                return None;
             }
         }
         found.instructions.sort_unstable();
         found.instructions.dedup();
-        found
+        Some(found)
     }
 
-    /// The instructions that may read what an instruction writes to a register.
+    /// The instructions that may read what an instruction writes to a register. The number after
+    /// the last one stands for the caller, who reads the registers that a function returns.
     pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
+        let all = self.readers_within(usize::MAX, instruction, meaning);
+        all.expect("there are fewer blocks")
+    }
+
+    /// Like [`Graph::readers_of`]. `None` if so many blocks do not tell.
+    pub(crate) fn readers_within(
+        &self,
+        blocks: usize,
+        instruction: usize,
+        meaning: Meaning,
+    ) -> Option<Vec<usize>> {
         let mut readers = Vec::new();
-        self.search_readers(instruction, meaning, |reader| {
+        self.search_readers(blocks, instruction, meaning, |reader| {
             readers.push(reader);
             true
-        });
+        })?;
         readers.sort_unstable();
         readers.dedup();
-        readers
+        Some(readers)
     }
 
-    /// Whether some instruction may read the value that a register has after an instruction.
+    /// Whether some instruction, or the caller, may read the value that a register has after an
+    /// instruction.
     pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
         let mut is_live = false;
-        self.search_readers(instruction, meaning, |_| {
+        self.search_readers(usize::MAX, instruction, meaning, |_| {
             is_live = true;
             false
         });
         is_live
     }
 
-    /// Hands over the readers of a value until `found` wants no more.
+    /// Hands over the readers of a value until `found` wants no more. `None` if so many blocks do
+    /// not tell.
     fn search_readers(
         &self,
+        blocks: usize,
         instruction: usize,
         meaning: Meaning,
         mut found: impl FnMut(usize) -> bool,
-    ) {
+    ) -> Option<()> {
         let block = self.block_of(instruction);
-        let mut seen = vec![false; self.blocks.len()];
+        let mut seen = Set::default();
         let mut open = vec![(block, instruction + 1..self.blocks[block].instructions.end)];
         while let Some((block, range)) = open.pop() {
             let mut is_defined = false;
             for at in self.within(meaning, &range) {
                 let effect = self.effect(at, meaning);
                 if effect.reads && !found(at) {
-                    return;
+                    return Some(());
                 }
                 if effect.defines {
                     is_defined = true;
@@ -250,12 +283,20 @@ impl Graph {
             if is_defined {
                 continue;
             }
+            let returns = self.blocks[block].successors.is_empty();
+            if returns && self.results.contains(&meaning) && !found(self.len()) {
+                return Some(());
+            }
             for &next in &self.blocks[block].successors {
-                if !std::mem::replace(&mut seen[next], true) {
+                if seen.insert(next) {
                     open.push((next, self.blocks[next].instructions.clone()));
                 }
             }
+            if seen.len() > blocks {
+                return None;
+            }
         }
+        Some(())
     }
 
     /// The accesses with a meaning.
@@ -313,6 +354,7 @@ struct Builder<'t, 'n> {
     tables: Map<SymbolId, Vec<Option<SymbolId>>>,
     /// The label that was read last, if nothing else follows it yet.
     label: Option<SymbolId>,
+    results: Vec<Meaning>,
 }
 
 impl<'t, 'n> Builder<'t, 'n> {
@@ -325,6 +367,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             labels: Map::default(),
             tables: Map::default(),
             label: None,
+            results: Vec::new(),
         }
     }
 
@@ -437,7 +480,7 @@ impl<'t, 'n> Builder<'t, 'n> {
                 open.extend(&blocks[at].successors);
             }
         }
-        let Builder { statements, accesses, starts, .. } = self;
+        let Builder { statements, accesses, starts, results, .. } = self;
         let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
         by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
         let graph = Graph {
@@ -447,6 +490,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             blocks,
             reachable,
             guesses,
+            results,
             dominators: OnceLock::new(),
             loops: OnceLock::new(),
         };

@@ -397,6 +397,26 @@ pub(crate) fn comments(text: &str) -> Vec<Span> {
     comments
 }
 
+/// The offsets of the `;` in a part of a text, outside of comments and strings.
+pub(crate) fn semicolons(source: &str, part: Span) -> impl Iterator<Item = u32> {
+    let bytes = &source.as_bytes()[..part.end as usize];
+    let mut pos = part.start as usize;
+    std::iter::from_fn(move || {
+        loop {
+            let at = pos + memchr::memchr3(b';', b'"', b'/', &bytes[pos..])?;
+            pos = match (bytes[at], bytes.get(at + 1)) {
+                (b'"', _) => string_end(bytes, at).unwrap_or(bytes.len()),
+                (b'/', Some(b'/')) => line_end(bytes, at),
+                (b'/', Some(b'*')) => comment_end(bytes, at).unwrap_or(bytes.len()),
+                _ => at + 1,
+            };
+            if bytes[at] == b';' {
+                return Some(at as u32);
+            }
+        }
+    })
+}
+
 /// The kind and the end of the token that starts at an offset with a byte that is no trivia.
 #[inline]
 pub(crate) fn token_at(source: &str, start: usize, first: u8) -> (TokenKind, usize) {

@@ -48,6 +48,7 @@ pub use tree::{
     Operands, Parameter, Piece, PieceKind, Place, Statement, StatementKind, Statements, Tree,
     Visitor, parse,
 };
+pub(crate) use tree::{parse_function, parse_next};
 
 // The reader of `check`, which skips what it does not judge. Public for tests and fuzz targets
 // only: it may change at any time.

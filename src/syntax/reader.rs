@@ -649,7 +649,7 @@ impl<'s, 'h, H: Handler<'s>> Reader<'s, 'h, H> {
                 }
                 Step::Body => {
                     self.leave_function(header, function);
-                    self.context.open_function(token.span().start, function);
+                    self.context.open_function(token.span().start, start as u32, function);
                     for (name, kind, span) in self.parameters.drain(..) {
                         self.context.declare(name, kind, span);
                     }

@@ -88,6 +88,8 @@ pub struct Context<'s> {
     pub is_module: bool,
     /// The name of the enclosing function, in its header.
     pub(crate) function: Option<Span>,
+    /// Where the header of the enclosing function starts.
+    pub(crate) header: Option<u32>,
     /// Whether the names of special registers name ordinary registers.
     pub(crate) names_registers: bool,
     entries: Vec<Entry<'s>>,
@@ -287,9 +289,9 @@ impl<'s> Context<'s> {
         self.scopes.push(Scope { open: at, entries: self.entries.len() });
     }
 
-    /// Opens the body of a function.
-    pub(crate) fn open_function(&mut self, at: u32, name: Option<Span>) {
-        self.function = name;
+    /// Opens the body of a function whose header starts at an offset.
+    pub(crate) fn open_function(&mut self, at: u32, header: u32, name: Option<Span>) {
+        (self.function, self.header) = (name, Some(header));
         self.open(at);
     }
 
@@ -299,7 +301,7 @@ impl<'s> Context<'s> {
             return false;
         };
         if self.scopes.is_empty() {
-            self.function = None;
+            (self.function, self.header) = (None, None);
         }
         self.entries.truncate(self.settled.max(scope.entries));
         self.settled = self.settled.min(scope.entries);

@@ -50,8 +50,21 @@ fn moved_constants_are_known() {
         "mov.u32 %r5, 64; st.global.u32 [%rd1], %r5; add.u32 %r6, %r5, %r5;",
         "mov.u32 %r5, 64; @%p1 vabsdiff.u32.u32.u32 %r6, %r5, %r5;",
         "mov.u32 %r5, 64; ld.global.v2.u32 {%r6, %r7}, [%rd1]; setp.eq.u32 %p1|%p2, %r5, %r6;",
+        "mov.u32 %r5, 64 + 1;",
+        // The last one counts, and the same one on all paths.
+        "mov.u32 %r5, a; mov.u32 %r5, 65;",
+        "mov.u32 %r5, a; { mov.u32 %r5, 65; }",
+        "mov.u32 %r5, 64; @%p1 bra L; mov.u32 %r5, a; mov.u32 %r5, 64; L:",
+        "mov.u32 %r6, 64; @%p1 bra L; mov.u32 %r6, 64; L: mov.u32 %r5, %r6; mov.u32 %r6, a;",
+        // Another register of the same name.
+        "mov.u32 %r5, 64; { .reg .b32 %r5; mov.u32 %r5, 65; }",
     ] {
         assert!(!reads_b(&format!("{moves}\n{ADD}")), "{moves}");
+    }
+    // Registers without a range, and those of the function's head.
+    for register in ["e", "%q1"] {
+        let body = format!("mov.u32 {register}, 64;\n{}", ADD.replace("%r5", register));
+        assert!(!reads_b(&body), "{body}");
     }
 }
 
@@ -59,32 +72,37 @@ fn moved_constants_are_known() {
 fn other_registers_are_not_known() {
     for moves in [
         "mov.u32 %r5, %r6;",
-        "mov.u32 %r5, 64; mov.u32 %r5, 65;",
         "mov.u32 %r5, 64; @%p1 mov.u32 %r05, 65;",
+        "mov.u32 %r5, 64; @%p1 bra L; mov.u32 %r5, 65; L:",
+        "@%p1 bra L; mov.u32 %r5, 64; L:",
         "@%p1 mov.u32 %r5, 64;",
         "@!%p1 mov.u32 %r5, 64;",
         "mov.u32 %r5, 64; ld.global.v2.u32 {%r6, %r5}, [%rd1];",
         "mov.u32 %r5, 64; mov.b64 {%r6, %r5}, %rd1;",
         "mov.u32 %r5, 64; vabsdiff.u32.u32.u32 %r5, a, b;",
         "mov.u32 %r5, 64; vabsdiff.u32.u32.u32 %r5.b1, a, b, c;",
-        "mov.u32 %r5, 64; { mov.u32 %r5, 65; }",
-        "mov.u32 %r5, 64; .loc 1 2 3\nmov.u32 %r5, 65;",
+        "mov.u32 %r5, 64; { mov.u32 %r5, a; }",
+        "mov.u32 %r5, 64; .loc 1 2 3\nmov.u32 %r5, a;",
         "mov.u32 %r5, 64; .loc 1 2 3, function_name $L1, inlined_at 1 2 3\nadd.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; L: add.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; /* , */ add.u32 %r5, %r5, 1;",
         "mov.u32 %r5, 64; call (%r5), g, (%r6);",
-        "mov.u32 %r5, 64 + 1;",
-        // A comment may hide a known constant, and never makes one.
+        // A comment never makes one.
         "// mov.u32 %r5, 64;\nadd.u32 %r5, %r5, 1;",
         "mov.u32 /* %r5, 1; */ %r5, %r6; /* mov.u32 %r5, 1; */",
         "mov.u32 %r5, 1.0;",
     ] {
         assert!(reads_b(&format!("{moves}\n{ADD}")), "{moves}");
-        // Nor if the other write comes later.
+        // Nor if the other write comes later in a loop.
         if let Some((first, later)) = moves.split_once("64; ") {
-            assert!(reads_b(&format!("{first}64; {ADD}\n{later}")), "{moves}");
+            let later = |end: &str| format!("{first}64; again: {ADD}\n{later}\n{end}");
+            assert!(reads_b(&later("@%p2 bra again;")), "{moves}");
+            assert!(!reads_b(&later("")), "{moves}");
         }
     }
+    // The caller writes a parameter.
+    let parameter = ADD.replace("%r5", "%q1");
+    assert!(reads_b(&format!("@%p1 bra L; mov.u32 %q1, 64; L: {parameter}")));
     let far = "add.u32 %r6, %r6, %r7;\n".repeat(60);
     assert!(reads_b(&format!("mov.u32 %r5, 64;\n{far}{ADD}")));
     let only = |body: &str, options| sequence(&function(body), &options);
@@ -92,11 +110,6 @@ fn other_registers_are_not_known() {
         |found: &Sequence| found.lines().iter().any(|it| it.args().contains(&Arg::Input(Input::B)));
     let single = RewriteOptions::default().with_regions(false);
     assert!(reads(&only(&format!("mov.u32 %r5, 64; {ADD}"), single)));
-    // Registers without a range may belong to another scope.
-    for register in ["e", "%q1"] {
-        let body = format!("mov.u32 {register}, 64;\n{}", ADD.replace("%r5", register));
-        assert!(reads_b(&body), "{body}");
-    }
     // Another function does not count.
     let other = function("mov.u32 %r5, 64;")
         + &function(ADD)[".version 8.8\n.target sm_90\n".len()..].replace("f(", "g(");

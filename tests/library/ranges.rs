@@ -43,8 +43,11 @@ fn results_are_known() {
         // By way of other registers, and with constants among them.
         "mov.u32 %r1, 64; vmad.u32.u32.u32 %r5, a.h0, b.b1, %r1;",
         "mov.u32 %r5, 0; L: vmax.s32.s32.s32 %r4, a, 0; mov.b32 %r5, %r4; @%p1 bra L;",
-        "vmax.s32.s32.s32 %r4, a, 0; mov.s32 %r3, %r4; @%p1 mov.u32 %r5, %r3; mov.u32 %r5, 7;",
-        "mov.u32 %r5, %r4; mov.u32 %r4, %r5; vmax.s32.s32.s32 %r4, a, 0;",
+        "vmax.s32.s32.s32 %r4, a, 0; mov.s32 %r3, %r4; mov.u32 %r5, 7; @%p1 mov.u32 %r5, %r3;",
+        "L: mov.u32 %r5, %r4; mov.u32 %r4, %r5; vmax.s32.s32.s32 %r4, a, 0; @%p1 bra L;",
+        // The last one counts.
+        "add.u32 %r5, a, b; vmax.s32.s32.s32 %r5, a, 0;",
+        "vmax.s32.s32.s32 %r4, a, 0; mov.u32 %r5, %r4; call (%r4), g, (%r1);",
         "@%p1 vmax.s32.s32.s32 %r5, a, 0; @!%p1 vmax.s32.s32.s32 %r5, b, 1;",
         "{ .reg .b32 v<9>; { vmax.s32.s32.s32 v5, a, 0; } { mov.u32 %r5, v5; } }",
         // By the ranges of other results.
@@ -53,8 +56,15 @@ fn results_are_known() {
     ] {
         assert!(is_other(&format!("{before}\n{ADD}"), ADD), "{before}");
     }
-    // Wherever they stand.
-    assert!(is_other(&format!("{ADD}\nvmax.s32.s32.s32 %r5, a, 0;"), ADD));
+    // In the round before.
+    let later = |end: &str| format!("L: {ADD}\nvmax.s32.s32.s32 %r5, a, 0; {end}");
+    assert!(is_other(&later("@%p1 bra L;"), ADD));
+    assert!(!is_other(&later(""), ADD));
+    // Registers without a range, and those of the function's head.
+    for register in ["e", "%q1"] {
+        let body = format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", register);
+        assert!(is_other(&body, &ADD.replace("%r5", register)), "{body}");
+    }
 }
 
 #[test]
@@ -69,8 +79,10 @@ fn other_values_are_not_known() {
         "vmax.s32.s32.s32 %r5, a, 0; vadd.s32.s32.s32 %r5, a, b;",
         "vmax.s32.s32.s32 %r5, a, 0; vadd2.s32.s32.s32 %r5, a, b, c;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %r4;",
-        "vmax.s32.s32.s32 %r4, a, 0; mov.u32 %r5, %r4; call (%r4), g, (%r1);",
+        "vmax.s32.s32.s32 %r4, a, 0; call (%r4), g, (%r1); mov.u32 %r5, %r4;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, e;",
+        "add.u32 %r5, a, b; @%p1 vmax.s32.s32.s32 %r5, a, 0;",
+        "add.u32 %r5, a, b; @%p1 bra L; vmax.s32.s32.s32 %r5, a, 0; L:",
         "vmax.s32.s32.s32 %r5, a, 0; mov.u32 %r5, %tid.x;",
         "vmax.s32.s32.s32 %r5, a, 0; mov.b32 %r5, 1.0;",
         // This one writes its second operand.
@@ -82,7 +94,7 @@ fn other_values_are_not_known() {
         ".reg .b32 v<5>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         ".shared .b32 v<6>; { .reg .b32 v<9>; vmin.s32.s32.s32 v5, a, -1; } mov.u32 %r5, v5;",
         // Signed in part, and unsigned in part.
-        "vmin.s32.s32.s32 %r5, a, 0; vmax.u32.u32.u32 %r5, a, 0x90000000;",
+        "vmin.s32.s32.s32 %r5, a, 0; @%p1 vmax.u32.u32.u32 %r5, a, 0x90000000;",
         // Of an illegal instruction, nothing is known.
         "vmax.s32.s32.s32 %r5, a, 0; vmax.s32.s32 %r5, a, 0;",
     ] {
@@ -94,11 +106,9 @@ fn other_values_are_not_known() {
         let alone = Outcome::Rewritten(sequence(&function(ADD), &options));
         assert_eq!(last.outcome, alone, "{before}");
     }
-    // Registers without a range may belong to another scope.
-    for register in ["e", "%q1"] {
-        let body = format!("vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", register);
-        assert!(!is_other(&body, &ADD.replace("%r5", register)), "{body}");
-    }
+    // The caller writes a parameter.
+    let body = format!("@%p1 vmax.s32.s32.s32 %r5, a, 0;\n{ADD}").replace("%r5", "%q1");
+    assert!(!is_other(&body, &ADD.replace("%r5", "%q1")), "{body}");
     // Constants and flags are known to ptxas.
     assert!(!is_other(&format!("vset.u32.u32.lt %r5, a, b;\n{ADD}"), ADD));
     // Another function does not count.
@@ -122,11 +132,12 @@ fn other_values_are_not_known() {
 fn long_ways_end() {
     let registers: Vec<String> = (1..100).map(|at| format!("%r{at}")).collect();
     for length in [3, 20, 90] {
-        let mut body = format!("vmax.s32.s32.s32 {}, a, 0;\n", registers[length]);
+        let mut body = format!("L: vmax.s32.s32.s32 {}, a, 0;\n", registers[length]);
         for pair in registers[..=length].windows(2) {
             let _ = writeln!(body, "mov.u32 {}, {};", pair[0], pair[1]);
         }
         let _ = writeln!(body, "mov.u32 {}, {};", registers[length], registers[0]);
+        body += "@%p1 bra L;\n";
         // Enough video instructions for the function to be read.
         body += &"vmax.s32.s32.s32 c, a, b;\n".repeat(3);
         body += &ADD.replace("%r5", "%r1");

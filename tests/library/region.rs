@@ -62,7 +62,7 @@ fn four(between: &str) -> String {
 #[test]
 fn words_are_filled() {
     let whole = "4 × vadd4.u32.u32.u32.sat d, a, b, c;";
-    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm"] {
+    for between in ["", "/* ; */", "// end inline asm\n\t// begin inline asm", ".loc 1 2 3\n"] {
         assert_eq!(found(&four(between)), [whole]);
     }
     let cases = [
@@ -143,7 +143,7 @@ fn sums_are_fused() {
 fn chains_end() {
     let none: [String; 0] = [];
     // Each half has another meaning or another place.
-    for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", ".loc 1 2 3\n", "bar.sync 0;"] {
+    for between in ["L: ", "mov.b32 r1, d;", "@p bra M; M:", "{ }", "bar.sync 0;"] {
         let halves = found(&four(between));
         assert!(halves.iter().all(|it| it.starts_with("2 × ")), "{between}: {halves:?}");
     }
@@ -169,7 +169,6 @@ fn chains_end() {
         "vadd.u32.u32.u32.sat d.h1, b.h1, a.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, c.h1, d;",
         "vadd.u32.u32.u32.sat d.h1, a.h1, b.h1, c;",
-        "vadd.u32.u32.u32.sat r1.h1, a.h1, b.h1, d;",
         // The same parts, whose result ptxas computes once.
         "vadd.u32.u32.u32.sat d.h1, a.h0, b.h0, d;",
         // A second operation, a whole word.
@@ -207,15 +206,24 @@ fn words_that_live_on() {
         format!("{both}\nst.global.b32 [r3], r1;"),
         format!("{both}\nst.global.b32 [r3], r01;"),
         format!("L: mov.b32 c, r1;\n{both}\n@p bra L;"),
-        format!("{both}\n{{ .reg .b32 r1; mov.b32 r1, a; }}"),
-        format!("{ADD} r1.h0, a.h0, b.h0, r1;\n{second}"),
+        format!("{both}\n@p mov.b32 r1, c; mov.b32 c, r1;"),
+        format!("{both}\n@p bra M; mov.b32 c, r1; M:"),
     ] {
         assert_eq!(found(&kernel(&body)), none, "{body}");
     }
-    // Registers that no range in the function declares, and those of the function's head.
+    // It is overwritten, or the register is another one.
+    for body in [
+        format!("{both}\nmov.b32 r1, c; st.global.b32 [r3], r1;"),
+        format!("{both}\n{both}"),
+        format!("{ADD} r1.h0, a.h0, b.h0, r1;\n{second}"),
+        format!("{both}\n{{ .reg .b32 r1; mov.b32 r1, a; st.global.b32 [r3], r1; }}"),
+    ] {
+        assert!(!found(&kernel(&body)).is_empty(), "{body}");
+    }
     let text = kernel(&both);
+    assert_eq!(found(&text.replace(".reg .b32 r<10>;", ".reg .b32 r1, r2;")).len(), 1);
+    // The caller reads a result.
     for (old, new) in [
-        (".reg .b32 r<10>;", ".reg .b32 r1, r2;"),
         (".entry k()\n{\n.reg .b32 r<10>;", ".func (.reg .b32 r1) k(.reg .b32 r2)\n{\n"),
         (".entry k()", ".func (.reg .b32 r1) k()"),
     ] {
@@ -489,8 +497,7 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
                 let instruction = fusion.instruction.as_ref().expect("one");
                 format!("one `{}`", instruction.mnemonic().text())
             }
-            Outcome::Grouped(_) if target < 90 => "one block on words".into(),
-            Outcome::Grouped(_) => "one block on halves".into(),
+            Outcome::Grouped(group) => format!("one block on {}", group.wider()),
             _ => {
                 assert_eq!(found.code, Code::V601);
                 continue;
@@ -514,7 +521,8 @@ fn findings_are_changes(text: &str, target: u16) -> Counted {
         let edits = rewritten.edits().iter().filter(|it| inside(it.span));
         assert!(fix.edits.iter().eq(edits), "{text}");
         let after = check(&fix.apply(text), &options);
-        assert_eq!(after.len() + 1, before, "{text}");
+        // Instructions behind it may be one region then.
+        assert!(after.len() < before, "{text}");
         counted.regions += 1;
         counted.moved += usize::from(at + 1 < members);
         counted.at_the_first += usize::from(at == 0);
@@ -671,8 +679,8 @@ fn many_chains_take_little_time() {
     let options = costs(&[90]).with_rules(RuleSet::NONE.with(Code::V602));
     let count = 10_000;
     for (text, regions) in [
-        // One register for all of them: each word lives on.
-        (kernel(&chain.repeat(count)), 0),
+        // One register for all of them: each word is overwritten.
+        (kernel(&chain.repeat(count)), count),
         (kernel(&bytes.repeat(count)), count),
         (format!("{head}{}", format!("{function}}}\n").repeat(count)), count),
         // No function ends, so nothing is known of its names.

@@ -85,8 +85,7 @@ fn no_other_room_reads_tokens() {
             found.insert(file.display().to_string());
         }
     }
-    let known = ["lanes.rs", "module/masks.rs", "region/mod.rs", "region/names.rs"];
-    assert_eq!(found, known.map(|it| format!("backend/ptx/{it}")).into());
+    assert_eq!(found, BTreeSet::new());
 }
 
 #[test]

@@ -8,13 +8,13 @@ mod block;
 mod cost;
 mod layout;
 
+use super::facts::Facts;
 use super::parallel::Order;
 use super::sequence::{Line, Opcode, results};
+use super::straight::{Name, names_between};
 use super::{Arg, Gate};
 use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
-use crate::syntax::TokenKind;
-use crate::syntax::lexer::Lexer;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
 use block::Block;
@@ -104,15 +104,25 @@ pub(super) struct Step<'m> {
     sources: [&'m Register; 2],
     /// Its value does not matter, as all lanes are written.
     c: &'m Register,
+    uses: Uses,
 }
 
-/// The facts about a register in its function.
-#[derive(Clone, Copy)]
-pub(super) struct Facts {
-    /// How often the function names it, if it declares it itself.
-    pub(super) occurrences: Option<u32>,
-    /// Whether it has the same value in all rounds of the loop around the steps.
-    pub(super) is_before_loop: bool,
+/// The data flow of a step that is one of several.
+#[derive(Clone, Copy, Debug)]
+struct Uses {
+    /// Whether others than later steps may read its result.
+    is_read_outside: bool,
+    /// The place of the last step that reads it, or 0.
+    last: usize,
+    /// Its own place.
+    place: usize,
+    /// Whether each source has the same value in all rounds of the loop around the steps.
+    are_before_loop: [bool; 2],
+}
+
+impl Uses {
+    const UNKNOWN: Uses =
+        Uses { is_read_outside: true, last: 0, place: 0, are_before_loop: [false; 2] };
 }
 
 /// Steps that may be a group.
@@ -161,6 +171,7 @@ impl<'m> Step<'m> {
             d: &operands.d,
             sources: [&operands.a, &operands.b],
             c: &operands.c,
+            uses: Uses::UNKNOWN,
         })
     }
 
@@ -171,7 +182,7 @@ impl<'m> Step<'m> {
     }
 
     /// Whether one of its registers is among some names.
-    fn is_named_in(&self, names: &[(&str, &str)]) -> bool {
+    fn is_named_in(&self, names: &[Name<'_>]) -> bool {
         let [a, b] = self.sources;
         [self.d, a, b].iter().any(|register| names.contains(&numbered(register.name())))
     }
@@ -202,7 +213,7 @@ pub(super) fn run<'m>(
     }
     let mut run = Run { layouts, steps: Vec::new(), before: 0 };
     // The names in statements that later steps have to move over.
-    let mut moved_over: Vec<(&str, &str)> = Vec::new();
+    let mut moved_over: Vec<Name<'_>> = Vec::new();
     let mut end = 0;
     for statement in statements.iter().take(MOST) {
         let Some(step) = Step::of(statement).filter(|step| step.width == first.width) else {
@@ -211,9 +222,7 @@ pub(super) fn run<'m>(
         if run.steps.is_empty() {
             run.before = 1;
         } else {
-            let Some(names) = names_between(source, end, statement.span.start as usize) else {
-                break;
-            };
+            let Some(names) = names_between(source, end, statement.span.start) else { break };
             // Steps before these statements move over them, too, unless one of them is named.
             let are_named = run.steps.iter().any(|step| step.is_named_in(&names));
             if run.before < run.steps.len() || are_named {
@@ -225,10 +234,33 @@ pub(super) fn run<'m>(
                 break;
             }
         }
-        end = statement.span.end as usize;
+        end = statement.span.end;
         run.steps.push(step);
     }
     Some(run)
+}
+
+impl Run<'_> {
+    /// Finds the data flow of each step. The steps are these statements.
+    pub(super) fn find_uses(&mut self, statements: &[VideoStatement], facts: &mut Facts<'_>) {
+        let statements = &statements[..self.steps.len()];
+        for (place, (step, statement)) in self.steps.iter_mut().zip(statements).enumerate() {
+            step.uses.place = place;
+            let Some(site) = facts.at(statement) else { continue };
+            step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
+            let Some(readers) = site.readers(step.d) else { continue };
+            // A result that nothing reads is one of an example.
+            step.uses.is_read_outside = readers.is_empty();
+            for reader in readers {
+                let start = |it: &VideoStatement| it.span.start;
+                match statements.binary_search_by_key(&reader, start) {
+                    Ok(later) if later > place => step.uses.last = step.uses.last.max(later),
+                    // In the next round of a loop, the result is read from outside.
+                    _ => step.uses.is_read_outside = true,
+                }
+            }
+        }
+    }
 }
 
 /// Whether statements that follow may be a group together with all of these, if all but the last
@@ -243,7 +275,7 @@ pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate)
         [first] => width(first).is_some(),
         [first, .., last] => {
             let before = &statements[statements.len() - 2];
-            let (end, start) = (before.span.end as usize, last.span.start as usize);
+            let (end, start) = (before.span.end, last.span.start);
             width(first).is_some_and(|of_first| width(last) == Some(of_first))
                 && names_between(source, end, start).is_some()
         }
@@ -257,46 +289,6 @@ pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
     gate.has((Target::sm(target), version))
 }
 
-/// The ordinary instructions over which steps may move. They have no other effect than on the
-/// registers that they name and on memory.
-const PASSED: [&str; 21] = [
-    "add", "and", "cvt", "cvta", "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or",
-    "prmt", "selp", "setp", "shl", "shr", "st", "sub", "xor",
-];
-
-/// Steps do not move over more bytes than these.
-const FAR: usize = 1 << 13;
-
-/// The names in the statements between two places, if these are simple: instructions may move over
-/// those that do not name their registers.
-pub(super) fn names_between(source: &str, start: usize, end: usize) -> Option<Vec<(&str, &str)>> {
-    if end - start > FAR {
-        return None;
-    }
-    let mut names = Vec::new();
-    let mut lexer = Lexer::new(&source[..end], start);
-    let mut is_start = true;
-    while let Some(token) = lexer.token() {
-        let word = token.span().text(source);
-        let passes = match token.kind() {
-            TokenKind::Ident if is_start => PASSED.contains(&word),
-            TokenKind::Ident => {
-                names.push(numbered(word));
-                true
-            }
-            TokenKind::Dot | TokenKind::Number => !is_start,
-            // Not a label, and not the brace of a block.
-            TokenKind::Punct(_) => !is_start && !token.is(b':'),
-            _ => false,
-        };
-        if !passes {
-            return None;
-        }
-        is_start = token.is(b';');
-    }
-    is_start.then_some(names)
-}
-
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
 /// stay alone.
@@ -305,19 +297,18 @@ pub(super) fn best(
     alone: &[u32],
     twins: &[Twins],
     target: Target,
-    mut facts: impl FnMut(&Register) -> Facts,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let whole = block(run.layouts[0], steps, &mut facts);
+    let whole = block(run.layouts[0], steps);
     if whole.has_equal() {
         return Err(steps.len());
     }
     let is_needed = whole.needed();
-    let mut from = |first: usize| {
+    let from = |first: usize| {
         // The steps whose names are clear.
         let steps = (first..is_needed.len()).map(|at| {
             // ptxas may move an instruction on such registers out of the loop.
-            let is_before_loop = steps[at].sources.iter().all(|it| facts(it).is_before_loop);
+            let is_before_loop = steps[at].uses.are_before_loop == [true; 2];
             let cost = if is_needed[at] && !is_before_loop { alone[at] } else { 0 };
             let Twins { first: twin, last } = twins[at];
             let last =
@@ -327,7 +318,7 @@ pub(super) fn best(
         let steps: Vec<_> = steps.collect();
         let mut best: Option<Saving> = None;
         for layout in run.layouts.iter().filter(|layout| layout.fits(&run.steps)) {
-            let one = saving(*layout, &steps, target, &mut facts);
+            let one = saving(*layout, &steps, target);
             if one.is_some_and(|one| best.is_none_or(|best| one.saved > best.saved)) {
                 best = one;
             }
@@ -341,19 +332,15 @@ pub(super) fn best(
     if from(1).is_some_and(|other| other.saved > saved) {
         return Err(1);
     }
-    let block = block(layout, &steps[..members], facts);
+    let block = block(layout, &steps[..members]);
     Ok(block.group(members.min(run.before) - 1))
 }
 
 /// The first steps whose names are clearly one register or two.
-fn block<'m>(
-    layout: Layout,
-    steps: &[Step<'m>],
-    mut facts: impl FnMut(&Register) -> Facts,
-) -> Block<'m> {
+fn block<'m>(layout: Layout, steps: &[Step<'m>]) -> Block<'m> {
     let mut block = Block::new(layout);
     for step in steps {
-        if !block.push(step, &mut facts) {
+        if !block.push(step) {
             break;
         }
     }
@@ -402,16 +389,11 @@ impl Twins {
 }
 
 /// The first steps that save most machine instructions in a layout.
-fn saving(
-    layout: Layout,
-    steps: &[Candidate<'_, '_>],
-    target: Target,
-    mut facts: impl FnMut(&Register) -> Facts,
-) -> Option<Saving> {
+fn saving(layout: Layout, steps: &[Candidate<'_, '_>], target: Target) -> Option<Saving> {
     let mut block = Block::new(layout);
     let (mut best, mut sum): (Option<Saving>, u32) = (None, 0);
     for (at, candidate) in steps.iter().enumerate() {
-        block.push(candidate.step, &mut facts);
+        block.push(candidate.step);
         sum += candidate.cost;
         // Instructions outside make use of a member's comparison, but not of the block's.
         let shared = steps[..=at].iter().filter(|it| it.last > at).count() as u32;

@@ -24,6 +24,7 @@
 
 mod cost;
 mod emit;
+mod facts;
 mod half;
 mod lanes;
 mod module;
@@ -33,6 +34,7 @@ mod parallel;
 mod read;
 mod region;
 mod sequence;
+mod straight;
 mod words;
 
 use std::fmt;

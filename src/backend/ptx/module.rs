@@ -13,7 +13,8 @@ use thiserror::Error;
 
 use super::cost::{self, Context, Cost};
 use super::emit::{Operands, Places, Surroundings, Template};
-use super::lanes::{self, Facts, Group};
+use super::facts::Site;
+use super::lanes::{self, Group};
 use super::region::{Chain, Chains, Code, Fusion};
 use super::{FreshRegisters, Gate, Sequence, ZERO};
 use crate::diagnostic::{Diagnostic, Edit, applied};
@@ -21,9 +22,9 @@ use crate::hash::Map;
 use crate::isa::{PtxVersion, Target, WordRegisters};
 use crate::module::{DeclaredTypes, Module, VideoStatement};
 use crate::source::Span;
-use crate::video::{Instruction, Operation, Register, Semantics, SimdOp};
+use crate::video::{Instruction, Operation, Semantics, SimdOp};
 
-use constants::Moves;
+use constants::on_constants;
 use masks::Product;
 use ranges::{Known, Ranges};
 
@@ -346,7 +347,7 @@ impl<'o> Rewriter<'o> {
         self.kept_in = None;
         let mut places = Places::new(source);
         let mut chains = Chains::new(source);
-        let mut sources = Sources { moves: Moves::new(source), known: Known::new(source) };
+        let mut ranges = Known::default();
         // Where the last instructions end that are in no group.
         let mut alone_to = 0;
         let mut rest = module.statements();
@@ -397,7 +398,7 @@ impl<'o> Rewriter<'o> {
             let standing =
                 if is_exchanged { Standing::Exchanged } else { Standing::of(instruction) };
             let shorter = if options.regions {
-                self.known(module.statements(), at, &mut sources, &mut chains, place)
+                self.known(module.statements(), at, &mut ranges, &mut chains, place)
             } else {
                 None
             };
@@ -441,9 +442,9 @@ impl<'o> Rewriter<'o> {
         places: &mut Places,
         text: &mut String,
     ) -> Option<Span> {
-        let end = others.first().map_or(source.len(), |next| next.span.start as usize);
-        let gap = [span.end as usize, end];
-        let product = Product::find(source, gap, instruction, operands, sequence)?;
+        let end = others.first().map_or(source.len() as u32, |next| next.span.start);
+        let part = Span::new(span.end, end);
+        let product = Product::find(source, part, instruction, operands, sequence)?;
         let template = self.block(&product.sequence, source);
         let new = Some((&template, product.operands(operands)));
         replace((product.span, &product.text), new, source, self.options, places, text);
@@ -484,7 +485,7 @@ impl<'o> Rewriter<'o> {
         statements: &[VideoStatement],
         place: Place<'_>,
     ) -> (Vec<Kept>, Template) {
-        let VideoStatement { function, span, .. } = statements[0];
+        let function = statements[0].function;
         if self.kept_in != function {
             self.kept_in = function;
             self.kept = 0;
@@ -504,10 +505,12 @@ impl<'o> Rewriter<'o> {
         let mut kept = Vec::new();
         for (at, register) in group.inputs().iter().enumerate() {
             let at = at as u16;
-            let end = chains.before_loop(function, register, span.start);
-            if group.before_loop().contains(&Some(at))
-                && let Some(end) = end
-            {
+            if !group.before_loop().contains(&Some(at)) {
+                continue;
+            }
+            let mut members = statements[..group.members].iter();
+            let end = members.find_map(|it| chains.facts.at(it)?.before_loop(register));
+            if let Some(end) = end {
                 let template = Template::kept(group, at, &numbers, &mut taken, registers);
                 kept.push(Kept { end, template });
             }
@@ -528,32 +531,27 @@ impl<'o> Rewriter<'o> {
         if statements[0].span.start < *alone_to {
             return None;
         }
-        let run = lanes::run(place.source, statements, place.gate)?;
-        let steps = &run.steps;
-        if steps.len() < 2 {
+        let mut run = lanes::run(place.source, statements, place.gate)?;
+        if run.steps.len() < 2 {
             return None;
         }
         let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
-        for statement in &statements[..steps.len()] {
+        for statement in &statements[..run.steps.len()] {
             // Steps compute what the manual says. So does ptxas.
             let known = self.absorbed(statement, place);
             let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty())
             else {
                 // ptxas may know more of its result, and of what others make of that.
-                *alone_to = statements[steps.len() - 1].span.end;
+                *alone_to = statements[run.steps.len() - 1].span.end;
                 return None;
             };
             alone.push(count);
             outcomes.push(known);
         }
         let function = statements[0].function;
-        let start = statements[0].span.start;
-        let twins = lanes::Twins::of_each(steps, chains.recent(function));
-        let facts = |register: &Register| Facts {
-            occurrences: chains.occurrences(function, register),
-            is_before_loop: chains.before_loop(function, register, start).is_some(),
-        };
-        let group = match lanes::best(&run, &alone, &twins, place.target, facts) {
+        run.find_uses(statements, &mut chains.facts);
+        let twins = lanes::Twins::of_each(&run.steps, chains.recent(function));
+        let group = match lanes::best(&run, &alone, &twins, place.target) {
             Ok(group) => group,
             Err(count) => {
                 *alone_to = statements[count - 1].span.end;
@@ -614,7 +612,7 @@ impl<'o> Rewriter<'o> {
         &mut self,
         statements: &'m [VideoStatement],
         at: usize,
-        sources: &mut Sources<'_, 'm>,
+        ranges: &mut Known<'m>,
         chains: &mut Chains<'_>,
         place: Place<'_>,
     ) -> Option<(Instruction, Context)> {
@@ -628,28 +626,27 @@ impl<'o> Rewriter<'o> {
             self.on_known(instruction, (on, context), statement.declared, place).is_some()
         };
         let nothing = Context { ranges: [None; 3], sharing: 1 };
+        let is_near = ranges.is_near(place.source, statements, at);
+        let facts = &mut chains.facts;
+        let site = if is_near { facts.at(statement) } else { None };
         if instruction.simd().is_some() {
-            let is_near = sources.known.is_near(statements, at);
-            let ranges = is_near.then(|| zeros(statement.function, instruction, chains))??;
-            let context = Context { ranges, ..nothing };
+            let context = Context { ranges: zeros(instruction, site?)?, ..nothing };
             return is_shorter(instruction, context).then(|| (instruction.clone(), context));
         }
-        // The search for writes takes longer than that for a shorter sequence.
-        let on_constants = sources.moves.find(statement).filter(|it| {
-            is_shorter(&it.instruction, nothing) && it.are_known(statement.function, chains)
-        });
-        let on = on_constants.as_ref().map_or(instruction, |it| &it.instruction);
+        let on_constants = site.and_then(|site| on_constants(instruction, site));
+        let on_constants = on_constants.filter(|on| is_shorter(on, nothing));
+        let on = on_constants.as_ref().unwrap_or(instruction);
         let sharing = limits::sharing(place.source, statements, at);
         // Results of instructions that stay are those of ptxas 13.
         let is_looked_for = semantics == Semantics::CURRENT
-            && sources.known.is_near(statements, at)
+            && is_near
             && is_shorter(on, Context { ranges: ranges::MOST, sharing });
-        let ranges = if is_looked_for { sources.known.find(instruction, chains) } else { None };
+        let ranges = if is_looked_for { ranges.find(statement, facts) } else { None };
         let context = Context { ranges: ranges.unwrap_or_default(), sharing };
         if context != nothing && is_shorter(on, context) {
             return Some((on.clone(), context));
         }
-        on_constants.map(|it| (it.instruction, nothing))
+        on_constants.map(|on| (on, nothing))
     }
 
     /// The outcome for an instruction that becomes the sequence for the same one with constants in
@@ -772,25 +769,15 @@ impl<'o> Rewriter<'o> {
     }
 }
 
-/// The facts about sources of instructions in the last function that was asked for.
-struct Sources<'s, 'm> {
-    moves: Moves<'s>,
-    known: Known<'s, 'm>,
-}
-
 /// The sources of a SIMD minimum or maximum that are 0, as ranges.
-fn zeros(
-    function: Option<Span>,
-    instruction: &Instruction,
-    chains: &mut Chains<'_>,
-) -> Option<Ranges> {
+fn zeros(instruction: &Instruction, site: Site<'_>) -> Option<Ranges> {
     let Operation::SimdArithmetic(it) = &instruction.operation else { return None };
     let is_alike = it.operands.atype == it.operands.btype;
     if !is_alike || !matches!(it.op, SimdOp::Min | SimdOp::Max) {
         return None;
     }
     let [a, b] = [&it.operands.a, &it.operands.b]
-        .map(|register| chains.constant(function, register).filter(|value| *value == 0));
+        .map(|register| site.constant(register).filter(|value| *value == 0));
     (a != b).then(|| [a.map(|_| ZERO), b.map(|_| ZERO), None])
 }
 

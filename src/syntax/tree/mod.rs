@@ -63,6 +63,17 @@ pub(crate) fn parse_around(source: &str, part: Span) -> Tree<'_> {
     parser::parse(source, part)
 }
 
+/// The tree of one function, by the offset of its header. All else of the text is left out.
+pub(crate) fn parse_function(source: &str, header: u32) -> Tree<'_> {
+    parser::parse_function(source, header)
+}
+
+/// The tree of so many statements from the start of a part on, or of all to its end. All else of
+/// the text is left out.
+pub(crate) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
+    parser::parse_next(source, part, count)
+}
+
 /// A whole text: its statements, tokens, trivia and errors.
 #[derive(Clone, Debug)]
 pub struct Tree<'s> {

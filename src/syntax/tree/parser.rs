@@ -20,6 +20,47 @@ pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
     assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
     let mut errors = Vec::new();
     let tokens = tokens(source, part, &mut errors);
+    of_tokens(source, tokens, errors)
+}
+
+/// Reads the function whose header starts at an offset, up to the end of its body.
+pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
+    let mut lexer = Lexer::new(source, start as usize);
+    let (mut tokens, mut depth) = (Vec::new(), 0u32);
+    while let Some(token) = lexer.next_token() {
+        match token.kind() {
+            TokenKind::Punct([b'{', 0]) => depth += 1,
+            TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
+            // Functions do not nest: this one has no end.
+            TokenKind::Dot
+                if depth > 0 && matches!(token.span().text(source), ".func" | ".entry") =>
+            {
+                break;
+            }
+            _ => {}
+        }
+        tokens.push(token);
+        if depth == 0 && (token.is(b';') || token.is(b'}')) {
+            break;
+        }
+    }
+    of_tokens(source, tokens, Vec::new())
+}
+
+/// Reads statements from an offset on: so many, or fewer if the text ends before at another one.
+pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
+    let mut lexer = Lexer::new(&source[..part.end as usize], part.start as usize);
+    let (mut tokens, mut left) = (Vec::new(), count);
+    while left > 0
+        && let Some(token) = lexer.next_token()
+    {
+        left -= usize::from(token.is(b';'));
+        tokens.push(token);
+    }
+    of_tokens(source, tokens, Vec::new())
+}
+
+fn of_tokens(source: &str, tokens: Vec<Token>, errors: Vec<Error>) -> Tree<'_> {
     // About as many as there are; growing copies.
     let entries = Vec::with_capacity(tokens.len() / 8);
     let mut parser = Parser { source, tokens: &tokens, at: 0, entries, errors, open: Vec::new() };

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::super::sequence::{Arg, Builder, Class, Line, Opcode};
 use super::cost::Count;
 use super::layout::{Layout, Packing, Words, is_signed};
-use super::{Action, Facts, Group, Kind, Step};
+use super::{Action, Group, Kind, Step, Uses};
 use crate::ir::Range;
 use crate::isa::{Target, Type};
 use crate::video::{Register, SimdOp};
@@ -18,8 +18,8 @@ use floats::Numbers;
 #[derive(Clone, Copy)]
 struct Value {
     form: Form,
-    /// The step that computed them.
-    step: Option<usize>,
+    /// The step that computed them, and what reads its result.
+    step: Option<(usize, Uses)>,
     /// The lanes as those of each type, extended to wider ones.
     extended: [Option<Words>; 2],
     /// The shapes of floating-point numbers in which the lanes are there, one bit for each.
@@ -55,20 +55,10 @@ fn range(op: SimdOp, x: Range, y: Range) -> Range {
 #[derive(Clone)]
 struct Name<'m> {
     register: &'m Register,
-    /// How often steps name it.
-    occurrences: u32,
-    facts: Facts,
-    /// Whether its value before the group is read.
-    is_input: bool,
+    /// Whether its value before the group is the same in all rounds of the loop around it.
+    is_before_loop: bool,
     /// Its value now, if a step has named it as a source or written it.
     value: Option<Value>,
-}
-
-impl Name<'_> {
-    /// Whether other instructions may read it later.
-    fn lives(&self) -> bool {
-        self.is_input || self.facts.occurrences != Some(self.occurrences)
-    }
 }
 
 /// A value that a step reads: that of a name, as a step computed it, or as it was.
@@ -101,49 +91,45 @@ pub(super) struct Block<'m> {
     done: Vec<Done>,
     names: Vec<Name<'m>>,
     inputs: Vec<&'m Register>,
+    /// The place after the last step.
+    end: usize,
 }
 
 impl<'m> Block<'m> {
     pub(super) fn new(layout: Layout) -> Block<'m> {
         let (done, names, inputs) = (Vec::new(), Vec::new(), Vec::new());
-        Block { layout, builder: Builder::default(), done, names, inputs }
+        Block { layout, builder: Builder::default(), done, names, inputs, end: 0 }
     }
 
     /// Adds a step. `false` if two of its names might be one register or two.
-    pub(super) fn push(
-        &mut self,
-        step: &Step<'m>,
-        mut facts: impl FnMut(&Register) -> Facts,
-    ) -> bool {
+    pub(super) fn push(&mut self, step: &Step<'m>) -> bool {
         let [a, b] = step.sources;
-        let named = [a, b, step.c, step.d].map(|register| self.name(register, &mut facts));
+        let named = [a, b, step.c, step.d].map(|register| self.name(register));
         let [Some(a), Some(b), Some(_), Some(d)] = named else { return false };
-        for name in named.into_iter().flatten() {
-            self.names[name].occurrences += 1;
+        for (name, is_before_loop) in [a, b].into_iter().zip(step.uses.are_before_loop) {
+            self.names[name].is_before_loop |= is_before_loop;
         }
         let form = self.compute(step.kind, a, b);
-        let reads = [a, b].map(|name| Read { name, step: self.value(name).step });
+        let reads = [a, b].map(|name| {
+            let step = self.value(name).step.map(|(step, _)| step);
+            Read { name, step }
+        });
         self.done.push(Done { kind: step.kind, reads });
-        let step = Some(self.len() - 1);
+        self.end = step.uses.place + 1;
+        let step = Some((self.len() - 1, step.uses));
         self.names[d].value = Some(Value { form, step, extended: [None; 2], shapes: 0 });
         true
     }
 
     /// The place of a name, which is new or not. `None` if it might be another one's register.
-    fn name(
-        &mut self,
-        register: &'m Register,
-        facts: impl FnOnce(&Register) -> Facts,
-    ) -> Option<usize> {
+    fn name(&mut self, register: &'m Register) -> Option<usize> {
         if let Some(known) = self.names.iter().position(|it| it.register == register) {
             return Some(known);
         }
         if self.names.iter().any(|it| it.register.names_same(register)) {
             return None;
         }
-        let facts = facts(register);
-        let (occurrences, is_input, value) = (0, false, None);
-        self.names.push(Name { register, occurrences, facts, is_input, value });
+        self.names.push(Name { register, is_before_loop: false, value: None });
         Some(self.names.len() - 1)
     }
 
@@ -196,7 +182,7 @@ impl<'m> Block<'m> {
     fn before_loop(&self, lines: &[Line]) -> Vec<Option<u16>> {
         let is_same = |input: u16| {
             let register = self.inputs[usize::from(input)];
-            self.names.iter().any(|it| it.register == register && it.facts.is_before_loop)
+            self.names.iter().any(|it| it.register == register && it.is_before_loop)
         };
         let mut found: Vec<Option<u16>> = Vec::with_capacity(lines.len());
         for line in lines {
@@ -238,8 +224,10 @@ impl<'m> Block<'m> {
     fn finished(&self) -> Cow<'_, Self> {
         let Layout::Floats(floats) = self.layout else { return Cow::Borrowed(self) };
         let mut block = self.clone();
-        for name in (0..block.names.len()).filter(|name| self.names[*name].lives()) {
-            block.finish_floats(floats, name);
+        for (name, Name { value, .. }) in self.names.iter().enumerate() {
+            if value.is_some_and(|value| self.is_result(&value)) {
+                block.finish_floats(floats, name);
+            }
         }
         Cow::Owned(block)
     }
@@ -248,7 +236,8 @@ impl<'m> Block<'m> {
     /// only.
     fn results(&self) -> impl Iterator<Item = LaneResult<'m>> {
         self.names.iter().filter_map(|name| {
-            let Value { form, step: Some(step), .. } = name.value? else { return None };
+            let value = name.value.filter(|value| self.is_result(value))?;
+            let Value { form, step: Some((step, _)), .. } = value else { return None };
             let (words, packing) = match form {
                 Form::Packed(_) => return None,
                 Form::Wide(words, _) => (words, Packing::Low),
@@ -258,8 +247,13 @@ impl<'m> Block<'m> {
                 }
                 Form::Signs { words, is_negated } => (words, Packing::Signs { is_negated }),
             };
-            name.lives().then_some(LaneResult { register: name.register, step, words, packing })
+            Some(LaneResult { register: name.register, step, words, packing })
         })
+    }
+
+    /// Whether a step computed a value that others than these steps may read.
+    fn is_result(&self, value: &Value) -> bool {
+        value.step.is_some_and(|(_, uses)| uses.is_read_outside || uses.last >= self.end)
     }
 
     fn compute(&mut self, kind: Kind, a: usize, b: usize) -> Form {
@@ -352,7 +346,6 @@ impl<'m> Block<'m> {
         *name.value.get_or_insert_with(|| {
             let input = self.inputs.len() as u16;
             self.inputs.push(name.register);
-            name.is_input = true;
             let form = Form::Packed(Arg::Register(input));
             Value { form, step: None, extended: [None; 2], shapes: 0 }
         })
@@ -423,7 +416,6 @@ mod tests {
     use crate::video::{Instruction, Semantics};
 
     const TYPES: [Type; 2] = [Type::U32, Type::S32];
-    const UNKNOWN: Facts = Facts { occurrences: None, is_before_loop: false };
 
     /// The wider lanes in a word.
     fn split(layout: Layout, word: u64) -> Vec<i128> {
@@ -514,10 +506,17 @@ mod tests {
                     None => Action::Less { is_swapped: bit, is_negated: at & 1 == 1 },
                 };
                 let kind = Kind { action, types };
-                let step = Step { width: layout.width(), kind, d: &d, sources: [&a, &b], c: &a };
+                let step = Step {
+                    width: layout.width(),
+                    kind,
+                    d: &d,
+                    sources: [&a, &b],
+                    c: &a,
+                    uses: Uses::UNKNOWN,
+                };
                 let program = instruction(layout, kind);
                 let mut block = Block::new(layout);
-                assert!(block.push(&step, |_| UNKNOWN));
+                assert!(block.push(&step));
                 let group = block.group(0);
                 let result = block.names.iter().find(|name| *name.register == d).unwrap();
                 let (words, range) = match result.value.unwrap().form {

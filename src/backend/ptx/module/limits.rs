@@ -4,7 +4,7 @@
 //! word it is three, and three more find the limits. ptxas finds them once for all neighbours that
 //! subtract the same word.
 
-use super::super::lanes::names_between;
+use super::super::straight::names_between;
 use crate::isa::Type;
 use crate::module::VideoStatement;
 use crate::video::{Operation, Register, SimdOp, Source, Tail, numbered};
@@ -61,6 +61,6 @@ fn keeps(source: &str, first: &VideoStatement, next: &VideoStatement, register: 
     let is_other = |it: &Register| numbered(it.name()) != name;
     first.function == next.function
         && first.instruction.as_ref().is_some_and(|it| is_other(it.destination()))
-        && names_between(source, first.span.end as usize, next.span.start as usize)
+        && names_between(source, first.span.end, next.span.start)
             .is_some_and(|names| !names.contains(&name))
 }

@@ -4,17 +4,13 @@
 //! The sequence for the flags has the bit that fills each lane of it. ptxas leaves out flags that
 //! nothing reads.
 
-use memchr::memmem;
-
 use super::super::emit::Operands;
-use super::super::lanes::names_between;
 use super::super::parallel::spreading;
-use super::super::region::moved_word;
 use super::super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use super::super::straight::{each, is_simple};
 use crate::isa::{LaneWidth, Lanes, Type};
 use crate::source::Span;
-use crate::syntax::TokenKind;
-use crate::syntax::lexer::Lexer;
+use crate::syntax::{self as ast, Operand, OperandKind};
 use crate::video::{Instruction, Operation, Register, numbered};
 
 /// A product of flags that is a mask.
@@ -27,20 +23,17 @@ pub(super) struct Product {
     d: Register,
 }
 
-/// A product stands at most so many bytes after the comparison.
-const NEAR: usize = 512;
-
 impl Product {
     /// The registers of its sequence.
     pub(super) fn operands<'p>(&'p self, compared: Operands<'p>) -> Operands<'p> {
         Operands { d: &self.d, ..compared }
     }
 
-    /// The product of the flags that a SIMD instruction writes by a sequence, if it stands between
-    /// two places of a text, and only simple statements before it.
+    /// The product of the flags that a SIMD instruction writes by a sequence, if it stands in a
+    /// part of a text, and only simple instructions before it.
     pub(super) fn find(
         source: &str,
-        [start, end]: [usize; 2],
+        part: Span,
         instruction: &Instruction,
         Operands { guard, d, sources: [a, b, _] }: Operands<'_>,
         sequence: &Sequence,
@@ -55,60 +48,51 @@ impl Product {
         if flags.names_same(a) || flags.names_same(b) {
             return None;
         }
-        let end = end.min(start + NEAR);
-        // A character has at most four bytes.
-        let near = (0..4).find_map(|back| source.get(..end.saturating_sub(back)))?;
-        let (span, d, text) = product(near, start, flags, width)?;
-        let names = names_between(source, start, span.start as usize)?;
-        let kept = [flags, a, b].map(|register| numbered(register.name()));
-        let is_written = names.iter().any(|name| kept.contains(name));
-        let d = Register::new(d).filter(|_| !is_written)?;
+        let read = [flags, a, b].map(|register| numbered(register.name()));
+        let mut product = None;
+        each(source, part, |instruction, span| {
+            if let Some((d, text)) = factor(source, instruction, flags, width) {
+                product = Some((span, d, text));
+                return false;
+            }
+            let mut names = instruction.names().map(|name| numbered(name.text(source)));
+            is_simple(source, instruction) && !names.any(|name| read.contains(&name))
+        });
+        let (span, d, text) = product?;
         Some(Product { span, sequence: mask(sequence, width)?, text, d })
     }
 }
 
-/// The first `mul.lo` of flags with all bits of a lane, the register that it writes, and its text.
-fn product<'s>(
-    source: &'s str,
-    start: usize,
+/// The register that an instruction writes, and its text, if it is a product of flags with all bits
+/// of a lane.
+fn factor(
+    source: &str,
+    instruction: &ast::Instruction<'_>,
     flags: &Register,
     width: LaneWidth,
-) -> Option<(Span, &'s str, String)> {
-    // Most comparisons have none.
-    memmem::find(source.as_bytes().get(start..)?, b"mul.lo")?;
-    let mut lexer = Lexer::new(source, start);
-    let mut statement: Vec<Span> = Vec::new();
-    while let Some(token) = lexer.token() {
-        // A label is part of the statement after it, which is no product then.
-        statement.push(token.span());
-        if token.kind() == TokenKind::Punct([b';', 0]) {
-            if let Some((d, text)) = factor(source, &statement, flags, width) {
-                return Some((Span::new(statement[0].start, token.span().end), d, text));
-            }
-            statement.clear();
-        }
+) -> Option<(Register, String)> {
+    if instruction.guard().is_some() || instruction.mnemonic().text(source) != "mul" {
+        return None;
     }
-    None
-}
-
-/// The register that a statement writes, and its text, if it is a product of flags with all bits of
-/// a lane.
-fn factor<'s>(
-    source: &'s str,
-    statement: &[Span],
-    flags: &Register,
-    width: LaneWidth,
-) -> Option<(&'s str, String)> {
-    let [mul, low, ty, d, first, one, second, other, _] = statement else { return None };
-    let [mul, low, ty, d, first, one, second, other] =
-        [mul, low, ty, d, first, one, second, other].map(|span| span.text(source));
-    let is_product = (mul, low) == ("mul", ".lo") && matches!(ty, ".s32" | ".u32");
+    let modifiers: Vec<&str> = instruction.modifiers().map(|it| it.text(source)).collect();
+    let [".lo", ty @ (".s32" | ".u32")] = modifiers[..] else { return None };
+    let mut operands = instruction.operands();
+    let [d, first, second] = [operands.next()?, operands.next()?, operands.next()?];
+    let OperandKind::Name(result) = d.kind() else { return None };
+    let is_flags = |it: &Operand<'_>| it.text() == flags.name();
     let lane = (1 << width.bits()) - 1;
-    let is_factor =
-        |one: &str, other: &str| one == flags.name() && moved_word(false, other) == Some(lane);
-    let is_mask = is_factor(one, other) || is_factor(other, one);
-    (is_product && (first, second) == (",", ",") && is_mask)
-        .then(|| (d, format!("mul.lo{ty} {d}, {one}, {other};")))
+    let is_lane = |it: &Operand<'_>| match it.kind() {
+        OperandKind::Constant(Ok(value)) => value.bits().is_some_and(|bits| bits as u32 == lane),
+        _ => false,
+    };
+    let is_mask = is_flags(&first) && is_lane(&second) || is_flags(&second) && is_lane(&first);
+    // Operands of several tokens may have comments inside.
+    let are_plain = [&d, &first, &second].iter().all(|it| it.tokens().len() == 1);
+    if !is_mask || !are_plain || operands.next().is_some() {
+        return None;
+    }
+    let [d, first, second] = [&d, &first, &second].map(Operand::text);
+    Some((Register::new(result.text(source))?, format!("mul.lo{ty} {d}, {first}, {second};")))
 }
 
 /// The mask for flags: the bit that was moved to the bottom of each lane, everywhere in it.

@@ -4,14 +4,14 @@
 //! loops, too. An instruction on these often has a shorter sequence: it need not saturate, or 32
 //! bits are enough.
 
-use memchr::memmem;
-
-use super::super::region::{Chains, Results, joined, result_range};
-use super::constants;
+use super::super::facts::{Facts, Results};
+use super::super::region::result_range;
+use super::constants::on_constants;
 use crate::ir::Range;
 use crate::module::VideoStatement;
 use crate::source::Span;
-use crate::video::{Instruction, Operation, Semantics, numbered};
+use crate::syntax::lexer::semicolons;
+use crate::video::{Operation, Semantics};
 
 /// The range of each source of an instruction, if it is known.
 pub(super) type Ranges = [Option<Range>; 3];
@@ -20,63 +20,61 @@ pub(super) type Ranges = [Option<Range>; 3];
 pub(super) const MOST: Ranges = [Some(Range::new(0, 1)); 3];
 
 /// The ranges of registers in the last function that was asked for.
-pub(super) struct Known<'s, 'm> {
-    source: &'s str,
-    function: Option<Span>,
+#[derive(Default)]
+pub(super) struct Known<'m> {
+    header: Option<u32>,
     /// Its statements, if these are close to each other.
     statements: Option<&'m [VideoStatement]>,
     /// Their results, if they were needed.
-    results: Option<Results<'m>>,
+    results: Option<Results>,
 }
 
-/// A function is read only if it has a video instruction in so many bytes, on average.
-const NEAR: usize = 1024;
+/// The data flow of a function is read for its own sake only if it has a video instruction among
+/// so many, on average.
+const NEAR: usize = 32;
 
-impl<'s, 'm> Known<'s, 'm> {
-    pub(super) fn new(source: &'s str) -> Known<'s, 'm> {
-        Known { source, function: None, statements: None, results: None }
-    }
-
-    /// Whether ranges are searched for in the function of a statement, by its place in a text.
-    pub(super) fn is_near(&mut self, statements: &'m [VideoStatement], at: usize) -> bool {
-        let Some(function) = statements[at].function else { return false };
-        if self.function != Some(function) {
-            let is_own = |statement: &&VideoStatement| statement.function == Some(function);
+impl<'m> Known<'m> {
+    /// Whether the data flow of a statement's function is worth reading, by its place among all.
+    pub(super) fn is_near(
+        &mut self,
+        source: &str,
+        statements: &'m [VideoStatement],
+        at: usize,
+    ) -> bool {
+        let (Some(header), Some(name)) = (statements[at].header, statements[at].function) else {
+            return false;
+        };
+        if self.header != Some(header) {
+            let is_own = |statement: &&VideoStatement| statement.header == Some(header);
             let before = statements[..at].iter().rev().take_while(is_own).count();
             let after = statements[at..].iter().take_while(is_own).count();
             let own = &statements[at - before..at + after];
-            let is_near = own.len() > 1 && self.ends_near(function, own);
-            *self = Known {
-                function: Some(function),
-                statements: is_near.then_some(own),
-                ..Known::new(self.source)
-            };
+            let part = Span::new(name.end, own[own.len() - 1].span.end);
+            let most = NEAR * own.len();
+            let is_near = semicolons(source, part).take(most + 1).count() <= most;
+            *self =
+                Known { header: Some(header), statements: is_near.then_some(own), results: None };
         }
         self.statements.is_some()
     }
 
-    /// Whether a function with these statements is not long. A brace that starts a line ends it.
-    fn ends_near(&self, function: Span, statements: &[VideoStatement]) -> bool {
-        let most = self.source.len().min(function.end as usize + NEAR * statements.len());
-        let end = statements.last().map_or(function.end, |last| last.span.end);
-        let rest = self.source.as_bytes().get(end as usize..most);
-        rest.is_some_and(|rest| memmem::find(rest, b"\n}").is_some())
-    }
-
-    /// The ranges of the sources of an instruction, in the function that was asked for last.
+    /// The ranges of the sources of a statement in the function that was asked for last.
     pub(super) fn find(
         &mut self,
-        instruction: &Instruction,
-        chains: &mut Chains<'_>,
+        statement: &VideoStatement,
+        facts: &mut Facts<'_>,
     ) -> Option<Ranges> {
-        let (function, statements) = (self.function?, self.statements?);
-        let results = self.results.get_or_insert_with(|| results(statements, function, chains));
+        let (instruction, statements) = (statement.instruction.as_ref()?, self.statements?);
+        if self.results.is_none() {
+            self.results = results(statements, facts);
+        }
+        let (results, site) = (self.results.as_ref()?, facts.at(statement)?);
         let mut sources = instruction.sources();
         if matches!(instruction.operation, Operation::Shift(_)) {
             // ptxas knows more of what is shifted, and of the amount.
             (sources[0], sources[1]) = (None, None);
         }
-        let ranges = sources.map(|it| chains.range(function, it?, results).and_then(rounded));
+        let ranges = sources.map(|it| site.range(it?, results).and_then(rounded));
         ranges.iter().any(Option::is_some).then_some(ranges)
     }
 }
@@ -96,51 +94,37 @@ fn rounded(range: Range) -> Option<Range> {
 /// So many times, ranges of results are found from the ranges of sources.
 const ROUNDS: usize = 4;
 
-/// The results of video instructions by the registers that they write.
-fn results<'m>(
-    statements: &'m [VideoStatement],
-    function: Span,
-    chains: &mut Chains<'_>,
-) -> Results<'m> {
-    let mut found: Vec<Option<Range>> = vec![None; statements.len()];
-    let mut results = Results::default();
+/// The ranges of the results of a function's statements.
+fn results(statements: &[VideoStatement], facts: &mut Facts<'_>) -> Option<Results> {
+    let mut results = facts.no_results(statements.first()?)?;
+    let scalars = statements.iter().filter_map(|statement| {
+        let instruction = statement.instruction.as_ref().filter(|it| it.simd().is_none())?;
+        Some((statement, instruction))
+    });
+    let mut open: Vec<_> = scalars.collect();
     for round in 0..ROUNDS {
-        let mut is_new = false;
-        for (statement, range) in statements.iter().zip(&mut found) {
-            let instruction = statement.instruction.as_ref().filter(|it| it.simd().is_none());
-            let Some(instruction) = instruction.filter(|_| range.is_none()) else { continue };
-            let sources = instruction.sources();
-            let sources = sources.map(|it| chains.range(function, it?, &results));
-            if round == 0 || sources.iter().any(Option::is_some) {
-                let program = on_constants(instruction, function, chains).lower(Semantics::CURRENT);
-                *range = result_range(&program.within(sources));
-                is_new |= range.is_some();
+        let count = open.len();
+        let mut found = Vec::new();
+        open.retain(|(statement, instruction)| {
+            let Some(site) = facts.at(statement) else { return false };
+            let sources = instruction.sources().map(|it| site.range(it?, &results));
+            if round > 0 && sources.iter().all(Option::is_none) {
+                return true;
+            }
+            let known = on_constants(instruction, site);
+            let program = known.as_ref().unwrap_or(instruction).lower(Semantics::CURRENT);
+            let range = result_range(&program.within(sources));
+            found.extend(range.map(|range| (*statement, range)));
+            range.is_none()
+        });
+        for (statement, range) in found {
+            if let Some(site) = facts.at(statement) {
+                site.set_result(range, &mut results);
             }
         }
-        if !is_new {
+        if open.len() == count {
             break;
         }
-        results = by_register(statements, &found);
     }
-    results
-}
-
-fn on_constants(instruction: &Instruction, function: Span, chains: &mut Chains<'_>) -> Instruction {
-    let mut known = instruction.clone();
-    constants::replace(&mut known.operation, &mut |register| {
-        chains.constant(Some(function), register)
-    });
-    known
-}
-
-fn by_register<'m>(statements: &'m [VideoStatement], found: &[Option<Range>]) -> Results<'m> {
-    let mut results = Results::default();
-    for (statement, range) in statements.iter().zip(found) {
-        let Some(instruction) = &statement.instruction else { continue };
-        let name = numbered(instruction.destination().name());
-        let (count, known) = results.entry(name).or_insert((0, *range));
-        *count += 1;
-        *known = known.and_then(|known| joined(Some(known), (*range)?));
-    }
-    results
+    Some(results)
 }

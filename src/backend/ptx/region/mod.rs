@@ -2,24 +2,22 @@
 //! add to a sum.
 
 mod member;
-mod names;
 mod simd;
 mod sum;
 
 use std::collections::VecDeque;
 
 use super::emit::Operands;
+use super::facts::Facts;
+use super::straight::are_adjacent;
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
-use crate::ir::{Input, Range};
+use crate::ir::Input;
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::source::Span;
-use crate::syntax::lexer::Lexer;
 use crate::video::{Instruction, OperandName, Operation, Register, Semantics};
 
 use member::{Meaning, Member, Primary};
-use names::Names;
-pub(super) use names::{Results, joined, moved_word};
 use simd::{is_exact, simd};
 pub(super) use sum::result_range;
 use sum::summand;
@@ -99,8 +97,7 @@ pub(super) struct Chains<'s> {
     source: &'s str,
     /// Where the last instructions end that should stay single.
     alone_to: u32,
-    /// The names in the last function that was asked for.
-    names: Option<(Span, Option<Names<'s>>)>,
+    pub(super) facts: Facts<'s>,
     /// Whether a SIMD instruction is its members, one after the other.
     known: Map<(Operation, Operation), bool>,
     /// The sources of the last SIMD instructions of a function that chains were asked for.
@@ -115,7 +112,7 @@ impl<'s> Chains<'s> {
         Chains {
             source,
             alone_to: 0,
-            names: None,
+            facts: Facts::new(source),
             known: Map::default(),
             recent: (None, VecDeque::new()),
         }
@@ -157,7 +154,7 @@ impl<'s> Chains<'s> {
         }
         (2..=members.len())
             .rev()
-            .filter_map(|count| self.chain(&statements[0], &members[..count], semantics))
+            .filter_map(|count| self.chain(&statements[..count], &members[..count], semantics))
             .collect()
     }
 
@@ -173,14 +170,14 @@ impl<'s> Chains<'s> {
         for statement in statements {
             let Some(member) = Member::of(statement) else { break };
             if let Some(before) = members.last() {
-                let start = statement.span.start as usize;
-                // White space and comments are no tokens.
-                let is_next = Lexer::new(&self.source[..start], end).token().is_none();
-                if !is_next || !member.follows(before) || is_full(&members, &member) {
+                if !member.follows(before)
+                    || is_full(&members, &member)
+                    || !are_adjacent(self.source, end, statement.span.start)
+                {
                     break;
                 }
             }
-            end = statement.span.end as usize;
+            end = statement.span.end;
             members.push(member);
         }
         members
@@ -188,17 +185,20 @@ impl<'s> Chains<'s> {
 
     fn chain(
         &mut self,
-        statement: &VideoStatement,
+        statements: &[VideoStatement],
         members: &[Member<'_>],
         semantics: Semantics,
     ) -> Option<Chain> {
         let (first, (last, others)) = (members.first()?, members.split_last()?);
-        // Words on the way are overwritten, or nothing else reads them.
-        let is_dead = |member: &Member<'_>| {
-            member.d == last.d || self.is_only_between(statement.function, member.d)
-        };
-        if !others.iter().all(is_dead) {
-            return None;
+        for (member, pair) in others.iter().zip(statements.windows(2)) {
+            // Words on the way are overwritten, or nothing but the next member reads them.
+            let is_dead = member.d == last.d || {
+                let readers = self.facts.at(&pair[0]).and_then(|site| site.readers(member.d));
+                readers.is_some_and(|readers| readers == [pair[1].span.start])
+            };
+            if !is_dead {
+                return None;
+            }
         }
         let code = match first.meaning.primary {
             Primary::Product => Code::Products(products(members, semantics)?),
@@ -224,55 +224,6 @@ impl<'s> Chains<'s> {
             },
             declared,
         })
-    }
-
-    /// Whether a register of a function occurs there only as the `d` of one member and the
-    /// `c` of the next.
-    fn is_only_between(&mut self, function: Option<Span>, register: &Register) -> bool {
-        self.occurrences(function, register) == Some(2)
-    }
-
-    /// How often a function names a register that it declares itself, by a range.
-    pub(super) fn occurrences(
-        &mut self,
-        function: Option<Span>,
-        register: &Register,
-    ) -> Option<u32> {
-        self.names(function?)?.occurrences(register)
-    }
-
-    /// The end of the instruction before a loop that alone writes a register, if a statement of a
-    /// function in the loop reads it.
-    pub(super) fn before_loop(
-        &mut self,
-        function: Option<Span>,
-        register: &Register,
-        statement: u32,
-    ) -> Option<u32> {
-        self.names(function?)?.before_loop(register, statement)
-    }
-
-    /// The value of a register that holds the same constant wherever a function reads it.
-    pub(super) fn constant(&mut self, function: Option<Span>, register: &Register) -> Option<u32> {
-        self.names(function?)?.constant(register)
-    }
-
-    /// The range in which a register lies wherever a function reads it, by the results of the
-    /// function's video instructions.
-    pub(super) fn range(
-        &mut self,
-        function: Span,
-        register: &Register,
-        results: &Results<'_>,
-    ) -> Option<Range> {
-        self.names(function)?.range(register, results)
-    }
-
-    fn names(&mut self, function: Span) -> Option<&Names<'s>> {
-        if self.names.as_ref().is_none_or(|(known, _)| *known != function) {
-            self.names = Some((function, Names::of(self.source, function)));
-        }
-        self.names.as_ref().and_then(|(_, names)| names.as_ref())
     }
 }
 

@@ -307,9 +307,9 @@ impl Block<'_> {
         if let Bytes::Numbers(Numbers { shape, .. }) = value {
             return [(shape, 0), (least, EACH), (most, EACH), (Shape::PLAIN, EACH)];
         }
-        let Name { value, facts, .. } = &self.names[name];
+        let Name { value, is_before_loop, .. } = &self.names[name];
         let known = value.map_or(0, |value| value.shapes);
-        let rounds = if facts.is_before_loop { 1 } else { ROUNDS };
+        let rounds = if *is_before_loop { 1 } else { ROUNDS };
         let cost = |shape: Shape, lines: u32| {
             let is_new = known & bit(ty, shape) == 0;
             (shape, if is_new { lines * rounds } else { 0 })

@@ -1,0 +1,261 @@
+//! What the data flow of a function tells about the registers of its video instructions.
+
+use crate::flow::{Flow, Graph};
+use crate::hash::Set;
+use crate::ir::Range;
+use crate::module::VideoStatement;
+use crate::names::{Meaning, Names, SymbolKind};
+use crate::source::Span;
+use crate::syntax::{Instruction, OperandKind, StatementKind, parse_function};
+use crate::video::Register;
+
+/// The functions of a text, of which the last one that was asked for is known.
+pub(super) struct Facts<'s> {
+    source: &'s str,
+    last: Option<(u32, Option<Function>)>,
+}
+
+/// The data flow of a function.
+struct Function {
+    graph: Graph,
+    /// One for each instruction of the graph.
+    instructions: Vec<Known>,
+    /// The innermost loop of each block.
+    loops: Vec<Option<usize>>,
+    /// What the caller may have written.
+    parameters: Vec<Meaning>,
+}
+
+struct Known {
+    span: Span,
+    result: Result,
+    /// Whether it stands in the body of the function, and in no block inside of that.
+    is_outer: bool,
+}
+
+/// What an instruction writes.
+#[derive(Clone, Copy)]
+enum Result {
+    Constant(u32),
+    /// The word of another register.
+    Copy(Meaning),
+    /// The result is there when the instruction ends.
+    Plain,
+    Other,
+}
+
+/// Ordinary instructions whose results are there when they end. A result of `wgmma` or `tcgen05`
+/// has to be waited for.
+const PLAIN: [&str; 34] = [
+    "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cvt", "div", "dp2a", "dp4a", "fma",
+    "ld", "ldu", "lop3", "mad", "mad24", "max", "min", "mov", "mul", "mul24", "neg", "not", "or",
+    "popc", "prmt", "rem", "selp", "shf", "shl", "shr", "sub",
+];
+
+/// A search for definitions or readers ends after so many blocks. So rewriting is linear.
+const BLOCKS: usize = 256;
+
+/// No more registers and definitions are looked at to find the value of one.
+const MOST: usize = 32;
+
+/// The ranges of the results of a function's instructions, as far as they are known.
+pub(super) struct Results(Vec<Option<Range>>);
+
+impl<'s> Facts<'s> {
+    pub(super) fn new(source: &'s str) -> Facts<'s> {
+        Facts { source, last: None }
+    }
+
+    /// The facts where a statement stands. `None` outside of functions, and in those with errors.
+    pub(super) fn at(&mut self, statement: &VideoStatement) -> Option<Site<'_>> {
+        let header = statement.header?;
+        if self.last.as_ref().is_none_or(|(last, _)| *last != header) {
+            self.last = Some((header, Function::read(self.source, header)));
+        }
+        let (_, function) = self.last.as_ref()?;
+        let function = function.as_ref()?;
+        let start = |it: &Known| it.span.start;
+        let at = function.instructions.binary_search_by_key(&statement.span.start, start).ok()?;
+        Some(Site { source: self.source, function, at })
+    }
+
+    /// The results of a function's statements that are not known yet, each with a range.
+    pub(super) fn no_results(&mut self, statement: &VideoStatement) -> Option<Results> {
+        let site = self.at(statement)?;
+        Some(Results(vec![None; site.function.instructions.len()]))
+    }
+}
+
+impl Function {
+    fn read(source: &str, header: u32) -> Option<Function> {
+        let tree = parse_function(source, header);
+        if !tree.errors().is_empty() {
+            return None;
+        }
+        let names = Names::of(&tree);
+        let function = tree.functions().next()?;
+        let body = function.body()?;
+        let flow = Flow::of(&function, &names)?;
+        let known = |statement: &crate::syntax::Statement<'_>| {
+            let StatementKind::Instruction(instruction) = statement.kind() else { return None };
+            Some(Known {
+                span: statement.span(),
+                result: Result::of(source, &instruction, &names),
+                is_outer: statement.parent() == Some(body),
+            })
+        };
+        let instructions: Option<Vec<Known>> = flow.statements().iter().map(known).collect();
+        let mut loops = vec![None; flow.blocks().len()];
+        for (number, inner) in flow.loops().iter().enumerate() {
+            inner.blocks.iter().for_each(|block| loops[*block] = Some(number));
+        }
+        let parameters = function.results().chain(function.parameters());
+        let parameters = parameters.filter_map(|it| names.use_of(it.name()?.name())?.meaning);
+        let parameters = parameters.collect();
+        Some(Function { instructions: instructions?, loops, parameters, graph: flow.into_graph() })
+    }
+
+    /// Whether a loop has a block, perhaps in a loop inside of it.
+    fn is_within(&self, outer: usize, block: usize) -> bool {
+        let around = |inner: &usize| self.graph.loops()[*inner].parent;
+        std::iter::successors(self.loops[block], around).any(|inner| inner == outer)
+    }
+}
+
+impl Result {
+    fn of(source: &str, instruction: &Instruction<'_>, names: &Names) -> Result {
+        let mnemonic = instruction.mnemonic().text(source);
+        let is_word = |modifier: Span| matches!(modifier.text(source), ".u32" | ".s32" | ".b32");
+        let moves_word = mnemonic == "mov" && instruction.modifiers().all(is_word);
+        let word = instruction.operands().nth(1).filter(|_| moves_word);
+        match word.map(|word| word.kind()) {
+            Some(OperandKind::Constant(Ok(value))) => {
+                value.bits().map_or(Result::Other, |bits| Result::Constant(bits as u32))
+            }
+            Some(OperandKind::Name(name)) => {
+                let meaning = names.use_of(name).and_then(|used| used.meaning);
+                let is_register =
+                    |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
+                meaning.filter(is_register).map_or(Result::Plain, Result::Copy)
+            }
+            _ if PLAIN.contains(&mnemonic) => Result::Plain,
+            _ => Result::Other,
+        }
+    }
+}
+
+/// The place of a video instruction in the data flow of its function.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'f> {
+    source: &'f str,
+    function: &'f Function,
+    at: usize,
+}
+
+impl Site<'_> {
+    /// The register that a name of the instruction means.
+    fn meaning(&self, register: &Register) -> Option<Meaning> {
+        let accesses = self.function.graph.accesses(self.at);
+        let own = accesses.iter().find(|it| it.span.text(self.source) == register.name());
+        own.map(|it| it.meaning)
+    }
+
+    /// Where the instructions start that may read what this one writes to a register, in the order
+    /// of the text. The greatest number stands for the caller, who reads results.
+    pub(super) fn readers(&self, register: &Register) -> Option<Vec<u32>> {
+        let meaning = self.meaning(register)?;
+        let readers = self.function.graph.readers_within(BLOCKS, self.at, meaning)?;
+        let start =
+            |at: usize| self.function.instructions.get(at).map_or(u32::MAX, |it| it.span.start);
+        Some(readers.into_iter().map(start).collect())
+    }
+
+    /// The end of the instruction outside of the loop around this one that alone writes a register
+    /// of it. What is computed from the register is the same in each round.
+    pub(super) fn before_loop(&self, register: &Register) -> Option<u32> {
+        let Function { graph, instructions, loops, .. } = self.function;
+        let inner = loops[graph.block_of(self.at)]?;
+        let reaching = graph.definitions_within(BLOCKS, self.at, self.meaning(register)?)?;
+        let [definition] = reaching.instructions[..] else { return None };
+        let known = &instructions[definition];
+        let is_there = !matches!(known.result, Result::Other) && known.is_outer;
+        let is_outside = !self.function.is_within(inner, graph.block_of(definition));
+        (is_there && is_outside && !reaching.may_be_undefined).then_some(known.span.end)
+    }
+
+    /// The value of a register that holds one constant on all paths, perhaps by way of other
+    /// registers.
+    pub(super) fn constant(&self, register: &Register) -> Option<u32> {
+        let (definitions, may_be_undefined) = self.definitions(register)?;
+        let mut found = None;
+        for definition in definitions {
+            match self.function.instructions[definition].result {
+                Result::Constant(value) if found.is_none_or(|found| found == value) => {
+                    found = Some(value);
+                }
+                _ => return None,
+            }
+        }
+        found.filter(|_| !may_be_undefined)
+    }
+
+    /// The range in which a register lies wherever it has a value: it holds constants and results
+    /// only, perhaps by way of other registers.
+    pub(super) fn range(&self, register: &Register, results: &Results) -> Option<Range> {
+        let mut range = None;
+        for definition in self.definitions(register)?.0 {
+            let own = match self.function.instructions[definition].result {
+                Result::Constant(value) => {
+                    let signed = i128::from(value.cast_signed());
+                    Range::new(signed, signed)
+                }
+                _ => results.0[definition]?,
+            };
+            range = Some(joined(range, own)?);
+        }
+        range
+    }
+
+    /// Sets the range of the instruction's result.
+    pub(super) fn set_result(&self, range: Range, results: &mut Results) {
+        results.0[self.at] = Some(range);
+    }
+
+    /// The definitions of the value that the instruction finds in a register, and whether it may have
+    /// none. In the place of copies, there are those of what they copy.
+    fn definitions(&self, register: &Register) -> Option<(Vec<usize>, bool)> {
+        let graph = &self.function.graph;
+        let mut open = vec![(self.at, self.meaning(register)?)];
+        let (mut seen, mut found, mut may_be_undefined) = (Set::default(), Vec::new(), false);
+        while let Some((at, meaning)) = open.pop() {
+            let reaching = graph.definitions_within(BLOCKS, at, meaning)?;
+            if reaching.may_be_undefined && self.function.parameters.contains(&meaning) {
+                return None;
+            }
+            may_be_undefined |= reaching.may_be_undefined;
+            for definition in reaching.instructions {
+                if !seen.insert((definition, meaning)) {
+                    continue;
+                }
+                if seen.len() > MOST {
+                    return None;
+                }
+                match self.function.instructions[definition].result {
+                    Result::Copy(from) => open.push((definition, from)),
+                    _ => found.push(definition),
+                }
+            }
+        }
+        Some((found, may_be_undefined))
+    }
+}
+
+/// The range that holds both, if it is one of signed words or of unsigned ones.
+fn joined(one: Option<Range>, other: Range) -> Option<Range> {
+    let range = match one {
+        Some(one) => Range::new(one.min.min(other.min), one.max.max(other.max)),
+        None => other,
+    };
+    let fits = |signed| Range::bits(32, signed).contains_range(range);
+    (fits(true) || fits(false)).then_some(range)
+}
