@@ -9,9 +9,12 @@ use crate::support::forms::{
     Random, comparing, lane_steps, masking, on_constant, on_range, on_zero, subtracting,
 };
 use crate::support::run_ptx::{Kernel, address};
+use crate::support::variant::{Numbers, renamed};
 use crate::support::{EDGES, corpus, is_about_results, samples, setting};
+use crate::white_space::{COMMENTS, respaced, words};
 use vptx::backend::ptx::Outcome;
 use vptx::isa::Target;
+use vptx::print::{NormalOptions, normalize};
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
 
@@ -192,6 +195,19 @@ fn random_kernel(random: &mut Random) -> String {
     let odds = *random.pick(&[4, 8, 100]);
     for at in 0..=random.below(4) {
         body += &before_loop(random);
+        // One path goes around some of what follows.
+        let branches = random.one_in(3);
+        if branches {
+            let [x, y] = [(); 2].map(|()| *random.pick(&REGISTERS));
+            let _ = writeln!(body, "setp.lt.u32 s, {x}, {y};\n@s bra S{at};");
+            for _ in 0..random.below(3) {
+                body += &ordinary(random);
+            }
+        }
+        let is_before = branches && random.one_in(2);
+        if is_before {
+            let _ = writeln!(body, "S{at}:");
+        }
         let rounds = if random.one_in(2) { 1 + random.below(3) } else { 0 };
         if rounds > 0 {
             let _ = writeln!(body, "mov.u32 n{at}, {rounds};\nL{at}:");
@@ -225,13 +241,16 @@ fn random_kernel(random: &mut Random) -> String {
             let _ = writeln!(body, "sub.u32 n{at}, n{at}, 1;\nsetp.ne.u32 q, n{at}, 0;");
             let _ = writeln!(body, "@q bra L{at};");
         }
+        if branches && !is_before {
+            let _ = writeln!(body, "S{at}:");
+        }
     }
     for (at, register) in REGISTERS.iter().enumerate() {
         let _ = writeln!(body, "st.global.u32 [p+{}], {register};", 4 * (at + 26));
     }
     format!(
         "{HEAD}.entry k(\n.param .u64 k_param_0\n)\n{{\n\
-         .reg .b32 a, b, c, d, e, f, r<30>, n<5>;\n.reg .pred q;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
+         .reg .b32 a, b, c, d, e, f, r<30>, n<5>;\n.reg .pred q, s;\n.reg .b64 p;\nld.param.u64 p, [k_param_0];\n{body}ret;\n}}\n"
     )
 }
 
@@ -273,6 +292,42 @@ fn random_regions_compute_the_same() {
         "{fused} chains, {grouped} groups, {moved} of them moved up, {kept} with lines before a loop"
     );
     assert!(fused > 100 && grouped > 40 && moved > 3 && kept > 5, "{grouped} {moved} {kept}");
+}
+
+/// White space, comments, places in sources and names of registers decide nothing.
+#[test]
+fn layout_decides_nothing() {
+    let mut random = Random(33);
+    let made = (0..samples(400)).map(|_| {
+        let target = *random.pick(&[75, 80, 90, 100, 120]);
+        random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"))
+    });
+    let mut changed = 0;
+    for (seed, text) in (1..).zip(kernels().into_iter().map(|(_, _, _, text)| text).chain(made)) {
+        let mut numbers = Numbers(seed);
+        // Only bodies have places.
+        let (mut other, mut is_body) = (String::new(), false);
+        for line in text.lines() {
+            other += line;
+            other += "\n";
+            is_body = (is_body || line.contains("ld.param")) && !line.starts_with('}');
+            if is_body && line.ends_with(';') && numbers.one_in(3) {
+                other += ".loc 1 7 3\n";
+            }
+        }
+        let other = respaced(&words(&other), &mut numbers, COMMENTS);
+        let other = if numbers.one_in(2) { renamed(&other, seed) } else { other };
+        let rewritten = |text: &str| {
+            let (module, findings) = parse(text);
+            assert!(findings.iter().all(is_about_results), "{findings:?}\n{text}");
+            let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target").text();
+            normalize(&rewritten, &NormalOptions::default()).expect("PTX").to_string()
+        };
+        let [one, two] = [&text, &other].map(|text| rewritten(text));
+        assert_eq!(one, two, "{text}\n{other}");
+        changed += usize::from(text != other);
+    }
+    assert!(changed > 100, "{changed}");
 }
 
 /// Each thread of such a kernel has a memory of its own.

@@ -11,7 +11,7 @@ use vptx::print::{FormatOptions, NormalOptions, format, normalize};
 use vptx::syntax::{Token, TokenKind, statement_tokens};
 
 /// The words of a text that white space may stand between.
-fn words(text: &str) -> Vec<&str> {
+pub(crate) fn words(text: &str) -> Vec<&str> {
     let tokens = statement_tokens(text);
     let mut words: Vec<&str> = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -37,7 +37,7 @@ fn may_meet(one: &str, other: &str) -> bool {
 }
 
 /// The same words with other white space between them, or none.
-fn respaced(words: &[&str], numbers: &mut Numbers, gaps: &[&str]) -> String {
+pub(crate) fn respaced(words: &[&str], numbers: &mut Numbers, gaps: &[&str]) -> String {
     let mut text = String::new();
     // Now mostly none, now mostly some.
     let odds = 1 + numbers.below(4);
@@ -51,7 +51,8 @@ fn respaced(words: &[&str], numbers: &mut Numbers, gaps: &[&str]) -> String {
 }
 
 const BLANKS: &[&str] = &[" ", "\n", "\t", "  ", "\r\n", " \n\t"];
-const COMMENTS: &[&str] = &[" ", "\n", "/**/", "/* ; } \" { */", "// ;{}\n", " /*\n*/ ", "\n//\n"];
+pub(crate) const COMMENTS: &[&str] =
+    &[" ", "\n", "/**/", "/* ; } \" { */", "// ;{}\n", " /*\n*/ ", "\n//\n"];
 
 /// Findings, with the numbers of the tokens where they start.
 fn findings(text: &str) -> Vec<(String, usize)> {

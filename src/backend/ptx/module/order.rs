@@ -25,17 +25,19 @@ pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Ga
         return false;
     }
     let (before, after) = (&statements[..at], &statements[at + 1..]);
-    let near = before.iter().rev().take(NEAR).chain(after.iter().take(NEAR));
-    let near = near.filter(|other| other.function == statement.function);
-    let near = near.filter_map(|other| Compared::of(other.instruction.as_ref()?));
-    let near: Vec<Compared<'_>> = near.filter(|other| own.is_alike(other)).collect();
-    let results: Vec<&Compared<'_>> = near.iter().filter(|other| !other.is_extremum).collect();
-    if results.is_empty() {
-        // Among themselves, extrema agree on the names' order, unless they agree as they are.
-        let [x, y] = own.pair;
-        return x.name() > y.name() && near.iter().any(|other| other.pair == [y, x]);
+    let alike = |other: &'_ VideoStatement| {
+        let is_near = other.function == statement.function;
+        let other = Compared::of(other.instruction.as_ref().filter(|_| is_near)?)?;
+        own.is_alike(&other).then_some((other.pair == own.pair, other.is_extremum))
+    };
+    let before: Vec<_> = before.iter().rev().take(NEAR).filter_map(alike).collect();
+    let after = after.iter().take(NEAR).filter_map(alike);
+    let mut results = before.iter().copied().chain(after).filter(|(_, is_extremum)| !is_extremum);
+    match results.next() {
+        Some((is_same, _)) => !is_same && results.all(|(is_same, _)| !is_same),
+        // Among themselves, extrema agree with the first one.
+        None => before.last().is_some_and(|(is_same, _)| !is_same),
     }
-    results.iter().all(|other| other.pair != own.pair)
 }
 
 /// A comparison of lanes that is a result, or decides which lane is one.
