@@ -7,6 +7,7 @@ use vptx::flow::{Access, Flow};
 use vptx::names::{Meaning, Names, SymbolKind};
 use vptx::syntax::{self, Tree};
 
+use crate::support::effects;
 use crate::support::generate::Rng;
 
 const REGISTERS: usize = 5;
@@ -465,4 +466,51 @@ fn registers_of_blocks_and_ranges_are_told_apart() {
     );
     let kinds = flow.accesses(0).iter().map(|it| names.symbol(it.meaning.symbol()).kind);
     assert_eq!(kinds.collect::<Vec<_>>(), [SymbolKind::Register]);
+}
+
+/// The registers in the instructions of a row, in the notation of the file.
+fn used_in(row: &effects::Row) -> String {
+    let registers = effects::registers(&row.text);
+    let body = effects::declarations(&registers) + &row.text;
+    let text = effects::module(&row.target, [effects::kernel(0, &body)]);
+    let tree = syntax::parse(&text);
+    if tree.errors() != [] {
+        return format!("{:?}", tree.errors());
+    }
+    let names = Names::of(&tree);
+    let kernel = tree.functions().last().expect("a kernel");
+    let flow = Flow::of(&kernel, &names).expect("a body");
+    assert!(!flow.is_opaque() || row.text.contains(".calltargets"), "{}", row.text);
+    let all = || (0..flow.statements().len()).flat_map(|at| flow.accesses(at));
+    let show = |register: &&str| {
+        let mut own = all().filter(|it| it.span.text(&text) == *register).peekable();
+        assert!(own.peek().is_some(), "{}: {register}", row.text);
+        let (mut reads, mut writes) = (false, false);
+        for it in own {
+            reads |= it.access.reads() || it.is_partial;
+            writes |= it.access.writes();
+        }
+        let sign = match (reads, writes) {
+            (true, true) => "+",
+            (true, false) => "",
+            _ => "=",
+        };
+        format!("{sign}{register}")
+    };
+    registers.iter().map(show).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn instructions_read_and_write_what_ptxas_shows() {
+    let rows = effects::rows();
+    assert!(rows.len() > 700);
+    let mut wrong = Vec::new();
+    for row in &rows {
+        // What ptxas shows to be of no use, such as the fourth coordinate of three, is read.
+        let (expected, found) = (row.effects.replace('-', ""), used_in(row));
+        if found != expected {
+            wrong.push(format!("{}\n    {expected}\n    {found}", row.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -26,7 +26,7 @@ use vptx::{Instruction, parse};
 /// The number of kernels in a module.
 const BATCH: usize = 400;
 
-fn tool(name: &str) -> PathBuf {
+pub(crate) fn tool(name: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     env::var_os("VPTX_CUDA_DIR").map_or(root.join(".cuda"), PathBuf::from).join("bin").join(name)
 }
@@ -120,8 +120,21 @@ fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<Count> {
     counts[1..].iter().map(|count| count.beyond(counts[0])).collect()
 }
 
-/// Instructions other than NOP in the sections `.text.kN` of an ELF file.
+/// Instructions other than NOP in the kernels of an ELF file.
 fn instructions(elf: &[u8], count: usize, target: u16) -> Vec<Count> {
+    let mut counts = vec![Count::default(); count];
+    for (number, code) in kernel_codes(elf) {
+        let codes = code.chunks(16).map(|it| u16::from_le_bytes([it[0], it[1]]) & 0xfff);
+        for code in codes.filter(|&code| code != 0x918) {
+            counts[number].instructions += 1;
+            counts[number].weight += weight(code, target);
+        }
+    }
+    counts
+}
+
+/// The sections `.text.kN` of an ELF file, with their numbers. An instruction has 16 bytes.
+pub(crate) fn kernel_codes(elf: &[u8]) -> Vec<(usize, &[u8])> {
     let u16_at = |at: usize| u16::from_le_bytes(elf[at..at + 2].try_into().expect("two bytes"));
     let u32_at = |at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().expect("four bytes"));
     let u64_at =
@@ -129,22 +142,15 @@ fn instructions(elf: &[u8], count: usize, target: u16) -> Vec<Count> {
     let (table, size) = (u64_at(0x28), usize::from(u16_at(0x3a)));
     let (sections, names) = (usize::from(u16_at(0x3c)), usize::from(u16_at(0x3e)));
     let strings = u64_at(table + names * size + 0x18);
-    let mut counts = vec![Count::default(); count];
-    for section in (0..sections).map(|at| table + at * size) {
+    let code = |section: usize| {
         let name = strings + u32_at(section) as usize;
         let end = elf[name..].iter().position(|&byte| byte == 0).expect("an end");
         let name = std::str::from_utf8(&elf[name..name + end]).expect("a name");
-        if let Some(number) = name.strip_prefix(".text.k") {
-            let (start, length) = (u64_at(section + 0x18), u64_at(section + 0x20));
-            let codes = (start..start + length).step_by(16).map(|at| u16_at(at) & 0xfff);
-            let number: usize = number.parse().expect("a number");
-            for code in codes.filter(|&code| code != 0x918) {
-                counts[number].instructions += 1;
-                counts[number].weight += weight(code, target);
-            }
-        }
-    }
-    counts
+        let number = name.strip_prefix(".text.k")?.parse().expect("a number");
+        let (start, length) = (u64_at(section + 0x18), u64_at(section + 0x20));
+        Some((number, &elf[start..start + length]))
+    };
+    (0..sections).filter_map(|at| code(table + at * size)).collect()
 }
 
 /// Counts for many bodies. Each body is measured once, on two threads.
@@ -163,7 +169,7 @@ fn measure_all(bodies: &[impl AsRef<str>], target: u16) -> HashMap<String, Count
     found.into_inner().expect("no panic")
 }
 
-fn on_two_threads(count: usize, work: impl Fn(usize) + Sync) {
+pub(crate) fn on_two_threads(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..2 {

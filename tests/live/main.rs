@@ -3,6 +3,7 @@
 mod c;
 mod calls;
 mod costs;
+mod effects;
 mod llvm;
 mod names;
 mod port;

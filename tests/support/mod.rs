@@ -4,6 +4,7 @@
 
 pub(crate) mod classes;
 pub(crate) mod ebnf;
+pub(crate) mod effects;
 #[cfg(feature = "extract")]
 pub(crate) mod fatbin;
 pub(crate) mod forms;
