@@ -233,6 +233,10 @@ fn names(operand: &Operand<'_>, access: Access, found: &mut impl FnMut(Span, Acc
         OperandKind::Vector(elements) | OperandKind::List(elements) => {
             elements.for_each(|element| names(&element, access, found));
         }
+        OperandKind::VectorPair(elements, second) => {
+            elements.for_each(|element| names(&element, access, found));
+            found(second, access);
+        }
         OperandKind::Address(address) => {
             let access = if access == Access::ReadWrite { access } else { Access::Read };
             for element in address.elements() {

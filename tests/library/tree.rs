@@ -282,7 +282,7 @@ targets: .branchtargets L, L;
 
 fn of_kind<'t>(tree: &'t Tree<'t>, mnemonic: &str) -> vptx::syntax::Instruction<'t> {
     let found = tree.all_statements().find_map(|statement| match statement.kind() {
-        StatementKind::Instruction(it) if it.mnemonic().text(MODULE) == mnemonic => Some(it),
+        StatementKind::Instruction(it) if it.mnemonic().text(tree.source()) == mnemonic => Some(it),
         _ => None,
     });
     found.expect(mnemonic)
@@ -361,6 +361,23 @@ fn views_of_functions_and_declarations() {
     assert_eq!(predicates.space(), Some(".reg"));
     assert_eq!(predicates.names().count(), 2);
     assert_eq!(registers.names().next().and_then(|it| it.count()), Some(10));
+}
+
+#[test]
+fn a_texture_and_whether_it_is_in_memory() {
+    let source = ".func f() { tex.2d.v2.f16x2.f32 {a, _}|p, [t, {x, y}]; }";
+    let (tree, _, _) = lossless(source);
+    assert_eq!(tree.errors(), []);
+    let texel = of_kind(&tree, "tex").operands().next().expect("one").kind();
+    assert_eq!(texel.node_kind(), NodeKind::Pair);
+    let OperandKind::VectorPair(elements, second) = texel else { panic!("{texel:?}") };
+    let elements: Vec<_> = elements.map(|it| it.text()).collect();
+    assert_eq!((&elements[..], second.text(source)), (&["a", "_"][..], "p"));
+    for (wrong, stop) in [("{ tex.2d {a b}|p, [t]; }", "b"), ("{ tex.2d {a}|, [t]; }", "|")] {
+        let errors = parse(wrong).errors().to_vec();
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].span.text(wrong), stop, "{wrong}");
+    }
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn operands(statement: syntax::Statement<'_>) -> Option<syntax::Operands<'_>> {
 fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
     match operand.kind() {
         OperandKind::Address(it) => Some(it.elements()),
-        OperandKind::Vector(it) | OperandKind::List(it) => Some(it),
+        OperandKind::Vector(it) | OperandKind::VectorPair(it, _) | OperandKind::List(it) => Some(it),
         _ => None,
     }
 }

@@ -138,6 +138,8 @@ pub enum OperandKind<'t> {
     Sum(Address<'t>),
     /// `p|q`: two results.
     Pair(Span, Span),
+    /// `{…}|p`: what `tex` and `tld4` read, and whether it is in memory.
+    VectorPair(Operands<'t>, Span),
     /// `[…]`
     Address(Address<'t>),
     /// `{…}`
@@ -265,6 +267,7 @@ enum Shape {
     Text(Span),
     Sum(Span, Result<Constant, ConstantError>),
     Pair(Span, Span),
+    VectorPair(Span),
     Address,
     Vector,
     List,
@@ -309,6 +312,9 @@ impl<'t> Operand<'t> {
             Shape::Constant(value) => OperandKind::Constant(value),
             Shape::Text(text) => OperandKind::Text(text),
             Shape::Pair(first, second) => OperandKind::Pair(first, second),
+            Shape::VectorPair(second) => {
+                OperandKind::VectorPair(Operands::between(self.brackets(0)), second)
+            }
             Shape::Vector => OperandKind::Vector(Operands::between(self.brackets(0))),
             Shape::List => OperandKind::List(Operands::between(self.brackets(0))),
             Shape::Sum(base, offset) => OperandKind::Sum(Address {
@@ -384,7 +390,7 @@ impl<'t> Operand<'t> {
         })?;
         // What brackets hold is as legal as what stands outside of them.
         let open = match parts.shape {
-            Shape::Address | Shape::Vector | Shape::List => Some(0),
+            Shape::Address | Shape::Vector | Shape::VectorPair(_) | Shape::List => Some(0),
             Shape::Applied(..) => Some(1),
             _ => None,
         };
@@ -473,7 +479,11 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
     }
     match first.kind() {
         TokenKind::Punct([b'[', 0]) => bracketed(input, Shape::Address),
-        TokenKind::Punct([b'{', 0]) => bracketed(input, Shape::Vector),
+        TokenKind::Punct([b'{', 0]) => {
+            let (rest, vector) = bracketed(input, Shape::Vector)?;
+            let (rest, second) = opt(behind_bar).parse(rest)?;
+            Ok((rest, second.map_or(vector, |second| plain(Shape::VectorPair(second.span())))))
+        }
         TokenKind::Str => Ok((input.skip(1), plain(Shape::Text(first.span())))),
         TokenKind::Punct([b'-' | b'!', 0]) => {
             let (rest, parts) = name(input.skip(1))?;
@@ -485,8 +495,7 @@ fn operand<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
 
 /// A name, with what may follow it.
 fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
-    let ident = || kind(TokenKind::Ident, Expected::OPERAND);
-    let (rest, name) = ident().parse(input)?;
+    let (rest, name) = kind(TokenKind::Ident, Expected::OPERAND).parse(input)?;
     let Some(next) = rest.first() else {
         let is_discard = input.text(name) == "_";
         let shape = if is_discard { Shape::Discard } else { Shape::Name(name.span()) };
@@ -509,8 +518,7 @@ fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
         }
         _ => {
             let (rest, selector) = selector(rest)?;
-            let pair = preceded(punct(b'|'), ident());
-            let (rest, second) = opt(pair).parse(rest)?;
+            let (rest, second) = opt(behind_bar).parse(rest)?;
             let shape = match second {
                 Some(second) => Shape::Pair(name.span(), second.span()),
                 None => Shape::Name(name.span()),
@@ -518,6 +526,11 @@ fn name<'t, 's>(input: Tokens<'t, 's>) -> Parsed<'t, 's> {
             Ok((rest, Parts { sign: None, selector, shape }))
         }
     }
+}
+
+/// `|q`, the second of a pair.
+fn behind_bar<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Token, Failure> {
+    preceded(punct(b'|'), kind(TokenKind::Ident, Expected::OPERAND)).parse(input)
 }
 
 /// `+ 4` or `- 4`, if that is next.

@@ -329,9 +329,9 @@ impl<'t, V: Visitor<'t>> Walker<'t, '_, V> {
         let end = self.next + operand.tokens().len();
         match operand_kind {
             OperandKind::Address(address) => self.bracketed(1, address.elements()),
-            OperandKind::Vector(elements) | OperandKind::List(elements) => {
-                self.bracketed(1, elements);
-            }
+            OperandKind::Vector(elements)
+            | OperandKind::VectorPair(elements, _)
+            | OperandKind::List(elements) => self.bracketed(1, elements),
             OperandKind::Applied(_, elements, _) => self.bracketed(2, elements),
             _ => {}
         }
@@ -456,7 +456,7 @@ impl OperandKind<'_> {
             OperandKind::Constant(_) => NodeKind::Constant,
             OperandKind::Text(_) => NodeKind::Text,
             OperandKind::Sum(_) => NodeKind::Sum,
-            OperandKind::Pair(..) => NodeKind::Pair,
+            OperandKind::Pair(..) | OperandKind::VectorPair(..) => NodeKind::Pair,
             OperandKind::Address(_) => NodeKind::Address,
             OperandKind::Vector(_) => NodeKind::Vector,
             OperandKind::List(_) => NodeKind::List,
