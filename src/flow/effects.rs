@@ -273,4 +273,16 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), WITH_RESULT.len() + WITHOUT_RESULT.len());
     }
+
+    #[test]
+    fn ptxas_was_asked_about_each_opcode() {
+        let recorded = include_str!("../../fixtures/oracle/effects.tsv");
+        let rows = recorded.lines().filter_map(|line| line.split('\t').nth(1));
+        let words: Vec<&str> =
+            rows.flat_map(|row| row.split([' ', '.', ';'])).filter(|it| !it.is_empty()).collect();
+        let own = ["bar", "barrier", "call", "tcgen05", "wgmma"];
+        for opcode in WITH_RESULT.iter().chain(WITHOUT_RESULT).chain(&own) {
+            assert!(words.contains(opcode), "{opcode}");
+        }
+    }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::fs;
 
 use vptx::flow::{Access, Flow};
 use vptx::names::{Meaning, Names, SymbolKind};
+use vptx::source::{Span, decode};
 use vptx::syntax::{self, Tree};
 
-use crate::support::effects;
 use crate::support::generate::Rng;
+use crate::support::{effects, ptx_files, samples};
 
 const REGISTERS: usize = 5;
 
@@ -144,21 +146,36 @@ fn reaching(steps: &[Step]) -> Vec<Vec<BTreeSet<Option<usize>>>> {
     found
 }
 
-/// The steps that are run, up to some number of them.
-fn run(steps: &[Step], mut values: [u32; REGISTERS]) -> Vec<usize> {
-    let (mut ran, mut at, mut predicate) = (Vec::new(), 0, false);
+/// What a step that ran has read.
+#[derive(Debug, PartialEq)]
+struct Ran {
+    at: usize,
+    /// Whether its guard lets it do something.
+    is_on: bool,
+    read: Vec<(Value, u32)>,
+}
+
+/// The steps that are run, up to some number of them. `after` may change the values, the predicate
+/// among them, after each step.
+fn run(
+    steps: &[Step],
+    mut values: [u32; REGISTERS + 1],
+    mut after: impl FnMut(usize, &mut [u32; REGISTERS + 1]),
+) -> Vec<Ran> {
+    let (mut ran, mut at) = (Vec::new(), 0);
     while at < steps.len() && ran.len() < 200 {
-        ran.push(at);
         let Step { op, is_guarded } = steps[at];
         let here = at;
+        let is_on = !is_guarded || values[PREDICATE] != 0;
+        let reads = if is_on { steps[at].reads() } else { vec![PREDICATE] };
+        let read = reads.into_iter().map(|value| (value, values[value])).collect();
+        ran.push(Ran { at, is_on, read });
         at += 1;
-        if is_guarded && !predicate {
-            continue;
-        }
         match op {
+            _ if !is_on => {}
             Op::Set(to, value) => values[to] = value,
             Op::Add(to, a, b) => values[to] = values[a].wrapping_add(values[b]),
-            Op::Test(a, value) => predicate = values[a] == value,
+            Op::Test(a, value) => values[PREDICATE] = u32::from(values[a] == value),
             Op::Jump(to) => at = to,
             Op::Leave => break,
             Op::Switch(by, one, other) => match values[by] {
@@ -166,11 +183,12 @@ fn run(steps: &[Step], mut values: [u32; REGISTERS]) -> Vec<usize> {
                 1 => at = other,
                 // Undefined: stop before it.
                 _ => {
-                    assert_eq!(ran.pop(), Some(here));
+                    ran.pop();
                     break;
                 }
             },
         }
+        after(here, &mut values);
     }
     ran
 }
@@ -189,7 +207,7 @@ fn meanings(tree: &Tree<'_>, names: &Names) -> [Option<Meaning>; REGISTERS + 1] 
     })
 }
 
-fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
+fn agrees(steps: &[Step], values: [u32; REGISTERS + 1], rng: &mut Rng) {
     let text = text(steps);
     let tree = syntax::parse(&text);
     assert_eq!(tree.errors(), []);
@@ -240,7 +258,31 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
     }
 
     // What runs follows edges, and reads what reaches it.
-    let ran = run(steps, values);
+    let ran = run(steps, values, |_, _| {});
+    let mut writers = [None; REGISTERS + 1];
+    for Ran { at, is_on, read } in &ran {
+        for (value, _) in read {
+            let found = flow.definitions_reaching(*at, meanings[*value].unwrap());
+            let is_found = match writers[*value] {
+                Some(writer) => found.instructions.contains(&writer),
+                None => found.may_be_undefined,
+            };
+            assert!(is_found, "{at} {value}\n{text}");
+        }
+        if let Some(value) = steps[*at].writes().filter(|_| *is_on) {
+            writers[value] = Some(*at);
+        }
+    }
+    // Garbage in what is dead changes nothing.
+    let with_garbage = run(steps, values, |at, values| {
+        for (value, meaning) in meanings.iter().enumerate() {
+            if meaning.is_none_or(|it| !flow.is_live_after(at, it)) {
+                values[value] = rng.next() as u32 % 3;
+            }
+        }
+    });
+    assert_eq!(with_garbage, ran, "{text}");
+    let ran: Vec<usize> = ran.iter().map(|it| it.at).collect();
     for pair in ran.windows(2) {
         let [from, to] = [pair[0], pair[1]].map(|at| flow.block_of(at));
         let is_next = pair[1] == pair[0] + 1 && from == to;
@@ -259,10 +301,10 @@ fn agrees(steps: &[Step], values: [u32; REGISTERS]) {
 #[test]
 fn made_kernels_have_the_flow_that_they_were_made_with() {
     let mut rng = Rng::new(47);
-    for _ in 0..4_000 {
+    for _ in 0..samples(4_000) {
         let steps = kernel(&mut rng);
         let values = std::array::from_fn(|_| rng.next() as u32 % 3);
-        agrees(&steps, values);
+        agrees(&steps, values, &mut rng);
     }
 }
 
@@ -513,4 +555,41 @@ fn instructions_read_and_write_what_ptxas_shows() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The functions of a text that have a body, and how many are opaque. In each, accesses are the
+/// uses that names find, and no opcode is unknown.
+fn flows_of(text: &str, path: &str) -> [usize; 2] {
+    let tree = syntax::parse(text);
+    let names = Names::of(&tree);
+    let mut counts = [0, 0];
+    for function in tree.functions() {
+        let Some(flow) = Flow::of(&function, &names) else { continue };
+        counts[0] += 1;
+        counts[1] += usize::from(flow.is_opaque());
+        for (at, statement) in flow.statements().iter().enumerate() {
+            let [start, end] = [statement.span().start, statement.span().end]
+                .map(|bound| names.uses().partition_point(|it| it.span.start < bound));
+            let inside = names.uses()[start..end].iter().filter(|it| it.meaning.is_some());
+            let known = inside.map(|it| it.span);
+            let found: Vec<Span> = flow.accesses(at).iter().map(|it| it.span).collect();
+            assert_eq!(found, known.collect::<Vec<_>>(), "{path}: {}", statement.span().text(text));
+            let both = flow.accesses(at).iter().find(|it| it.access == Access::ReadWrite);
+            let opcode = flow.instruction(at).opcode().text(text);
+            assert!(both.is_none() || opcode.starts_with("wgmma."), "{path}: {opcode}");
+        }
+    }
+    counts
+}
+
+#[test]
+fn real_modules_have_known_opcodes_and_branches() {
+    let mut functions = 0;
+    for path in ["ptx", "kernels", "regions", "readme"].into_iter().flat_map(ptx_files) {
+        let text = decode(fs::read(&path).expect("it can be read"));
+        let [count, opaque] = flows_of(&text, &path.display().to_string());
+        functions += count;
+        assert_eq!(opaque, 0, "{}", path.display());
+    }
+    assert!(functions > 300, "{functions}");
 }
