@@ -94,3 +94,28 @@ fn imports_are_found() {
                 #[cfg(test)]\nmod tests {\n    use crate::report::x;\n}\n";
     assert_eq!(named(text), ["isa", "source"].map(str::to_string).into());
 }
+
+#[test]
+fn every_public_module_has_an_example() {
+    let mut modules = 0;
+    for (folder, file) in [("src", "src/lib.rs"), ("src/backend", "src/backend/mod.rs")] {
+        let text = fs::read_to_string(Path::new(ROOT).join(file)).expect("a file");
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(name) = line.strip_prefix("pub mod ").and_then(|it| it.strip_suffix(';'))
+            else {
+                continue;
+            };
+            let attributes = lines[..at].iter().rev().take_while(|line| line.starts_with("#["));
+            if attributes.into_iter().any(|line| *line == "#[doc(hidden)]") {
+                continue;
+            }
+            modules += 1;
+            let path = Path::new(ROOT).join(folder).join(name).join("mod.rs");
+            let text = fs::read_to_string(&path).expect("a module");
+            // A doctest: one that says another language, or is not run, is no example.
+            assert!(text.lines().any(|line| line == "//! ```"), "{}", path.display());
+        }
+    }
+    assert!(modules >= 20, "{modules}");
+}

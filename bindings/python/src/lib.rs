@@ -7,6 +7,7 @@ mod columns;
 mod extract;
 mod finding;
 mod instruction;
+mod names;
 mod results;
 mod tree;
 
@@ -23,6 +24,8 @@ mod _vptx {
     use crate::finding::{Edit, Finding, Fix, Label, Position, PtxError, Span, findings_table};
     #[pymodule_export]
     use crate::instruction::{Cost, Instruction, Lane, Operand, Program, Step, Trace, restore};
+    #[pymodule_export]
+    use crate::names::{Scope, Symbol, Use};
     #[pymodule_export]
     use crate::results::{
         Change, Fixed, Module, Rewritten, check, explain, fix, format, normalize, parse, rewrite,

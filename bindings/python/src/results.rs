@@ -18,6 +18,7 @@ use vptx::{
 use crate::arguments::{Choices, Named, Path, Rules, Targets, Text};
 use crate::finding::{Finding, Span, findings, listed, ptx_error};
 use crate::instruction::{Cost, Instruction};
+use crate::names::{self, Scope, Symbol, Use};
 use crate::tree::{self, Edits, Function, Statement, TreeError};
 
 /// The findings about a text, in its order.
@@ -218,6 +219,29 @@ impl Module {
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<TreeError> {
         py.detach(|| self.tree().errors())
+    }
+
+    /// The declared names, in the order of their declarations.
+    #[getter]
+    fn symbols(&self, py: Python<'_>) -> Vec<Symbol> {
+        py.detach(|| names::symbols(self.tree()))
+    }
+
+    /// The module itself, its functions and their blocks, in the order of the text.
+    #[getter]
+    fn scopes(&self, py: Python<'_>) -> Vec<Scope> {
+        py.detach(|| names::scopes(self.tree()))
+    }
+
+    /// All places of names, in the order of the text.
+    #[getter]
+    fn uses(&self, py: Python<'_>) -> Vec<Use> {
+        py.detach(|| names::uses(self.tree()))
+    }
+
+    /// The name at a byte; at its end, too.
+    fn use_at(&self, py: Python<'_>, offset: u32) -> Option<Use> {
+        py.detach(|| names::use_at(self.tree(), offset))
     }
 
     /// Starts to edit the module.

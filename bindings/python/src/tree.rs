@@ -1,15 +1,17 @@
 //! The tree of a text, and edits of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use self_cell::self_cell;
+use vptx::names::Names;
 use vptx::source::Span as Bytes;
 use vptx::syntax::{self, FunctionKind, OperandKind, StatementKind, Tree};
 
 use crate::finding::Span;
+use crate::names::Symbol;
 
 create_exception!(
     vptx,
@@ -19,30 +21,45 @@ create_exception!(
 );
 
 self_cell!(
-    /// A text with its tree.
-    pub(crate) struct Text {
+    struct Parsed {
         owner: String,
         #[covariant]
         dependent: Tree,
     }
 );
 
+/// A text with its tree.
+pub(crate) struct Text {
+    parsed: Parsed,
+    /// Read when they are first asked for.
+    names: OnceLock<Names>,
+}
+
 impl Text {
     pub(crate) fn parse(text: String) -> Arc<Text> {
-        Arc::new(Text::new(text, |text| syntax::parse(text)))
+        let parsed = Parsed::new(text, |text| syntax::parse(text));
+        Arc::new(Text { parsed, names: OnceLock::new() })
+    }
+
+    fn tree(&self) -> &Tree<'_> {
+        self.parsed.borrow_dependent()
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::of(self.tree()))
     }
 
     pub(crate) fn statements(self: &Arc<Text>) -> Vec<Statement> {
-        self.listed(self.borrow_dependent().statements())
+        self.listed(self.tree().statements())
     }
 
     pub(crate) fn functions(self: &Arc<Text>) -> Vec<Function> {
-        let functions = self.borrow_dependent().functions();
+        let functions = self.tree().functions();
         functions.map(|it| Function(self.held(it.statement()))).collect()
     }
 
     pub(crate) fn errors(&self) -> Vec<TreeError> {
-        let errors = self.borrow_dependent().errors().iter();
+        let errors = self.tree().errors().iter();
         errors
             .map(|error| TreeError { message: error.to_string(), span: error.span.into() })
             .collect()
@@ -59,8 +76,8 @@ impl Text {
         all.map(|it| self.held(it)).collect()
     }
 
-    fn part(&self, span: Bytes) -> &str {
-        span.text(self.borrow_owner())
+    pub(crate) fn part(&self, span: Bytes) -> &str {
+        span.text(self.parsed.borrow_owner())
     }
 }
 
@@ -95,7 +112,7 @@ impl PartialEq for Statement {
 
 impl Statement {
     fn view(&self) -> syntax::Statement<'_> {
-        self.text.borrow_dependent().statement(self.index)
+        self.text.tree().statement(self.index)
     }
 
     fn instruction(&self) -> Option<syntax::Instruction<'_>> {
@@ -181,7 +198,9 @@ fn operands(statement: syntax::Statement<'_>) -> Option<syntax::Operands<'_>> {
 fn elements(operand: syntax::Operand<'_>) -> Option<syntax::Operands<'_>> {
     match operand.kind() {
         OperandKind::Address(it) => Some(it.elements()),
-        OperandKind::Vector(it) | OperandKind::VectorPair(it, _) | OperandKind::List(it) => Some(it),
+        OperandKind::Vector(it) | OperandKind::VectorPair(it, _) | OperandKind::List(it) => {
+            Some(it)
+        }
         _ => None,
     }
 }
@@ -335,7 +354,7 @@ pub(crate) struct Edits(Making);
 
 impl Edits {
     pub(crate) fn of(text: &Arc<Text>) -> Edits {
-        Edits(Making::new(text.clone(), |text| syntax::Edits::new(text.borrow_dependent())))
+        Edits(Making::new(text.clone(), |text| syntax::Edits::new(text.tree())))
     }
 
     fn edit<T>(
@@ -347,7 +366,7 @@ impl Edits {
             if !Arc::ptr_eq(text, &statement.text) {
                 return Err(refused(&syntax::EditsError::OtherTree));
             }
-            let statement = text.borrow_dependent().statement(statement.index);
+            let statement = text.tree().statement(statement.index);
             edit(edits, statement).map_err(|it| refused(&it))
         })
     }
@@ -438,6 +457,16 @@ impl Edits {
     /// Adds a parameter, such as `.param .u64 counts`, behind those of a function.
     fn add_parameter(&mut self, function: &Function, text: &str) -> PyResult<()> {
         self.edit(&function.0, |edits, it| edits.add_parameter(&self::function(it), text))
+    }
+
+    /// Gives a symbol another name, everywhere. Registers of a range keep their numbers.
+    fn rename(&mut self, symbol: &Symbol, name: &str) -> PyResult<()> {
+        self.0.with_dependent_mut(|text, edits| {
+            if !Arc::ptr_eq(text, &symbol.text) {
+                return Err(refused(&syntax::EditsError::OtherTree));
+            }
+            edits.rename_symbol(text.names(), symbol.id, name).map_err(|it| refused(&it))
+        })
     }
 
     /// The text with the edits made so far.

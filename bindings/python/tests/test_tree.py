@@ -99,6 +99,67 @@ L: $vptx_1:  bra L;
     assert "%r<9>" not in edits.finish().text
 
 
+NAMES = """\
+.global .b32 v;
+.visible .entry k(.param .b32 n)
+{
+    .reg .b32 %r<9>; .reg .b64 é;
+    ld.global.b32 %r7, [v];
+    { .reg .b32 v; mov.b32 v, %r07; mov.b32 %r1, %tid.x; }
+    L: bra L;
+}
+"""
+
+
+def test_names():
+    module = vptx.parse(NAMES)
+    assert [(it.kind, it.name) for it in module.symbols] == [
+        ("variable", "v"),
+        ("function", "k"),
+        ("parameter", "n"),
+        ("register", "%r"),
+        ("register", "é"),
+        ("register", "v"),
+        ("label", "L"),
+    ]
+    outer, kernel, parameter, registers, wide, inner, label = module.symbols
+    assert (outer.space, outer.type, outer.count) == (".global", ".b32", None)
+    assert (registers.type, registers.count) == (".b32", 9)
+    assert (kernel.is_exported, kernel.is_extern, outer.is_exported) == (True, False, False)
+    data = NAMES.encode()
+    assert data[parameter.declaration.slice] == b".param .b32 n"
+    assert data[wide.span.slice].decode() == "é"
+    whole, function, block = module.scopes
+    assert (outer.scope, inner.scope, label.scope) == (whole, block, function)
+    assert (block.parent, function.parent, whole.parent) == (function, whole, None)
+    assert (block.function, function.function) == (None, kernel)
+    assert data[block.span.slice].startswith(b"{ .reg .b32 v;")
+    assert [it.declares for it in inner.uses] == [True, False]
+    assert len(outer.uses) == 2 and outer.uses[1] in module.uses
+    register = module.use_at(data.index(b"%r07"))
+    assert (register.symbol, register.register) == (registers, 7)
+    assert [it.text for it in register.same] == ["%r7", "%r07"]
+    assert [it.text for it in registers.uses] == ["%r", "%r1", "%r7", "%r07"]
+    special = module.use_at(data.index(b"%tid"))
+    assert (special.symbol, special.register, special.same) == (None, None, [])
+    assert module.use_at(data.index(b"mov")) is None
+    (double,) = (it for it in vptx.parse(".global .b32 a; .global .b32 a;").symbols if it.is_double)
+    assert double.span.start == 29
+
+
+def test_renaming():
+    module = vptx.parse(NAMES)
+    outer, _, _, registers, *_, label = module.symbols
+    edits = module.edit()
+    edits.rename(registers, "%word")
+    edits.rename(outer, "table")
+    for symbol, name in [(label, "no name"), (vptx.parse(NAMES).symbols[0], "w")]:
+        with pytest.raises(vptx.EditError):
+            edits.rename(symbol, name)
+    expected = NAMES.replace("%r", "%word").replace("b32 v;\n.v", "b32 table;\n.v")
+    assert edits.finish().text == expected.replace("[v]", "[table]")
+
+
 def test_refused_edits():
     module = vptx.parse(MODULE)
     load, label = module.functions[0].statements[1:3]

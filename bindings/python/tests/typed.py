@@ -26,3 +26,7 @@ assert_type([it.mnemonic for it in module.statements], "list[str | None]")
 edits = module.edit()
 assert_type(edits.finish().to_new(vptx.Span(0, 0)), vptx.Span)
 edits.remove(3)  # type: ignore[arg-type]
+(symbol,) = module.symbols
+assert_type(symbol.uses[0].symbol, "vptx.Symbol | None")
+edits.rename(symbol, "x")
+edits.rename("x", "y")  # type: ignore[arg-type]
