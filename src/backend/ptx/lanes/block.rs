@@ -552,7 +552,7 @@ mod tests {
             .flat_map(|layout| TYPES.map(|ty| (layout, ty)))
         {
             let mut block = Block::new(layout);
-            let name = block.name(&register, |_| UNKNOWN).unwrap();
+            let name = block.name(&register).unwrap();
             let form = Form::Wide([Arg::Register(0), Arg::Register(1)], None);
             block.names[name].value =
                 Some(Value { form, step: None, extended: [None; 2], shapes: 0 });
