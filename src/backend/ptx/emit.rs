@@ -121,7 +121,7 @@ impl FreshRegisters {
     }
 
     /// Appends the name of a word's register that a function keeps.
-    fn push_kept(&self, number: u32, text: &mut String) {
+    fn push_hoisted(&self, number: u32, text: &mut String) {
         let _ = write!(text, "{}k{number}", self.prefix);
     }
 
@@ -199,7 +199,7 @@ impl Sequence {
 
     fn code(&self, registers: &mut FreshRegisters) -> Code<'_> {
         let others = self.lines().split_last().map_or(&[][..], |(_, others)| others);
-        Code { lines: self.lines(), numbers: registers.take_all(others), inputs: &[], kept: &[] }
+        Code { lines: self.lines(), numbers: registers.take_all(others), inputs: &[], hoisted: &[] }
     }
 }
 
@@ -212,30 +212,30 @@ struct Code<'c> {
     /// The registers that lines read by number.
     inputs: &'c [Register],
     /// For some lines, the number of a register of the function that holds the result.
-    kept: &'c [Option<u32>],
+    hoisted: &'c [Option<u32>],
 }
 
 impl Code<'_> {
     /// Appends the name of the register that a line writes.
     fn push_result(&self, line: usize, registers: &FreshRegisters, text: &mut String) {
-        match self.kept.get(line) {
-            Some(Some(number)) => registers.push_kept(*number, text),
+        match self.hoisted.get(line) {
+            Some(Some(number)) => registers.push_hoisted(*number, text),
             _ => registers.push_name(self.lines[line].opcode.class(), self.numbers[line], text),
         }
     }
 }
 
-/// The registers that fill the holes of a template.
-#[derive(Clone, Copy)]
+/// The registers that fill the holes of a template; none for a text that names all of its own.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Operands<'i> {
     pub(super) guard: Option<&'i Guard>,
-    pub(super) d: &'i Register,
+    pub(super) d: Option<&'i Register>,
     pub(super) sources: [Option<&'i Register>; 3],
 }
 
 impl Operands<'_> {
     pub(super) fn of(instruction: &Instruction) -> Operands<'_> {
-        let (d, sources) = (instruction.destination(), instruction.sources());
+        let (d, sources) = (Some(instruction.destination()), instruction.sources());
         Operands { guard: instruction.guard.as_ref(), d, sources }
     }
 }
@@ -358,21 +358,21 @@ impl Template {
     }
 
     /// The template of the block for a group, which names all registers. Some lines have results
-    /// that the function keeps (see [`Template::kept`]), by their numbers.
+    /// that the function keeps (see [`Template::hoisted`]), by their numbers.
     pub(super) fn group(
         group: &Group,
-        kept: &[Option<u32>],
+        hoisted: &[Option<u32>],
         registers: &mut FreshRegisters,
     ) -> Template {
         let mut template = Template::default();
         registers.reset();
-        let is_here = |at: &usize| kept.get(*at).is_none_or(Option::is_none);
+        let is_here = |at: &usize| hoisted.get(*at).is_none_or(Option::is_none);
         let mut number = |at: usize| {
             let class = group.lines()[at].opcode.class();
             if is_here(&at) { registers.take_number(class) } else { 0 }
         };
         let numbers = (0..group.lines().len()).map(&mut number).collect();
-        let code = Code { lines: group.lines(), numbers, inputs: group.inputs(), kept };
+        let code = Code { lines: group.lines(), numbers, inputs: group.inputs(), hoisted };
         template.open(registers);
         for at in (0..group.lines().len()).filter(is_here) {
             template.push_hole(Hole::Line { is_inner: true });
@@ -390,7 +390,7 @@ impl Template {
 
     /// The template of the lines of a group that depend on one register only, to stand behind the
     /// statement that writes it. Results have these numbers; constants in registers take new ones.
-    pub(super) fn kept(
+    pub(super) fn hoisted(
         group: &Group,
         register: u16,
         numbers: &[Option<u32>],
@@ -398,13 +398,13 @@ impl Template {
         registers: &FreshRegisters,
     ) -> Template {
         let (mut template, lines) = (Template::default(), group.lines());
-        let (mut kept, mut written) = (numbers.to_vec(), Vec::new());
+        let (mut hoisted, mut written) = (numbers.to_vec(), Vec::new());
         for at in (0..lines.len()).filter(|at| group.before_loop()[*at] == Some(register)) {
             for arg in lines[at].args() {
                 if let Arg::Line(read) = *arg
-                    && kept[usize::from(read)].is_none()
+                    && hoisted[usize::from(read)].is_none()
                 {
-                    kept[usize::from(read)] = Some(*taken);
+                    hoisted[usize::from(read)] = Some(*taken);
                     *taken += 1;
                     written.push(usize::from(read));
                 }
@@ -412,7 +412,7 @@ impl Template {
             written.push(at);
         }
         let (numbers, inputs) = (vec![0; lines.len()], group.inputs());
-        let code = Code { lines, numbers, inputs, kept: &kept };
+        let code = Code { lines, numbers, inputs, hoisted: &hoisted };
         template.push_hole(Hole::Line { is_inner: false });
         for (count, at) in written.iter().enumerate() {
             template.text.push_str(if count == 0 { ".reg .b32 " } else { ", " });
@@ -466,7 +466,7 @@ impl Template {
                         text.extend([not, guard.predicate.name(), " "]);
                     }
                 }
-                Hole::Destination => text.push_str(d.name()),
+                Hole::Destination => text.push_str(d.map_or("_", Register::name)),
                 Hole::Source(at) => text.push_str(sources[at].map_or("0", Register::name)),
                 Hole::Line { is_inner } => {
                     text.push_str(if is_inner { place.inner } else { place.line });

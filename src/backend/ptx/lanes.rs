@@ -295,7 +295,7 @@ pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
 pub(super) fn best(
     run: &Run<'_>,
     alone: &[u32],
-    twins: &[Twins],
+    shared: &[Shared],
     target: Target,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
@@ -310,9 +310,9 @@ pub(super) fn best(
             // ptxas may move an instruction on such registers out of the loop.
             let is_before_loop = steps[at].uses.are_before_loop == [true; 2];
             let cost = if is_needed[at] && !is_before_loop { alone[at] } else { 0 };
-            let Twins { first: twin, last } = twins[at];
+            let Shared { first: same, last } = shared[at];
             let last =
-                if twin.is_some_and(|twin| twin >= first) { last - first } else { usize::MAX };
+                if same.is_some_and(|same| same >= first) { last - first } else { usize::MAX };
             Candidate { step: &steps[at], cost, last }
         });
         let steps: Vec<_> = steps.collect();
@@ -365,24 +365,24 @@ struct Candidate<'s, 'm> {
 }
 
 /// The steps that compare the same sources as a step.
-pub(super) struct Twins {
+pub(super) struct Shared {
     /// The first one, itself perhaps. `None` if an instruction before all steps does.
     first: Option<usize>,
     last: usize,
 }
 
-impl Twins {
+impl Shared {
     /// Those of each step, after instructions with such sources.
     pub(super) fn of_each<'r>(
         steps: &[Step<'_>],
         before: impl Iterator<Item = &'r [Register; 2]>,
-    ) -> Vec<Twins> {
+    ) -> Vec<Shared> {
         let before: Vec<_> = before.collect();
         let of = |(at, step): (usize, &Step<'_>)| {
             let has_same = |other: &Step<'_>| step.has_sources(other.sources);
             let is_first = !before.iter().any(|[a, b]| step.has_sources([a, b]));
             let first = steps.iter().position(has_same).filter(|_| is_first);
-            Twins { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
+            Shared { first, last: steps.iter().rposition(has_same).unwrap_or(at) }
         };
         steps.iter().enumerate().map(of).collect()
     }

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use super::{
-    Chain, Chains, FormOutcome, Gate, Kept, Operands, Outcome, Place, Places, RewriteOptions,
-    Rewriter, Template, lanes, replace,
-};
+use super::super::Gate;
+use super::super::emit::{Operands, Places, Template};
+use super::super::lanes;
+use super::super::region::{Chain, Chains};
+use super::passes::{Hoisted, block, fused, outcomes};
+use super::rewriter::{FormOutcome, Place, Rewriter, replace};
+use super::{Outcome, RewriteOptions};
 use crate::diagnostic::Edit;
 use crate::isa::Target;
 use crate::module::VideoStatement;
@@ -108,7 +111,7 @@ impl<'s> Regions<'s> {
         gate: Gate,
     ) -> Option<Region> {
         let region =
-            self.agreed(gate, |rewriter, _, _, place| rewriter.fused(chain, statements, place))?;
+            self.agreed(gate, |rewriter, _, _, place| fused(rewriter, chain, statements, place))?;
         let Some(Outcome::Fused(fusion)) = region.outcomes.last() else { return None };
         let template = self.rewriters.first_mut()?.0.block(&fusion.sequence, self.source);
         self.with_edits(region, &template, Some(chain), statements)
@@ -117,16 +120,16 @@ impl<'s> Regions<'s> {
     /// A group as a region, if the same block is cheaper on all targets.
     fn group(&mut self, statements: &[VideoStatement], gate: Gate) -> Option<Region> {
         let region = self.agreed(gate, |rewriter, chains, alone_to, place| {
-            rewriter.group(chains, alone_to, statements, place)
+            outcomes(rewriter, chains, alone_to, statements, place)
         })?;
         let Some(Outcome::Grouped(group)) = region.outcomes.get(region.place()) else {
             return None;
         };
         let place = Place { source: self.source, target: *self.targets.first()?, gate };
         let rewriter = &mut self.rewriters.first_mut()?.0;
-        let (kept, template) = rewriter.block_of_group(group, &mut self.chains, statements, place);
+        let (hoisted, template) = block(rewriter, group, &mut self.chains, statements, place);
         let region = self.with_edits(region, &template, None, statements)?;
-        self.with_kept(region, &kept, statements)
+        Some(self.with_hoisted(region, &hoisted))
     }
 
     /// A region without edits, if the outcomes are the same on all targets.
@@ -165,19 +168,13 @@ impl<'s> Regions<'s> {
     }
 
     /// Inserts the lines that stand before the loop.
-    fn with_kept(
-        &mut self,
-        mut region: Region,
-        kept: &[Kept],
-        statements: &[VideoStatement],
-    ) -> Option<Region> {
-        let instruction = statements.first()?.instruction.as_ref()?;
-        for kept in kept {
-            let (operands, mut text) = (Operands::of(instruction), String::new());
-            kept.push(operands, self.source, &OPTIONS, &mut self.places, &mut text);
-            region.edits.push(Edit::replace(Span::at(kept.end), text));
+    fn with_hoisted(&mut self, mut region: Region, hoisted: &[Hoisted]) -> Region {
+        for hoisted in hoisted {
+            let mut text = String::new();
+            hoisted.push(self.source, &OPTIONS, &mut self.places, &mut text);
+            region.edits.push(Edit::replace(Span::at(hoisted.end), text));
         }
-        Some(region)
+        region
     }
 
     /// The block takes the place of one statement, and nothing that of the others.

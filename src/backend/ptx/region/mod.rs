@@ -70,7 +70,7 @@ impl Chain {
 
     /// The registers of its code.
     pub(super) fn operands(&self) -> Operands<'_> {
-        Operands { guard: None, d: &self.d, sources: self.sources.each_ref().map(Some) }
+        Operands { guard: None, d: Some(&self.d), sources: self.sources.each_ref().map(Some) }
     }
 
     /// The facts that users see about a chain that becomes a sequence.

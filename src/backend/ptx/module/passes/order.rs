@@ -3,18 +3,35 @@
 //! `min(a, b)` is `min(b, a)`, but a sequence compares in one direction only. ptxas computes once
 //! what neighbours repeat, so they should compare in the same direction.
 
-use super::super::Gate;
-use super::super::lanes::has_sums_of_halves;
+use super::super::super::Gate;
+use super::super::super::lanes::has_sums_of_halves;
+use super::super::rewriter::{Rewriter, Standing};
+use super::{Reading, Replacement};
 use crate::isa::{Compare, LaneWidth, Lanes, Type};
 use crate::module::VideoStatement;
 use crate::video::{Instruction, Operation, Register, SimdOp, SimdOperands, SimdTail};
+
+/// An extremum in the direction of a neighbour's comparison.
+pub(super) fn pass(
+    rewriter: &mut Rewriter<'_>,
+    reading: &mut Reading<'_, '_>,
+    at: usize,
+) -> Option<Replacement> {
+    if !should_exchange(reading.statements, at, reading.place.gate) {
+        return None;
+    }
+    let statement = &reading.statements[at];
+    let instruction = statement.instruction.as_ref()?;
+    let (standing, declared) = (Standing::Exchanged, statement.declared);
+    Some(Replacement::Single(rewriter.form(instruction, standing, declared, reading.place)))
+}
 
 /// So many statements before and after an instruction are its neighbours.
 const NEAR: usize = 8;
 
 /// Whether an instruction shares a comparison with a neighbour if its sources are exchanged, and
 /// with none as it is. `at` is its place among the statements.
-pub(super) fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool {
+fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool {
     let statement = &statements[at];
     let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none());
     let Some(own) = instruction.and_then(Compared::of).filter(|own| own.is_extremum) else {
@@ -87,7 +104,7 @@ impl<'s> Compared<'s> {
 }
 
 /// A SIMD minimum or maximum of the same lanes of both sources, with these exchanged.
-pub(super) fn exchange(instruction: &Instruction) -> Instruction {
+pub(in super::super) fn exchange(instruction: &Instruction) -> Instruction {
     let mut exchanged = instruction.clone();
     if let Operation::SimdArithmetic(it) = &mut exchanged.operation {
         std::mem::swap(&mut it.operands.a, &mut it.operands.b);

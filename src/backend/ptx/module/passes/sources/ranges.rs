@@ -4,8 +4,8 @@
 //! loops, too. An instruction on these often has a shorter sequence: it need not saturate, or 32
 //! bits are enough.
 
-use super::super::facts::{Facts, Results};
-use super::super::region::result_range;
+use super::super::super::super::facts::{Facts, Results};
+use super::super::super::super::region::result_range;
 use super::constants::on_constants;
 use crate::ir::Range;
 use crate::module::VideoStatement;
@@ -21,7 +21,7 @@ pub(super) const MOST: Ranges = [Some(Range::new(0, 1)); 3];
 
 /// The ranges of registers in the last function that was asked for.
 #[derive(Default)]
-pub(super) struct Known<'m> {
+pub(in super::super) struct Known<'m> {
     header: Option<u32>,
     /// Its statements, if these are close to each other.
     statements: Option<&'m [VideoStatement]>,

@@ -4,7 +4,7 @@
 //! word it is three, and three more find the limits. ptxas finds them once for all neighbours that
 //! subtract the same word.
 
-use super::super::straight::names_between;
+use super::super::super::super::straight::names_between;
 use crate::isa::Type;
 use crate::module::VideoStatement;
 use crate::video::{Operation, Register, SimdOp, Source, Tail, numbered};

@@ -4,34 +4,34 @@
 //! The sequence for the flags has the bit that fills each lane of it. ptxas leaves out flags that
 //! nothing reads.
 
-use super::super::emit::Operands;
-use super::super::parallel::spreading;
-use super::super::sequence::{Arg, Builder, Opcode, Sequence, word};
-use super::super::straight::{each, is_simple};
+use super::super::super::emit::Operands;
+use super::super::super::parallel::spreading;
+use super::super::super::sequence::{Arg, Builder, Opcode, Sequence, word};
+use super::super::super::straight::{each, is_simple};
 use crate::isa::{LaneWidth, Lanes, Type};
 use crate::source::Span;
 use crate::syntax::{self as ast, Operand, OperandKind};
 use crate::video::{Instruction, Operation, Register, numbered};
 
 /// A product of flags that is a mask.
-pub(super) struct Product {
-    pub(super) span: Span,
+pub(in super::super) struct Product {
+    pub(in super::super) span: Span,
     /// The mask, by the sources of the comparison.
-    pub(super) sequence: Sequence,
+    pub(in super::super) sequence: Sequence,
     /// Its text without comments.
-    pub(super) text: String,
+    pub(in super::super) text: String,
     d: Register,
 }
 
 impl Product {
     /// The registers of its sequence.
-    pub(super) fn operands<'p>(&'p self, compared: Operands<'p>) -> Operands<'p> {
-        Operands { d: &self.d, ..compared }
+    pub(in super::super) fn operands<'p>(&'p self, compared: Operands<'p>) -> Operands<'p> {
+        Operands { d: Some(&self.d), ..compared }
     }
 
     /// The product of the flags that a SIMD instruction writes by a sequence, if it stands in a
     /// part of a text, and only simple instructions before it.
-    pub(super) fn find(
+    pub(in super::super) fn find(
         source: &str,
         part: Span,
         instruction: &Instruction,
@@ -43,7 +43,7 @@ impl Product {
         if it.accumulate || guard.is_some() || it.operands.lanes != Lanes::all(width) {
             return None;
         }
-        let (flags, a, b) = (d, a?, b?);
+        let (flags, a, b) = (d?, a?, b?);
         // The sources are read once more.
         if flags.names_same(a) || flags.names_same(b) {
             return None;
@@ -117,7 +117,7 @@ fn mask(flags: &Sequence, width: LaneWidth) -> Option<Sequence> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::candidates;
+    use super::super::super::super::candidates;
     use super::*;
     use crate::backend::ptx::Gate;
     use crate::isa::Target;

@@ -3,7 +3,7 @@
 //! Compilers move the constants of inline assembly into registers first. An instruction on the
 //! constant itself often has a shorter sequence, as its range is known.
 
-use super::super::facts::Site;
+use super::super::super::super::facts::Site;
 use crate::video::{
     Immediate, Instruction, MadMode, MultiplyAdd, Operand, Operation, Register, Source, Tail,
 };

@@ -1,0 +1,91 @@
+//! The passes of the rewriter. For each video instruction, the first that finds something decides;
+//! without any, the instruction becomes the shortest sequence for itself.
+
+mod chains;
+mod groups;
+mod masks;
+mod order;
+mod sources;
+
+use std::sync::Arc;
+
+use super::super::emit::{Operands, Template};
+use super::super::region::{Chain, Chains};
+use super::rewriter::{Form, FormOutcome, Place, Rewriter};
+use crate::module::VideoStatement;
+use crate::video::Instruction;
+
+pub(super) use chains::fused;
+pub(super) use groups::{Hoisted, block, outcomes};
+pub(super) use masks::Product;
+pub(super) use order::exchange;
+use sources::Known;
+
+/// Finds what takes the place of the statement at a number, and perhaps of some after it.
+type Pass = fn(&mut Rewriter<'_>, &mut Reading<'_, '_>, usize) -> Option<Replacement>;
+
+/// In the order in which they are asked.
+pub(super) const PASSES: [Pass; 4] = [chains::pass, groups::pass, sources::pass, order::pass];
+
+/// The video instructions of a module, and what is known around the next ones.
+pub(super) struct Reading<'s, 'm> {
+    pub(super) place: Place<'s>,
+    pub(super) statements: &'m [VideoStatement],
+    chains: Chains<'s>,
+    ranges: Known<'m>,
+    /// Where the last instructions end that are in no group.
+    alone_to: u32,
+}
+
+impl<'s, 'm> Reading<'s, 'm> {
+    pub(super) fn new(place: Place<'s>, statements: &'m [VideoStatement]) -> Reading<'s, 'm> {
+        let (chains, ranges) = (Chains::new(place.source), Known::default());
+        Reading { place, statements, chains, ranges, alone_to: 0 }
+    }
+}
+
+/// What takes the place of statements.
+pub(super) enum Replacement {
+    /// One statement becomes another form, or stays.
+    Single(Arc<Form>),
+    Whole(Whole),
+}
+
+/// Statements that one block replaces together.
+pub(super) struct Whole {
+    /// None if the block names all its registers.
+    chain: Option<Chain>,
+    /// One for each statement.
+    outcomes: Vec<FormOutcome>,
+    hoisted: Vec<Hoisted>,
+    template: Template,
+}
+
+impl Replacement {
+    /// For each statement, its outcome and the text that takes its place, if any.
+    pub(super) fn forms(&self) -> Vec<(&FormOutcome, Option<&Template>)> {
+        match self {
+            Replacement::Single(form) => vec![(&form.known, form.template.as_ref())],
+            Replacement::Whole(Whole { outcomes, template, .. }) => {
+                let template = |known: &FormOutcome| known.is_there().then_some(template);
+                outcomes.iter().map(|known| (known, template(known))).collect()
+            }
+        }
+    }
+
+    /// The lines that stand before a loop.
+    pub(super) fn hoisted(&self) -> &[Hoisted] {
+        match self {
+            Replacement::Single(_) => &[],
+            Replacement::Whole(whole) => &whole.hoisted,
+        }
+    }
+
+    /// The registers of the text, in the place of an instruction.
+    pub(super) fn operands<'w>(&'w self, instruction: &'w Instruction) -> Operands<'w> {
+        match self {
+            Replacement::Whole(Whole { chain: Some(chain), .. }) => chain.operands(),
+            _ => Operands::of(instruction),
+        }
+    }
+}

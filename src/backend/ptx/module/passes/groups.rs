@@ -1,0 +1,149 @@
+//! Groups: neighbouring SIMD instructions become one block on wider lanes.
+//!
+//! Members may move over simple instructions that do not name their registers. Only results that
+//! others read are packed, and lines that are the same in each round stand before the loop. Right,
+//! as each step is exact on wider lanes (`lanes/block.rs`). Proven by `tests/library/lanes.rs` and
+//! by z3 in `scripts/prove-rewrites`.
+
+use super::super::super::cost::Cost;
+use super::super::super::emit::{Operands, Places, Surroundings, Template};
+use super::super::super::lanes::{self, Group};
+use super::super::super::region::Chains;
+use super::super::rewriter::{FormOutcome, Place, Rewriter};
+use super::super::{Outcome, RewriteOptions};
+use super::{Reading, Replacement, Whole};
+use crate::module::VideoStatement;
+
+/// The group of the statements from one on that saves most.
+pub(super) fn pass(
+    rewriter: &mut Rewriter<'_>,
+    Reading { place, statements, chains, alone_to, .. }: &mut Reading<'_, '_>,
+    at: usize,
+) -> Option<Replacement> {
+    let statements = &statements[at..];
+    let Some(outcomes) = outcomes(rewriter, chains, alone_to, statements, *place) else {
+        chains.remember(&statements[0]);
+        return None;
+    };
+    let group = outcomes.iter().find_map(|known| match &known.outcome {
+        Outcome::Grouped(group) => Some(group),
+        _ => None,
+    })?;
+    let (hoisted, template) = block(rewriter, group, chains, statements, *place);
+    Some(Replacement::Whole(Whole { chain: None, outcomes, hoisted, template }))
+}
+
+/// The outcome for each member of the group of the first statements that saves most.
+pub(in super::super) fn outcomes(
+    rewriter: &mut Rewriter<'_>,
+    chains: &mut Chains<'_>,
+    alone_to: &mut u32,
+    statements: &[VideoStatement],
+    place: Place<'_>,
+) -> Option<Vec<FormOutcome>> {
+    if statements[0].span.start < *alone_to {
+        return None;
+    }
+    let mut run = lanes::run(place.source, statements, place.gate)?;
+    if run.steps.len() < 2 {
+        return None;
+    }
+    let (mut outcomes, mut alone) = (Vec::new(), Vec::new());
+    for statement in &statements[..run.steps.len()] {
+        // Steps compute what the manual says. So does ptxas.
+        let known = rewriter.absorbed(statement, place);
+        let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty()) else {
+            // ptxas may know more of its result, and of what others make of that.
+            *alone_to = statements[run.steps.len() - 1].span.end;
+            return None;
+        };
+        alone.push(count);
+        outcomes.push(known);
+    }
+    let function = statements[0].function;
+    run.find_uses(statements, &mut chains.facts);
+    let shared = lanes::Shared::of_each(&run.steps, chains.recent(function));
+    let group = match lanes::best(&run, &alone, &shared, place.target) {
+        Ok(group) => group,
+        Err(count) => {
+            *alone_to = statements[count - 1].span.end;
+            return None;
+        }
+    };
+    outcomes.truncate(group.members);
+    let lanes::Count { instructions, weight, .. } = group.cost(place.target);
+    let known = outcomes.get_mut(group.place)?;
+    known.outcome = Outcome::Grouped(Box::new(group));
+    known.cost =
+        known.cost.map(|cost| Cost { rewritten: instructions, rewritten_weight: weight, ..cost });
+    Some(outcomes)
+}
+
+/// The template of the block for a group among the first statements, and those of the lines
+/// that stand before the loop.
+pub(in super::super) fn block(
+    rewriter: &mut Rewriter<'_>,
+    group: &Group,
+    chains: &mut Chains<'_>,
+    statements: &[VideoStatement],
+    place: Place<'_>,
+) -> (Vec<Hoisted>, Template) {
+    let function = statements[0].function;
+    if rewriter.hoisted_in != function {
+        rewriter.hoisted_in = function;
+        rewriter.hoisted = 0;
+    }
+    let mut taken = rewriter.hoisted;
+    let numbers: Vec<Option<u32>> = group
+        .before_loop()
+        .iter()
+        .map(|register| {
+            register.map(|_| {
+                taken += 1;
+                taken - 1
+            })
+        })
+        .collect();
+    let registers = rewriter.fresh(place.source);
+    let mut hoisted = Vec::new();
+    for (at, register) in group.inputs().iter().enumerate() {
+        let at = at as u16;
+        if !group.before_loop().contains(&Some(at)) {
+            continue;
+        }
+        let mut members = statements[..group.members].iter();
+        let end = members.find_map(|it| chains.facts.at(it)?.before_loop(register));
+        if let Some(end) = end {
+            let template = Template::hoisted(group, at, &numbers, &mut taken, registers);
+            hoisted.push(Hoisted { end, template });
+        }
+    }
+    let template = Template::group(group, &numbers, registers);
+    rewriter.hoisted = taken;
+    (hoisted, template)
+}
+
+/// Lines that stand before the loop of their block.
+pub(in super::super) struct Hoisted {
+    /// The end of the statement that they stand behind.
+    pub(in super::super) end: u32,
+    template: Template,
+}
+
+impl Hoisted {
+    /// Appends the lines.
+    pub(in super::super) fn push(
+        &self,
+        source: &str,
+        options: &RewriteOptions,
+        places: &mut Places,
+        text: &mut String,
+    ) {
+        let place = if options.keep_lines {
+            Surroundings::of_one_line("")
+        } else {
+            places.find(source, self.end, "")
+        };
+        self.template.fill(Operands::default(), &place, text);
+    }
+}

@@ -1,0 +1,130 @@
+//! Sources: what is known of the sources of one instruction makes its sequence shorter: a register
+//! holds a constant (`constants.rs`), lies in a range (`ranges.rs`), or neighbours share limits on
+//! it (`limits.rs`).
+//!
+//! Right, as the data flow finds all definitions that reach the instruction (`facts.rs`). Proven by
+//! `tests/library/{constants,ranges,limits,order}.rs`, and by z3 in `scripts/prove-rewrites`.
+
+mod constants;
+mod limits;
+mod ranges;
+
+use std::sync::Arc;
+
+use super::super::super::ZERO;
+use super::super::super::cost::{self, Context};
+use super::super::super::facts::Facts;
+use super::super::Outcome;
+use super::super::rewriter::{Form, FormOutcome, Place, Rewriter, Standing};
+use super::{Reading, Replacement};
+use crate::module::{DeclaredTypes, VideoStatement};
+use crate::video::{Instruction, Operation, Semantics, SimdOp};
+
+use constants::on_constants;
+pub(super) use ranges::Known;
+use ranges::Ranges;
+
+/// A shorter sequence for a statement on what is known of its sources.
+pub(super) fn pass(
+    rewriter: &mut Rewriter<'_>,
+    reading: &mut Reading<'_, '_>,
+    at: usize,
+) -> Option<Replacement> {
+    let statement = &reading.statements[at];
+    let instruction = statement.instruction.as_ref()?;
+    let (on, context) = known(rewriter, reading, at)?;
+    let on = (&on, context);
+    let form = on_known(rewriter, instruction, on, statement.declared, reading.place)?;
+    Some(Replacement::Single(form))
+}
+
+/// A statement's instruction with constants in the place of registers, and its context, as far
+/// as these are known and give a shorter sequence.
+fn known(
+    rewriter: &mut Rewriter<'_>,
+    Reading { place, statements, chains, ranges, .. }: &mut Reading<'_, '_>,
+    at: usize,
+) -> Option<(Instruction, Context)> {
+    let (place, statement) = (*place, &statements[at]);
+    let instruction = statement.instruction.as_ref()?;
+    if instruction.guard.is_some() {
+        return None;
+    }
+    let semantics = rewriter.options.semantics;
+    let mut is_shorter = |on: &Instruction, context: Context| {
+        on_known(rewriter, instruction, (on, context), statement.declared, place).is_some()
+    };
+    let nothing = Context { ranges: [None; 3], sharing: 1 };
+    let is_near = ranges.is_near(place.source, statements, at);
+    let facts = &mut chains.facts;
+    if instruction.simd().is_some() {
+        let ranges = if is_near { zeros(statement, instruction, facts)? } else { return None };
+        let context = Context { ranges, ..nothing };
+        return is_shorter(instruction, context).then(|| (instruction.clone(), context));
+    }
+    let site = if is_near { facts.at(statement) } else { None };
+    let on_constants = site.and_then(|site| on_constants(instruction, site));
+    let on_constants = on_constants.filter(|on| is_shorter(on, nothing));
+    let on = on_constants.as_ref().unwrap_or(instruction);
+    let sharing = limits::sharing(place.source, statements, at);
+    // Results of instructions that stay are those of ptxas 13.
+    let is_looked_for = semantics == Semantics::CURRENT
+        && is_near
+        && is_shorter(on, Context { ranges: ranges::MOST, sharing });
+    let ranges = if is_looked_for { ranges.find(statement, facts) } else { None };
+    let context = Context { ranges: ranges.unwrap_or_default(), sharing };
+    if context != nothing && is_shorter(on, context) {
+        return Some((on.clone(), context));
+    }
+    on_constants.map(|on| (on, nothing))
+}
+
+/// The form of an instruction that becomes the sequence for the same one with constants in the
+/// place of registers, in a context, if that is shorter.
+fn on_known(
+    rewriter: &mut Rewriter<'_>,
+    instruction: &Instruction,
+    (on, context): (&Instruction, Context),
+    declared: DeclaredTypes,
+    place: Place<'_>,
+) -> Option<Arc<Form>> {
+    let registers = declared.registers();
+    let key = (instruction.anonymous(), on.anonymous(), context, registers);
+    if let Some(form) = rewriter.on_known.get(&key) {
+        return form.clone();
+    }
+    let plain = rewriter.form(instruction, Standing::Plain, declared, place);
+    let shorter = match &plain.known.outcome {
+        Outcome::Rewritten(own) => {
+            let Place { target, gate, .. } = place;
+            cost::on_known(on, context, own, target, rewriter.options.semantics, gate)
+        }
+        _ => None,
+    };
+    let form = shorter.map(|shorter| {
+        let sequence = shorter.for_registers(registers);
+        let template = Some(rewriter.block(&sequence, place.source));
+        // The cost is that on any registers: on these it is not more.
+        let known = FormOutcome { outcome: Outcome::Rewritten(sequence), ..plain.known.clone() };
+        Arc::new(Form { known, template })
+    });
+    rewriter.on_known.insert(key, form.clone());
+    form
+}
+
+/// The sources of a SIMD minimum or maximum that are 0, as ranges.
+fn zeros(
+    statement: &VideoStatement,
+    instruction: &Instruction,
+    facts: &mut Facts<'_>,
+) -> Option<Ranges> {
+    let Operation::SimdArithmetic(it) = &instruction.operation else { return None };
+    let is_alike = it.operands.atype == it.operands.btype;
+    if !is_alike || !matches!(it.op, SimdOp::Min | SimdOp::Max) {
+        return None;
+    }
+    let site = facts.at(statement)?;
+    let [a, b] = [&it.operands.a, &it.operands.b]
+        .map(|register| site.constant(register).filter(|value| *value == 0));
+    (a != b).then(|| [a.map(|_| ZERO), b.map(|_| ZERO), None])
+}

@@ -1,0 +1,349 @@
+//! Visits the video instructions of a module, and writes what takes their place.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::super::cost::{self, Context, Cost};
+use super::super::emit::{Operands, Places, Surroundings, Template};
+use super::super::{FreshRegisters, Gate, Sequence};
+use super::passes::{Hoisted, PASSES, Product, Reading, Replacement, exchange};
+use super::{NoTarget, Outcome, RewriteOptions, choose, gate};
+use crate::hash::Map;
+use crate::isa::{Target, WordRegisters};
+use crate::module::{DeclaredTypes, Module, VideoStatement};
+use crate::source::Span;
+use crate::video::{Instruction, Operation, Semantics};
+
+/// Finds the outcome for instructions, most of which are like others.
+pub(crate) struct Rewriter<'o> {
+    pub(super) options: &'o RewriteOptions,
+    /// Of each form, for registers that are declared so.
+    pub(super) forms: Map<(Operation, Standing, WordRegisters), Arc<Form>>,
+    /// Of each form, and of the same one with constants in the place of registers, in a context.
+    /// `None` if that has no shorter sequence.
+    pub(super) on_known: Map<(Operation, Operation, Context, WordRegisters), Option<Arc<Form>>>,
+    registers: Option<FreshRegisters>,
+    /// How many words of the last function were hoisted.
+    pub(super) hoisted: u32,
+    pub(super) hoisted_in: Option<Span>,
+}
+
+/// The outcome for a form, and the text that replaces it, if any.
+pub(super) struct Form {
+    pub(super) known: FormOutcome,
+    pub(super) template: Option<Template>,
+}
+
+/// The part that an instruction plays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    Plain,
+    Guarded,
+    /// It compares its sources in the other order, as a neighbour does.
+    Exchanged,
+    /// It stands for several others, and not in the text. So it cannot stay.
+    Fused,
+}
+
+impl Standing {
+    pub(super) fn of(instruction: &Instruction) -> Standing {
+        if instruction.guard.is_some() { Standing::Guarded } else { Standing::Plain }
+    }
+}
+
+/// A statement of a module that changes or may change.
+pub(crate) enum Visited<'r, 'm> {
+    Instruction(Decision<'r, 'm>),
+    /// An ordinary instruction that goes with the video instruction before it, or an earlier place
+    /// where some are inserted.
+    Ordinary(Span),
+}
+
+/// The decision about one instruction of a module.
+pub(crate) struct Decision<'r, 'm> {
+    pub(crate) span: Span,
+    pub(crate) instruction: &'m Instruction,
+    pub(crate) target: Target,
+    pub(crate) known: &'r FormOutcome,
+}
+
+impl<'o> Rewriter<'o> {
+    pub(crate) fn new(options: &'o RewriteOptions) -> Rewriter<'o> {
+        let (forms, on_known) = (Map::default(), Map::default());
+        Rewriter { options, forms, on_known, registers: None, hoisted: 0, hoisted_in: None }
+    }
+
+    /// A rewriter for several modules, all under the same gates. None of them may use
+    /// the usual names.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_usual_names(options: &'o RewriteOptions) -> Rewriter<'o> {
+        Rewriter { registers: Some(FreshRegisters::usual()), ..Rewriter::new(options) }
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn options(&self) -> &RewriteOptions {
+        self.options
+    }
+
+    /// Calls `work` for each legal video instruction of a module, and for each other statement that
+    /// is replaced. Before the call, the replacement, if any, is appended to the text.
+    pub(crate) fn each<'m>(
+        &mut self,
+        module: &'m Module<'_>,
+        text: &mut String,
+        work: impl FnMut(Visited<'_, 'm>, &mut String),
+    ) -> Result<(), NoTarget> {
+        let (source, own, statements) = (module.source(), module.target(), module.statements());
+        if module.instructions().next().is_none() {
+            return Ok(());
+        }
+        let target = self.options.target.or(own).ok_or(NoTarget)?;
+        let place = Place { source, target, gate: gate(target, own, module.version()) };
+        self.hoisted_in = None;
+        let mut reading = Reading::new(place, statements);
+        let mut writer = Writer { place, places: Places::new(source), text, work };
+        let mut at = 0;
+        while let Some(statement) = statements.get(at) {
+            let Some(instruction) = &statement.instruction else {
+                at += 1;
+                continue;
+            };
+            let passes = if self.options.regions { &PASSES[..] } else { &[] };
+            let found = passes.iter().find_map(|pass| pass(self, &mut reading, at));
+            let found = found.unwrap_or_else(|| {
+                let standing = Standing::of(instruction);
+                Replacement::Single(self.form(instruction, standing, statement.declared, place))
+            });
+            at += self.write(&found, &statements[at..], &mut writer);
+        }
+        Ok(())
+    }
+
+    /// Writes what takes the place of the first of some statements, and returns their number.
+    fn write<'m, W: FnMut(Visited<'_, 'm>, &mut String)>(
+        &mut self,
+        found: &Replacement,
+        statements: &'m [VideoStatement],
+        writer: &mut Writer<'_, '_, W>,
+    ) -> usize {
+        let forms = found.forms();
+        let (members, others) = statements.split_at(forms.len());
+        let mut flags = None;
+        for (statement, (known, template)) in members.iter().zip(&forms) {
+            let (span, Some(instruction)) = (statement.span, &statement.instruction) else {
+                continue;
+            };
+            let operands = found.operands(instruction);
+            if known.outcome.is_rewritten() {
+                let new = template.map(|template| (template, operands));
+                writer.replace((span, instruction), new, self.options);
+            }
+            let target = writer.place.target;
+            let decision = Decision { span, instruction, target, known };
+            (writer.work)(Visited::Instruction(decision), writer.text);
+            flags = known.flags(instruction).map(|(of, sequence)| (span, of, operands, sequence));
+        }
+        for hoisted in found.hoisted() {
+            writer.insert(hoisted, self.options);
+        }
+        if let Some((span, instruction, operands, sequence)) = flags
+            && self.options.regions
+        {
+            let source = writer.place.source;
+            let end = others.first().map_or(source.len() as u32, |next| next.span.start);
+            let part = Span::new(span.end, end);
+            if let Some(product) = Product::find(source, part, instruction, operands, sequence) {
+                let template = self.block(&product.sequence, source);
+                let new = Some((&template, product.operands(operands)));
+                writer.replace((product.span, &product.text), new, self.options);
+                (writer.work)(Visited::Ordinary(product.span), writer.text);
+            }
+        }
+        forms.len()
+    }
+
+    pub(super) fn fresh(&mut self, source: &str) -> &mut FreshRegisters {
+        self.registers.get_or_insert_with(|| FreshRegisters::avoiding(source))
+    }
+
+    /// The form of an instruction.
+    pub(super) fn form(
+        &mut self,
+        instruction: &Instruction,
+        standing: Standing,
+        declared: DeclaredTypes,
+        Place { source, target, gate }: Place<'_>,
+    ) -> Arc<Form> {
+        let Rewriter { options, forms, registers: fresh, .. } = self;
+        let registers = declared.registers();
+        let key = (instruction.anonymous(), standing, registers);
+        let form = forms.entry(key).or_insert_with(|| {
+            let exchanged = (standing == Standing::Exchanged).then(|| exchange(instruction));
+            let instruction = exchanged.as_ref().unwrap_or(instruction);
+            let mut outcome = choose(instruction, target, gate, options.semantics, options.all);
+            if outcome == Outcome::Kept && standing == Standing::Fused {
+                // Perhaps the SIMD instruction itself.
+                let own = cost::measured_best(instruction, target, options.semantics, gate);
+                outcome = own.map_or(Outcome::Kept, Outcome::Rewritten);
+            }
+            let mut known = FormOutcome::new(instruction, outcome, registers, target, options);
+            let Outcome::Rewritten(sequence) = &mut known.outcome else {
+                return Arc::new(Form { known, template: None });
+            };
+            if exchanged.is_some() {
+                *sequence = sequence.exchanged();
+            }
+            let fresh = fresh.get_or_insert_with(|| FreshRegisters::avoiding(source));
+            let template = Template::block(sequence, fresh);
+            Arc::new(Form { known, template: Some(template) })
+        });
+        Arc::clone(form)
+    }
+
+    /// The outcome for a statement that goes, and the cost that it would have alone: machine
+    /// instructions and their weight. `None` if that was not measured.
+    pub(super) fn absorbed(
+        &mut self,
+        statement: &VideoStatement,
+        place: Place<'_>,
+    ) -> Option<(FormOutcome, (u32, u32))> {
+        let instruction = statement.instruction.as_ref()?;
+        let form = self.form(instruction, Standing::Plain, statement.declared, place);
+        let alone = &form.known;
+        let cost = alone.cost?;
+        let known = FormOutcome {
+            outcome: Outcome::Absorbed,
+            cost: Some(Cost { rewritten: 0, rewritten_weight: 0, ..cost }),
+            differs: alone.differs.clone(),
+        };
+        let own = match alone.outcome {
+            Outcome::Rewritten(_) => (cost.rewritten, cost.rewritten_weight),
+            _ => (cost.ptxas, cost.ptxas_weight),
+        };
+        Some((known, own))
+    }
+
+    /// The text for a sequence that takes the place of a chain.
+    pub(super) fn block(&mut self, sequence: &Sequence, source: &str) -> Template {
+        Template::block(sequence, self.fresh(source))
+    }
+}
+
+/// Appends replacements to a text.
+struct Writer<'w, 's, W> {
+    place: Place<'s>,
+    places: Places,
+    text: &'w mut String,
+    /// Takes each.
+    work: W,
+}
+
+impl<'m, W: FnMut(Visited<'_, 'm>, &mut String)> Writer<'_, '_, W> {
+    fn replace(
+        &mut self,
+        old: (Span, &dyn fmt::Display),
+        new: Option<(&Template, Operands<'_>)>,
+        options: &RewriteOptions,
+    ) {
+        replace(old, new, self.place.source, options, &mut self.places, self.text);
+    }
+
+    fn insert(&mut self, hoisted: &Hoisted, options: &RewriteOptions) {
+        hoisted.push(self.place.source, options, &mut self.places, self.text);
+        (self.work)(Visited::Ordinary(Span::at(hoisted.end)), self.text);
+    }
+}
+
+/// The facts about a module that decide what its instructions become.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'s> {
+    pub(super) source: &'s str,
+    pub(super) target: Target,
+    pub(super) gate: Gate,
+}
+
+/// Appends what takes the place of an instruction: the text of a template for an instruction,
+/// or nothing but comments.
+pub(super) fn replace(
+    (span, old): (Span, &dyn fmt::Display),
+    new: Option<(&Template, Operands<'_>)>,
+    source: &str,
+    options: &RewriteOptions,
+    places: &mut Places,
+    text: &mut String,
+) {
+    // Block comments, because more code may follow on the line.
+    let comment = options.comments.then(|| format!(" /* {old} */"));
+    let comment = comment.as_deref().unwrap_or_default();
+    let fill = |place: &Surroundings<'_>, text: &mut String| match new {
+        Some((template, operands)) => template.fill(operands, place, text),
+        None => text.push_str(comment.trim_start()),
+    };
+    if options.keep_lines {
+        fill(&Surroundings::of_one_line(comment), text);
+        let breaks = memchr::memchr_iter(b'\n', span.text(source).as_bytes());
+        text.extend(breaks.map(|_| '\n'));
+    } else {
+        let place = places.find(source, span.start, comment);
+        place.push_comments(span.text(source), text);
+        fill(&place, text);
+    }
+}
+
+/// The facts about an instruction that do not depend on the names of its registers.
+#[derive(Clone)]
+pub(crate) struct FormOutcome {
+    pub(crate) outcome: Outcome,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) differs: Vec<Semantics>,
+}
+
+impl FormOutcome {
+    /// Whether a text stands in the place of the instruction.
+    pub(super) fn is_there(&self) -> bool {
+        self.outcome != Outcome::Absorbed
+    }
+
+    /// What the instruction's sequence computes, if that may be flags: a SIMD instruction.
+    fn flags<'k>(
+        &'k self,
+        instruction: &'k Instruction,
+    ) -> Option<(&'k Instruction, &'k Sequence)> {
+        match &self.outcome {
+            Outcome::Rewritten(sequence) => Some((instruction, sequence)),
+            Outcome::Fused(fusion) => Some((fusion.instruction.as_ref()?, &fusion.sequence)),
+            _ => None,
+        }
+    }
+
+    /// The machine instructions before and after rewriting, if they were measured.
+    #[cfg(feature = "cli")]
+    pub(crate) fn machine_instructions(&self) -> Option<(u32, u32)> {
+        let Cost { ptxas, rewritten, .. } = self.cost?;
+        Some((ptxas, if self.outcome.is_rewritten() { rewritten } else { ptxas }))
+    }
+
+    fn new(
+        instruction: &Instruction,
+        mut outcome: Outcome,
+        registers: WordRegisters,
+        target: Target,
+        options: &RewriteOptions,
+    ) -> FormOutcome {
+        let program = instruction.lower(options.semantics);
+        let others = Semantics::ALL.into_iter().filter(|other| *other != options.semantics);
+        let cost = match &mut outcome {
+            Outcome::Rewritten(sequence) => {
+                let cost = cost::cost_of(instruction, sequence, target, options.semantics);
+                *sequence = sequence.for_registers(registers);
+                cost
+            }
+            _ => instruction.cost(target),
+        };
+        FormOutcome {
+            outcome,
+            cost,
+            differs: others.filter(|other| instruction.lower(*other) != program).collect(),
+        }
+    }
+}
