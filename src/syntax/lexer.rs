@@ -38,21 +38,25 @@ pub struct Token {
 
 const NEW_LINE: u32 = 1 << 31;
 const KIND: u32 = 28;
-const PUNCT: u32 = 4;
+/// The numbers of the most frequent kinds.
+pub(crate) const IDENT: u8 = 0;
+pub(crate) const DOT: u8 = 1;
+pub(crate) const NUMBER: u8 = 2;
+const PUNCT: u8 = 4;
 /// Punctuation that a text lacks: no bytes.
 const MISSING: u32 = 1 << 27;
 
 impl Token {
     /// The most bytes that a token has.
-    const MAX_LEN: u32 = (1 << KIND) - 1;
+    pub(crate) const MAX_LEN: u32 = (1 << KIND) - 1;
 
     /// A token at a place of a text. One that is too long is cut.
     #[inline]
     pub(crate) fn new(kind: TokenKind, source: &str, span: Span, on_new_line: bool) -> Token {
         let number = match kind {
-            TokenKind::Ident => 0,
-            TokenKind::Dot => 1,
-            TokenKind::Number => 2,
+            TokenKind::Ident => IDENT,
+            TokenKind::Dot => DOT,
+            TokenKind::Number => NUMBER,
             TokenKind::Str => 3,
             TokenKind::Punct(bytes) => return Token::punct(bytes, span.start, on_new_line),
             TokenKind::Unknown => 5,
@@ -66,29 +70,40 @@ impl Token {
                 length -= 1;
             }
         }
-        let packed = u32::from(on_new_line) << 31 | number << KIND | length;
-        Token { start: span.start, packed }
+        Token::packed(number, length, span.start, on_new_line)
     }
 
     /// Punctuation that starts at an offset.
     #[inline]
     pub(crate) fn punct(bytes: [u8; 2], start: u32, on_new_line: bool) -> Token {
-        let bytes = u32::from(u16::from_le_bytes(bytes));
-        Token { start, packed: u32::from(on_new_line) << 31 | PUNCT << KIND | bytes }
+        Token::packed(PUNCT, u16::from_le_bytes(bytes).into(), start, on_new_line)
+    }
+
+    /// A token with the number of its kind, and its length or, for punctuation, its bytes.
+    #[inline]
+    fn packed(kind: u8, payload: u32, start: u32, on_new_line: bool) -> Token {
+        let packed = u32::from(on_new_line) << 31 | u32::from(kind) << KIND | payload;
+        Token { start, packed }
+    }
+
+    /// The number of its kind.
+    #[inline]
+    fn number(self) -> u8 {
+        ((self.packed & !NEW_LINE) >> KIND) as u8
     }
 
     /// Punctuation that is missing at an offset: an empty token.
     pub(crate) fn missing(punct: u8, at: u32) -> Token {
-        Token { start: at, packed: PUNCT << KIND | MISSING | u32::from(punct) }
+        Token::packed(PUNCT, MISSING | u32::from(punct), at, false)
     }
 
     /// The kind of token.
     #[inline]
     pub fn kind(self) -> TokenKind {
-        match (self.packed & !NEW_LINE) >> KIND {
-            0 => TokenKind::Ident,
-            1 => TokenKind::Dot,
-            2 => TokenKind::Number,
+        match self.number() {
+            IDENT => TokenKind::Ident,
+            DOT => TokenKind::Dot,
+            NUMBER => TokenKind::Number,
             3 => TokenKind::Str,
             PUNCT => TokenKind::Punct((self.packed as u16).to_le_bytes()),
             5 => TokenKind::Unknown,
@@ -114,11 +129,26 @@ impl Token {
     pub(crate) fn end(self) -> u32 {
         let payload = self.packed & Token::MAX_LEN;
         self.start
-            + match ((self.packed & !NEW_LINE) >> KIND == PUNCT, payload) {
+            + match (self.number() == PUNCT, payload) {
                 (false, length) => length,
                 (true, MISSING..) => 0,
                 (true, bytes) => 1 + u32::from(bytes > 0xff),
             }
+    }
+
+    /// Its kind as a byte, for tables: the one of punctuation, or a number below 8 for what
+    /// else it is. Of two-byte punctuation, a byte that is not ASCII.
+    #[inline]
+    pub(crate) fn class(self) -> u8 {
+        let [first, second, ..] = self.packed.to_le_bytes();
+        let is_punct = self.number() == PUNCT;
+        if is_punct { first | u8::from(second != 0) << 7 } else { self.number() }
+    }
+
+    /// Whether it is a token of PTX: a word, a number, a string or punctuation.
+    #[inline]
+    pub(crate) fn is_usual(self) -> bool {
+        self.number() <= PUNCT
     }
 
     /// Whether a line break stands between it and the token before.
@@ -130,7 +160,7 @@ impl Token {
     /// Whether it is this one-byte punctuation.
     #[inline]
     pub fn is(self, punct: u8) -> bool {
-        self.packed & !(NEW_LINE | MISSING) == PUNCT << KIND | u32::from(punct)
+        self.packed & !(NEW_LINE | MISSING) == u32::from(PUNCT) << KIND | u32::from(punct)
     }
 
     /// Whether it is a word or a number.
@@ -233,15 +263,26 @@ pub(crate) const fn is_word_start(byte: u8) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     Blank,
-    Word,
-    /// `%`: a word, if it stands before one.
-    Percent,
-    /// A modifier or a number.
-    Dot,
-    Digit,
-    /// Punctuation that never makes a pair.
-    Single,
+    Run(Run),
     Other,
+}
+
+/// Tokens that are a byte, or a byte and the word that follows, unless something odd follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    kind: u8,
+    has_word: bool,
+    /// What is odd for it, as in [`ODD`].
+    odd: u8,
+}
+
+impl Run {
+    /// Punctuation that never makes a pair.
+    const PUNCT: Start = Start::Run(Run { kind: PUNCT, has_word: false, odd: 0 });
+
+    const fn with_word(kind: u8, odd: u8) -> Start {
+        Start::Run(Run { kind, has_word: true, odd })
+    }
 }
 
 pub(crate) const STARTS: [Start; 256] = {
@@ -251,17 +292,43 @@ pub(crate) const STARTS: [Start; 256] = {
         starts[byte as usize] = match byte {
             b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
             b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
-                Start::Single
+                Run::PUNCT
             }
-            b'%' => Start::Percent,
-            b'.' => Start::Dot,
-            b'0'..=b'9' => Start::Digit,
-            _ if is_word_start(byte) => Start::Word,
+            b'%' => Run::with_word(IDENT, NO_WORD),
+            b'.' => Run::with_word(DOT, NO_LETTER | COLON),
+            b'0'..=b'9' => Run::with_word(NUMBER, POINT_OR_SIGN),
+            _ if is_word_start(byte) => Run::with_word(IDENT, 0),
             _ => Start::Other,
         };
         byte += 1;
     }
     starts
+};
+
+/// What is odd if it is the second byte of a run.
+const NO_WORD: u8 = 1;
+const NO_LETTER: u8 = 2;
+const ODD_SECOND: u8 = NO_WORD | NO_LETTER;
+/// What is odd if it is the byte behind a run.
+const COLON: u8 = 4;
+const POINT_OR_SIGN: u8 = 8;
+const ODD_NEXT: u8 = COLON | POINT_OR_SIGN;
+
+/// What each byte is of these.
+static ODD: [u8; 256] = {
+    let mut odd = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        odd[byte] = match byte as u8 {
+            b':' => COLON | ODD_SECOND,
+            b'.' | b'+' | b'-' => POINT_OR_SIGN | ODD_SECOND,
+            byte if is_word_start(byte) => 0,
+            byte if is_word(byte) => NO_LETTER,
+            _ => ODD_SECOND,
+        };
+        byte += 1;
+    }
+    odd
 };
 
 /// The result of [`skip_trivia`].
@@ -459,32 +526,35 @@ impl<'s> Lexer<'s> {
     #[expect(clippy::inline_always, reason = "a call per token costs a third of the time")]
     fn scan(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
         match STARTS[first as usize] {
-            Start::Word => {
-                let end = self.word_end(start + 1);
-                self.token_to(TokenKind::Ident, start, end, on_new_line)
-            }
-            Start::Single => self.punct([first, 0], start, on_new_line),
-            Start::Percent => match self.word_end(start + 1) {
-                end if end == start + 1 => self.punct([first, 0], start, on_new_line),
-                end => self.token_to(TokenKind::Ident, start, end, on_new_line),
-            },
-            Start::Dot => match self.bytes.get(start + 1) {
-                Some(&next) if is_word_start(next) => {
-                    let end = self.dotted_end(start);
-                    self.token_to(TokenKind::Dot, start, end, on_new_line)
+            Start::Run(run) => {
+                // Without branches on the kind: no processor foresees which token follows.
+                let word = self.word_end(start + 1) - (start + 1);
+                let length = 1 + if run.has_word { word } else { 0 };
+                let end = start + length;
+                let at = |at: usize| self.bytes.get(at).map_or(0, |&byte| ODD[byte as usize]);
+                let odd = run.odd & (at(start + 1) & ODD_SECOND | at(end) & ODD_NEXT);
+                if odd != 0 || length > Token::MAX_LEN as usize {
+                    return self.odd_run(first, start, on_new_line);
                 }
-                Some(b'0'..=b'9') => {
-                    let end = self.number_end(start);
-                    self.token_to(TokenKind::Number, start, end, on_new_line)
-                }
-                _ => self.punct([first, 0], start, on_new_line),
-            },
-            Start::Digit => {
-                let end = self.number_end(start);
-                self.token_to(TokenKind::Number, start, end, on_new_line)
+                self.pos = end;
+                let payload = if run.has_word { length as u32 } else { first.into() };
+                Token::packed(run.kind, payload, start as u32, on_new_line)
             }
             Start::Blank | Start::Other => self.rare(first, start, on_new_line),
         }
+    }
+
+    /// A token that is more, or less, than a byte and the word that follows.
+    fn odd_run(&mut self, first: u8, start: usize, on_new_line: bool) -> Token {
+        let next = self.bytes.get(start + 1).copied().unwrap_or(0);
+        let (kind, end) = match first {
+            b'.' if is_word_start(next) => (TokenKind::Dot, self.dotted_end(start)),
+            b'0'..=b'9' => (TokenKind::Number, self.number_end(start)),
+            b'.' if next.is_ascii_digit() => (TokenKind::Number, self.number_end(start)),
+            _ if is_word(next) => (TokenKind::Ident, self.word_end(start + 1)),
+            _ => return self.punct([first, 0], start, on_new_line),
+        };
+        self.token_to(kind, start, end, on_new_line)
     }
 
     #[inline]

@@ -11,6 +11,7 @@ use crate::source::Span;
 pub struct Directive<'t> {
     source: &'t str,
     tokens: &'t [Token],
+    kind: DirectiveKind,
 }
 
 /// The kinds of directive.
@@ -56,22 +57,10 @@ pub struct Place {
     pub column: u64,
 }
 
-impl<'t> Directive<'t> {
-    pub(super) fn new(statement: Statement<'t>) -> Directive<'t> {
-        Directive { source: statement.source(), tokens: statement.tokens() }
-    }
-
-    /// Its name, with the dot.
-    pub fn name(&self) -> Span {
-        match self.kind() {
-            DirectiveKind::Dwarf => self.tokens[0].span().to(self.tokens[2].span()),
-            _ => self.tokens[0].span(),
-        }
-    }
-
-    /// What it is.
-    pub fn kind(&self) -> DirectiveKind {
-        match self.tokens[0].span().text(self.source) {
+impl DirectiveKind {
+    /// The kind of directive that a token starts.
+    fn of(first: &str) -> DirectiveKind {
+        match first {
             ".version" => DirectiveKind::Version,
             ".target" => DirectiveKind::Target,
             ".address_size" => DirectiveKind::AddressSize,
@@ -86,6 +75,26 @@ impl<'t> Directive<'t> {
             "@" => DirectiveKind::Dwarf,
             _ => DirectiveKind::Unknown,
         }
+    }
+}
+
+impl<'t> Directive<'t> {
+    pub(super) fn new(statement: Statement<'t>) -> Directive<'t> {
+        let (source, tokens) = (statement.source(), statement.tokens());
+        Directive { source, tokens, kind: DirectiveKind::of(tokens[0].span().text(source)) }
+    }
+
+    /// Its name, with the dot.
+    pub fn name(&self) -> Span {
+        match self.kind() {
+            DirectiveKind::Dwarf => self.tokens[0].span().to(self.tokens[2].span()),
+            _ => self.tokens[0].span(),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> DirectiveKind {
+        self.kind
     }
 
     /// The tokens behind its name, without the `;`.

@@ -6,7 +6,7 @@ use nom::{IResult, Parser};
 
 use super::super::constant::{Constant, ConstantError, constant};
 use super::super::grammar::{Expected, Failure, Tokens, kind, punct, starts_constant};
-use super::super::lexer::{Token, TokenKind};
+use super::super::lexer::{DOT, IDENT, NUMBER, Token, TokenKind};
 use crate::source::Span;
 
 /// What is added to a name, in bytes; the error if it has no value.
@@ -74,7 +74,8 @@ impl<'t> Instruction<'t> {
     /// The names in its guard and its operands, in the order of the text: registers, special
     /// registers, labels and symbols.
     pub fn names(&self) -> impl Iterator<Item = Span> + use<'t> {
-        let operands: &'t [Token] = &self.tokens[self.first_operand()..];
+        // Modifiers are none.
+        let operands: &'t [Token] = &self.tokens[self.opcode + 1..];
         self.guard().map(|guard| guard.name).into_iter().chain(names(self.source, operands))
     }
 
@@ -549,83 +550,96 @@ fn selector<'t, 's>(input: Tokens<'t, 's>) -> IResult<Tokens<'t, 's>, Option<Spa
     opt(kind(TokenKind::Dot, Expected::SELECTOR).map(|token: Token| token.span())).parse(input)
 }
 
-/// Whether all operands are names, pairs of these, numbers, vectors of these, and addresses of a
-/// name and a number: most are. The grammar accepts them, too.
-pub(super) fn operands_are_plain(tokens: &[Token]) -> bool {
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    enum At {
-        Start,
-        Operand,
-        Minus,
-        Number,
-        Name,
-        Bar,
-        /// Behind a pair, a selector or a bracket.
-        Whole,
-        Open,
-        Base,
-        Plus,
-        Offset,
-    }
-    let (mut at, mut depth) = (At::Start, 0u8);
+/// How many tokens there are before a `;`, or the end, if all operands are names, pairs of these,
+/// numbers, vectors of these, and addresses of a name and a number: most are. The grammar accepts
+/// them, too, and no statement starts among them but at the first.
+pub(super) fn plain_operands(tokens: &[Token]) -> Option<usize> {
+    let mut at = At::Start;
+    let mut count = 0;
     for token in tokens {
-        at = match (at, token.kind()) {
-            (At::Start | At::Operand, TokenKind::Ident) => At::Name,
-            (At::Start | At::Operand | At::Minus, TokenKind::Number) => At::Number,
-            (At::Start | At::Operand, TokenKind::Punct([b'-', 0])) => At::Minus,
-            (At::Start | At::Operand, TokenKind::Punct([b'[', 0])) => At::Open,
-            (At::Start | At::Operand, TokenKind::Punct([b'{', 0])) if depth < MAX_DEPTH => {
-                depth += 1;
-                At::Operand
-            }
-            (At::Name | At::Number | At::Whole, TokenKind::Punct([b'}', 0])) if depth > 0 => {
-                depth -= 1;
-                At::Whole
-            }
-            (At::Name, TokenKind::Punct([b'|', 0])) => At::Bar,
-            (At::Open, TokenKind::Ident) => At::Base,
-            (At::Base, TokenKind::Punct([b'+', 0])) => At::Plus,
-            (At::Plus, TokenKind::Number) => At::Offset,
-            (At::Name | At::Number, TokenKind::Dot)
-            | (At::Bar, TokenKind::Ident)
-            | (At::Base | At::Offset, TokenKind::Punct([b']', 0])) => At::Whole,
-            (At::Name | At::Number | At::Whole, TokenKind::Punct([b',', 0])) => At::Operand,
-            (At::Start | At::Name | At::Number | At::Whole, TokenKind::Punct([b';', 0])) => {
-                At::Start
-            }
-            _ => return false,
-        };
-    }
-    depth == 0 && matches!(at, At::Start | At::Name | At::Number | At::Whole)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::syntax::lexer::Lexer;
-    use crate::testing::Numbers;
-
-    #[test]
-    fn plain_operands_are_operands() {
-        let words = [
-            "a", "%r1", "_", "7", "-", "+", "|", "{", "}", "[", "]", ",", ";", ".x", "1.5", "!",
-            "(", ")",
-        ];
-        let mut numbers = Numbers(46);
-        let mut plain = 0;
-        for _ in 0..200_000 {
-            let count = 1 + numbers.below(8);
-            let text: Vec<&str> = (0..count).map(|_| numbers.pick(&words)).collect();
-            let text = text.join(" ");
-            let mut lexer = Lexer::new(&text, 0);
-            let tokens: Vec<Token> = std::iter::from_fn(|| lexer.token()).collect();
-            if operands_are_plain(&tokens) && tokens.iter().rposition(|it| it.is(b';')).is_none() {
-                plain += 1;
-                for operand in Operands::new(&text, &tokens, false) {
-                    assert!(!matches!(operand.kind(), OperandKind::Malformed(_)), "{text}");
-                }
-            }
+        let class = token.class();
+        at = PLAIN[at as usize][class as usize];
+        if at >= At::End {
+            break;
         }
-        assert!(plain > 2_000, "{plain}");
+        // What is longer than a selector may be a directive.
+        if class == DOT && token.span().len() > 3 {
+            return None;
+        }
+        count += 1;
     }
+    matches!(at, At::Start | At::Name | At::Number | At::Whole | At::End).then_some(count)
 }
+
+/// What was read last of plain operands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum At {
+    Start,
+    /// `,`
+    Operand,
+    Minus,
+    Number,
+    Name,
+    Bar,
+    /// The end of a pair, a selector or a bracket.
+    Whole,
+    Open,
+    Base,
+    Plus,
+    Offset,
+    /// The start of a vector, or a `,` in it.
+    Element,
+    ElementMinus,
+    ElementNumber,
+    ElementName,
+    ElementBar,
+    ElementWhole,
+    /// `;`
+    End,
+    /// Something that is not plain.
+    Other,
+}
+
+/// What follows each state, by the class of the next token.
+static PLAIN: [[At; 256]; At::End as usize] = {
+    use At::{
+        Bar, Base, Element, ElementBar, ElementMinus, ElementName, ElementNumber, ElementWhole,
+        End, Minus, Name, Number, Offset, Open, Operand, Other, Plus, Start, Whole,
+    };
+    let mut table = [[Other; 256]; End as usize];
+    let steps: [(&[At], u8, At); 22] = [
+        (&[Start, Operand], IDENT, Name),
+        (&[Start, Operand, Minus], NUMBER, Number),
+        (&[Start, Operand], b'-', Minus),
+        (&[Start, Operand], b'[', Open),
+        (&[Start, Operand], b'{', Element),
+        (&[Name], b'|', Bar),
+        (&[Bar], IDENT, Whole),
+        (&[Open], IDENT, Base),
+        (&[Base], b'+', Plus),
+        (&[Plus], NUMBER, Offset),
+        (&[Base, Offset], b']', Whole),
+        (&[Name, Number], DOT, Whole),
+        (&[Name, Number, Whole], b',', Operand),
+        (&[Start, Name, Number, Whole], b';', End),
+        (&[Element], IDENT, ElementName),
+        (&[Element, ElementMinus], NUMBER, ElementNumber),
+        (&[Element], b'-', ElementMinus),
+        (&[ElementName], b'|', ElementBar),
+        (&[ElementBar], IDENT, ElementWhole),
+        (&[ElementName, ElementNumber], DOT, ElementWhole),
+        (&[ElementName, ElementNumber, ElementWhole], b',', Element),
+        (&[ElementName, ElementNumber, ElementWhole], b'}', Whole),
+    ];
+    let mut step = 0;
+    while step < steps.len() {
+        let (from, class, to) = steps[step];
+        let mut at = 0;
+        while at < from.len() {
+            table[from[at] as usize][class as usize] = to;
+            at += 1;
+        }
+        step += 1;
+    }
+    table
+};

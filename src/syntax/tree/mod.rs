@@ -349,7 +349,7 @@ impl<'t> Statement<'t> {
     }
 
     /// The place of its first token among those of the tree.
-    pub(super) fn first_token(self) -> usize {
+    pub(crate) fn first_token(self) -> usize {
         self.entry().first as usize
     }
 

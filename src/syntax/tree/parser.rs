@@ -4,7 +4,7 @@ use super::super::declaration::DIRECTIVES;
 use super::super::directive::{Bare, Directive, Step, dwarf_end};
 use super::super::grammar::Expected;
 use super::super::lexer::{Lexer, Token, TokenKind, comment_end, line_end, string_end};
-use super::instruction::operands_are_plain;
+use super::instruction::plain_operands;
 use super::{
     Declaration, Entry, EntryKind, Error, ErrorKind, Instruction, NONE, OperandKind, Tree,
 };
@@ -18,9 +18,13 @@ const ALSO_MODIFIERS: [&str; 6] = [".const", ".global", ".local", ".param", ".sh
 /// Reads a text. What the bodies of functions hold that do not touch the part is left out.
 pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
     assert!(source.len() <= MAX_LEN, "a text of more than 4 GiB");
-    let mut errors = Vec::new();
-    let tokens = tokens(source, part, &mut errors);
-    of_tokens(source, tokens, errors)
+    let is_whole = part.len() as usize == source.len();
+    // About as many as there are.
+    let tokens = Vec::with_capacity(if is_whole { source.len() / 4 } else { 0 });
+    let mut parser = Parser::new(source, Lexer::new(source, 0), tokens);
+    parser.part = (!is_whole).then_some(part);
+    parser.byte_order_mark();
+    parser.tree()
 }
 
 /// Reads the function whose header starts at an offset, up to the end of its body.
@@ -44,7 +48,7 @@ pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
             break;
         }
     }
-    of_tokens(source, tokens, Vec::new())
+    of_tokens(source, tokens)
 }
 
 /// Reads statements from an offset on: so many, or fewer if the text ends before at another one.
@@ -57,78 +61,11 @@ pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
         left -= usize::from(token.is(b';'));
         tokens.push(token);
     }
-    of_tokens(source, tokens, Vec::new())
+    of_tokens(source, tokens)
 }
 
-fn of_tokens(source: &str, tokens: Vec<Token>, errors: Vec<Error>) -> Tree<'_> {
-    // About as many as there are; growing copies.
-    let entries = Vec::with_capacity(tokens.len() / 8);
-    let mut parser = Parser { source, tokens: &tokens, at: 0, entries, errors, open: Vec::new() };
-    parser.statements();
-    let Parser { mut entries, mut errors, .. } = parser;
-    entries.shrink_to_fit();
-    errors.sort_by_key(|error| error.span.start);
-    Tree { source, tokens, entries, errors }
-}
-
-/// All tokens of a text but those in bodies that do not touch the part.
-fn tokens(source: &str, part: Span, errors: &mut Vec<Error>) -> Vec<Token> {
-    let bytes = source.as_bytes();
-    let mut lexer = Lexer::new(source, 0);
-    if source.starts_with(BYTE_ORDER_MARK) {
-        lexer.pos = BYTE_ORDER_MARK.len_utf8();
-        let span = Span::new(0, lexer.pos as u32);
-        errors.push(Error { kind: ErrorKind::ByteOrderMark, span });
-    }
-    let is_whole = part.len() as usize == bytes.len();
-    // Where the header of a function starts whose body follows.
-    let mut header = None;
-    let mut tokens = Vec::with_capacity(if is_whole { bytes.len() / 4 } else { 0 });
-    while let Some(mut token) = lexer.next_token() {
-        let start = token.start();
-        let mut error = |kind, length| {
-            errors.push(Error { kind, span: Span::new(start, start + length) });
-        };
-        match token.kind() {
-            TokenKind::UnclosedComment => {
-                lexer.pos = bytes.len();
-                error(ErrorKind::UnclosedComment, 2);
-            }
-            TokenKind::UnclosedString => error(ErrorKind::UnclosedString, 1),
-            // A line for the C preprocessor: nothing on it is PTX, a quote included.
-            TokenKind::Unknown if bytes[start as usize] == b'#' && token.on_new_line() => {
-                lexer.pos = line_end(bytes, start as usize);
-                let line = Span::new(start, lexer.pos as u32);
-                token = Token::new(TokenKind::Unknown, source, line, true);
-            }
-            TokenKind::Dot if !is_whole => match token.span().text(source) {
-                ".entry" | ".func" => header = Some(start),
-                ".section" => header = None,
-                _ => {}
-            },
-            TokenKind::Punct([b'{', 0]) if !is_whole => {
-                let is_value = tokens.last().is_some_and(|before: &Token| before.is(b'='));
-                if let Some(header) = header.take_if(|_| !is_value)
-                    && let Some(end) = body_end(bytes, start as usize)
-                    && (header > part.end || (end as u32) < part.start)
-                {
-                    lexer.pos = end - 1;
-                }
-            }
-            _ => {}
-        }
-        tokens.push(token);
-        if (token.end() as usize) < lexer.pos {
-            error(ErrorKind::LongToken, token.end() - start);
-        }
-        while (token.end() as usize) < lexer.pos {
-            let rest = Span::new(token.end(), lexer.pos as u32);
-            token = Token::new(TokenKind::Unknown, source, rest, false);
-            tokens.push(token);
-        }
-    }
-    tokens.shrink_to_fit();
-    tokens
+fn of_tokens(source: &str, tokens: Vec<Token>) -> Tree<'_> {
+    Parser::new(source, Lexer::new(source, source.len()), tokens).tree()
 }
 
 /// Offset after the `}` that closes the `{` at an offset.
@@ -161,7 +98,13 @@ fn body_end(bytes: &[u8], start: usize) -> Option<usize> {
 
 struct Parser<'t> {
     source: &'t str,
-    tokens: &'t [Token],
+    lexer: Lexer<'t>,
+    /// The part that is wanted, unless it is the whole text.
+    part: Option<Span>,
+    /// Where the header of a function starts whose body follows; only for a part.
+    header: Option<u32>,
+    /// Those that the lexer has read.
+    tokens: Vec<Token>,
     /// The next token to read.
     at: usize,
     entries: Vec<Entry>,
@@ -171,6 +114,30 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
+    /// A parser of some tokens and of those that the lexer has left.
+    fn new(source: &'t str, lexer: Lexer<'t>, tokens: Vec<Token>) -> Parser<'t> {
+        Parser {
+            source,
+            lexer,
+            part: None,
+            header: None,
+            at: 0,
+            entries: Vec::with_capacity(tokens.capacity() / 8),
+            tokens,
+            errors: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn tree(mut self) -> Tree<'t> {
+        self.statements();
+        let Parser { source, mut tokens, mut entries, mut errors, .. } = self;
+        tokens.shrink_to_fit();
+        entries.shrink_to_fit();
+        errors.sort_by_key(|error| error.span.start);
+        Tree { source, tokens, entries, errors }
+    }
+
     fn statements(&mut self) {
         while let Some(token) = self.peek() {
             self.statement(token);
@@ -189,13 +156,96 @@ impl<'t> Parser<'t> {
     }
 
     /// The next token, which stays the next one.
-    fn peek(&self) -> Option<Token> {
-        self.tokens.get(self.at).copied()
+    fn peek(&mut self) -> Option<Token> {
+        self.peek_behind(0)
     }
 
     /// The token behind `count` others.
-    fn peek_behind(&self, count: usize) -> Option<Token> {
+    fn peek_behind(&mut self, count: usize) -> Option<Token> {
+        if self.at + count >= self.tokens.len() {
+            self.read();
+        }
         self.tokens.get(self.at + count).copied()
+    }
+
+    fn byte_order_mark(&mut self) {
+        if self.source.starts_with(BYTE_ORDER_MARK) {
+            self.lexer.pos = BYTE_ORDER_MARK.len_utf8();
+            self.error(ErrorKind::ByteOrderMark, Span::new(0, self.lexer.pos as u32));
+        }
+    }
+
+    /// Reads some more tokens, up to a `;`: so many that they stay near the processor.
+    #[inline(never)]
+    fn read(&mut self) {
+        let enough = self.tokens.len() + 4096;
+        while let Some(token) = self.lexer.next_token() {
+            let length = self.lexer.pos - token.start() as usize;
+            // Most are no more than a token of PTX.
+            if token.is_usual() && length <= Token::MAX_LEN as usize && self.part.is_none() {
+                self.tokens.push(token);
+            } else {
+                self.rare_token(token);
+            }
+            if self.tokens.len() >= enough && token.is(b';') {
+                break;
+            }
+        }
+    }
+
+    fn rare_token(&mut self, mut token: Token) {
+        let bytes = self.source.as_bytes();
+        let start = token.start();
+        match token.kind() {
+            TokenKind::UnclosedComment => {
+                self.lexer.pos = bytes.len();
+                self.error(ErrorKind::UnclosedComment, Span::new(start, start + 2));
+            }
+            TokenKind::UnclosedString => {
+                self.error(ErrorKind::UnclosedString, Span::new(start, start + 1));
+            }
+            // A line for the C preprocessor: nothing on it is PTX, a quote included.
+            TokenKind::Unknown if bytes[start as usize] == b'#' && token.on_new_line() => {
+                self.lexer.pos = line_end(bytes, start as usize);
+                let line = Span::new(start, self.lexer.pos as u32);
+                token = Token::new(TokenKind::Unknown, self.source, line, true);
+            }
+            _ => {}
+        }
+        self.tokens.push(token);
+        if (token.end() as usize) < self.lexer.pos {
+            self.error(ErrorKind::LongToken, token.span());
+        }
+        while (token.end() as usize) < self.lexer.pos {
+            let rest = Span::new(token.end(), self.lexer.pos as u32);
+            token = Token::new(TokenKind::Unknown, self.source, rest, false);
+            self.tokens.push(token);
+        }
+        if let Some(part) = self.part {
+            self.pass_body(token, part);
+        }
+    }
+
+    /// Passes over the body of a function that starts with a token and does not touch a part.
+    fn pass_body(&mut self, token: Token, part: Span) {
+        let start = token.start();
+        match token.kind() {
+            TokenKind::Dot => match self.word(token) {
+                ".entry" | ".func" => self.header = Some(start),
+                ".section" => self.header = None,
+                _ => {}
+            },
+            TokenKind::Punct([b'{', 0]) => {
+                let is_value = self.tokens.iter().nth_back(1).is_some_and(|it| it.is(b'='));
+                if let Some(header) = self.header.take_if(|_| !is_value)
+                    && let Some(end) = body_end(self.source.as_bytes(), start as usize)
+                    && (header > part.end || (end as u32) < part.start)
+                {
+                    self.lexer.pos = end - 1;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Adds a statement that starts at a token and ends before the next one.
@@ -236,7 +286,7 @@ impl<'t> Parser<'t> {
 
     /// Whether the next word is a label: `:` follows, but not `::`.
     #[inline]
-    fn is_label(&self) -> bool {
+    fn is_label(&mut self) -> bool {
         self.peek_behind(1).is_some_and(|colon| {
             colon.is(b':')
                 && !self
@@ -353,16 +403,21 @@ impl<'t> Parser<'t> {
         {
             self.at += 1;
         }
-        let operands = self.at;
+        let operands = &self.tokens[self.at..];
+        if let Some(count) = plain_operands(operands)
+            && operands.get(count).is_some_and(|it| it.is(b';'))
+            && !operands[0].on_new_line()
+        {
+            self.at += count + 1;
+            return self.add(EntryKind::Instruction, first);
+        }
         self.operands();
         self.add(EntryKind::Instruction, first);
-        if operands_are_plain(&self.tokens[operands..self.at]) {
-            return;
-        }
         let instruction = Instruction::new(self.source, &self.tokens[first..self.at]);
         for operand in instruction.operands() {
             if let OperandKind::Malformed(expected) = operand.kind() {
-                self.error(ErrorKind::Unexpected(expected), operand.stop());
+                let kind = ErrorKind::Unexpected(expected);
+                self.errors.push(Error { kind, span: operand.stop() });
             }
         }
     }
@@ -412,7 +467,7 @@ impl<'t> Parser<'t> {
     /// Whether the token starts a statement: a directive, or a word or a guard that is the first
     /// of its line, where the one before it may end an instruction or a directive. Inside of a
     /// legal statement, none does: line breaks mean nothing there.
-    fn cuts_off(&self, token: Token, operands: usize) -> bool {
+    fn cuts_off(&mut self, token: Token, operands: usize) -> bool {
         let may_end = self.at == operands || self.tokens[self.at - 1].ends_operand();
         match token.kind() {
             TokenKind::Dot => DIRECTIVES.contains(&self.word(token)),
@@ -426,7 +481,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Whether the next word has modifiers, rather than a selector before a comma.
-    fn is_opcode(&self, word: Token) -> bool {
+    fn is_opcode(&mut self, word: Token) -> bool {
         let is_dotted = self.peek_behind(1).is_some_and(|next| {
             next.kind() == TokenKind::Dot && next.span().start == word.span().end
         });
@@ -530,21 +585,23 @@ impl<'t> Parser<'t> {
     /// Reports what is wrong in the names of a declaration and their values.
     fn names(&mut self, first: usize) {
         let declaration = Declaration::new(self.source, &self.tokens[first..self.at]);
-        let nothing = ErrorKind::Unexpected(Expected::NONE);
+        let mut error = |expected, span| {
+            self.errors.push(Error { kind: ErrorKind::Unexpected(expected), span });
+        };
         for (piece, name) in declaration.pieces() {
             let Some(name) = name else {
                 let place = piece.tokens().first().map_or(piece.span(), |token| token.span());
-                self.error(nothing, place);
+                error(Expected::NONE, place);
                 continue;
             };
             if let Some(span) = name.misfit() {
-                self.error(nothing, span);
+                error(Expected::NONE, span);
             }
             if let Some(value) = name.value()
-                && (value.tokens().is_empty() || !operands_are_plain(value.tokens()))
+                && plain_operands(value.tokens()).is_none_or(|it| it == 0)
                 && let OperandKind::Malformed(expected) = value.kind()
             {
-                self.error(ErrorKind::Unexpected(expected), value.stop());
+                error(expected, value.stop());
             }
         }
     }
@@ -574,5 +631,43 @@ impl<'t> Parser<'t> {
         for brace in open {
             self.error(ErrorKind::UnclosedBrace, brace);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instruction::Operands;
+    use super::*;
+    use crate::testing::Numbers;
+
+    /// Plain operands are operands, and end where others end.
+    #[test]
+    fn plain_operands_are_operands() {
+        let words = [
+            "a", "%r1", "_", "7", "-", "+", "|", "{", "}", "[", "]", ",", ";", ".x", "1.5", "!",
+            "(", ")", "\n", ".loc", "b.x", "c:", "@",
+        ];
+        let mut numbers = Numbers(46);
+        let (mut plain, mut ended) = (0, 0);
+        for _ in 0..400_000 {
+            let count = 1 + numbers.below(8);
+            let text: Vec<&str> = (0..count).map(|_| numbers.pick(&words)).collect();
+            let text = format!("x {}", text.join(" "));
+            let mut parser = Parser::new(&text, Lexer::new(&text, 0), Vec::new());
+            parser.read();
+            parser.at = 1;
+            let operands = &parser.tokens[1..];
+            let Some(count) = plain_operands(operands) else { continue };
+            plain += 1;
+            for operand in Operands::new(&text, &operands[..count], false) {
+                assert!(!matches!(operand.kind(), OperandKind::Malformed(_)), "{text}");
+            }
+            if operands.get(count).is_some_and(|it| it.is(b';')) && !operands[0].on_new_line() {
+                ended += 1;
+                parser.operands();
+                assert_eq!((parser.at, parser.errors), (count + 2, vec![]), "{text}");
+            }
+        }
+        assert!(plain > 4_000 && ended > 2_000, "{plain} {ended}");
     }
 }
