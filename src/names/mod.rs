@@ -45,6 +45,7 @@ mod rename;
 mod tests;
 mod walk;
 
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 #[cfg(feature = "server")]
@@ -59,7 +60,10 @@ pub struct Names {
     symbols: Vec<Symbol>,
     uses: Vec<Use>,
     scopes: Vec<Scope>,
-    meanings: Vec<Entity>,
+    /// How many meanings have a number.
+    meanings: u32,
+    /// Registers whose numbers do not follow the one of their range, in the order of theirs.
+    apart: Vec<Apart>,
     by_meaning: OnceLock<ByMeaning>,
     /// Whether another layout of the same tokens could change the names.
     pub(crate) is_doubtful: bool,
@@ -126,6 +130,10 @@ pub struct Symbol {
     pub(crate) body: Span,
     /// The type, if its declaration has registers and nothing but their type and names.
     pub(crate) plain_ty: Option<Span>,
+    /// The number of its meaning as a whole.
+    number: NonZeroU32,
+    /// Whether the numbers of its registers follow that.
+    has_numbers: bool,
 }
 
 /// The kinds of symbol.
@@ -171,14 +179,16 @@ pub struct Use {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Meaning {
     symbol: SymbolId,
-    number: u32,
+    /// Its number among those of the text, plus one.
+    number: NonZeroU32,
 }
 
-/// A symbol, or a register of a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Entity {
+/// A register of a long range of which few are used.
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    number: NonZeroU32,
     symbol: SymbolId,
-    register: Option<u64>,
+    register: u64,
 }
 
 /// The numbers of all uses, sorted by symbol, by register, and by place.
@@ -201,7 +211,7 @@ impl Meaning {
 
     /// A number below [`Names::meanings`], for tables.
     pub fn index(self) -> usize {
-        self.number as usize
+        self.number.get() as usize - 1
     }
 }
 
@@ -216,6 +226,12 @@ impl Symbol {
     /// Whether all functions that follow see it.
     pub fn is_global(&self) -> bool {
         self.scope == ScopeId::MODULE
+    }
+
+    /// The numbers of its meaning as a whole and of the registers that follow.
+    fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+        let registers = self.count.filter(|_| self.has_numbers).unwrap_or(0) as u32;
+        self.number.get()..=self.number.get() + registers
     }
 }
 
@@ -283,15 +299,21 @@ impl Names {
         self.uses.get(at).filter(|it| it.span.start == name.start)
     }
 
-    /// How many symbols and registers of ranges are named.
+    /// How many symbols and registers of ranges there are, for tables: fewer than the text has
+    /// bytes. Of long ranges, those count that are named.
     pub fn meanings(&self) -> usize {
-        self.meanings.len()
+        self.meanings as usize
     }
 
     /// The number in its range of a register: 7 for `%r07`. `None` for a range as a whole, and
     /// for what is in no range.
     pub fn register(&self, meaning: Meaning) -> Option<u64> {
-        self.meanings[meaning.index()].register
+        let symbol = self.symbol(meaning.symbol);
+        if symbol.has_numbers {
+            return u64::from(meaning.number.get() - symbol.number.get()).checked_sub(1);
+        }
+        let at = self.apart.binary_search_by_key(&meaning.number, |it| it.number);
+        at.ok().map(|at| self.apart[at].register)
     }
 
     /// All places of a symbol or of a register of a range, in the order of the text. Those of a
@@ -338,27 +360,34 @@ impl Names {
 
 impl ByMeaning {
     fn new(names: &Names) -> ByMeaning {
-        let mut order: Vec<u32> = (0..names.meanings.len() as u32).collect();
-        order.sort_unstable_by_key(|number| names.meanings[*number as usize]);
-        let mut ranks = vec![0; order.len()];
-        let mut symbols = vec![0; names.symbols.len() + 1];
-        for (number, rank) in order.iter().zip(0..) {
-            ranks[*number as usize] = rank;
-            symbols[names.meanings[*number as usize].symbol.index() + 1] = rank + 1;
+        let mut apart = names.apart.clone();
+        apart.sort_unstable_by_key(|it| (it.symbol, it.register));
+        let mut apart = apart.into_iter().peekable();
+        let mut ranks = vec![0; names.meanings()];
+        let mut symbols = Vec::with_capacity(names.symbols.len() + 1);
+        let mut rank = 0;
+        for (id, symbol) in names.symbols() {
+            symbols.push(rank);
+            let others = std::iter::from_fn(|| apart.next_if(|it| it.symbol == id));
+            for number in symbol.numbers().chain(others.map(|it| it.number.get())) {
+                ranks[number as usize - 1] = rank;
+                rank += 1;
+            }
         }
+        symbols.push(rank);
         let known = || {
             let numbers = names.uses.iter().zip(0u32..);
             numbers.filter_map(|(use_, number)| Some((ranks[use_.meaning?.index()], number)))
         };
-        let mut starts = vec![0u32; order.len() + 1];
+        let mut starts = vec![0u32; ranks.len() + 1];
         for (rank, _) in known() {
             starts[rank as usize + 1] += 1;
         }
-        for rank in 0..order.len() {
+        for rank in 0..ranks.len() {
             starts[rank + 1] += starts[rank];
         }
         let mut next = starts.clone();
-        let mut uses = vec![0; starts[order.len()] as usize];
+        let mut uses = vec![0; starts[ranks.len()] as usize];
         for (rank, number) in known() {
             let place = &mut next[rank as usize];
             uses[*place as usize] = number;

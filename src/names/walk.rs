@@ -1,8 +1,9 @@
 //! One pass over the statements of a tree.
 
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
-use super::{Entity, Meaning, Names, Scope, ScopeId, Symbol, SymbolId, SymbolKind, Use};
+use super::{Apart, Meaning, Names, Scope, ScopeId, Symbol, SymbolId, SymbolKind, Use};
 use crate::hash::Map;
 use crate::source::Span;
 use crate::syntax::{
@@ -24,18 +25,16 @@ pub(super) fn names(tree: &Tree<'_>) -> Names {
         seen: Map::default(),
         state: 0,
         bases: Map::default(),
-        ranges: Map::default(),
         numbered: Map::default(),
-        tables: Vec::with_capacity(tree.tokens().len()),
-        own: Vec::new(),
+        unnumbered: tree.tokens().len() as u64 / 4,
         open: vec![Open::new(ScopeId::MODULE)],
-        data: Map::default(),
         names: Names {
             symbols: Vec::new(),
             // About as many as there are; growing copies.
             uses: Vec::with_capacity(tree.tokens().len() / 3),
             scopes: vec![Scope { parent: None, function: None, span }],
-            meanings: Vec::new(),
+            meanings: 0,
+            apart: Vec::new(),
             by_meaning: OnceLock::new(),
             // Where no statement is wrong, line breaks mean nothing.
             is_doubtful: !tree.errors().is_empty(),
@@ -55,24 +54,18 @@ struct Walker<'t> {
     context: Context<'t>,
     /// The numbers of symbols, by the offsets of their declarations.
     numbers: Map<u32, SymbolId>,
-    /// The names that were looked up, with the state in which they were.
-    seen: Map<&'t str, (u32, Option<Meaning>)>,
-    /// Changes when names go out of sight.
+    /// What the names mean that were looked up in this state.
+    seen: Map<&'t str, Option<Meaning>>,
+    /// Changes when ranges go out of sight, or hide others.
     state: u32,
     /// What is known of names that end with digits, by the part before these.
     bases: Map<&'t str, Base>,
-    ranges: Map<SymbolId, Range>,
-    /// The meanings of registers in ranges that `tables` has no room for.
-    numbered: Map<Entity, u32>,
-    /// The numbers of the meanings of registers, range by range, plus one. Zero is none yet.
-    tables: Vec<u32>,
-    /// The numbers of the meanings of symbols as a whole.
-    own: Vec<u32>,
+    /// The numbers of the registers in [`Names::apart`].
+    numbered: Map<(SymbolId, u64), NonZeroU32>,
+    /// How many registers of ranges may get numbers before they are used.
+    unnumbered: u64,
     /// The text, and the open functions and blocks.
     open: Vec<Open<'t>>,
-    /// The first label, variable or parameter of each name: debug data names those of
-    /// functions.
-    data: Map<&'t str, SymbolId>,
     names: Names,
 }
 
@@ -100,12 +93,21 @@ struct Base {
     range: Option<(Range, u32)>,
 }
 
-/// A range whose registers have places in a table.
+/// A range whose registers have numbers.
 #[derive(Clone, Copy)]
 struct Range {
     symbol: SymbolId,
     count: u64,
-    start: usize,
+    /// The number of the range as a whole.
+    number: NonZeroU32,
+}
+
+impl Range {
+    /// A register.
+    fn register(self, register: u64) -> Meaning {
+        let number = self.number.saturating_add(register as u32 + 1);
+        Meaning { symbol: self.symbol, number }
+    }
 }
 
 /// A scope that is read.
@@ -138,10 +140,15 @@ impl<'t> Walker<'t> {
             }
         }
         // Data of debuggers may use what functions declare, and a variable of the module may
-        // be declared too late.
-        for (name, uses) in std::mem::take(&mut self.innermost().waiting) {
-            let Some(&own) = self.data.get(name) else { continue };
-            for number in uses {
+        // be declared too late. The first one of its name counts.
+        let mut waiting = std::mem::take(&mut self.innermost().waiting);
+        for at in 0..self.names.symbols.len() {
+            let Symbol { kind, name, .. } = self.names.symbols[at];
+            if matches!(kind, SymbolKind::Function | SymbolKind::Register) {
+                continue;
+            }
+            let own = SymbolId(at as u32);
+            for number in waiting.remove(name.text(self.source)).into_iter().flatten() {
                 let use_ = self.names.uses[number as usize];
                 if use_.meaning.is_some() {
                     continue;
@@ -236,14 +243,14 @@ impl<'t> Walker<'t> {
             };
             if let Some(count) = count {
                 self.context.declare_range(text, count, kind, span);
-                self.state += 1;
+                self.forget();
             } else {
                 self.bind(text, kind, span);
             }
             let own = if is_register { SymbolKind::Register } else { SymbolKind::Variable };
             let id = self.declare(own, span, is_double);
-            if !is_register {
-                self.data.entry(text).or_insert(id);
+            if let Some(count) = count {
+                self.number_registers(id, count);
             }
             let symbol = &mut self.names.symbols[id.index()];
             symbol.declaration = statement.span();
@@ -294,7 +301,6 @@ impl<'t> Walker<'t> {
             let symbol = &mut self.names.symbols[id.index()];
             symbol.declaration = words.space.unwrap_or(span).to(span);
             (symbol.space, symbol.ty) = (words.space, words.ty);
-            self.data.entry(text).or_insert(id);
             for used in name.names() {
                 self.name(used);
             }
@@ -375,7 +381,13 @@ impl<'t> Walker<'t> {
             here.append(&mut uses);
         }
         self.context.close();
+        self.forget();
+    }
+
+    /// Forgets what names meant.
+    fn forget(&mut self) {
         self.state += 1;
+        self.seen = Map::default();
     }
 
     fn label(&mut self, span: Span) {
@@ -384,7 +396,6 @@ impl<'t> Walker<'t> {
         let is_double = self.in_scope(name).is_some_and(|it| it.count.is_none());
         self.bind(name, DeclaredKind::Label, span);
         let id = self.declare(SymbolKind::Label, span, is_double);
-        self.data.entry(name).or_insert(id);
         self.innermost().labels.push((name, id));
     }
 
@@ -416,8 +427,7 @@ impl<'t> Walker<'t> {
         self.numbers.insert(name.start, id);
         self.names.is_doubtful |= is_double;
         let scope = self.innermost().scope;
-        let number = self.meaning_number(Entity { symbol: id, register: None });
-        self.own.push(number);
+        let number = self.next_number();
         self.names.symbols.push(Symbol {
             kind,
             name,
@@ -431,6 +441,8 @@ impl<'t> Walker<'t> {
             is_double,
             body: Span::at(name.end),
             plain_ty: None,
+            number,
+            has_numbers: false,
         });
         let meaning = Some(Meaning { symbol: id, number });
         self.names.uses.push(Use { span: name, meaning, declares: true });
@@ -455,22 +467,22 @@ impl<'t> Walker<'t> {
 
     /// A symbol as a whole.
     fn whole(&self, symbol: SymbolId) -> Meaning {
-        Meaning { symbol, number: self.own[symbol.index()] }
+        Meaning { symbol, number: self.names.symbol(symbol).number }
     }
 
-    fn meaning_number(&mut self, entity: Entity) -> u32 {
-        self.names.meanings.push(entity);
-        self.names.meanings.len() as u32 - 1
+    fn next_number(&mut self) -> NonZeroU32 {
+        self.names.meanings += 1;
+        NonZeroU32::new(self.names.meanings).expect("it has just grown")
     }
 
-    /// A register of a range with a table.
-    fn register(&mut self, range: Range, number: u64) -> Meaning {
-        let place = range.start + number as usize;
-        if self.tables[place] == 0 {
-            let entity = Entity { symbol: range.symbol, register: Some(number) };
-            self.tables[place] = self.meaning_number(entity) + 1;
+    /// Gives numbers to the registers of the range that was declared last, unless all such ranges
+    /// are long beside the text.
+    fn number_registers(&mut self, range: SymbolId, count: u64) {
+        if let Some(left) = self.unnumbered.checked_sub(count) {
+            self.unnumbered = left;
+            self.names.meanings += count as u32;
+            self.names.symbols[range.index()].has_numbers = true;
         }
-        Meaning { symbol: range.symbol, number: self.tables[place] - 1 }
     }
 
     /// The meaning of a name here; `None` if none is declared yet.
@@ -481,54 +493,38 @@ impl<'t> Walker<'t> {
             && *state == self.state
             && number < range.count
         {
-            return Some(self.register(*range, number));
+            return Some(range.register(number));
         }
-        if let Some(&(state, meaning)) = self.seen.get(name)
-            && state == self.state
-        {
+        if let Some(&meaning) = self.seen.get(name) {
             return meaning;
         }
         let meaning = self.resolve(name).map(|symbol| self.looked_up(symbol, base, number));
-        self.seen.insert(name, (self.state, meaning));
+        self.seen.insert(name, meaning);
         meaning
     }
 
     /// The meaning of a name that names a symbol.
-    fn looked_up(&mut self, symbol: SymbolId, base: &'t str, number: Option<u64>) -> Meaning {
-        let (Some(count), Some(number)) = (self.names.symbol(symbol).count, number) else {
+    fn looked_up(&mut self, symbol: SymbolId, base: &'t str, register: Option<u64>) -> Meaning {
+        let Symbol { name, count, number, has_numbers, .. } = *self.names.symbol(symbol);
+        let (Some(count), Some(register)) = (count, register) else {
             return self.whole(symbol);
         };
-        // A range that hides a wider one is not found by all numbers.
-        if let Some(range) = self.range(symbol, count) {
+        if has_numbers {
+            let range = Range { symbol, count, number };
+            // A range that hides a wider one is not found by all numbers.
             let is_innermost = self.context.outside_range(base);
-            let name = self.names.symbol(symbol).name;
             if is_innermost.is_some_and(|(span, _)| span.start == name.start) {
                 self.bases.entry(base).or_default().range = Some((range, self.state));
             }
-            return self.register(range, number);
+            return range.register(register);
         }
-        let entity = Entity { symbol, register: Some(number) };
-        let next = self.names.meanings.len() as u32;
-        let number = *self.numbered.entry(entity).or_insert(next);
-        if number == next {
-            self.names.meanings.push(entity);
+        if let Some(&number) = self.numbered.get(&(symbol, register)) {
+            return Meaning { symbol, number };
         }
+        let number = self.next_number();
+        self.numbered.insert((symbol, register), number);
+        self.names.apart.push(Apart { number, symbol, register });
         Meaning { symbol, number }
-    }
-
-    /// The table of a range, unless all tables are longer than the text has tokens.
-    fn range(&mut self, symbol: SymbolId, count: u64) -> Option<Range> {
-        let known = self.ranges.get(&symbol).copied();
-        known.or_else(|| {
-            let start = self.tables.len();
-            let end = usize::try_from(count).ok()?.checked_add(start)?;
-            let range = Range { symbol, count, start };
-            (end <= self.tables.capacity()).then(|| {
-                self.tables.resize(end, 0);
-                self.ranges.insert(symbol, range);
-                range
-            })
-        })
     }
 
     fn resolve(&mut self, name: &str) -> Option<SymbolId> {
@@ -556,9 +552,9 @@ impl<'t> Walker<'t> {
 
 /// A name without the digits at its end, and their number, if there are any.
 fn split(name: &str) -> (&str, Option<u64>) {
-    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let digits = &name[base.len()..];
-    (base, if digits.is_empty() { None } else { digits.parse().ok() })
+    let count = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (base, digits) = name.split_at(name.len() - count);
+    (base, digits.parse().ok())
 }
 
 /// Whether the number at the end of a name has no needless zero: ptxas takes `%r<10>` after a
