@@ -6,34 +6,34 @@ use std::iter::Peekable;
 use super::reading::{Globals, Reading};
 use super::renaming::Renaming;
 use super::{FloatType, NormalOptions, number};
+use crate::names::Use;
 use crate::source::Span;
 use crate::syntax::lexer::comments;
 use crate::syntax::{DirectiveKind, Statement, StatementKind, Token, TokenKind};
 
 /// The parts of a text that stay, with their new names. Layout is the formatter's work.
-pub(super) struct Plain<'s> {
+pub(super) struct Plain<'g, 's> {
     reading: Reading<'s>,
+    globals: &'g Globals<'s>,
     keep_comments: bool,
-    renaming: Renaming,
+    renaming: Option<Renaming>,
     /// The parts that are left out, in order.
     dropped: Vec<Span>,
 }
 
-impl<'s> Plain<'s> {
+impl<'g, 's> Plain<'g, 's> {
     pub(super) fn new(
         mut reading: Reading<'s>,
-        globals: &Globals<'s>,
+        globals: &'g Globals<'s>,
         options: NormalOptions,
-    ) -> Plain<'s> {
+    ) -> Plain<'g, 's> {
         let mut dropped = Vec::new();
-        let renaming = if options.keep_names {
-            Renaming::default()
-        } else {
-            Renaming::new(&reading, globals, &mut dropped)
-        };
+        let renames = !options.keep_names;
+        let renaming = renames.then(|| Renaming::new(&reading, globals, &mut dropped));
         dropped.append(&mut reading.dropped);
         dropped.sort_unstable();
-        Plain { reading, keep_comments: options.keep_comments, renaming, dropped }
+        let keep_comments = options.keep_comments;
+        Plain { reading, globals, keep_comments, renaming, dropped }
     }
 
     pub(super) fn text(&self) -> String {
@@ -50,9 +50,9 @@ impl<'s> Plain<'s> {
             opcode_end: 0,
             is_plain: false,
             floats: FloatType::Other,
-            dropped: Along::new(&self.dropped, |it| it.start),
-            names: Along::new(&self.renaming.names, |it| it.0),
-            declarations: Along::new(&self.renaming.declarations, |it| it.0),
+            dropped: Along(&self.dropped),
+            names: Along(self.reading.names.uses()),
+            declarations: Along(self.renaming.as_ref().map_or(&[], |it| &it.declarations)),
             last: None,
             is_apart: false,
         };
@@ -66,7 +66,7 @@ impl<'s> Plain<'s> {
 
 /// A text that is being written.
 struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
-    plain: &'p Plain<'s>,
+    plain: &'p Plain<'p, 's>,
     source: &'p str,
     text: String,
     tokens: &'p [Token],
@@ -82,7 +82,7 @@ struct Writing<'p, 's, S: Iterator<Item = Statement<'p>>> {
     /// The type of floats in the statement.
     floats: FloatType,
     dropped: Along<'p, Span>,
-    names: Along<'p, (u32, u32)>,
+    names: Along<'p, Use>,
     declarations: Along<'p, (u32, String)>,
     last: Option<Token>,
     /// Whether the next token may not touch the last one.
@@ -96,16 +96,14 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         if self.leave_out(start) {
             return;
         }
-        while let Some(statement) = self.statements.next_if(|it| it.span().start <= start) {
+        while let Some(statement) = self.statements.next_if(|it| it.first_token() <= self.at) {
             self.start(statement);
         }
         let own = first.span().text(self.source);
         let in_opcode = start < self.opcode_end;
         let (mut last, mut is_new_number) = (first, false);
         let new = match first.kind() {
-            TokenKind::Ident => {
-                self.names.at(start).map(|it| Cow::from(self.plain.renaming.text(it.1)))
-            }
+            TokenKind::Ident => self.new_name(start).map(Cow::from),
             TokenKind::Dot => {
                 self.floats = self.floats.after(own);
                 None
@@ -134,6 +132,12 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
         }
         self.at += if last == first { 1 } else { 2 };
         self.last = Some(last);
+    }
+
+    /// The new name at a place.
+    fn new_name(&mut self, place: u32) -> Option<&'p str> {
+        let Plain { reading, globals, renaming, .. } = self.plain;
+        renaming.as_ref()?.text(self.names.at(place)?, reading, globals)
     }
 
     /// Starts a statement.
@@ -205,36 +209,38 @@ impl<'p, S: Iterator<Item = Statement<'p>>> Writing<'p, '_, S> {
 }
 
 /// Items in the order of their places, along a text.
-struct Along<'i, T> {
-    items: &'i [T],
-    place: fn(&T) -> u32,
+struct Along<'i, T>(&'i [T]);
+
+trait Placed {
+    fn place(&self) -> u32;
 }
 
-impl<T> Clone for Along<'_, T> {
-    fn clone(&self) -> Self {
-        *self
+impl Placed for Span {
+    fn place(&self) -> u32 {
+        self.start
     }
 }
 
-impl<T> Copy for Along<'_, T> {}
-
-impl<'i, T> Along<'i, T> {
-    fn new(items: &'i [T], place: fn(&T) -> u32) -> Along<'i, T> {
-        Along { items, place }
+impl Placed for Use {
+    fn place(&self) -> u32 {
+        self.span.start
     }
+}
 
-    /// The first item from a place on that is after those asked for before.
-    fn from(&mut self, place: u32) -> Option<&'i T> {
-        while let [first, rest @ ..] = self.items
-            && (self.place)(first) < place
-        {
-            self.items = rest;
-        }
-        self.items.first()
+impl Placed for (u32, String) {
+    fn place(&self) -> u32 {
+        self.0
     }
+}
 
+impl<'i, T: Placed> Along<'i, T> {
     /// The item at a place that is after those asked for before.
     fn at(&mut self, place: u32) -> Option<&'i T> {
-        self.from(place).filter(|first| (self.place)(first) == place)
+        while let [first, rest @ ..] = self.0
+            && first.place() < place
+        {
+            self.0 = rest;
+        }
+        self.0.first().filter(|first| first.place() == place)
     }
 }

@@ -46,7 +46,7 @@ impl<'s> Reading<'s> {
         }
         let (kept, shared) = (Set::default(), Vec::new());
         let functions = functions(&tree);
-        let labels = labels(&tree, &names);
+        let labels = labels(&tree);
         let mut reading =
             Reading { tree, names, functions, labels, dropped, debugged, kept, shared };
         if !options.keep_names {
@@ -140,18 +140,28 @@ fn functions(tree: &Tree<'_>) -> Vec<FunctionSpans> {
     tree.functions().map(spans).collect()
 }
 
-fn labels(tree: &Tree<'_>, names: &Names) -> Vec<Span> {
+fn labels(tree: &Tree<'_>) -> Vec<Span> {
     let tokens = tree.tokens();
-    let labels = names.symbols().filter(|(_, it)| it.kind == SymbolKind::Label);
-    let mut labels: Vec<Span> = labels
-        .filter_map(|(_, label)| {
-            let at = tokens.partition_point(|it| it.span().start < label.name.start);
-            let next = tokens.get(at + 2).map_or("", |next| next.span().text(tree.source()));
-            let needs = matches!(next, ".branchtargets" | ".calltargets" | ".callprototype");
-            Some(label.name.to(tokens.get(at + 1)?.span())).filter(|_| !needs)
-        })
-        .collect();
-    labels.sort_unstable();
+    let mut labels = Vec::new();
+    for statement in tree.all_statements() {
+        match statement.kind() {
+            StatementKind::Label(name) => {
+                let at = statement.first_token();
+                let next = tokens.get(at + 2).map_or("", |next| next.span().text(tree.source()));
+                if !matches!(next, ".branchtargets" | ".calltargets" | ".callprototype") {
+                    labels.push(name.to(tokens[at + 1].span()));
+                }
+            }
+            StatementKind::Directive(directive) => {
+                let words = directive.arguments();
+                labels.extend(directive.labels().map(|name| {
+                    let colon = words.partition_point(|word| word.span().start <= name.start);
+                    name.to(words[colon].span())
+                }));
+            }
+            _ => {}
+        }
+    }
     labels
 }
 

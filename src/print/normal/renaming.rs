@@ -1,17 +1,18 @@
 //! New names for registers, labels, parameters and internal symbols.
 
 use std::fmt::Write;
+use std::num::NonZeroU32;
 
 use super::reading::{FunctionSpans, Globals, Reading, Within};
 use crate::hash::Map;
-use crate::names::{SymbolKind, Use};
+use crate::names::{Meaning, SymbolKind, Use};
 use crate::source::Span;
 
 /// The new names of a text.
 #[derive(Default)]
 pub(super) struct Renaming {
-    /// The places of names that change, in order, with the numbers of the new ones.
-    pub(super) names: Vec<(u32, u32)>,
+    /// The numbers of the new names of symbols and registers of functions, by meaning.
+    locals: Vec<Option<NonZeroU32>>,
     new: NewNames,
     /// The declarations of registers after the `{` at an offset, in order.
     pub(super) declarations: Vec<(u32, String)>,
@@ -25,36 +26,18 @@ struct NewNames {
 }
 
 impl NewNames {
-    /// Adds a name and returns its number.
-    fn push(&mut self, name: &str) -> u32 {
+    /// Adds a name and returns its number, from 1.
+    fn push(&mut self, name: &str) -> NonZeroU32 {
         self.text.push_str(name);
-        self.end()
-    }
-
-    /// Adds a name that ends with a number.
-    fn push_counted(&mut self, prefix: &str, count: u64) -> u32 {
-        self.text.push_str(prefix);
-        push_decimal(&mut self.text, count);
-        self.end()
-    }
-
-    fn end(&mut self) -> u32 {
         self.ends.push(self.text.len() as u32);
-        self.ends.len() as u32 - 1
+        NonZeroU32::new(self.ends.len() as u32).expect("it has just grown")
     }
 
-    fn get(&self, number: u32) -> &str {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.text[start as usize..self.ends[number as usize] as usize]
+    fn get(&self, number: NonZeroU32) -> &str {
+        let at = number.get() as usize - 1;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start as usize..self.ends[at] as usize]
     }
-}
-
-/// Takes less time than the general formatting of numbers, and names are many.
-fn push_decimal(text: &mut String, number: u64) {
-    if number >= 10 {
-        push_decimal(text, number / 10);
-    }
-    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 impl Renaming {
@@ -73,8 +56,8 @@ impl Renaming {
             used[symbol.index()] = true;
         }
         let mut fresh = Fresh::new(part, globals);
-        let mut renaming = Renaming::default();
-        renaming.names.reserve(names.uses().len());
+        let locals = vec![None; names.meanings()];
+        let mut renaming = Renaming { locals, ..Renaming::default() };
         let mut functions = part.functions.iter().peekable();
         let mut function = None;
         for it in part.live() {
@@ -90,8 +73,8 @@ impl Renaming {
                 dropped.push(label);
                 continue;
             }
-            if let Some(name) = fresh.name(it, &mut renaming.new) {
-                renaming.names.push((it.span.start, name));
+            if let Some(meaning) = it.meaning {
+                fresh.name(meaning, &mut renaming);
             }
         }
         fresh.end_function(function, &mut renaming);
@@ -99,9 +82,19 @@ impl Renaming {
         renaming
     }
 
-    /// A new name.
-    pub(super) fn text(&self, number: u32) -> &str {
-        self.new.get(number)
+    /// The new name for a use, unless the old one stays.
+    pub(super) fn text<'r>(
+        &'r self,
+        use_: &Use,
+        part: &Reading<'_>,
+        globals: &'r Globals<'_>,
+    ) -> Option<&'r str> {
+        if let Some(number) = use_.meaning.and_then(|it| self.locals[it.index()]) {
+            return Some(self.new.get(number));
+        }
+        let is_shared = use_.symbol().is_none_or(|symbol| part.is_shared(symbol));
+        let new = globals.new.get(use_.span.text(part.text())).filter(|_| is_shared);
+        new.map(String::as_str)
     }
 }
 
@@ -126,14 +119,29 @@ fn label(part: &Reading, declares: &Use) -> Option<Span> {
 struct Fresh<'p, 's> {
     part: &'p Reading<'s>,
     globals: &'p Globals<'s>,
-    /// The new names of symbols and registers of functions, by the numbers of their meanings.
-    new_locals: Vec<Option<u32>>,
-    /// The new names of variables that all functions see.
-    new_globals: Map<&'s str, u32>,
-    /// How many names of a kind the function has.
-    counts: Map<&'static str, u64>,
+    /// The names of symbols other than registers, by the start of the names.
+    others: Map<&'static str, Counted>,
     /// The types of registers, in order.
     registers: Vec<Registers<'s>>,
+}
+
+/// Names with one start that are counted. All functions have the same ones.
+#[derive(Default)]
+struct Counted {
+    /// How many of them the function has.
+    count: usize,
+    numbers: Vec<NonZeroU32>,
+}
+
+impl Counted {
+    /// The number of the next name.
+    fn next(&mut self, make: impl FnOnce(u64) -> NonZeroU32) -> NonZeroU32 {
+        self.count += 1;
+        if self.numbers.len() < self.count {
+            self.numbers.push(make(self.count as u64));
+        }
+        self.numbers[self.count - 1]
+    }
 }
 
 /// The registers of a type.
@@ -141,57 +149,40 @@ struct Registers<'s> {
     ty: &'s str,
     /// The start of their names, such as `%r` for `.b32`.
     prefix: String,
-    /// How many of them the function has.
-    count: u64,
+    names: Counted,
 }
 
 impl<'p, 's> Fresh<'p, 's> {
     fn new(part: &'p Reading<'s>, globals: &'p Globals<'s>) -> Fresh<'p, 's> {
-        Fresh {
-            part,
-            globals,
-            new_locals: vec![None; part.names.meanings()],
-            new_globals: Map::default(),
-            counts: Map::default(),
-            registers: Vec::new(),
-        }
+        Fresh { part, globals, others: Map::default(), registers: Vec::new() }
     }
 
-    /// The new name for a use, unless the old one stays.
-    fn name(&mut self, use_: &Use, all: &mut NewNames) -> Option<u32> {
-        let names = &self.part.names;
-        let Some(meaning) = use_.meaning.filter(|it| !self.part.is_shared(it.symbol())) else {
-            let old = use_.span.text(self.part.text());
-            let new = self.globals.new.get(old)?;
-            return Some(*self.new_globals.entry(old).or_insert_with(|| all.push(new)));
-        };
-        if let Some(name) = self.new_locals[meaning.index()] {
-            return Some(name);
+    /// Makes a name for what only its function sees, unless it has one or the old one stays.
+    fn name(&mut self, meaning: Meaning, renaming: &mut Renaming) {
+        let id = meaning.symbol();
+        let own = &mut renaming.locals[meaning.index()];
+        if own.is_some() || self.part.is_shared(id) || self.part.stays(id) {
+            return;
         }
-        if self.part.stays(meaning.symbol()) {
-            return None;
-        }
-        let symbol = names.symbol(meaning.symbol());
+        let symbol = self.part.names.symbol(id);
+        let all = &mut renaming.new;
         let name = match symbol.kind {
             SymbolKind::Register if symbol.plain_ty.is_some() => {
                 let ty = symbol.plain_ty.map_or("", |ty| ty.text(self.part.text()));
-                let registers = self.registers(ty);
-                registers.count += 1;
-                all.push_counted(&registers.prefix, registers.count)
+                let Registers { prefix, names, .. } = self.registers(ty);
+                names.next(|count| all.push(&format!("{prefix}{count}")))
             }
             SymbolKind::Register => self.counted("%v", all),
             SymbolKind::Variable | SymbolKind::Function => self.counted("local_", all),
             SymbolKind::Parameter => self.counted("param_", all),
             SymbolKind::Label => self.counted("$L", all),
         };
-        self.new_locals[meaning.index()] = Some(name);
-        Some(name)
+        *own = Some(name);
     }
 
-    fn counted(&mut self, prefix: &'static str, all: &mut NewNames) -> u32 {
-        let count = self.counts.entry(prefix).or_default();
-        *count += 1;
-        all.push(&self.globals.free(prefix, *count))
+    fn counted(&mut self, prefix: &'static str, all: &mut NewNames) -> NonZeroU32 {
+        let names = self.others.entry(prefix).or_default();
+        names.next(|count| all.push(&self.globals.free(prefix, count)))
     }
 
     /// The registers of a type.
@@ -200,7 +191,7 @@ impl<'p, 's> Fresh<'p, 's> {
             Ok(at) => at,
             Err(at) => {
                 let prefix = self.prefix(ty);
-                self.registers.insert(at, Registers { ty, prefix, count: 0 });
+                self.registers.insert(at, Registers { ty, prefix, names: Counted::default() });
                 at
             }
         };
@@ -223,12 +214,14 @@ impl<'p, 's> Fresh<'p, 's> {
 
     /// Declares the registers of a function, and starts the next one.
     fn end_function(&mut self, function: Option<&FunctionSpans>, renaming: &mut Renaming) {
-        self.counts.clear();
+        self.others.values_mut().for_each(|names| names.count = 0);
         let mut text = String::new();
-        for Registers { ty, prefix, count } in self.registers.iter_mut().filter(|it| it.count > 0) {
-            // Writing to a string never fails.
-            let _ = write!(text, "\n.reg {ty} {prefix}<{}>;", *count + 1);
-            *count = 0;
+        for Registers { ty, prefix, names } in &mut self.registers {
+            let count = std::mem::take(&mut names.count);
+            if count > 0 {
+                // Writing to a string never fails.
+                let _ = write!(text, "\n.reg {ty} {prefix}<{}>;", count + 1);
+            }
         }
         if let Some(function) = function {
             renaming.declarations.push((function.body.start, text));
