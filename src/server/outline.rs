@@ -7,7 +7,7 @@ use super::document::{Encoding, Text};
 use crate::names::{Names, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::lexer::comments;
-use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse, parse_around};
+use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse_around, parse_function};
 
 /// The largest number of labels that are shown: nobody looks for one among more.
 const MOST_LABELS: usize = 2000;
@@ -25,11 +25,16 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
             "children": children,
         })
     };
-    let labels = labels(source);
+    // What stands in bodies takes much memory.
+    let outline = parse_around(source, Span::at(0));
+    let mut labels = Vec::new();
+    each_statement(&outline, |statement| {
+        if let StatementKind::Label(name) = statement.kind() {
+            labels.push(name);
+        }
+    });
     let has_few = labels.len() <= MOST_LABELS;
     let mut labels = labels.into_iter().filter(|_| has_few).peekable();
-    // What stands in bodies is not asked for, and takes much memory.
-    let outline = parse_around(source, Span::at(0));
     let names = Names::of(&outline);
     let mut top: Vec<&Symbol> = names.symbols().map(|it| it.1).filter(|it| is_shown(it)).collect();
     top.sort_by_key(|it| it.name.start);
@@ -53,14 +58,18 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     shown.collect()
 }
 
-/// The names of all labels, in the order of the text.
-fn labels(source: &str) -> Vec<Span> {
-    let tree = parse(source);
-    let labels = tree.all_statements().filter_map(|statement| match statement.kind() {
-        StatementKind::Label(name) => Some(name),
-        _ => None,
-    });
-    labels.collect()
+/// Shows all statements of a text. Functions are read one by one: a tree takes three times the
+/// memory of its text.
+fn each_statement(outline: &Tree<'_>, mut see: impl FnMut(Statement<'_>)) {
+    for statement in outline.statements() {
+        if matches!(statement.kind(), StatementKind::Function(_)) {
+            let function = parse_function(outline.source(), statement.span().start);
+            function.all_statements().for_each(&mut see);
+        } else {
+            see(statement);
+            statement.descendants().for_each(&mut see);
+        }
+    }
 }
 
 fn is_shown(symbol: &Symbol) -> bool {
@@ -87,14 +96,18 @@ fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
 /// The lines that can be folded: blocks, and comments of several lines.
 pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
-    let tree = parse(source);
-    let blocks = tree.all_statements().filter_map(|statement| match statement.kind() {
-        StatementKind::Block(_) => Some(statement.span()),
-        StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
-            let brace = directive.arguments().iter().find(|token| token.is(b'{'))?;
-            Some(Span::new(brace.span().start, statement.span().end))
+    let mut blocks = Vec::new();
+    each_statement(&parse_around(source, Span::at(0)), |statement| {
+        let brace = match statement.kind() {
+            StatementKind::Block(_) => statement.tokens().first(),
+            StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
+                directive.arguments().iter().find(|token| token.is(b'{'))
+            }
+            _ => None,
+        };
+        if let Some(brace) = brace {
+            blocks.push(brace.span().to(statement.span()));
         }
-        _ => None,
     });
     let line = |offset: u32| text.position(offset, encoding).line;
     let mut folds = Vec::new();
