@@ -4,15 +4,22 @@ use gen_lsp_types::SymbolKind as LspKind;
 use serde_json::{Value, json};
 
 use super::document::{Encoding, Text};
+use crate::flow::Flow;
 use crate::names::{Names, Symbol, SymbolKind};
 use crate::source::Span;
 use crate::syntax::lexer::comments;
-use crate::syntax::{DirectiveKind, Statement, StatementKind, Tree, parse_around, parse_function};
+use crate::syntax::{
+    DirectiveKind, Function, Statement, StatementKind, Tree, parse_around, parse_function,
+};
 
 /// The largest number of labels that are shown: nobody looks for one among more.
 const MOST_LABELS: usize = 2000;
 
-/// The symbols of a module: functions with their labels, and variables outside of them.
+/// The largest text whose flow is read. Editors ask after each change.
+const MOST_BYTES: usize = 2 << 20;
+
+/// The symbols of a module: functions with their labels, each with its basic block, and variables
+/// outside of them.
 pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
     let shown = |name: Span, whole: Span, detail: &str, kind: LspKind, children: Vec<Value>| {
@@ -25,14 +32,8 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
             "children": children,
         })
     };
-    // What stands in bodies takes much memory.
     let outline = parse_around(source, Span::at(0));
-    let mut labels = Vec::new();
-    each_statement(&outline, |statement| {
-        if let StatementKind::Label(name) = statement.kind() {
-            labels.push(name);
-        }
-    });
+    let labels = labels(&outline);
     let has_few = labels.len() <= MOST_LABELS;
     let mut labels = labels.into_iter().filter(|_| has_few).peekable();
     let names = Names::of(&outline);
@@ -45,9 +46,10 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
             return shown(symbol.name, symbol.declaration, &detail, kind, Vec::new());
         }
         let mut own = Vec::new();
-        while let Some(label) = labels.next_if(|label| label.end <= symbol.body.end) {
-            if label.start >= symbol.body.start {
-                own.push(shown(label, label, "", LspKind::Key, Vec::new()));
+        while let Some(label) = labels.next_if(|label| label.name.end <= symbol.body.end) {
+            if label.name.start >= symbol.body.start {
+                let detail = if label.around.is_some() { "loop" } else { "" };
+                own.push(shown(label.name, label.block, detail, LspKind::Key, Vec::new()));
             }
         }
         let has_body = !symbol.body.is_empty();
@@ -72,6 +74,81 @@ fn each_statement(outline: &Tree<'_>, mut see: impl FnMut(Statement<'_>)) {
     }
 }
 
+/// A label of a function.
+struct Label {
+    name: Span,
+    /// From there to the end of its basic block. The name alone if the block is not known, or ends
+    /// in other braces.
+    block: Span,
+    /// From there to the end of the loop that it starts, in the same way.
+    around: Option<Span>,
+}
+
+/// The labels of all functions, in the order of the text. Functions are read one by one.
+fn labels(outline: &Tree<'_>) -> Vec<Label> {
+    let source = outline.source();
+    let has_flow = source.len() <= MOST_BYTES;
+    let mut found = Vec::new();
+    for function in outline.functions() {
+        let tree = parse_function(source, function.statement().span().start);
+        for function in tree.functions() {
+            labels_of(&function, has_flow, &mut found);
+        }
+    }
+    found
+}
+
+fn labels_of(function: &Function<'_>, has_flow: bool, found: &mut Vec<Label>) {
+    let Some(body) = function.body() else { return };
+    let names = has_flow.then(|| Names::of(body.tree()));
+    let flow = names.and_then(|names| Flow::of(function, &names));
+    let ends = flow.as_ref().map(ends_of_loops);
+    for statement in body.descendants() {
+        let StatementKind::Label(name) = statement.kind() else { continue };
+        let mut label = Label { name, block: name, around: None };
+        if let (Some(flow), Some(ends)) = (&flow, &ends)
+            && let Some(number) = block_behind(flow, statement)
+        {
+            let to_end_of = |number: usize| {
+                let last = flow.blocks()[number].instructions.clone().last()?;
+                let last = flow.statements()[last];
+                (last.parent() == statement.parent()).then(|| name.to(last.span()))
+            };
+            label.block = to_end_of(number).unwrap_or(name);
+            label.around = ends[number].and_then(to_end_of);
+        }
+        found.push(label);
+    }
+}
+
+/// The block that starts at a label.
+fn block_behind(flow: &Flow<'_>, label: Statement<'_>) -> Option<usize> {
+    // The label of a table is no place of the program.
+    if let StatementKind::Directive(_) = label.next()?.kind() {
+        return None;
+    }
+    let start = label.span().start;
+    let next = flow.statements().partition_point(|it| it.span().start < start);
+    let number = (next < flow.statements().len()).then(|| flow.block_of(next))?;
+    (flow.blocks()[number].instructions.start == next).then_some(number)
+}
+
+/// For each block that starts a loop, the last one of the loop.
+fn ends_of_loops(flow: &Flow<'_>) -> Vec<Option<usize>> {
+    let loops = flow.loops();
+    let mut ends: Vec<usize> =
+        loops.iter().map(|it| it.blocks.iter().copied().fold(it.header, usize::max)).collect();
+    let mut found = vec![None; flow.blocks().len()];
+    // Inner loops come after those around them.
+    for (at, own) in loops.iter().enumerate().rev() {
+        if let Some(parent) = own.parent {
+            ends[parent] = ends[parent].max(ends[at]);
+        }
+        found[own.header] = Some(ends[at]);
+    }
+    found
+}
+
 fn is_shown(symbol: &Symbol) -> bool {
     match symbol.kind {
         SymbolKind::Function => true,
@@ -93,11 +170,13 @@ fn detail(tree: &Tree<'_>, symbol: &Symbol) -> String {
     before.filter(|word| word.starts_with('.')).collect::<Vec<_>>().join(" ")
 }
 
-/// The lines that can be folded: blocks, and comments of several lines.
+/// The lines that can be folded: blocks in braces, basic blocks and loops behind labels, and
+/// comments of several lines.
 pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
     let mut blocks = Vec::new();
-    each_statement(&parse_around(source, Span::at(0)), |statement| {
+    let outline = parse_around(source, Span::at(0));
+    each_statement(&outline, |statement| {
         let brace = match statement.kind() {
             StatementKind::Block(_) => statement.tokens().first(),
             StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
@@ -116,6 +195,12 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
         // The line of the `}` stays.
         if start + 1 < end {
             folds.push(json!({ "startLine": start, "endLine": end - 1 }));
+        }
+    }
+    for label in labels(&outline) {
+        let (start, end) = (line(label.name.start), line(label.around.unwrap_or(label.block).end));
+        if start < end {
+            folds.push(json!({ "startLine": start, "endLine": end }));
         }
     }
     let mut runs: Vec<(u32, u32)> = Vec::new();

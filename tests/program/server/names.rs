@@ -206,6 +206,7 @@ fn outlines_show_functions_and_fold_blocks() {
         json!([
             { "startLine": 8, "endLine": 19 },
             { "startLine": 13, "endLine": 15 },
+            { "startLine": 17, "endLine": 19 },
             { "startLine": 3, "endLine": 4, "kind": "comment" },
         ])
     );
@@ -213,6 +214,64 @@ fn outlines_show_functions_and_fold_blocks() {
     let mut source = Opened::new(&folder, "b.cu", "cuda", SOURCE);
     assert_eq!(source.ask("documentSymbol", &json!({})), Value::Null);
     assert_eq!(source.client.end(), 0);
+}
+
+#[test]
+fn basic_blocks_and_loops_fold() {
+    const LOOPS: &str = "\
+.func f(.reg .b32 n)
+{
+    .reg .b32 %r<3>;
+    .reg .pred %p;
+outer:
+    mov.b32 %r1, 0;
+inner:
+    add.s32 %r1, %r1, 1;
+    setp.lt.s32 %p, %r1, n;
+    @%p bra inner;
+    add.s32 n, n, -1;
+    @%p bra outer;
+T: .branchtargets outer, end;
+    brx.idx n, T;
+alone:
+    {
+        trap;
+    }
+end: ret;
+}
+";
+    let folder = Folder::new("server-blocks");
+    let mut module = Opened::new(&folder, "a.ptx", "ptx", LOOPS);
+    let symbols = module.ask("documentSymbol", &json!({}));
+    let labels: Vec<String> = symbols[0]["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            let (start, end) = (&it["range"]["start"]["line"], &it["range"]["end"]["line"]);
+            format!("{} {start}-{end} {}", it["name"].as_str().unwrap(), it["detail"])
+        })
+        .collect();
+    // The way back to `outer` goes through the table, too.
+    assert_eq!(
+        labels,
+        [
+            "outer 4-5 \"loop\"",
+            "inner 6-9 \"loop\"",
+            "T 12-12 \"\"",
+            "alone 14-14 \"\"",
+            "end 18-18 \"\"",
+        ]
+    );
+    let folds = module.ask("foldingRange", &json!({}));
+    let lines: Vec<[u64; 2]> = folds
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| ["startLine", "endLine"].map(|name| it[name].as_u64().unwrap()))
+        .collect();
+    assert_eq!(lines, [[1, 18], [15, 16], [4, 13], [6, 9]]);
+    assert_eq!(module.client.end(), 0);
 }
 
 /// Tokens as text: each with its type, and a mark if it declares something.
