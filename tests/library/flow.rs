@@ -516,7 +516,7 @@ fn used_in(row: &effects::Row) -> String {
     let body = effects::declarations(&registers) + &row.text;
     let text = effects::module(&row.target, [effects::kernel(0, &body)]);
     let tree = syntax::parse(&text);
-    if tree.errors() != [] {
+    if !tree.errors().is_empty() {
         return format!("{:?}", tree.errors());
     }
     let names = Names::of(&tree);

@@ -100,9 +100,9 @@ fn by_kernel(messages: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn refused(messages: &str, bodies: &[String]) -> String {
-    by_kernel(messages)
-        .map(|(number, message)| format!("{}\n   {message}\n", bodies[number]))
-        .collect()
+    let refused = by_kernel(messages);
+    let lines = refused.map(|(number, message)| format!("{}\n   {message}", bodies[number]));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What ptxas shows about the rows of a batch, in the notation of the file.

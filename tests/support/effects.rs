@@ -70,7 +70,8 @@ pub(crate) fn kernel(number: usize, body: &str) -> String {
 
 /// The declarations of registers.
 pub(crate) fn declarations(registers: &[&str]) -> String {
-    registers.iter().map(|it| format!(".reg .{} {it}; ", type_of(it))).collect()
+    let own = registers.iter().map(|it| format!(".reg .{} {it};", type_of(it)));
+    own.collect::<Vec<_>>().join(" ") + " "
 }
 
 pub(crate) const FIRST_LINE: usize = 12;

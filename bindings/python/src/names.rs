@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use vptx::names::{self, Names, ScopeId, SymbolId, SymbolKind};
+use vptx::names::{self, ScopeId, SymbolId, SymbolKind};
 
 use crate::finding::Span;
 use crate::tree::Text;
