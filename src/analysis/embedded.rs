@@ -4,12 +4,12 @@ use std::iter;
 
 use super::{CheckOptions, Checker, Sink, Take, check_counted, is_wanted, sort};
 use crate::check::Language;
-use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, bounded};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity, bounded};
 use crate::embed::{
     self, Asm, AsmOperand, Convention, Host, Joined, SkipReason, Skipped, StringModule,
 };
 use crate::isa::Mnemonic;
-use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm};
+use crate::lint::{AsmOperands, AsmSubject, DeclaredWords, KnownFacts, run_asm, run_asm_flow};
 use crate::module::{Module, VideoStatement};
 use crate::source::Span;
 use crate::syntax::{
@@ -120,8 +120,18 @@ fn one(
     let operands = AsmOperands::new(asm);
     let may_declare = &|name: &str, asm: Span| registers.may_declare(name, asm);
     let found = Vec::new();
-    let mut checker = EmbeddedChecker { asm, operands, may_declare, source, checker, found };
+    let statements = Vec::new();
+    let mut checker =
+        EmbeddedChecker { asm, operands, may_declare, source, checker, found, statements };
     read_in(&asm.text, context, &mut checker);
+    let EmbeddedChecker { operands, statements, found, .. } = &checker;
+    // Where operands are mistaken for others, what is written is not what was meant.
+    if found.is_empty()
+        && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
+    {
+        let on_flow = run_asm_flow(options.rules, operands, statements, |at| beyond(asm, at));
+        checker.checker.diagnostics.extend(on_flow);
+    }
     let mut diagnostics = checker.found;
     if asm.is_expanded() {
         let all = Span::new(0, asm.text.len() as u32);
@@ -235,6 +245,7 @@ struct EmbeddedChecker<'t, 'o> {
     checker: Checker<'t, 'o>,
     /// The findings on operands, placed in the source.
     found: Vec<Diagnostic>,
+    statements: Vec<VideoStatement>,
 }
 
 impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
@@ -277,7 +288,9 @@ impl<'t> Handler<'t> for EmbeddedChecker<'t, '_> {
         };
         run_asm(&subject, &mut self.found);
         let (function, header) = (context.function, context.header);
-        (self.checker.sink)(VideoStatement { span, function, header, instruction, declared });
+        let statement = VideoStatement { span, function, header, instruction, declared };
+        self.statements.push(statement.clone());
+        (self.checker.sink)(statement);
     }
 
     // Blocks may be opened in one `asm` and closed in another. Other instructions are not

@@ -1,14 +1,14 @@
 //! Checks texts with more findings than memory should hold. A pass through the text hands
 //! findings over in order, and does not keep them.
 //!
-//! The findings of a statement lie in it, so all earlier findings are final when it starts. Two
-//! kinds are detected after their place: unclosed braces, and comments for vptx that suppress
-//! nothing. Passes of their own look for these first.
+//! The findings of a statement lie in it, so all earlier findings are final when it starts. Three
+//! kinds are detected after their place: unclosed braces, what the rules on whole modules find, and
+//! comments for vptx that suppress nothing. Passes of their own look for these first.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::{Checker, Preview, Suppressions, Take, check_counted, embedded, sort};
+use super::{Checker, Preview, Structure, Suppressions, Take, check_counted, embedded, sort};
 use crate::check::{CheckOptions, Language, is_wanted, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::{Host, may_have_ptx};
@@ -91,11 +91,13 @@ fn all_in_order(source: &str, options: &CheckOptions, take: Take<'_>) -> usize {
     }
     let mut braces = Braces(Vec::new());
     read(source, &mut braces);
-    let mut braces = braces.0;
-    braces.sort_by_key(|brace| brace.span);
+    let mut late: Vec<Diagnostic> =
+        braces.0.into_iter().map(|brace| problem_diagnostic(source, brace)).collect();
+    late.extend(Structure::of(source, options));
+    sort(&mut late);
     let sink = &mut |_| count += 1;
     let checker = Checker::new(source, options, KnownFacts::default(), sink);
-    let mut stream = Stream { checker, braces: braces.into_iter().peekable(), take: &mut take };
+    let mut stream = Stream { checker, late: late.into_iter().peekable(), take: &mut take };
     read(source, &mut stream);
     stream.checker.end();
     stream.hand_over(u32::MAX);
@@ -129,7 +131,8 @@ fn is_late(kind: ProblemKind) -> bool {
 
 struct Stream<'s, 'o, 'k> {
     checker: Checker<'s, 'o>,
-    braces: Peekable<IntoIter<Problem>>,
+    /// What is detected after its place.
+    late: Peekable<IntoIter<Diagnostic>>,
     take: Take<'k>,
 }
 
@@ -148,12 +151,12 @@ impl Stream<'_, '_, '_> {
         let found = &mut self.checker.diagnostics;
         loop {
             for _ in 0..BATCH {
-                let Some(brace) = self.braces.next_if(|brace| brace.span.start < end) else {
+                let Some(late) = self.late.next_if(|late| late.span.start < end) else {
                     break;
                 };
-                found.push(problem_diagnostic(self.checker.source, brace));
+                found.push(late);
             }
-            let until = self.braces.peek().map_or(end, |brace| brace.span.start.min(end));
+            let until = self.late.peek().map_or(end, |late| late.span.start.min(end));
             sort(found);
             let rest = found.split_off(found.partition_point(|found| found.span.start < until));
             (self.take)(std::mem::replace(found, rest));

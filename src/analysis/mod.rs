@@ -21,6 +21,7 @@ mod notebook;
 mod parse_instruction;
 #[cfg(feature = "cli")]
 mod parts;
+mod structure;
 mod suppress;
 mod waiting;
 
@@ -33,6 +34,7 @@ pub use fix::{Fixed, choose_fix, fix};
 #[cfg(feature = "cli")]
 pub(crate) use fix::{fix_new, offers};
 pub use parse_instruction::ParseInstructionError;
+use structure::Structure;
 #[cfg(feature = "cli")]
 pub(crate) use suppress::Suppressions;
 pub use suppress::unsuppressed;
@@ -106,12 +108,30 @@ fn check_previewed(
             embedded::visit(source, host, options, || count += 1, &mut |found| kept.add(found));
             kept.all()?
         }
-        (_, unreadable) => {
-            visit_by(false, source, unreadable, options, room, &mut |_| count += 1)?.0
-        }
+        (_, unreadable) => check_ptx(false, source, unreadable, options, room, &mut count)?,
     };
     select(source, preview.is_marked, options, &mut diagnostics);
     Some((count, diagnostics))
+}
+
+/// The findings in a text that is PTX. `None` if there are more than there is room for.
+fn check_ptx(
+    plainly: bool,
+    source: &str,
+    unreadable: Option<Diagnostic>,
+    options: &CheckOptions,
+    room: usize,
+    count: &mut usize,
+) -> Option<Vec<Diagnostic>> {
+    let mut structure = Structure::new(source, options);
+    let sink = &mut |statement| {
+        *count += 1;
+        structure.take(statement);
+    };
+    let (mut found, ..) = visit_by(plainly, source, unreadable, options, room, sink)?;
+    found.extend(structure.end());
+    sort(&mut found);
+    (found.len() <= room).then_some(found)
 }
 
 /// Findings, as long as there is room for them.
@@ -141,11 +161,10 @@ impl Kept {
 #[doc(hidden)]
 pub fn check_plainly(source: &str, options: &CheckOptions) -> (usize, Vec<Diagnostic>) {
     let mut count = 0;
-    let sink = &mut |_| count += 1;
     let unreadable = unreadable(source);
     let is_text = unreadable.is_none();
-    let found = visit_by(true, source, unreadable, options, usize::MAX, sink);
-    let mut diagnostics = found.unwrap_or_default().0;
+    let found = check_ptx(true, source, unreadable, options, usize::MAX, &mut count);
+    let mut diagnostics = found.unwrap_or_default();
     select(source, is_text, options, &mut diagnostics);
     (count, diagnostics)
 }
@@ -160,6 +179,8 @@ pub(crate) fn check_up_to(
     room: usize,
 ) -> Option<(usize, Vec<Diagnostic>)> {
     let in_parts = match options.language.host() {
+        // The names of a part stand in others.
+        _ if options.every_module => None,
         None => parts::check(source, options, in_parallel, room),
         Some(_) => None,
     };

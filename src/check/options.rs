@@ -60,6 +60,9 @@ pub struct CheckOptions {
     /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
     /// source alone are.
     pub headers: Option<Headers>,
+    /// Whether the rules on names and flow (`V9…`) judge every module: also those of more than
+    /// 1 MiB, and those without video instructions. They take several times as long as the rest.
+    pub every_module: bool,
 }
 
 impl CheckOptions {
@@ -115,6 +118,14 @@ impl CheckOptions {
     #[must_use]
     pub fn with_custom_rules(mut self, rules: Vec<&'static CustomRule>) -> CheckOptions {
         self.custom_rules = rules;
+        self
+    }
+
+    /// These options with the rules on names and flow for every module, or only for those of
+    /// usual size that have video instructions.
+    #[must_use]
+    pub fn with_every_module(mut self, every: bool) -> CheckOptions {
+        self.every_module = every;
         self
     }
 

@@ -3,7 +3,7 @@
 //! Codes are stable once published: `V0xx` syntax, `V1xx` modifiers and types,
 //! `V2xx` operands, selectors and masks, `V3xx` target and version, `V4xx`
 //! spelling and portability, `V5xx` results that are not what they seem, `V6xx`
-//! cost, `V7xx` inline assembly, `V8xx` suppressions.
+//! cost, `V7xx` inline assembly, `V8xx` suppressions, `V9xx` names and flow.
 
 use std::fmt;
 
@@ -167,9 +167,19 @@ codes! {
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
     V703 "asm-input-written" Warning on [] "An `asm` input that is written",
     V704 "unread-asm" Note off [] "An `asm` statement that is not read",
+    V705 "asm-output-unwritten" Warning on [] "An output that some path does not write",
     V801 "unused-suppression" Warning on [Safe] "A suppression that suppresses nothing",
     V802 "unknown-suppression" Warning on [Safe, Unsafe] "A suppression that vptx cannot read as written",
     V803 "blanket-suppression" Warning off [] "A suppression that names no rules",
+    V901 "undeclared-name" Error on [] "A name that is not declared",
+    V902 "undefined-label" Error on [] "A branch to a label that is not there",
+    V903 "second-declaration" Error on [] "A name that its scope has already",
+    V904 "unwritten-source" Warning on [] "A source that some path does not write before",
+    V905 "unread-result" Warning on [Unsafe] "A result that nothing reads",
+    V906 "unused-register" Note off [Safe] "A register that nothing uses",
+    V907 "unused-label" Note off [Safe] "A label that nothing uses",
+    V908 "unused-parameter" Note off [] "A parameter that its function does not use",
+    V909 "unreachable-statement" Note off [Unsafe] "Statements that no path leads to",
 }
 
 /// A rule that is not one of vptx: a program with rules of its own reports them as vptx does.

@@ -136,12 +136,15 @@ impl Diagnostic {
     /// Moves it to a text in which the checked one starts after so many bytes.
     #[cfg(feature = "cli")]
     pub(crate) fn shift(&mut self, bytes: u32) {
+        self.each_span(|span| Span::new(span.start + bytes, span.end + bytes));
+    }
+
+    /// Moves it to other places.
+    pub(crate) fn each_span(&mut self, place: impl Fn(Span) -> Span) {
         let edits = self.fixes.iter_mut().flat_map(|fix| &mut fix.edits).map(|edit| &mut edit.span);
         let labels = self.labels.iter_mut().map(|label| &mut label.span);
         let own = [&mut self.span].into_iter().chain(&mut self.statement);
-        for span in own.chain(labels).chain(edits) {
-            *span = Span::new(span.start + bytes, span.end + bytes);
-        }
+        own.chain(labels).chain(edits).for_each(|span| *span = place(*span));
     }
 
     /// The finding with a way to fix it: whether a tool may apply it unasked, its effect in the

@@ -237,7 +237,7 @@ mod tests {
                 .parse::<RuleSelector>()
                 .is_err_and(|error| error.to_string().contains("did you mean"))
         );
-        assert!("V9".parse::<RuleSelector>().is_err());
+        assert!("V91".parse::<RuleSelector>().is_err());
         assert!("".parse::<RuleSelector>().is_err());
         assert!(
             "result-difers"

@@ -58,11 +58,11 @@ const EDGES: usize = 64;
 
 /// What an instruction does with one name.
 #[derive(Clone, Copy, Default)]
-struct Effect {
-    reads: bool,
-    writes: bool,
+pub(super) struct Effect {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
     /// Whether it gets a value in any case.
-    defines: bool,
+    pub(super) defines: bool,
 }
 
 impl<'t> Flow<'t> {
@@ -325,7 +325,7 @@ impl Graph {
         self.starts.partition_point(|start| *start <= access) - 1
     }
 
-    fn effect(&self, instruction: usize, meaning: Meaning) -> Effect {
+    pub(super) fn effect(&self, instruction: usize, meaning: Meaning) -> Effect {
         let own = self.accesses(instruction).iter().filter(|it| it.meaning == meaning);
         own.fold(Effect::default(), |effect, it| Effect {
             reads: effect.reads || it.access.reads(),

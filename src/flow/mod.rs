@@ -44,10 +44,12 @@ mod blocks;
 mod dominators;
 mod dot;
 mod effects;
+mod many;
 
 pub use blocks::{Block, Flow, Graph};
 pub use dominators::{Dominators, Loop};
 pub use effects::Access;
+pub(crate) use many::Written;
 
 use crate::names::Meaning;
 use crate::source::Span;

@@ -96,6 +96,10 @@ impl<'t> AsmOperands<'t> {
         AsmOperands { asm, index: OnceCell::new() }
     }
 
+    pub(super) fn asm(&self) -> &'t Asm<'t> {
+        self.asm
+    }
+
     /// The operand of a placeholder, and its number.
     pub(crate) fn get(&self, placeholder: &str) -> Option<(usize, &AsmOperand<'t>)> {
         let number = *self.index().operands.get(placeholder)?;

@@ -4,6 +4,7 @@
 mod asm;
 mod asm_input_written;
 mod asm_output_read;
+mod asm_output_unwritten;
 mod asm_undeclared;
 mod cancelled_negation;
 mod constant_comparison;
@@ -20,12 +21,21 @@ mod repeated_saturate;
 mod replaced_destination;
 mod result_differs;
 mod saturate;
+mod second_declaration;
 mod secondary_without_effect;
 mod selector_read_as_type;
 mod shift_beyond_width;
+mod structure;
+mod undeclared_name;
 mod unfused_instructions;
+mod unreachable_statement;
+mod unread_result;
 mod unread_source;
+mod unused_label;
+mod unused_parameter;
+mod unused_register;
 mod unused_third_source;
+mod unwritten_source;
 
 use std::sync::Arc;
 
@@ -39,7 +49,9 @@ use crate::video::{Instruction, Operation};
 use facts::Facts;
 
 pub(crate) use asm::{AsmOperands, AsmSubject, run_asm};
+pub(crate) use asm_output_unwritten::run_asm_flow;
 pub(crate) use asm_undeclared::DeclaredWords;
+pub(crate) use structure::{ModuleSubject, run_structure, wants_structure};
 pub(crate) use unfused_instructions::on_region;
 
 /// A legal instruction and how it is written.

@@ -35,6 +35,7 @@ mod tree;
 pub use constant::{Constant, ConstantError, ConstantErrorKind};
 #[cfg(feature = "server")]
 pub(crate) use edit::is_name;
+pub(crate) use edit::removed;
 pub use edit::{Edited, EditedPart, Edits, EditsError};
 pub(crate) use grammar::parse_start;
 pub use grammar::{Expected, Failure};

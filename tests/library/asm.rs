@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::support::{corpus, samples, setting};
+use crate::support::{corpus, rules_on_statements, samples, setting};
 use vptx::Code;
 use vptx::analysis::{check, check_counted};
 use vptx::check::{CheckOptions, Dialect, Language};
@@ -18,11 +18,11 @@ use vptx::isa::Mnemonic;
 use vptx::source::Span;
 
 fn options() -> CheckOptions {
-    CheckOptions::default().with_language(Language::Cuda)
+    CheckOptions::default().with_language(Language::Cuda).with_rules(rules_on_statements())
 }
 
 fn check_ptx(text: &str) -> Vec<Diagnostic> {
-    check(text, &CheckOptions::default())
+    check(text, &CheckOptions::default().with_rules(rules_on_statements()))
 }
 
 fn check_cuda(source: &str) -> Vec<Diagnostic> {

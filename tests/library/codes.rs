@@ -16,11 +16,14 @@ const DIALECTS: [Dialect; 2] = [Dialect::Documented, Dialect::Ptxas];
 /// Findings beside the one a fixture is for: the checker reports one mistake twice.
 const COMPANIONS: &[(Code, Code)] = &[(Code::V113, Code::V108), (Code::V302, Code::V305)];
 
-/// The findings in a text that belong to a code. The results of an instruction
-/// or costs is a matter of its own.
+/// The findings in a text that belong to a code. The results of an instruction, what is written
+/// before it and read behind it, or costs is a matter of its own.
 fn findings(code: Code, text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut found = check(text, &options(code, dialect));
-    found.retain(|diagnostic| diagnostic.code == code || !is_about_results(diagnostic));
+    let is_about_flow = |code| [Code::V904, Code::V905].contains(&code);
+    found.retain(|diagnostic| {
+        diagnostic.code == code || !is_about_results(diagnostic) && !is_about_flow(diagnostic.code)
+    });
     found
 }
 

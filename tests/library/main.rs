@@ -44,6 +44,7 @@ mod scanner;
 mod semantics;
 mod sources;
 mod strings;
+mod structure;
 mod surface;
 mod symbols;
 mod tree;

@@ -13,7 +13,7 @@ use crate::asm::{
     AFTER, BEFORE, DECLARATIONS, Item, Random, Style, UNDECLARED, WORDS, compared, draft,
     each_case, kinds, percents, spoil, write_literals,
 };
-use crate::support::{corpus, samples};
+use crate::support::{corpus, rules_on_statements, samples};
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::backend::c::Header;
 use vptx::check::{CheckOptions, Language};
@@ -23,7 +23,7 @@ use vptx::port::port;
 use vptx::source::Span;
 
 fn options(language: Language) -> CheckOptions {
-    CheckOptions::default().with_language(language)
+    CheckOptions::default().with_language(language).with_rules(rules_on_statements())
 }
 
 fn found(source: &str, language: Language) -> Vec<Diagnostic> {
@@ -605,7 +605,7 @@ impl Pair {
 
     /// The findings of the plain text, each with the same finding of the source.
     fn findings(&self) -> Vec<(Diagnostic, Diagnostic)> {
-        let mut plain = check(&self.plain, &CheckOptions::default());
+        let mut plain = check(&self.plain, &options(Language::Ptx));
         plain.retain(|finding| {
             !finding.code.text().starts_with("V0") || finding.statement.is_some()
         });
@@ -675,7 +675,7 @@ fn fixes_do_what_they_do_in_plain_ptx() {
                 let after = kinds(&found(&fixed, language));
                 let is_same = |other: &vptx::diagnostic::Fix| {
                     let text = other.apply(&pair.plain);
-                    let mut expected = check(&text, &CheckOptions::default());
+                    let mut expected = check(&text, &self::options(Language::Ptx));
                     expected
                         .retain(|it| !it.code.text().starts_with("V0") || it.statement.is_some());
                     other.applicability == fix.applicability && kinds(&expected) == after

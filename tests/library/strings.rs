@@ -1,5 +1,6 @@
 //! Whole modules of PTX in strings of other languages.
 
+use crate::support::rules_on_statements;
 use vptx::Code;
 use vptx::analysis::{check_counted, fix};
 use vptx::check::{CheckOptions, Language};
@@ -21,7 +22,7 @@ const MODULE: [&str; 8] = [
 ];
 
 fn options(language: Language) -> CheckOptions {
-    CheckOptions::default().with_language(language)
+    CheckOptions::default().with_language(language).with_rules(rules_on_statements())
 }
 
 /// The lines, each as a literal that ends with a line break.

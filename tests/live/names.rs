@@ -1,5 +1,6 @@
-//! Compares names with the real ptxas: one name of a random module is declared elsewhere, twice
-//! or not at all, and ptxas and vptx say which names are unknown or declared twice.
+//! Compares names, and the findings of the rules on names, with the real ptxas: one name of a
+//! random module is declared elsewhere, twice or not at all, and ptxas and vptx say which names are
+//! unknown or declared twice.
 //!
 //! `scripts/names-agree` runs it.
 
@@ -10,8 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::ptxas::Scratch;
 use crate::support::generate::Rng;
 use crate::support::setting;
+use vptx::analysis::check;
 use vptx::names::Names;
 use vptx::syntax::parse;
+use vptx::{CheckOptions, Code};
 
 const DEFAULT_SEED: u64 = 0x5eed_0046;
 
@@ -292,6 +295,21 @@ fn own(source: &str) -> Wrong {
     (texts.filter(|it| it != "%tid").collect(), doubles.collect())
 }
 
+/// What the rules find.
+fn found(source: &str) -> Wrong {
+    let options = CheckOptions::default().with_every_module(true);
+    let (mut unknown, mut double) = (BTreeSet::new(), BTreeSet::new());
+    for finding in check(source, &options) {
+        let name = finding.span.text(source);
+        match finding.code {
+            Code::V901 | Code::V902 => unknown.insert(name.to_string()),
+            Code::V903 => double.insert(base(name)),
+            _ => panic!("{finding:?}\n{source}"),
+        };
+    }
+    (unknown, double)
+}
+
 /// What the messages of ptxas say; `None` if it stopped before the end.
 fn asked(messages: &str) -> Option<Wrong> {
     let (mut unknown, mut double) = (BTreeSet::new(), BTreeSet::new());
@@ -350,6 +368,7 @@ fn names_agree_with_ptxas() {
             unknown.fetch_add(usize::from(!expected.0.is_empty()), Ordering::Relaxed);
             double.fetch_add(usize::from(!expected.1.is_empty()), Ordering::Relaxed);
             assert_eq!(own(&source), expected, "{source}\n{messages}");
+            assert_eq!(found(&source), expected, "{source}\n{messages}");
         }
     };
     std::thread::scope(|scope| {

@@ -139,7 +139,7 @@ fn a_wrong_selector_is_said() {
     status: 2
     -- stdout --
     -- stderr --
-    error: invalid value 'V999' for '--select <RULES>': `V999` selects no rule: write a code such as `V501`, the start of some such as `V5`, a name, or `ALL`; `vptx explain` lists them
+    error: invalid value 'V999' for '--select <RULES>': `V999` selects no rule; did you mean `V909`?
 
     For more information, try '--help'.
     ");
@@ -295,7 +295,7 @@ fn target_version_and_dialect() {
     let folder = Folder::new("check-target");
     folder.write(
         "a.ptx",
-        ".version 3.0\n.target sm_20\n.entry k() { .reg .b32 r; vadd4.u32.u32.u32 r, r, r, r; }\n",
+        ".version 3.0\n.target sm_20\n.func (.reg .b32 r) k() { vadd4.u32.u32.u32 r, r, r, r; }\n",
     );
     folder.write("b.ptx", "vadd.u32.u32.u32 d, -a, -b;\n");
     for (arguments, expected) in [
@@ -1003,7 +1003,7 @@ fn comments_that_do_nothing_are_found() {
     a.ptx:1:43: warning[V801]: `V104` is not reported here
     a.ptx:2:23: warning[V801]: `V403` is not reported here
     a.ptx:4:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
-    a.ptx:4:47: warning[V802]: `V999` selects no rule: write a code such as `V501`, the start of some such as `V5`, a name, or `ALL`; `vptx explain` lists them
+    a.ptx:4:47: warning[V802]: `V999` selects no rule; did you mean `V909`?
     a.ptx:5:1: warning[V501]: the code of ptxas can give another result than the manual (C2)
     a.ptx:5:47: warning[V802]: `resultdiffers` selects no rule; did you mean `result-differs`?
     a.ptx:6:1: warning[V501]: the code of ptxas can give another result than the manual (C2)

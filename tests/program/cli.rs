@@ -13,6 +13,9 @@ const GOOD: &str = "vadd.u32.u32.u32 d, a, b;\n";
 const BAD: &str = "vadd.u32.u32 d, a, b;\n";
 const ODD: &str = "vadd.sat.u32.u32.u32 d, a, b;\n";
 
+/// The rules on what is written before and read behind.
+const FLOW: [&str; 2] = ["V904", "V905"];
+
 #[test]
 fn every_code_as_human_and_json() {
     for code in Code::ALL {
@@ -20,6 +23,10 @@ fn every_code_as_human_and_json() {
         let path = format!("fixtures/diagnostics/{code}.{ending}");
         // Some findings are reported only on request.
         let mut arguments = vec!["check", "--extend-select", code.text(), &path];
+        // Most examples read what nothing writes.
+        if *code != Code::V801 && !FLOW.contains(&code.text()) {
+            arguments.extend(FLOW.iter().flat_map(|code| ["--ignore", code]));
+        }
         let human = vptx(&arguments, "");
         insta::assert_snapshot!(format!("{code}.human"), human.transcript());
         arguments.extend(["--format", "json"]);
@@ -326,10 +333,10 @@ fn explain_takes_several_and_groups() {
         }
     }
     // An unknown subject does not keep the rest from being shown.
-    let run = vptx(&["explain", "V112", "V9", "C3"], "");
+    let run = vptx(&["explain", "V112", "V45", "C3"], "");
     assert_eq!(run.status, 2);
     assert!(run.stdout.contains("# V112 ") && run.stdout.contains("# C3: "), "{}", run.stdout);
-    assert!(run.stderr.contains("`V9` is not known"), "{}", run.stderr);
+    assert!(run.stderr.contains("`V45` is not known"), "{}", run.stderr);
 }
 
 /// The table of forms says which mnemonics take a modifier.
@@ -411,10 +418,15 @@ fn completions_are_made_for_every_shell() {
 fn real_modules_have_no_findings_but_on_results() {
     let folder = fixture("ptx");
     let folder = folder.to_str().expect("UTF-8");
-    let run = vptx(&["check", "--dialect", "ptxas", "--ignore", "V5", folder], "");
+    // Some that are written by hand for their forms read what nothing writes.
+    let arguments = ["check", "--dialect", "ptxas", "--ignore", "V5,V904,V905", folder];
+    let run = vptx(&arguments, "");
     assert_eq!(run.status, 0);
     assert!(run.stdout.starts_with("nothing found in "), "{}", run.stdout);
     let run = vptx(&["check", "--format", "concise", folder], "");
     assert_eq!(run.status, 0);
-    assert!(run.stdout.lines().all(|line| line.contains("warning[V5")), "{}", run.stdout);
+    let is_expected = |line: &str| {
+        line.contains("warning[V5") || line.contains("/hand/") && line.contains("warning[V90")
+    };
+    assert!(run.stdout.lines().all(is_expected), "{}", run.stdout);
 }

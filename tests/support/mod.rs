@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use vptx::Code;
 use vptx::analysis::check;
 use vptx::check::{CheckOptions, Dialect};
-use vptx::diagnostic::{Diagnostic, Severity};
+use vptx::diagnostic::{Diagnostic, RuleSet, Severity};
 
 /// Words at the edges of lanes and of shift amounts.
 pub(crate) const EDGES: [u32; 24] = [
@@ -140,6 +140,13 @@ pub(crate) fn errors(text: &str, dialect: Dialect) -> Vec<Diagnostic> {
     let mut diagnostics = check(text, &options);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
     diagnostics
+}
+
+/// The usual rules but those on names and flow: most tests examine statements that read what
+/// nothing writes.
+pub(crate) fn rules_on_statements() -> RuleSet {
+    let [structure, output] = ["V9", "V705"].map(|it| it.parse().expect("a selector"));
+    RuleSet::DEFAULT.choose(None, &[], &[structure, output])
 }
 
 /// Whether the finding is about the result or cost of an instruction, not about its

@@ -129,7 +129,7 @@ impl<'x> Inserted<'x> {
 }
 
 /// What is removed with a statement: its line if it has one to itself, otherwise blanks.
-pub(super) fn removed(source: &str, statement: Span) -> Span {
+pub(crate) fn removed(source: &str, statement: Span) -> Span {
     let start = blanks_start(source, statement.start);
     let end = blanks_end(source, statement.end);
     let starts_line = starts_line(source.as_bytes(), statement.start as usize);

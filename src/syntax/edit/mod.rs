@@ -11,6 +11,7 @@ use super::{Function, Instruction, Operand, Statement, StatementKind, Token, Tre
 use crate::diagnostic::Edit;
 use crate::source::{MAX_LEN, Span};
 use layout::Inserted;
+pub(crate) use layout::removed;
 pub use positions::Edited;
 use words::Words;
 #[cfg(feature = "server")]

@@ -1,0 +1,79 @@
+//! The rules on whole modules, which read the tree of a text.
+
+#[cfg(feature = "cli")]
+use super::visit;
+use crate::check::CheckOptions;
+use crate::diagnostic::Diagnostic;
+#[cfg(feature = "cli")]
+use crate::diagnostic::RuleSet;
+use crate::lint::{ModuleSubject, run_structure, wants_structure};
+use crate::module::VideoStatement;
+use crate::names::Names;
+use crate::syntax::{self, DirectiveKind, StatementKind, Tree};
+
+/// The most bytes of a text that is judged unasked: reading a tree takes several times as long as
+/// all else.
+const MOST: usize = 1 << 20;
+
+/// A text that is judged after its statements are known.
+pub(super) struct Structure<'s, 'o> {
+    source: &'s str,
+    options: &'o CheckOptions,
+    /// `None` if the text is not judged.
+    statements: Option<Vec<VideoStatement>>,
+}
+
+impl<'s, 'o> Structure<'s, 'o> {
+    pub(super) fn new(source: &'s str, options: &'o CheckOptions) -> Structure<'s, 'o> {
+        let is_judged =
+            (source.len() <= MOST || options.every_module) && wants_structure(options.rules);
+        Structure { source, options, statements: is_judged.then(Vec::new) }
+    }
+
+    /// Takes the next statement.
+    pub(super) fn take(&mut self, statement: VideoStatement) {
+        if let Some(statements) = &mut self.statements {
+            statements.push(statement);
+        }
+    }
+
+    /// The findings in no order.
+    pub(super) fn end(self) -> Vec<Diagnostic> {
+        let Some(statements) = self.statements else { return Vec::new() };
+        if statements.is_empty() && !self.options.every_module {
+            return Vec::new();
+        }
+        let tree = syntax::parse(self.source);
+        // What follows an error may be read as something else.
+        if !tree.errors().is_empty() {
+            return Vec::new();
+        }
+        let names = Names::of(&tree);
+        let subject = ModuleSubject {
+            tree: &tree,
+            names: &names,
+            statements: &statements,
+            is_module: is_module(&tree),
+            is_part: false,
+        };
+        run_structure(self.options.rules, &subject)
+    }
+
+    /// Like [`end`](Structure::end), for a text whose statements nobody has read.
+    #[cfg(feature = "cli")]
+    pub(super) fn of(source: &'s str, options: &'o CheckOptions) -> Vec<Diagnostic> {
+        let mut structure = Structure::new(source, options);
+        if structure.statements.is_some() {
+            let bare = options.clone().with_rules(RuleSet::NONE);
+            visit(source, &bare, &mut |statement| structure.take(statement));
+        }
+        structure.end()
+    }
+}
+
+/// Whether a text is one module: a part of one names what stands elsewhere.
+fn is_module(tree: &Tree<'_>) -> bool {
+    let is_version =
+        |kind| matches!(kind, StatementKind::Directive(it) if it.kind() == DirectiveKind::Version);
+    tree.statements().filter(|statement| is_version(statement.kind())).count() == 1
+}

@@ -1,0 +1,37 @@
+//! V903: names that their scope has already.
+
+use super::structure::{ModuleSubject, place_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hash::Map;
+
+pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let (names, source) = (subject.names, subject.source());
+    let is_any = names.symbols().any(|(_, symbol)| symbol.is_double);
+    if !is_any {
+        return;
+    }
+    let mut first = Map::default();
+    for (id, symbol) in names.symbols() {
+        let text = symbol.name.text(source);
+        let before = *first.entry((symbol.scope, text)).or_insert(symbol.name);
+        if !symbol.is_double {
+            continue;
+        }
+        let mut diagnostic = Diagnostic::new(
+            Code::V903,
+            symbol.name,
+            format!("`{text}` is declared in this scope already"),
+        )
+        .label("the second declaration");
+        // A second body belongs to the symbol of the first.
+        let own = names.uses_of_symbol(id).map(|it| it.span).find(|span| *span != symbol.name);
+        let other = if before == symbol.name { own } else { Some(before) };
+        if let Some(other) = other {
+            diagnostic = diagnostic.related(other, "another one");
+        }
+        if let Some(statement) = subject.tree.statement_at(symbol.name.start) {
+            diagnostic = diagnostic.statement(place_of(statement));
+        }
+        found.push(diagnostic);
+    }
+}

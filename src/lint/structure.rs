@@ -1,0 +1,135 @@
+//! The rules on whole modules: their names, and what flows along the paths of their functions.
+
+use super::{
+    second_declaration, undeclared_name, unreachable_statement, unread_result, unused_label,
+    unused_parameter, unused_register, unwritten_source,
+};
+use crate::diagnostic::{Code, Diagnostic, RuleSet};
+use crate::flow::Flow;
+use crate::module::VideoStatement;
+use crate::names::{Meaning, Names, SymbolKind};
+use crate::source::Span;
+use crate::syntax::{Statement, StatementKind, Tree};
+
+/// A text without errors of syntax.
+pub(crate) struct ModuleSubject<'t> {
+    pub(crate) tree: &'t Tree<'t>,
+    pub(crate) names: &'t Names,
+    /// Its statements that are, or were meant to be, video instructions, in order.
+    pub(crate) statements: &'t [VideoStatement],
+    /// Whether it declares all that it names, as a module does.
+    pub(crate) is_module: bool,
+    /// Whether other texts may use what it declares, as with the text of an `asm`.
+    pub(crate) is_part: bool,
+}
+
+/// A function with a body.
+pub(super) struct FunctionSubject<'a, 't> {
+    pub(super) module: &'a ModuleSubject<'t>,
+    pub(super) flow: &'a Flow<'t>,
+    /// The legal video instructions, each with its number among all of the function.
+    pub(super) video: Vec<(usize, &'a VideoStatement)>,
+}
+
+impl FunctionSubject<'_, '_> {
+    /// Whether nothing outside of the function reads or writes what a name means: a register,
+    /// which in a part of a text must be one of a `{ }`.
+    pub(super) fn is_own_register(&self, meaning: Meaning) -> bool {
+        let names = self.module.names;
+        let symbol = names.symbol(meaning.symbol());
+        let is_inside = self.module.is_part.then(|| names.scope(symbol.scope).function.is_none());
+        symbol.kind == SymbolKind::Register && !symbol.is_global() && is_inside.unwrap_or(true)
+    }
+}
+
+impl<'t> ModuleSubject<'t> {
+    pub(super) fn source(&self) -> &'t str {
+        self.tree.source()
+    }
+}
+
+/// The place of a statement that a finding is about: of a function and of a block, what stands
+/// before the statements inside.
+pub(super) fn place_of(statement: Statement<'_>) -> Span {
+    match statement.kind() {
+        StatementKind::Function(_) | StatementKind::Block(_) => {
+            let head = statement.head();
+            head[0].span().to(head[head.len() - 1].span())
+        }
+        _ => statement.span(),
+    }
+}
+
+type ModuleRule = fn(&ModuleSubject<'_>, &mut Vec<Diagnostic>);
+
+type FunctionRule = fn(&FunctionSubject<'_, '_>, &mut Vec<Diagnostic>);
+
+/// Rules on names. They judge modules only.
+const ON_NAMES: [(&[Code], ModuleRule); 5] = [
+    (&[Code::V901, Code::V902], undeclared_name::find),
+    (&[Code::V903], second_declaration::find),
+    (&[Code::V906], unused_register::find),
+    (&[Code::V907], unused_label::find),
+    (&[Code::V908], unused_parameter::find),
+];
+
+/// Rules on functions that have video instructions.
+const ON_VIDEO: [(Code, FunctionRule); 2] =
+    [(Code::V904, unwritten_source::find), (Code::V905, unread_result::find)];
+
+/// Rules on all functions.
+const ON_FUNCTIONS: [(Code, FunctionRule); 1] = [(Code::V909, unreachable_statement::find)];
+
+/// Whether one of the rules is in force.
+pub(crate) fn wants_structure(rules: RuleSet) -> bool {
+    let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
+    let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);
+    on_names.chain(on_flow).any(|code| rules.contains(*code))
+}
+
+/// The findings of the rules in force on a text, rule by rule.
+pub(crate) fn run_structure(rules: RuleSet, subject: &ModuleSubject<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (codes, find) in ON_NAMES {
+        if subject.is_module && codes.iter().any(|code| rules.contains(*code)) {
+            find(subject, &mut found);
+        }
+    }
+    let mut statements = subject.statements;
+    let is_wanted = |it: &(Code, FunctionRule)| rules.contains(it.0);
+    for function in subject.tree.functions() {
+        let span = function.statement().span();
+        statements = &statements[statements.partition_point(|it| it.span.start < span.start)..];
+        let (own, _) =
+            statements.split_at(statements.partition_point(|it| it.span.start < span.end));
+        let has_video = own.iter().any(|it| it.instruction.is_some());
+        let wants_flow =
+            ON_FUNCTIONS.iter().any(is_wanted) || has_video && ON_VIDEO.iter().any(is_wanted);
+        if wants_flow && let Some(flow) = Flow::of(&function, subject.names) {
+            run_on_function(rules, subject, &flow, own, &mut found);
+        }
+    }
+    found.retain(|it| rules.contains(it.code));
+    found
+}
+
+/// The findings of the rules in force on a function that has these statements.
+pub(super) fn run_on_function(
+    rules: RuleSet,
+    module: &ModuleSubject<'_>,
+    flow: &Flow<'_>,
+    statements: &[VideoStatement],
+    found: &mut Vec<Diagnostic>,
+) {
+    let number = |it: &VideoStatement| {
+        flow.statements().binary_search_by_key(&it.span.start, |own| own.span().start).ok()
+    };
+    let legal = statements.iter().filter(|it| it.instruction.is_some());
+    let video = legal.filter_map(|it| Some((number(it)?, it))).collect();
+    let subject = FunctionSubject { module, flow, video };
+    for (code, find) in ON_VIDEO.iter().chain(&ON_FUNCTIONS) {
+        if rules.contains(*code) {
+            find(&subject, found);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! V901 and V902: names that nothing declares before, and labels that are not in sight.
+
+use super::structure::{ModuleSubject, place_of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::hash::Set;
+use crate::isa::is_special_register;
+use crate::names::{SymbolKind, Use};
+use crate::source::Span;
+use crate::syntax::{DirectiveKind, Statement, StatementKind};
+
+/// How the functions start that OptiX puts in the place of calls.
+const OPTIX: &str = "_optix_";
+
+pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
+    let (names, source) = (subject.names, subject.source());
+    let mut seen = Set::default();
+    for it in names.uses() {
+        let text = it.span.text(source);
+        let is_known = match it.meaning {
+            Some(_) => !is_too_early(subject, it),
+            None => is_special_register(text) || text.starts_with(OPTIX),
+        };
+        // The checker judges the registers of video instructions.
+        if is_known || it.span.is_in(&names.debug) || is_in_video(subject, it.span) {
+            continue;
+        }
+        let Some(statement) = subject.tree.statement_at(it.span.start) else { continue };
+        let Some(role) = Role::of(statement, it.span) else { continue };
+        // One finding for each name of a function.
+        let function = statement.function().map(|function| function.statement().index());
+        if !seen.insert((function, text)) {
+            continue;
+        }
+        let diagnostic = match role {
+            Role::Label => {
+                Diagnostic::new(Code::V902, it.span, format!("there is no label `{text}` in sight"))
+                    .label("not known here")
+                    .help("a label is known in the `{ }` that it stands in")
+            }
+            Role::Other if it.meaning.is_some() => {
+                Diagnostic::new(Code::V901, it.span, format!("`{text}` is declared only later"))
+                    .label("not known yet")
+            }
+            Role::Other => {
+                Diagnostic::new(Code::V901, it.span, format!("`{text}` is not declared"))
+                    .label("not known here")
+            }
+        };
+        let declared = it.meaning.map(|meaning| names.symbol(meaning.symbol()).name);
+        let diagnostic = match declared {
+            Some(name) => diagnostic.related(name, "declared here"),
+            None => diagnostic,
+        };
+        found.push(diagnostic.statement(place_of(statement)));
+    }
+}
+
+/// What a name that is not declared would be.
+enum Role {
+    Label,
+    Other,
+}
+
+impl Role {
+    /// `None` where ptxas does not look.
+    fn of(statement: Statement<'_>, name: Span) -> Option<Role> {
+        match statement.kind() {
+            StatementKind::Instruction(instruction) => {
+                let source = statement.tree().source();
+                let is_guard = instruction.guard().is_some_and(|guard| guard.name == name);
+                let is_branch = instruction.mnemonic().text(source) == "bra" && !is_guard;
+                Some(if is_branch { Role::Label } else { Role::Other })
+            }
+            StatementKind::Directive(directive) => match directive.kind() {
+                DirectiveKind::BranchTargets => Some(Role::Label),
+                DirectiveKind::CallTargets | DirectiveKind::Alias => Some(Role::Other),
+                _ => None,
+            },
+            StatementKind::Declaration(_) | StatementKind::Function(_) => Some(Role::Other),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a variable is declared only behind a name that means it.
+fn is_too_early(subject: &ModuleSubject<'_>, it: &Use) -> bool {
+    let Some(meaning) = it.meaning.filter(|_| !it.declares) else { return false };
+    let symbol = subject.names.symbol(meaning.symbol());
+    symbol.kind == SymbolKind::Variable
+        && symbol.is_global()
+        && it.span.start < symbol.name.start
+        // It may be declared more than once.
+        && subject.names.uses_of(meaning).next().is_some_and(|first| !first.declares)
+}
+
+fn is_in_video(subject: &ModuleSubject<'_>, name: Span) -> bool {
+    let after = subject.statements.partition_point(|it| it.span.start <= name.start);
+    after.checked_sub(1).is_some_and(|at| name.end <= subject.statements[at].span.end)
+}

@@ -1,0 +1,37 @@
+//! V909: statements that no path leads to.
+
+use super::structure::FunctionSubject;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::syntax::removed;
+
+pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let (flow, source) = (subject.flow, subject.module.source());
+    let blocks = flow.blocks();
+    let is_dead = |at: usize| !flow.is_reachable(at) && !blocks[at].instructions.is_empty();
+    let mut at = 0;
+    while at < blocks.len() {
+        let start = at;
+        while at < blocks.len() && is_dead(at) {
+            at += 1;
+        }
+        if at == start {
+            at += 1;
+            continue;
+        }
+        let range = blocks[start].instructions.start..blocks[at - 1].instructions.end;
+        let statements = &flow.statements()[range];
+        let first = statements[0].span();
+        let message = match statements.len() {
+            1 => "no path leads to this instruction".to_string(),
+            count => format!("no path leads to these {count} instructions"),
+        };
+        let removed = |span| Edit::replace(removed(source, span), "");
+        let edits = statements.iter().map(|it| removed(it.span())).collect();
+        found.push(
+            Diagnostic::new(Code::V909, first, message)
+                .label("never runs")
+                .fix(Applicability::Unsafe, "remove what never runs", edits)
+                .statement(first),
+        );
+    }
+}

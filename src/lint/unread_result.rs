@@ -1,0 +1,37 @@
+//! V905: results of video instructions that nothing reads.
+
+use super::structure::FunctionSubject;
+use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
+use crate::syntax::removed;
+
+pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let source = subject.module.source();
+    let mut results = Vec::new();
+    for &(number, statement) in &subject.video {
+        for access in subject.flow.accesses(number) {
+            if access.access.writes() && subject.is_own_register(access.meaning) {
+                results.push((number, statement, access));
+            }
+        }
+    }
+    let places: Vec<_> = results.iter().map(|(number, _, it)| (*number, it.meaning)).collect();
+    let Some(live) = subject.flow.are_live_after(&places) else { return };
+    for ((_, statement, access), is_live) in results.into_iter().zip(live) {
+        if is_live {
+            continue;
+        }
+        let name = access.span.text(source);
+        let removed = Edit::replace(removed(source, statement.span), "");
+        found.push(
+            Diagnostic::new(
+                Code::V905,
+                access.span,
+                format!("nothing reads this value of `{name}`"),
+            )
+            .label("a result that is lost")
+            .help("ptxas removes such an instruction: read the result, or leave it out")
+            .fix(Applicability::Unsafe, "remove the instruction", vec![removed])
+            .statement(statement.span),
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! The rules on names and flow of whole modules, and inside of `asm`.
+
+use vptx::analysis::{add_ignores, check, check_counted, fix};
+use vptx::check::Language;
+use vptx::diagnostic::{Applicability, RuleSet};
+use vptx::{CheckOptions, Code};
+
+const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+/// The rules on names and flow that are found in a text, with the texts that they mark.
+fn found_with<'t>(text: &'t str, options: &CheckOptions) -> Vec<(Code, &'t str)> {
+    let found = check(text, options).into_iter();
+    let found = found.filter(|it| it.code == Code::V705 || it.code.text().starts_with("V9"));
+    found.map(|it| (it.code, it.span.text(text))).collect()
+}
+
+fn found(text: &str) -> Vec<(Code, &str)> {
+    found_with(text, &CheckOptions::default())
+}
+
+/// A function that gets `a`, `b` and `p`, gives `d`, and declares `t`, `u` and `q`.
+fn function(body: &str) -> String {
+    format!(
+        ".func (.reg .b32 d) f(.reg .b32 a, .reg .b32 b, .reg .pred p)\n{{\n\
+         .reg .b32 t, u;\n.reg .pred q;\n{body}\n}}\n"
+    )
+}
+
+fn in_function(body: &str) -> Vec<(Code, String)> {
+    let text = function(body);
+    found(&text).into_iter().map(|(code, text)| (code, text.to_string())).collect()
+}
+
+#[track_caller]
+fn holds(body: &str, expected: &[(Code, &str)]) {
+    let expected: Vec<(Code, String)> =
+        expected.iter().map(|(code, text)| (*code, (*text).to_string())).collect();
+    assert_eq!(in_function(body), expected, "{body}");
+}
+
+#[test]
+fn sources_that_some_path_does_not_write_are_found() {
+    let never = &[(Code::V904, "t")];
+    holds("vadd.u32.u32.u32 d, a, t;", never);
+    holds("vadd4.u32.u32.u32.add d, a, b, t;", never);
+    holds("vadd4.u32.u32.u32 d.b0, a, b, t;", never);
+    holds("@q vadd.u32.u32.u32 d, a, b;", &[(Code::V904, "q")]);
+    // Both sources are one register.
+    holds("vadd.u32.u32.u32 d, t, t;", never);
+    holds("@p bra L; mov.b32 t, 1; L: vadd.u32.u32.u32 d, a, t;", never);
+    holds("L: vadd.u32.u32.u32 d, a, t; mov.b32 t, d; @p bra L;", never);
+    // Only the first of these reads what nothing writes.
+    holds("vsub.u32.u32.u32 t, a, t; vadd.u32.u32.u32 d, a, t;", never);
+
+    // Written on both paths, in any way; lanes that all are written; sources of which no lane is
+    // selected; parameters.
+    holds("@p bra L; mov.b32 t, 1; bra M; L: mov.b32 t, 2; M: vadd.u32.u32.u32 d, a, t;", &[]);
+    holds("@p mov.b32 t, 1; @p vadd.u32.u32.u32 d, a, t;", &[]);
+    holds("ld.global.v2.b32 {t, u}, [0]; vadd.u32.u32.u32 d, t, u;", &[]);
+    holds("call (t), g, (a); vadd.u32.u32.u32 d, a, t;", &[]);
+    holds("new.opcode t, u; vadd.u32.u32.u32 d, t, u;", &[]);
+    holds("vadd4.u32.u32.u32 d, a, b, t;", &[]);
+    holds("vadd4.u32.u32.u32 d, a.b4567, b, b;", &[]);
+    holds("vadd.u32.u32.u32 d, a, d;", &[]);
+    holds("ret; vadd.u32.u32.u32 d, a, t;", &[]);
+    // Other instructions are not judged.
+    holds("add.u32 d, a, t;", &[]);
+}
+
+#[test]
+fn results_that_nothing_reads_are_found() {
+    let lost = &[(Code::V905, "t")];
+    holds("vadd.u32.u32.u32 t, a, b;", lost);
+    holds("@p vadd.u32.u32.u32 t, a, b;", lost);
+    holds("vadd.u32.u32.u32 t, a, b; mov.b32 t, 1; mov.b32 d, t;", lost);
+    holds("vadd.u32.u32.u32 t, a, b; @p ret; exit;", lost);
+    holds("{ .reg .b32 t; vadd.u32.u32.u32 t, a, b; } mov.b32 d, t;", lost);
+
+    holds("vadd.u32.u32.u32 t, a, b; @p mov.b32 t, 1; mov.b32 d, t;", &[]);
+    holds("vadd.u32.u32.u32 t, a, b; @p bra L; mov.b32 t, 1; L: mov.b32 d, t;", &[]);
+    holds("vadd.u32.u32.u32 t, a, b; st.global.b32 [0], t;", &[]);
+    holds("vadd.u32.u32.u32 t, a, b; call (d), g, (t);", &[]);
+    holds("vadd.u32.u32.u32 t, a, b; new.opcode d, t;", &[]);
+    holds("mov.b32 t, 1; L: mov.b32 d, t; vadd.u32.u32.u32 t, a, b; @p bra L;", &[]);
+    // The caller reads it.
+    holds("vadd.u32.u32.u32 d, a, b;", &[]);
+}
+
+/// Where a branch leads to is not known: no path is claimed that may not be.
+#[test]
+fn branches_to_unknown_places_claim_nothing() {
+    for branch in ["bra outside;", "brx.idx a, outside;"] {
+        holds(&format!("{branch} L: vadd.u32.u32.u32 d, a, t; M: bra L;"), &[]);
+        // There is a label behind which it is read.
+        let read = format!("L: mov.b32 d, t; ret; M: vadd.u32.u32.u32 t, a, b; {branch}");
+        holds(&read, &[]);
+        holds(&format!("vadd.u32.u32.u32 t, a, b; {branch} L: ret;"), &[(Code::V905, "t")]);
+    }
+}
+
+#[test]
+fn only_whole_modules_are_judged_by_their_names() {
+    let body = "mov.b32 t, elsewhere; bra outside; { inside: } vadd.u32.u32.u32 d, a, t;\n\
+                .reg .b32 t;";
+    let function = function(body);
+    assert_eq!(found(&function), []);
+    let module = format!("{HEAD}{function}");
+    let expected = [(Code::V901, "elsewhere"), (Code::V902, "outside"), (Code::V903, "t")];
+    assert_eq!(found(&module), expected);
+    // Two modules in one text, errors of syntax.
+    assert_eq!(found(&format!("{module}{module}")), []);
+    assert_eq!(found(&format!("{module}}}")), []);
+    assert_eq!(found(&format!("{HEAD}.func g() {{ add.u32 a }}\n{function}")), []);
+}
+
+/// The limits: without video instructions, or beyond 1 MiB, only on demand.
+#[test]
+fn large_modules_are_judged_on_demand() {
+    let every = CheckOptions::default().with_every_module(true);
+    let plain = format!("{HEAD}.func g() {{ bra nowhere; }}\n");
+    assert_eq!(found(&plain), []);
+    assert_eq!(found_with(&plain, &every), [(Code::V902, "nowhere")]);
+
+    let one = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;"));
+    let with = |bytes: usize| format!("{one}{}", "\n".repeat(bytes - one.len()));
+    assert_eq!(found(&with(1 << 20)), [(Code::V904, "t")]);
+    assert_eq!(found(&with((1 << 20) + 1)), []);
+    assert_eq!(found_with(&with((1 << 20) + 1), &every), [(Code::V904, "t")]);
+    // Read in parts, if the rules are not asked for.
+    let many = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;").repeat(50_000));
+    assert!(many.len() > 5 << 20);
+    assert_eq!(found(&many), []);
+}
+
+#[test]
+fn rules_that_are_off_are_selected() {
+    let text =
+        format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, 1; ret; unused: mov.b32 t, t;"));
+    assert_eq!(found(&text), []);
+    let off = [Code::V906, Code::V907, Code::V908, Code::V909];
+    let rules = off.into_iter().fold(RuleSet::DEFAULT, RuleSet::with);
+    let all = CheckOptions::default().with_rules(rules);
+    let expected = [
+        (Code::V908, "b"),
+        (Code::V908, "p"),
+        (Code::V906, "u"),
+        (Code::V906, "q"),
+        (Code::V907, "unused"),
+        (Code::V909, "mov.b32 t, t;"),
+    ];
+    assert_eq!(found_with(&text, &all), expected);
+    let fixed = fix(&text, &all, Applicability::Safe);
+    let declared = "\n.reg .b32 t;\n";
+    assert!(fixed.text.contains(declared) && !fixed.text.contains(".pred q"), "{}", fixed.text);
+    assert!(fixed.text.contains("ret; mov.b32 t, t;"), "{}", fixed.text);
+    let fixed = fix(&text, &all, Applicability::Unsafe);
+    assert!(!fixed.text.contains("mov.b32"), "{}", fixed.text);
+    assert_eq!(found_with(&fixed.text, &all), [(Code::V908, "b"), (Code::V908, "p")]);
+}
+
+#[test]
+fn comments_suppress_them() {
+    let body = "vadd.u32.u32.u32 d, a, t;\nvmin.s32.s32.s32 u, a, b;\nmov.b32 d, none;";
+    let text = format!("{HEAD}{}", function(body));
+    let options = CheckOptions::default();
+    assert_eq!(found(&text).len(), 3);
+    let done = add_ignores(&text, &options);
+    assert_eq!(found(&done.text), []);
+    for code in ["V904", "V905", "V901"] {
+        assert!(done.text.contains(&format!("; // vptx: ignore[{code}]")), "{}", done.text);
+    }
+    // Where they suppress nothing, that is told.
+    let written = done.text.replace("d, a, t;", "d, a, b;");
+    let unused = check(&written, &options);
+    assert_eq!(unused.iter().map(|it| it.code).collect::<Vec<_>>(), [Code::V801]);
+}
+
+fn in_asm(template: &str, operands: &str) -> Vec<(Code, String)> {
+    let text = format!("asm(\"{template}\" : {operands});");
+    let options = CheckOptions::default().with_language(Language::Cuda);
+    let found = found_with(&text, &options).into_iter();
+    found.map(|(code, text)| (code, text.to_string())).collect()
+}
+
+#[test]
+fn asm_has_outputs_on_all_paths() {
+    let output = vec![(Code::V705, "\"=r\"".to_string())];
+    let operands = "\"=r\"(d) : \"r\"(a)";
+    let guarded = "{ .reg .pred p; setp.lt.u32 p, %1, 7; @p vadd.u32.u32.u32 %0, %1, 1;";
+    assert_eq!(in_asm(&format!("{guarded} }}"), operands), output);
+    for rest in ["@!p mov.b32 %0, 1; }", "mov.b32 %0, 1; }", "@!p exit; mov.b32 %0, 2; }"] {
+        assert_eq!(in_asm(&format!("{guarded} {rest}"), operands), []);
+    }
+    assert_eq!(in_asm(&format!("{guarded} }}"), "\"+r\"(d) : \"r\"(a)"), []);
+    assert_eq!(in_asm(&format!("{guarded} }}"), "\"=r\"(d) : \"r\"(a), \"0\"(b)"), []);
+    // It goes on elsewhere, or other instructions than those of PTX are there.
+    assert_eq!(in_asm(&format!("{guarded} @!p bra outside; }}"), operands), []);
+    assert_eq!(in_asm(&format!("{guarded} new.opcode %0; }}"), operands), []);
+    assert_eq!(in_asm("mov.b32 %1, 1;", operands), []);
+    // Without the last `;`, and with braces of two statements.
+    assert_eq!(in_asm("vadd.u32.u32.u32 %0, %1, 1", operands), []);
+    assert_eq!(in_asm("{ vadd.u32.u32.u32 %0, %1, 1;", "\"=r\"(d), \"=r\"(e) : \"r\"(a)"), []);
+}
+
+#[test]
+fn registers_of_asm_are_its_own_inside_of_braces() {
+    let operands = "\"=r\"(d) : \"r\"(a)";
+    let read = ".reg .b32 t; vadd.u32.u32.u32 %0, %1, t;";
+    assert_eq!(in_asm(&format!("{{ {read} }}"), operands), [(Code::V904, "t".to_string())]);
+    assert_eq!(in_asm(read, operands), []);
+    let written = ".reg .b32 t; vadd.u32.u32.u32 t, %1, 1; mov.b32 %0, 1;";
+    assert_eq!(in_asm(&format!("{{ {written} }}"), operands), [(Code::V905, "t".to_string())]);
+    assert_eq!(in_asm(written, operands), []);
+}
+
+/// In strings of other languages, they are placed in the source.
+#[test]
+fn modules_in_strings_have_them() {
+    let text = format!("{HEAD}{}", function("vadd.u32.u32.u32 d, a, t;"));
+    let source = format!("auto text = R\"({text})\";\n");
+    let options = CheckOptions::default().with_language(Language::Cuda);
+    assert_eq!(found_with(&source, &options), [(Code::V904, "t")]);
+    let start = source.find("d, a, t").unwrap();
+    assert_eq!(check(&source, &options)[0].span.range(), start + 6..start + 7);
+}
+
+/// The work grows with the text, not with its square: a function with as many registers and
+/// blocks as a text of its size can have.
+#[test]
+fn many_registers_in_many_blocks_take_no_time() {
+    let count = 12_000;
+    let mut body = format!(".reg .b32 %r<{count}>;\n");
+    for at in 0..count {
+        body += &format!("L{at}: vadd.u32.u32.u32 %r{at}, a, %r{};\n@p bra L0;\n", count - 1 - at);
+    }
+    let text = function(&body);
+    assert!(text.len() < 1 << 20);
+    let start = std::time::Instant::now();
+    let (statements, _) = check_counted(&text, &CheckOptions::default());
+    assert_eq!(statements, count);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
