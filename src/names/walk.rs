@@ -114,10 +114,21 @@ impl Range {
 struct Open<'t> {
     scope: ScopeId,
     labels: Vec<(&'t str, SymbolId)>,
-    /// The lowest number at the end of the names declared one by one, by the rest of them.
-    lowest: Map<&'t str, u64>,
+    /// The lowest numbers at the end of the names declared one by one, by the rest of them.
+    lowest: Map<&'t str, Lowest>,
     /// Uses that may name a label that follows.
     waiting: Map<&'t str, Vec<u32>>,
+}
+
+/// The lowest numbers at the ends of names that differ in nothing else.
+#[derive(Clone, Copy)]
+struct Lowest {
+    /// Those of registers, variables and parameters.
+    any: u64,
+    /// Those of these that have no needless zero.
+    plain: u64,
+    /// Those of labels that have no needless zero.
+    label: u64,
 }
 
 impl Open<'_> {
@@ -406,7 +417,10 @@ impl<'t> Walker<'t> {
 
     /// Whether the innermost scope declares the name of a register of a range by itself.
     fn is_numbered(&mut self, base: &str, count: u64) -> bool {
-        self.innermost().lowest.get(base).is_some_and(|lowest| *lowest < count)
+        self.innermost().lowest.get(base).is_some_and(|lowest| {
+            // ptxas looks at labels only if one of the others has a number of the range.
+            lowest.plain < count || lowest.any < count && lowest.label < count
+        })
     }
 
     /// Whether the innermost scope has a name already.
@@ -457,11 +471,17 @@ impl<'t> Walker<'t> {
         if number.is_some() {
             self.bases.entry(base).or_default().has_own = true;
         }
-        if let Some(number) =
-            number.filter(|_| kind != DeclaredKind::Label && has_plain_number(name))
-        {
-            let lowest = self.innermost().lowest.entry(base).or_insert(number);
-            *lowest = number.min(*lowest);
+        if let Some(number) = number {
+            let none = Lowest { any: u64::MAX, plain: u64::MAX, label: u64::MAX };
+            let lowest = self.innermost().lowest.entry(base).or_insert(none);
+            let is_plain = has_plain_number(name);
+            let places: &mut [&mut u64] = match kind {
+                DeclaredKind::Label if is_plain => &mut [&mut lowest.label],
+                DeclaredKind::Label => &mut [],
+                _ if is_plain => &mut [&mut lowest.any, &mut lowest.plain],
+                _ => &mut [&mut lowest.any],
+            };
+            places.iter_mut().for_each(|place| **place = number.min(**place));
         }
     }
 
