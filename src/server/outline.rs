@@ -123,8 +123,15 @@ fn labels_of(function: &Function<'_>, has_flow: bool, found: &mut Vec<Label>) {
 
 /// The block that starts at a label.
 fn block_behind(flow: &Flow<'_>, label: Statement<'_>) -> Option<usize> {
-    // The label of a table is no place of the program.
-    if let StatementKind::Directive(_) = label.next()?.kind() {
+    // The label of a table or a prototype is no place of the program.
+    if let StatementKind::Directive(directive) = label.next()?.kind()
+        && matches!(
+            directive.kind(),
+            DirectiveKind::BranchTargets
+                | DirectiveKind::CallTargets
+                | DirectiveKind::CallPrototype
+        )
+    {
         return None;
     }
     let start = label.span().start;

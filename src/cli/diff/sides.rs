@@ -11,7 +11,6 @@ use tempfile::SpooledTempFile;
 
 use crate::diff::without_hashes;
 use crate::extract::{Image, Limits, Member, walk};
-use crate::hash::Seed;
 use crate::report::visible_path;
 use crate::syntax::lexer::word_end;
 use crate::workspace::binary::{self, Content, path_of};
@@ -141,7 +140,7 @@ impl Texts {
 
 /// Not for hostile input: only pairs depend on it, and bytes are compared.
 fn hash_of(value: impl Hash) -> u64 {
-    Seed::default().hash_one(value)
+    foldhash::fast::FixedState::default().hash_one(value)
 }
 
 /// The hashes of the names after `.entry`; without those, of the names after `.func`.

@@ -225,7 +225,7 @@ fn basic_blocks_and_loops_fold() {
     .reg .pred %p;
 outer:
     mov.b32 %r1, 0;
-inner:
+inner:  .loc 1 5 9
     add.s32 %r1, %r1, 1;
     setp.lt.s32 %p, %r1, n;
     @%p bra inner;
