@@ -161,6 +161,7 @@ codes! {
     V509 "replaced-destination" Warning on [Unsafe] "A destination whose other bits are not kept",
     V510 "unread-source" Warning on [] "A source with no lane selected",
     V511 "shift-beyond-width" Warning on [Safe] "A constant shift amount beyond the width of the value",
+    V512 "lost-guard" Warning on [Unsafe] "A guard that ptxas leaves out",
     V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
     V602 "unfused-instructions" Note off [Safe, Unsafe] "Several instructions that one sequence with fewer machine instructions can replace",
     V701 "missing-asm-operand" Error on [Unsafe] "A reference to an operand that the `asm` does not have",

@@ -14,6 +14,7 @@ mod explicit_default;
 mod facts;
 mod ignored_selector;
 mod ignored_third_operand;
+mod lost_guard;
 mod missing_asm_operand;
 mod modifier_order;
 mod repeated_lane;
@@ -114,6 +115,7 @@ const RULES: &[Rule] = &[
     replaced_destination::RULE,
     unread_source::RULE,
     shift_beyond_width::RULE,
+    lost_guard::RULE,
     emulated_instruction::RULE,
 ];
 

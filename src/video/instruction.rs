@@ -9,10 +9,10 @@ use super::operand::{Guard, Parts, Register, Tail};
 use super::set::{self, Set};
 use super::shift::{self, Shift};
 use super::simd::SimdOperands;
-use super::simd_arithmetic::{self, SimdArithmetic};
+use super::simd_arithmetic::{self, SimdArithmetic, SimdOp, SimdTail};
 use super::simd_set::{self, SimdSet};
 use super::table;
-use crate::isa::{Destination, Family, Form, Mnemonic, Modifier, Role};
+use crate::isa::{Destination, Family, Form, LaneWidth, Lanes, Mnemonic, Modifier, Role, Type};
 
 /// A video instruction with its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +92,17 @@ impl Instruction {
     /// An unguarded instruction.
     pub fn new(operation: Operation) -> Instruction {
         Instruction { guard: None, operation }
+    }
+
+    /// Whether it has a guard that ptxas 12.9 and 13.5 leave out.
+    pub(crate) fn loses_guard(&self) -> bool {
+        let Operation::SimdArithmetic(it) = &self.operation else { return false };
+        let types = [it.dtype, it.operands.atype, it.operands.btype];
+        self.guard.is_some()
+            && matches!(it.op, SimdOp::Add | SimdOp::Sub)
+            && it.tail == SimdTail::Accumulate
+            && types == [Type::U32; 3]
+            && it.operands.lanes == Lanes::all(LaneWidth::Bytes)
     }
 
     /// The mnemonic.

@@ -433,6 +433,11 @@ fn lines_stand_before_loops() {
     assert!(!kept(load, "", "call (r16), f, (r9); @p bra round;"));
     // Another register of the same name.
     assert!(kept(load, "{ .reg .b32 r<17>; mov.b32 r16, c; }", AGAIN));
+    // The names of what stands before the loop are not known earlier in the text.
+    let below = round("", "bra start;", "@p bra done; start: ld.b32 r16, [r8]; bra round; done:");
+    let (module, _) = parse(&below);
+    let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
+    assert!(!rewritten.text().contains("_k0"), "{}", rewritten.text());
     // There is no loop around it.
     for end in ["", "@p bra later; later:", "later: @p bra later;"] {
         assert!(!kept(load, "", end), "{end}");

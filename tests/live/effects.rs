@@ -14,7 +14,11 @@ use crate::ptxas::Scratch;
 use crate::support::effects::{
     FIRST_LINE, Row, declarations, kernel, module, registers, rows, type_of,
 };
-use crate::support::{fixture, setting};
+use crate::support::{fixture, forms, setting};
+use vptx::analysis::check;
+use vptx::check::CheckOptions;
+use vptx::diagnostic::{Code, RuleSet};
+use vptx::isa::{Form, Mnemonic, Sources};
 
 /// The number of instructions that share a module.
 const BATCH: usize = 60;
@@ -176,6 +180,31 @@ fn shown(scratch: &Scratch, name: &str, rows: &[Row]) -> Vec<String> {
             registers.iter().enumerate().map(show).collect::<Vec<_>>().join(" ")
         })
         .collect()
+}
+
+/// V512 tells exactly where ptxas loses a guard, of the SIMD instructions with default selectors.
+#[test]
+#[ignore = "needs ptxas"]
+fn guards_are_lost_where_it_is_told() {
+    let options = CheckOptions::default().with_rules(RuleSet::NONE.with(Code::V512));
+    let mut rows = Vec::new();
+    let is_simd = |(form, _): &(&Form, Mnemonic)| form.sources != Sources::Scalar;
+    for (form, mnemonic) in forms::rows().filter(is_simd) {
+        for head in forms::heads(form, mnemonic) {
+            let text = format!("@p1 {head} r1, r2, r3, r4;");
+            rows.push(Row { target: "sm_80".into(), text, effects: String::new() });
+        }
+    }
+    let scratch = Scratch::new();
+    let mut lost = 0;
+    for (number, batch) in rows.chunks(BATCH).enumerate() {
+        for (row, shown) in batch.iter().zip(shown(&scratch, &format!("guards-{number}"), batch)) {
+            let is_told = !check(&row.text, &options).is_empty();
+            assert_eq!(shown.starts_with("-p1"), is_told, "{}: {shown}", row.text);
+            lost += u32::from(is_told);
+        }
+    }
+    assert_eq!(lost, 2);
 }
 
 #[test]

@@ -383,7 +383,7 @@ pub(super) fn measured_best(
 
 /// The cheapest sequence that the gate admits and that has no video instructions: the
 /// measured one if there is one, otherwise the one with the lowest estimate.
-pub(super) fn cheapest(
+pub(crate) fn cheapest(
     instruction: &Instruction,
     target: Target,
     semantics: Semantics,

@@ -170,8 +170,9 @@ impl Site<'_> {
         Some(readers.into_iter().map(start).collect())
     }
 
-    /// The end of the instruction outside of the loop around this one that alone writes a register
-    /// of it. What is computed from the register is the same in each round.
+    /// The end of the instruction outside of the loop around this one, and earlier in the text,
+    /// that alone writes a register of it. What is computed from the register is the same in each
+    /// round, and what is declared there is known here.
     pub(super) fn before_loop(&self, register: &Register) -> Option<u32> {
         let Function { graph, instructions, loops, .. } = self.function;
         let inner = loops[graph.block_of(self.at)]?;
@@ -179,8 +180,9 @@ impl Site<'_> {
         let [definition] = reaching.instructions[..] else { return None };
         let known = &instructions[definition];
         let is_there = !matches!(known.result, Result::Other) && known.is_outer;
+        let is_earlier = definition < self.at;
         let is_outside = !self.function.is_within(inner, graph.block_of(definition));
-        (is_there && is_outside && !reaching.may_be_undefined).then_some(known.span.end)
+        (is_there && is_earlier && is_outside && !reaching.may_be_undefined).then_some(known.span.end)
     }
 
     /// The value of a register that holds one constant on all paths, perhaps by way of other

@@ -48,7 +48,7 @@ pub use cost::Cost;
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
 pub use cost::{KINDS, TARGETS, class};
-pub(crate) use cost::{cheaper_on_all, cost_of};
+pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
 #[cfg(feature = "explain")]

@@ -272,8 +272,9 @@ pub(crate) fn choose(
     semantics: Semantics,
     all: bool,
 ) -> Outcome {
-    let meant = semantics == Semantics::CURRENT
-        || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT);
+    let meant = !instruction.loses_guard()
+        && (semantics == Semantics::CURRENT
+            || instruction.lower(semantics) == instruction.lower(Semantics::CURRENT));
     let rewritten = |sequence: Option<Sequence>| match sequence {
         Some(sequence) => Outcome::Rewritten(sequence),
         None => Outcome::Unavailable,

@@ -1,7 +1,8 @@
-//! The order of the sources of SIMD minima and maxima.
+//! Order: SIMD minima and maxima compare their sources in the direction of their neighbours, for
+//! common subexpressions.
 //!
-//! `min(a, b)` is `min(b, a)`, but a sequence compares in one direction only. ptxas computes once
-//! what neighbours repeat, so they should compare in the same direction.
+//! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. Right,
+//! as `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
 
 use super::super::super::Gate;
 use super::super::super::lanes::has_sums_of_halves;
