@@ -72,8 +72,7 @@ fn no_room_imports_one_above_it() {
     assert_eq!(seen, rooms.into_iter().collect(), "ARCHITECTURE.md lists what there is");
 }
 
-/// One lexer reads PTX, and the tree, the reader of `check` and the formatter's pieces ask it. The
-/// rewriter still looks at the text between instructions.
+/// One lexer reads PTX, and the tree, the reader of `check` and the formatter's pieces ask it.
 #[test]
 fn no_other_room_reads_tokens() {
     let mut found = BTreeSet::new();
