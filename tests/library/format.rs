@@ -672,6 +672,8 @@ fn findings(text: &str, rules: RuleSet) -> Vec<(Code, usize, String)> {
     let (module, _) = parse(text);
     let statements: Vec<u32> = module.statements().iter().map(|it| it.span.start).collect();
     let comments = comments(text);
+    // Those on names are not all about statements of the module.
+    let rules = rules.choose(None, &[], &["V9".parse().expect("a selector")]);
     let mut found: Vec<(Code, usize, String)> =
         check(text, &CheckOptions::default().with_rules(rules))
             .iter()

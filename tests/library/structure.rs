@@ -240,3 +240,40 @@ fn many_registers_in_many_blocks_take_no_time() {
     assert_eq!(statements, count);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
+
+/// What ptxas 13.5 says of a range after a label that has the name of one of its registers: it
+/// looks at labels only if a register or a variable has a number of the range.
+#[test]
+fn labels_and_ranges_share_names_as_in_ptxas() {
+    let every = CheckOptions::default().with_every_module(true);
+    for (body, is_double) in [
+        ("%r1: .reg .b32 %r<10>;", false),
+        ("%r1: .reg .b32 %r03; .reg .b32 %r<10>;", true),
+        (".reg .b32 %r03; %r1: .reg .b32 %r<10>;", true),
+        ("%r1: .reg .b32 %r50; .reg .b32 %r<10>;", false),
+        ("%r01: .reg .b32 %r03; .reg .b32 %r<10>;", false),
+        ("%r1: { .reg .b32 %r3; } .reg .b32 %r<10>;", false),
+    ] {
+        let text = format!("{HEAD}.entry k() {{ {body} ret; }}\n");
+        let expected: &[_] = if is_double { &[(Code::V903, "%r")] } else { &[] };
+        assert_eq!(found_with(&text, &every), expected, "{body}");
+    }
+}
+
+/// What ptxas 11.8, 12.9 and 13.5 say of names that are declared only later.
+#[test]
+fn declarations_that_come_too_late_are_found() {
+    let every = CheckOptions::default().with_every_module(true);
+    for (text, expected) in [
+        (".entry k() { .reg .b32 r; ld.global.b32 r, [g]; }\n.global .b32 g;\n", Some("g")),
+        (".entry k() { call f; }\n.func f() { ret; }\n", Some("f")),
+        (".entry k() { .reg .b64 r; mov.u64 r, f; }\n.func f() { ret; }\n", Some("f")),
+        (".global .u64 p[2] = {q, 0};\n.global .b32 q;\n", Some("q")),
+        (".entry k() { { bra L; } L: ret; }\n", None),
+        (".func f();\n.entry k() { call f; }\n.func f() { ret; }\n", None),
+    ] {
+        let text = format!("{HEAD}{text}");
+        let expected: Vec<_> = expected.into_iter().map(|name| (Code::V901, name)).collect();
+        assert_eq!(found_with(&text, &every), expected, "{text}");
+    }
+}
