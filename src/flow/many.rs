@@ -8,6 +8,9 @@ use crate::names::Meaning;
 /// A register, and an instruction that reads or writes it.
 type Place = (usize, Meaning);
 
+/// A register with the instructions that are asked about, each with the number of the question.
+type Asked = (Meaning, Vec<(usize, usize)>);
+
 /// Whether instructions write a register on the way from the start of a function to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
@@ -134,9 +137,9 @@ impl Graph {
 
     /// The places by register, in the order of the text and with their numbers, some registers
     /// together. `None` if that would take too long.
-    fn groups(&self, places: &[Place]) -> Option<Vec<Vec<(Meaning, Vec<(usize, usize)>)>>> {
+    fn groups(&self, places: &[Place]) -> Option<Vec<Vec<Asked>>> {
         let mut numbers: Map<Meaning, usize> = Map::default();
-        let mut all: Vec<(Meaning, Vec<(usize, usize)>)> = Vec::new();
+        let mut all: Vec<Asked> = Vec::new();
         for (number, (at, meaning)) in places.iter().enumerate() {
             let own = *numbers.entry(*meaning).or_insert(all.len());
             if own == all.len() {

@@ -8,7 +8,7 @@ use crate::names::{SymbolKind, Use};
 use crate::source::Span;
 use crate::syntax::{DirectiveKind, Statement, StatementKind};
 
-/// How the functions start that OptiX puts in the place of calls.
+/// How the functions start that `OptiX` puts in the place of calls.
 const OPTIX: &str = "_optix_";
 
 pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {

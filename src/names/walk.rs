@@ -481,7 +481,9 @@ impl<'t> Walker<'t> {
                 _ if is_plain => &mut [&mut lowest.any, &mut lowest.plain],
                 _ => &mut [&mut lowest.any],
             };
-            places.iter_mut().for_each(|place| **place = number.min(**place));
+            for place in places {
+                **place = number.min(**place);
+            }
         }
     }
 
