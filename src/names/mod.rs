@@ -132,8 +132,8 @@ pub struct Symbol {
     pub(crate) plain_ty: Option<Span>,
     /// The number of its meaning as a whole.
     number: NonZeroU32,
-    /// Whether the numbers of its registers follow that.
-    has_numbers: bool,
+    /// How many registers of it have the numbers that follow.
+    registers: u32,
 }
 
 /// The kinds of symbol.
@@ -230,8 +230,7 @@ impl Symbol {
 
     /// The numbers of its meaning as a whole and of the registers that follow.
     fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
-        let registers = self.count.filter(|_| self.has_numbers).unwrap_or(0) as u32;
-        self.number.get()..=self.number.get() + registers
+        self.number.get()..=self.number.get() + self.registers
     }
 }
 
@@ -309,7 +308,7 @@ impl Names {
     /// for what is in no range.
     pub fn register(&self, meaning: Meaning) -> Option<u64> {
         let symbol = self.symbol(meaning.symbol);
-        if symbol.has_numbers {
+        if symbol.registers > 0 {
             return u64::from(meaning.number.get() - symbol.number.get()).checked_sub(1);
         }
         let at = self.apart.binary_search_by_key(&meaning.number, |it| it.number);

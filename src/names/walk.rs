@@ -456,7 +456,7 @@ impl<'t> Walker<'t> {
             body: Span::at(name.end),
             plain_ty: None,
             number,
-            has_numbers: false,
+            registers: 0,
         });
         let meaning = Some(Meaning { symbol: id, number });
         self.names.uses.push(Use { span: name, meaning, declares: true });
@@ -503,7 +503,7 @@ impl<'t> Walker<'t> {
         if let Some(left) = self.unnumbered.checked_sub(count) {
             self.unnumbered = left;
             self.names.meanings += count as u32;
-            self.names.symbols[range.index()].has_numbers = true;
+            self.names.symbols[range.index()].registers = count as u32;
         }
     }
 
@@ -527,11 +527,11 @@ impl<'t> Walker<'t> {
 
     /// The meaning of a name that names a symbol.
     fn looked_up(&mut self, symbol: SymbolId, base: &'t str, register: Option<u64>) -> Meaning {
-        let Symbol { name, count, number, has_numbers, .. } = *self.names.symbol(symbol);
+        let Symbol { name, count, number, registers, .. } = *self.names.symbol(symbol);
         let (Some(count), Some(register)) = (count, register) else {
             return self.whole(symbol);
         };
-        if has_numbers {
+        if registers > 0 {
             let range = Range { symbol, count, number };
             // A range that hides a wider one is not found by all numbers.
             let is_innermost = self.context.outside_range(base);

@@ -670,4 +670,12 @@ mod tests {
         }
         assert!(plain > 4_000 && ended > 2_000, "{plain} {ended}");
     }
+    #[test]
+    fn bodies_outside_of_a_part_are_empty_blocks() {
+        let source = ".func f() { ret; }\n.func g() { add.u32 a, b, c; ret; }";
+        let tree = parse(source, Span::at(source.len() as u32));
+        assert_eq!(tree.errors(), []);
+        let counts: Vec<usize> = tree.functions().map(|it| it.statements().count()).collect();
+        assert_eq!(counts, [0, 2]);
+    }
 }
