@@ -73,6 +73,7 @@ impl<'t> Flow<'t> {
         let body = function.body()?;
         let mut builder = Builder::new(names);
         let results = function.results().filter_map(|it| Some(it.name()?.name()));
+        builder.next_use = names.uses().partition_point(|it| it.span.start < body.span().start);
         builder.results = results.filter_map(|name| builder.meaning(name)).collect();
         body.descendants().for_each(|statement| builder.read(statement));
         Some(builder.finish(*function))
@@ -355,6 +356,8 @@ struct Builder<'t, 'n> {
     /// The label that was read last, if nothing else follows it yet.
     label: Option<SymbolId>,
     results: Vec<Meaning>,
+    /// Names are asked for in the order of the text: the number of the next use.
+    next_use: usize,
 }
 
 impl<'t, 'n> Builder<'t, 'n> {
@@ -368,11 +371,22 @@ impl<'t, 'n> Builder<'t, 'n> {
             tables: Map::default(),
             label: None,
             results: Vec::new(),
+            next_use: 0,
         }
     }
 
     fn meaning(&self, name: Span) -> Option<Meaning> {
         self.names.use_of(name)?.meaning
+    }
+
+    /// Like [`Builder::meaning`], for names that are asked for in the order of the text.
+    fn next_meaning(&mut self, name: Span) -> Option<Meaning> {
+        let uses = self.names.uses();
+        while self.next_use < uses.len() && uses[self.next_use].span.start < name.start {
+            self.next_use += 1;
+        }
+        let near = uses.get(self.next_use).filter(|near| near.span.start == name.start);
+        near.map_or_else(|| self.meaning(name), |near| near.meaning)
     }
 
     fn symbol(&self, name: Span) -> Option<SymbolId> {
@@ -401,7 +415,7 @@ impl<'t, 'n> Builder<'t, 'n> {
                 let mut found = Vec::new();
                 accesses(source, &instruction, |span, access| found.push((span, access)));
                 for (span, access) in found {
-                    if let Some(meaning) = self.meaning(span) {
+                    if let Some(meaning) = self.next_meaning(span) {
                         self.accesses.push(NameAccess { span, meaning, access, is_partial });
                     }
                 }

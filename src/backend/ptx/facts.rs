@@ -182,7 +182,8 @@ impl Site<'_> {
         let is_there = !matches!(known.result, Result::Other) && known.is_outer;
         let is_earlier = definition < self.at;
         let is_outside = !self.function.is_within(inner, graph.block_of(definition));
-        (is_there && is_earlier && is_outside && !reaching.may_be_undefined).then_some(known.span.end)
+        (is_there && is_earlier && is_outside && !reaching.may_be_undefined)
+            .then_some(known.span.end)
     }
 
     /// The value of a register that holds one constant on all paths, perhaps by way of other

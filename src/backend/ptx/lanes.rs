@@ -289,6 +289,25 @@ pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
     gate.has((Target::sm(target), version))
 }
 
+/// Whether two of the steps are the same. ptxas computes their result once.
+pub(super) fn has_equal(run: &Run<'_>) -> bool {
+    block(run.layouts[0], &run.steps).has_equal()
+}
+
+/// Whether some of the first steps may cost less as a group, whatever reads their results: at least
+/// something reads the last one.
+pub(super) fn may_save(run: &Run<'_>, alone: &[u32], target: Target) -> bool {
+    let steps = run.steps.iter().zip(alone).enumerate().map(|(place, (step, cost))| {
+        let uses = Uses { is_read_outside: false, last: place + 1, place, ..Uses::UNKNOWN };
+        (Step { uses, ..*step }, *cost)
+    });
+    let steps: Vec<_> = steps.collect();
+    let candidate = |(step, cost)| Candidate { step, cost, last: 0 };
+    let steps: Vec<_> = steps.iter().map(|(step, cost)| candidate((step, *cost))).collect();
+    let mut layouts = run.layouts.iter().filter(|layout| layout.fits(&run.steps));
+    layouts.any(|layout| saving(*layout, &steps, target).is_some())
+}
+
 /// The group of the first steps that saves most, if one costs less than its members do one by
 /// one, and if none saves more that starts with the next step. Otherwise the number of steps that
 /// stay alone.
@@ -299,11 +318,7 @@ pub(super) fn best(
     target: Target,
 ) -> Result<Group, usize> {
     let steps = &run.steps[..];
-    let whole = block(run.layouts[0], steps);
-    if whole.has_equal() {
-        return Err(steps.len());
-    }
-    let is_needed = whole.needed();
+    let is_needed = block(run.layouts[0], steps).needed();
     let from = |first: usize| {
         // The steps whose names are clear.
         let steps = (first..is_needed.len()).map(|at| {

@@ -61,6 +61,18 @@ pub(in super::super) fn outcomes(
         outcomes.push(known);
     }
     let function = statements[0].function;
+    let stays = if lanes::has_equal(&run) {
+        run.steps.len()
+    } else if lanes::may_save(&run, &alone, place.target) {
+        0
+    } else {
+        // The others are tried again, together with those after them.
+        run.steps.len().div_ceil(2)
+    };
+    if stays > 0 {
+        *alone_to = statements[stays - 1].span.end;
+        return None;
+    }
     run.find_uses(statements, &mut chains.facts);
     let shared = lanes::Shared::of_each(&run.steps, chains.recent(function));
     let group = match lanes::best(&run, &alone, &shared, place.target) {
