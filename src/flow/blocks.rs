@@ -31,6 +31,8 @@ pub struct Graph {
     by_meaning: Vec<u32>,
     blocks: Vec<Block>,
     reachable: Vec<bool>,
+    /// Whether the function may end after each block.
+    ends: Vec<bool>,
     /// The blocks whose branch leads to where the text does not say.
     guesses: Vec<usize>,
     /// The registers that the function returns.
@@ -246,6 +248,26 @@ impl Graph {
         Some(readers)
     }
 
+    /// The one reader of what an instruction writes to a register, as in [`Graph::readers_of`].
+    /// `None` if there is none or another one, if the register has more uses than `most`, or if so
+    /// many blocks do not tell.
+    pub(crate) fn only_reader(
+        &self,
+        most: usize,
+        instruction: usize,
+        meaning: Meaning,
+    ) -> Option<usize> {
+        if self.occurrences(meaning).len() > most {
+            return None;
+        }
+        let (mut first, mut is_only) = (None, true);
+        self.search_readers(most, instruction, meaning, |reader| {
+            is_only = *first.get_or_insert(reader) == reader;
+            is_only
+        })?;
+        first.filter(|_| is_only)
+    }
+
     /// Whether some instruction, or the caller, may read the value that a register has after an
     /// instruction.
     pub fn is_live_after(&self, instruction: usize, meaning: Meaning) -> bool {
@@ -284,8 +306,7 @@ impl Graph {
             if is_defined {
                 continue;
             }
-            let returns = self.blocks[block].successors.is_empty();
-            if returns && self.results.contains(&meaning) && !found(self.len()) {
+            if self.ends[block] && self.results.contains(&meaning) && !found(self.len()) {
                 return Some(());
             }
             for &next in &self.blocks[block].successors {
@@ -494,6 +515,12 @@ impl<'t, 'n> Builder<'t, 'n> {
                 open.extend(&blocks[at].successors);
             }
         }
+        let leaves = |last: usize| jumps[last].ends_block && matches!(jumps[last].to, To::Nowhere);
+        let may_end = |block: &Block| {
+            let last = block.instructions.clone().next_back();
+            block.successors.is_empty() || last.is_some_and(leaves)
+        };
+        let ends = blocks.iter().map(may_end).collect();
         let Builder { statements, accesses, starts, results, .. } = self;
         let mut by_meaning: Vec<u32> = (0..accesses.len() as u32).collect();
         by_meaning.sort_by_key(|number| accesses[*number as usize].meaning.index());
@@ -503,6 +530,7 @@ impl<'t, 'n> Builder<'t, 'n> {
             by_meaning,
             blocks,
             reachable,
+            ends,
             guesses,
             results,
             dominators: OnceLock::new(),

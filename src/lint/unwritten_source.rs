@@ -5,8 +5,9 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::flow::{NameAccess, Written};
 use crate::hash::Set;
 use crate::ir::Input;
-use crate::isa::Sources;
+use crate::isa::{Part, Sources};
 use crate::module::{StatementSpans, VideoStatement};
+use crate::names::Meaning;
 use crate::source::Span;
 use crate::video::Semantics;
 
@@ -29,7 +30,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
     let mut seen = Set::default();
     for ((number, statement, access), written) in reads.into_iter().zip(written) {
         if written != Written::Always && seen.insert((number, access.meaning)) {
-            found.extend(finding(subject, statement, access, written));
+            found.extend(finding(subject, number, statement, access, written));
         }
     }
 }
@@ -37,21 +38,23 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
 /// The finding on a source, if the result depends on it.
 fn finding(
     subject: &FunctionSubject<'_, '_>,
+    number: usize,
     statement: &VideoStatement,
     access: &NameAccess,
     written: Written,
 ) -> Option<Diagnostic> {
     let source = subject.module.source();
     let instruction = statement.instruction.as_ref()?;
-    let StatementSpans { operands, modifiers, .. } = statement.spans(source)?;
-    let holds = |whole: Span| whole.start <= access.span.start && access.span.end <= whole.end;
-    let operand = operands.iter().skip(1).position(|operand| holds(operand.whole));
-    let input = operand.map(|number| Input::ALL[number]);
+    let spans = statement.spans(source)?;
+    let input = input_at(&spans, access);
+    let modifiers = spans.modifiers;
     let matters = |input| {
         let mut all = Semantics::ALL.into_iter();
         all.any(|semantics| instruction.lower(semantics).reads(input))
     };
-    if input.is_some_and(|input| !matters(input)) {
+    if input.is_some_and(|input| !matters(input))
+        || input == Some(Input::C) && all_is_merged(subject, number, access.meaning)
+    {
         return None;
     }
     let name = access.span.text(source);
@@ -84,4 +87,62 @@ fn finding(
              before makes them 0"
         ))
     })
+}
+
+/// The source in whose place a name stands.
+fn input_at(spans: &StatementSpans, access: &NameAccess) -> Option<Input> {
+    let holds = |whole: Span| whole.start <= access.span.start && access.span.end <= whole.end;
+    let operand = spans.operands.iter().skip(1).position(|operand| holds(operand.whole))?;
+    Input::ALL.get(operand).copied()
+}
+
+/// So many merges, each of which reads the one before, are followed.
+const MERGES: usize = 16;
+
+/// So many uses of a result, and so many blocks, are searched for who reads it.
+const USES: usize = 256;
+
+/// Whether an instruction merges into a register, and others into its result, before anything
+/// else reads that, until nothing of the register is left.
+fn all_is_merged(subject: &FunctionSubject<'_, '_>, number: usize, register: Meaning) -> bool {
+    let (mut at, mut register, mut merged) = (number, register, 0);
+    for _ in 0..MERGES {
+        let Some(merge) = Merge::of(subject, at, register) else { return false };
+        merged |= merge.bits;
+        if merged == u32::MAX {
+            return true;
+        }
+        let Some(next) = subject.flow.only_reader(USES, at, merge.result) else { return false };
+        (at, register) = (next, merge.result);
+    }
+    false
+}
+
+/// What an instruction without a guard merges into the register that is its third source.
+struct Merge {
+    /// The bits that it writes.
+    bits: u32,
+    result: Meaning,
+}
+
+impl Merge {
+    /// `None` for an instruction that does something else with the register.
+    fn of(subject: &FunctionSubject<'_, '_>, number: usize, register: Meaning) -> Option<Merge> {
+        let place = subject.video.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        let statement = subject.video[place].1;
+        let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+        let spans = statement.spans(subject.module.source())?;
+        let accesses = subject.flow.accesses(number);
+        let mut reads = accesses.iter().filter(|it| it.access.reads() && it.meaning == register);
+        if !reads.all(|it| input_at(&spans, it) == Some(Input::C)) {
+            return None;
+        }
+        let parts = instruction.result_parts();
+        let written = parts.iter().filter(|it| it.is_written).map(|it| it.part);
+        let ones = |part: Part| (u32::MAX >> (32 - part.width())) << part.shift();
+        let bits = written.map(ones).fold(0, |all, part| all | part);
+        let result = accesses.iter().find(|it| it.access.writes())?.meaning;
+        // A sum reads all of its third source.
+        (bits != 0).then_some(Merge { bits, result })
+    }
 }

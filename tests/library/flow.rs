@@ -510,6 +510,29 @@ fn registers_of_blocks_and_ranges_are_told_apart() {
     assert_eq!(kinds.collect::<Vec<_>>(), [SymbolKind::Register]);
 }
 
+/// The caller reads a result wherever the function may end: after its last instruction, at a
+/// `ret`, and at one under a guard.
+#[test]
+fn the_caller_reads_results_at_every_return() {
+    for (rest, readers) in [
+        ("", &[1][..]),
+        ("ret;", &[2]),
+        ("@p ret; mov.b32 d, 2;", &[3]),
+        ("@p bra L; mov.b32 d, 2; L: @p ret; mov.b32 d, 3;", &[5]),
+        ("mov.b32 d, 2; @p ret;", &[]),
+        ("@p bra L; L: mov.b32 d, 2;", &[]),
+    ] {
+        let text =
+            format!(".func (.reg .b32 d) f(.reg .pred p, .reg .b32 a) {{ mov.b32 d, a; {rest} }}");
+        let tree = syntax::parse(&text);
+        let names = Names::of(&tree);
+        let flow = Flow::of(&tree.functions().next().unwrap(), &names).unwrap();
+        let result = flow.accesses(0)[0].meaning;
+        assert_eq!(flow.readers_of(0, result), readers, "{text}");
+        assert_eq!(flow.is_live_after(0, result), !readers.is_empty(), "{text}");
+    }
+}
+
 /// The registers in the instructions of a row, in the notation of the file.
 fn used_in(row: &effects::Row) -> String {
     let registers = effects::registers(&row.text);

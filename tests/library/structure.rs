@@ -67,6 +67,61 @@ fn sources_that_some_path_does_not_write_are_found() {
     holds("add.u32 d, a, t;", &[]);
 }
 
+/// A word that is merged part by part from a register that nothing writes: of that, no bit may be
+/// left where the word is read.
+#[test]
+fn words_that_are_merged_whole_need_no_start() {
+    let never = &[(Code::V904, "t")];
+    let by_bytes = |parts: &[&str]| -> String {
+        parts.iter().map(|part| format!("vset.u32.u32.lt t{part}, a, b, t;\n")).collect()
+    };
+    let read = "mov.b32 d, t;";
+    let all = by_bytes(&[".b0", ".b1", ".b2", ".b3"]);
+    holds(&format!("{all}{read}"), &[]);
+    for parts in [
+        &[".b3", ".b1", ".b2", ".b0"][..],
+        &[".h1", ".h0"],
+        &[".b1", ".h1", ".b0"],
+        &[".b0", ".b0", ".b1", ".h1"],
+    ] {
+        holds(&format!("{}{read}", by_bytes(parts)), &[]);
+    }
+    holds(&format!("L: {all}{read} @p bra L;"), &[]);
+    holds(&format!("@p bra L; mov.b32 t, 1; L: {all}{read}"), &[]);
+    // Through other registers, past a label, by masks, as the function's result.
+    holds("vset.u32.u32.lt u.h0, a, b, t; vset.u32.u32.lt d.h1, a, b, u;", &[]);
+    holds("vset.u32.u32.lt t.h0, a, b, t; bra L; L: vset.u32.u32.lt d.h1, a, b, t;", &[]);
+    holds("vadd4.u32.u32.u32 u.b20, a, b, t; vmin2.u32.u32.u32 d.h1, a, b, u;", never);
+    holds("vadd4.u32.u32.u32 u.b210, a, b, t; vmin2.u32.u32.u32 d.h1, a, b, u;", &[]);
+    holds("vadd4.u32.u32.u32 u.b20, a, b, t; vmin4.u32.u32.u32 d.b31, a, b, u;", &[]);
+
+    for parts in [&[".b0", ".b1", ".b2"][..], &[".h0", ".b0", ".b3"], &[".h1", ".b2", ".b3"]] {
+        holds(&format!("{}{read}", by_bytes(parts)), never);
+    }
+    let [low, high] = [".h0", ".h1"].map(|part| by_bytes(&[part]));
+    // Something else reads the word before it is whole: an instruction, one on another path, the
+    // merge itself, its guard, the caller.
+    for between in
+        ["st.global.b32 [0], t;", "@p bra L; bra M; L: mov.b32 d, t; ret; M:", "mov.b32 u, t;"]
+    {
+        holds(&format!("{low}{between} {high}{read}"), never);
+    }
+    holds(&format!("{low} vset.u32.u32.lt t.h1, t, b, t; {read}"), never);
+    holds(&format!("{low} vset.u32.u32.lt u.h1, a, b, t; add.u32 d, t, u;"), never);
+    holds("vset.u32.u32.lt d.h0, a, b, t; @p ret; vset.u32.u32.lt d.h1, a, b, d;", never);
+    // Merges under a guard, sums.
+    holds(&format!("{low} @p {high} {read}"), never);
+    holds(&format!("@p {low} {high} {read}"), never);
+    holds(&format!("{low} vadd4.u32.u32.u32.add t, a, b, t; {high} {read}"), never);
+    holds(&format!("{low} vset.u32.u32.lt.add t, a, b, t; {high} {read}"), never);
+    let inside = "vset.u32.u32.lt %0.h0, %1, 1, t; vset.u32.u32.lt %0.h1, %1, 1, %0; }";
+    let asm = |between: &str| inside.replace("; vset", &format!("; {between}vset"));
+    let operands = "\"=r\"(d) : \"r\"(a)";
+    assert_eq!(in_asm(&format!("{{ .reg .b32 t; {}", asm("")), operands), []);
+    let found = in_asm(&format!("{{ .reg .b32 t; {}", asm("mov.b32 t, %0; ")), operands);
+    assert_eq!(found, [(Code::V904, "t".to_string())]);
+}
+
 #[test]
 fn results_that_nothing_reads_are_found() {
     let lost = &[(Code::V905, "t")];
