@@ -62,6 +62,7 @@ pub struct CheckOptions {
     pub headers: Option<Headers>,
     /// Whether the rules on names and flow (`V9…`) judge every module: also those of more than
     /// 1 MiB, and those without video instructions. They take several times as long as the rest.
+    /// `vptx check` sets it where a selector names such a rule.
     pub every_module: bool,
 }
 

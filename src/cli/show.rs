@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
+use crate::lint::wants_structure;
 use crate::print::{FormatOptions, LineEnding};
 use crate::workspace::settings::{Choices, Settings, Targets};
 
@@ -88,7 +89,15 @@ fn check(text: &mut String, options: &CheckOptions) {
     if let Some(version) = options.ptx_version {
         entry(text, "ptx-version", quoted(&version.to_string()));
     }
-    list(text, "select", &selectors(options.rules));
+    if wants_structure(options.rules) && !options.every_module {
+        // Their codes would select them for every module.
+        let off = Code::ALL.iter().filter(|code| !options.rules.contains(**code));
+        let off = off.fold(RuleSet::NONE, |set, code| set.with(*code));
+        list(text, "select", &["ALL"]);
+        list(text, "ignore", &selectors(off));
+    } else {
+        list(text, "select", &selectors(options.rules));
+    }
 }
 
 fn per_path(text: &mut String, lines: &[String], choices: &Choices) {
@@ -126,12 +135,8 @@ fn dialect(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The fewest words that select exactly these rules: all, groups such as `V5`, and
-/// codes.
+/// The fewest words that select exactly these rules by their codes and by groups such as `V5`.
 fn selectors(rules: RuleSet) -> Vec<&'static str> {
-    if rules == RuleSet::ALL {
-        return vec!["ALL"];
-    }
     let mut words = Vec::new();
     for group in Code::ALL.chunk_by(|a, b| a.text()[..2] == b.text()[..2]) {
         if group.iter().all(|code| rules.contains(*code)) {
@@ -195,7 +200,6 @@ mod tests {
             assert_eq!(RuleSet::DEFAULT.choose(Some(&read), &[], &[]), set, "{words:?}");
         }
         assert!(selectors(RuleSet::DEFAULT).contains(&"V1"));
-        assert_eq!(selectors(RuleSet::ALL), ["ALL"]);
     }
 
     #[test]

@@ -4,9 +4,12 @@ use super::structure::{ModuleSubject, place_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Set;
 use crate::isa::is_special_register;
-use crate::names::{SymbolKind, Use};
-use crate::source::Span;
+use crate::names::{ScopeId, Symbol, SymbolKind, Use};
+use crate::source::{Span, nearest};
 use crate::syntax::{DirectiveKind, Statement, StatementKind};
+
+/// So many names of a module are compared with those that it declares.
+const COMPARED: usize = 64;
 
 /// How the functions start that `OptiX` puts in the place of calls.
 const OPTIX: &str = "_optix_";
@@ -47,12 +50,32 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             }
         };
         let declared = it.meaning.map(|meaning| names.symbol(meaning.symbol()).name);
+        let near = || near(subject, it.span, matches!(role, Role::Label));
         let diagnostic = match declared {
             Some(name) => diagnostic.related(name, "declared here"),
-            None => diagnostic,
+            None => match (seen.len() <= COMPARED).then(near).flatten() {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            },
         };
         found.push(diagnostic.statement(place_of(statement)));
     }
+}
+
+/// The name, of a label or of something else, that a place sees and that is near to the one there.
+fn near<'t>(subject: &ModuleSubject<'t>, name: Span, is_label: bool) -> Option<&'t str> {
+    let (names, source) = (subject.names, subject.source());
+    let around = |scope: &ScopeId| names.scope(*scope).parent;
+    let scopes: Set<ScopeId> =
+        std::iter::successors(Some(names.scope_at(name.start)), around).collect();
+    let is_seen = |symbol: &&Symbol| {
+        (symbol.kind == SymbolKind::Label) == is_label
+            && symbol.count.is_none()
+            && (is_label || symbol.declaration.start < name.start)
+            && scopes.contains(&symbol.scope)
+    };
+    let seen = names.symbols().map(|(_, symbol)| symbol).filter(is_seen);
+    nearest(name.text(source), seen.map(|symbol| symbol.name.text(source)))
 }
 
 /// What a name that is not declared would be.

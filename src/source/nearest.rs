@@ -10,7 +10,12 @@ pub(crate) fn nearest<'a>(
         return None;
     }
     let lower = word.to_ascii_lowercase();
-    let limit = if word.len() <= 4 { 1 } else { 2 };
+    // One letter is near to each other one.
+    let limit = match word.len() {
+        0 | 1 => 0,
+        2..=4 => 1,
+        _ => 2,
+    };
     candidates
         .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)

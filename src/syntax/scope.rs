@@ -252,7 +252,7 @@ impl<'s> Context<'s> {
     }
 
     /// The names of the registers that a statement sees, ranges left out.
-    pub(crate) fn registers(&self) -> impl Iterator<Item = &'s str> + '_ {
+    pub(crate) fn registers(&self) -> impl DoubleEndedIterator<Item = &'s str> + '_ {
         let is_register = |entry: &&Entry<'s>| {
             entry.count.is_none() && matches!(entry.symbol.kind, SymbolKind::Register(_))
         };

@@ -15,9 +15,10 @@ use super::files::{Access, read_text};
 use super::input::reason;
 use super::kind::Extension;
 use crate::check::{CheckOptions, Dialect};
-use crate::diagnostic::{Code, Diagnostic, RuleSelector, Severity};
+use crate::diagnostic::{Code, Diagnostic, RuleSelector, RuleSet, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
+use crate::lint::wants_structure;
 use crate::print::{FormatOptions, LineEnding};
 use crate::report::visible_path;
 use crate::source::nearest;
@@ -231,12 +232,17 @@ impl Choices {
         if self.deny.iter().flatten().any(|denied| *denied == Denied::Unread) {
             rules = rules.with(Code::V704);
         }
+        let named = self.select.iter().flatten().chain(&self.extend);
+        let named: Vec<RuleSelector> = named.filter(|it| !it.is_all()).cloned().collect();
+        let names_structure = wants_structure(RuleSet::NONE.choose(Some(&named), &[], &[]));
+        let every_module = names_structure || self.select.is_none() && options.every_module;
         options
             .with_dialect(dialect)
             .with_target(target)
             .with_targets(targets)
             .with_ptx_version(version)
             .with_rules(rules)
+            .with_every_module(every_module)
     }
 }
 

@@ -230,6 +230,11 @@ fn words_that_live_on() {
         let text = text.replace(old, new);
         assert_eq!(found(&text), none, "{text}");
     }
+    let early = format!("{first}\n{second}\n@p ret; mov.b32 r1, r2;");
+    for (head, count) in [(".entry k()", 1), (".func (.reg .b32 r1) k()", 0)] {
+        let text = kernel(&early).replace(".entry k()", head);
+        assert_eq!(found(&text).len(), count, "{text}");
+    }
     let param = text.replace(".entry k()", ".func (.param .b32 r) k(.param .b32 s)");
     assert_eq!(found(&param).len(), 1, "{param}");
     // Each function has registers of its own.

@@ -168,6 +168,38 @@ fn only_whole_modules_are_judged_by_their_names() {
     assert_eq!(found(&format!("{HEAD}.func g() {{ add.u32 a }}\n{function}")), []);
 }
 
+#[test]
+fn names_that_are_mistyped_are_told() {
+    let help = |body: &str| -> Vec<String> {
+        let body = format!(".reg .b32 sum; {{ .reg .b32 inner; IN: }} {body} OUT: ret;");
+        let found = check(&format!("{HEAD}{}", function(&body)), &CheckOptions::default());
+        let ours = [Code::V901, Code::V902, Code::V216];
+        let found = found.into_iter().filter(|it| ours.contains(&it.code));
+        let meant = |help: String| Some(help.strip_prefix("did you mean `")?.to_string());
+        found.map(|it| it.help.and_then(meant).unwrap_or_default().replace("`?", "")).collect()
+    };
+    let video = "vadd.u32.u32.u32 d, a, b;";
+    for (statement, meant) in [
+        ("mov.b32 d, smu;", "sum"),
+        ("mov.b32 d, A;", "a"),
+        ("vadd.u32.u32.u32 d, a, smu;", "sum"),
+        ("vadd.u32.u32.u32 d, a, B;", "b"),
+        ("@p bra OUTT;", "OUT"),
+        // A label is no register, each letter is near to each other one, and what stands in
+        // another `{ }` or behind is not seen.
+        ("mov.b32 d, OUTT;", ""),
+        ("@p bra summ;", ""),
+        ("mov.b32 d, x;", ""),
+        ("vadd.u32.u32.u32 d, a, x;", ""),
+        ("mov.b32 d, iner;", ""),
+        ("vadd.u32.u32.u32 d, a, iner;", ""),
+        ("@p bra INN;", ""),
+        ("mov.b32 d, lat; .reg .b32 late;", ""),
+    ] {
+        assert_eq!(help(&format!("{statement} {video}")), [meant], "{statement}");
+    }
+}
+
 /// The limits: without video instructions, or beyond 1 MiB, only on demand.
 #[test]
 fn large_modules_are_judged_on_demand() {
@@ -293,6 +325,40 @@ fn many_registers_in_many_blocks_take_no_time() {
     let start = std::time::Instant::now();
     let (statements, _) = check_counted(&text, &CheckOptions::default());
     assert_eq!(statements, count);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Nor does the search for names that are near to others.
+#[test]
+fn many_names_that_are_not_declared_take_no_time() {
+    let mut body = String::new();
+    for at in 0..14_000 {
+        body += &format!(".reg .b32 name{at:x}_;\nvadd.u32.u32.u32 d, a, none{at:x}_;\n");
+        body += &format!("mov.b32 d, nowhere{at};\n");
+    }
+    let text = format!("{HEAD}{}", function(&body));
+    assert!(text.len() > 1 << 20);
+    let every = CheckOptions::default().with_every_module(true);
+    let start = std::time::Instant::now();
+    assert_eq!(found_with(&text, &every).len(), 14_000);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Words of which each part is merged, and that are read at far more places than are searched.
+#[test]
+fn many_merges_take_no_time() {
+    let count = 9_000;
+    let mut body = String::new();
+    for at in 0..count {
+        body += &format!("L{at}: vset.u32.u32.lt t.h0, a, b, u;\n@p bra M;\nmov.b32 t, 1;\n");
+    }
+    body += "M:\n";
+    body += &"@p mov.b32 t, 1;\n".repeat(count);
+    body += "vset.u32.u32.lt d.h1, a, b, t;";
+    let start = std::time::Instant::now();
+    let text = function(&body);
+    assert!(text.len() < 1 << 20);
+    assert_eq!(found(&text).len(), count);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 

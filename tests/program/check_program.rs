@@ -20,6 +20,9 @@ const LOOSE: &str = "vadd.s32.s32.s32 d, a, b, c;\n";
 const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
 /// A note with a safe fix, V408. It is reported only on request.
 const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
+/// A module without video instructions, with an error that is reported only on request, V902.
+const NOWHERE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n\
+                       .reg .b32 r;\nbra nowhere;\n}\n";
 
 /// A CUDA source with a warning (V403) and two errors, one of them in the `asm` itself.
 const KERNEL: &str = r#"__device__ unsigned sums(unsigned a, unsigned b, unsigned c)
@@ -128,6 +131,51 @@ fn rules_are_selected() {
         assert_eq!(codes(&run.stdout), expected, "{arguments:?}");
         assert_eq!(run.status, i32::from(expected.contains(&"V104")), "{arguments:?}");
         assert_eq!(run.stderr, "", "{arguments:?}");
+    }
+}
+
+/// The rules on names and flow are for modules of usual size with video instructions, unless
+/// somebody names one.
+#[test]
+fn rules_that_are_named_are_for_every_module() {
+    let folder = Folder::new("check-every-module");
+    folder.write("plain.ptx", NOWHERE);
+    let large = NOWHERE.replace("bra", "vadd.u32.u32.u32 r, r, r; bra") + &"\n".repeat(1 << 20);
+    folder.write("large.ptx", &large);
+    folder.write("usual.ptx", large.trim_end());
+    let found = |arguments: &[&str]| -> Vec<String> {
+        let stdout = concise(&folder, &[arguments, &["."]].concat()).stdout;
+        let found = stdout.lines().filter(|line| line.contains("[V902]"));
+        found.map(|line| line[..line.find(':').unwrap()].to_string()).collect()
+    };
+    let (usual, all) = (&["usual.ptx"][..], &["large.ptx", "plain.ptx", "usual.ptx"][..]);
+    let command: [(&[&str], &[&str]); 8] = [
+        (&[], usual),
+        (&["--select", "ALL", "--ignore", "V6"], usual),
+        (&["--extend-select", "V5"], usual),
+        (&["--extend-select", "V902"], all),
+        (&["--extend-select", "undefined-label"], all),
+        (&["--select", "V9", "--ignore", "V6"], all),
+        (&["--select", "V5"], &[]),
+        (&["--extend-select", "V902", "--ignore", "V9,V902"], &[]),
+    ];
+    for (arguments, expected) in command {
+        assert_eq!(found(arguments), expected, "{arguments:?}");
+    }
+    for (settings, arguments, expected) in [
+        ("extend-select = [\"V902\"]", &[][..], all),
+        ("select = [\"V9\"]\nignore = [\"V903\"]", &[], all),
+        ("extend-select = [\"V5\"]", &[], usual),
+        // The command line replaces what is selected.
+        ("select = [\"V9\"]", &["--select", "ALL", "--ignore", "V6"], usual),
+        (
+            "[[check.per-path]]\npaths = [\"large.ptx\"]\nextend-select = [\"V902\"]",
+            &[],
+            &["large.ptx", "usual.ptx"],
+        ),
+    ] {
+        folder.write("vptx.toml", format!("[check]\n{settings}\n"));
+        assert_eq!(found(arguments), expected, "{settings} {arguments:?}");
     }
 }
 
@@ -1088,6 +1136,27 @@ fn a_baseline_hides_what_is_known() {
     let before = read(&folder, "known.json");
     concise(&folder, &["--baseline", "known.json", "--update-baseline", "sub"]);
     assert_eq!(read(&folder, "known.json"), before);
+}
+
+/// A finding on a whole module is known by its line, wherever that is.
+#[test]
+fn a_baseline_has_findings_on_names() {
+    let folder = Folder::new("check-baseline-names");
+    let text = NOWHERE.replace("bra", "vadd.u32.u32.u32 r, r, 2;\nbra");
+    folder.write("a.ptx", &text);
+    let known = ["--baseline", "known.json"];
+    let found = concise(&folder, &[]).stdout;
+    assert_eq!(codes(&found), ["V905", "V902"], "{found}");
+    let made = concise(&folder, &[&known[..], &["--update-baseline"]].concat());
+    assert_eq!(made.stderr, "the baseline has 2 findings\n");
+    folder.write("a.ptx", text.replace(".entry", "\n// Moved.\n.entry"));
+    let run = concise(&folder, &known);
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+    let more = text.replace("bra nowhere;", "bra nowhere;\n@p bra elsewhere;");
+    folder.write("a.ptx", more.replace(".reg", ".reg .pred p;\n.reg"));
+    let run = concise(&folder, &known);
+    assert_eq!(codes(&run.stdout), ["V902"], "{}", run.stdout);
+    assert!(run.stdout.contains("`elsewhere`"), "{}", run.stdout);
 }
 
 #[test]

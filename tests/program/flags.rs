@@ -19,6 +19,9 @@ const TIGHT: &str = "vadd.s32.s32.s32 d, a, b;\n";
 const DIFFERS: &str = "vadd.u32.u32.u32.sat d, a, b;\n";
 /// A note that is reported only on request, V408.
 const PLAIN: &str = "vmax2.s32.s32.s32 d.h10, a, b, b;\n";
+/// A module without video instructions, with an error that is reported only on request, V902.
+const NOWHERE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n\
+                       .reg .b32 r;\nbra nowhere;\n}\n";
 /// PTX that `fmt` changes.
 const UGLY: &str = "{ret;}\n";
 
@@ -350,7 +353,9 @@ fn settings_are_shown() {
     let real = folder.0.canonicalize().unwrap();
     // The set of codes does not matter here.
     let masked = |line: &str| {
-        let line = if line.starts_with("select = ") { "select = [..]" } else { line };
+        let (key, _) = line.split_once(" = ").unwrap_or_default();
+        let is_long = matches!(key, "select" | "ignore") && line.matches(", ").count() > 2;
+        let line = if is_long { format!("{key} = [..]") } else { line.to_string() };
         line.replace(real.to_str().unwrap(), "FOLDER") + "\n"
     };
     let shown = |arguments: &[&str]| -> String {
@@ -369,7 +374,8 @@ fn settings_are_shown() {
 
     [check]
     dialect = "documented"
-    select = [..]
+    select = ["ALL"]
+    ignore = [..]
     exclude = []
     -- stderr --
     "#);
@@ -458,7 +464,8 @@ fn settings_are_shown() {
 
     [check]
     dialect = "documented"
-    select = [..]
+    select = ["ALL"]
+    ignore = [..]
     exclude = []
     -- stderr --
     "#);
@@ -508,6 +515,21 @@ fn settings_that_are_shown_mean_the_same() {
             );
             assert_eq!(run(&[]), before, "{arguments:?} in {at}: {shown}");
             let _ = fs::remove_file(folder.0.join("deep/vptx.toml"));
+        }
+    }
+    // Whether a rule is for every module, too.
+    folder.write("n.ptx", NOWHERE);
+    for (arguments, count) in [
+        (&["--isolated"][..], 0),
+        (&["--isolated", "--extend-select", "ALL"], 0),
+        (&["--isolated", "--extend-select", "V907"], 1),
+        (&["--isolated", "--extend-select", "ALL,V907"], 1),
+    ] {
+        let shown = check(&folder, &[&["--show-settings"], arguments].concat()).stdout;
+        folder.write("shown.toml", &shown);
+        for all in [&[arguments, &["n.ptx"]].concat()[..], &["--config", "shown.toml", "n.ptx"]] {
+            let found = check(&folder, all).stdout;
+            assert_eq!(found.matches("[V902]").count(), count, "{all:?}: {shown}{found}");
         }
     }
     // The settings of a file, for that file.

@@ -3,7 +3,7 @@
 use super::super::instruction::Checked;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Edit};
 use crate::isa::{Form, RegisterType, Sources, is_special_register};
-use crate::source::Span;
+use crate::source::{Span, nearest};
 use crate::syntax::{OperandClass, RawOperand, Shape, SymbolKind};
 use crate::video::Register;
 
@@ -122,15 +122,23 @@ pub(super) fn special_register(
     Diagnostic::new(Code::V219, whole, message).label("expected an ordinary register").help(help)
 }
 
+/// A name that is not declared is compared with so many names before it.
+const COMPARED: usize = 256;
+
 /// The finding for a name that the module does not declare here.
 pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Diagnostic {
     let text = operand.value.text(checked.source);
     let diagnostic =
         Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
     let Some((span, count)) = checked.context.outside_range(text) else {
+        let declared = checked.context.registers().rev().take(COMPARED);
         return diagnostic.label("no register of this name in scope").help(
-            "declare registers before they are used, as in `.reg .b32 r;`; a declaration holds to \
-             the end of its `{ }`",
+            match nearest(text, declared) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "declare registers before they are used, as in `.reg .b32 r;`; a \
+                         declaration holds to the end of its `{ }`"
+                    .to_string(),
+            },
         );
     };
     let base = text.trim_end_matches(|c: char| c.is_ascii_digit());

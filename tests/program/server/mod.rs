@@ -106,6 +106,52 @@ fn settings_are_read_again() {
     assert_eq!(client.end(), 0);
 }
 
+/// Findings on whole modules follow the text, and are repaired and left out like others.
+#[test]
+fn findings_on_names_are_shown() {
+    let folder = Folder::new("server-findings-on-names");
+    let plain = ".version 8.5\n.target sm_90\n.entry k()\n{\nunused:\nbra nowhere;\n}\n";
+    let video = plain.replace("bra", ".reg .b32 r;\nvadd.u32.u32.u32 r, 1, 2;\nbra");
+    let codes = |found: &[Value]| -> Vec<String> {
+        let one = |it: &Value| format!("{} {}", it["code"], it["range"]["start"]["line"]);
+        found.iter().map(|it| one(it).replace('"', "")).collect()
+    };
+    let uri = uri(&folder, "a.ptx");
+    let mut client = Client::usual(&folder.0);
+    assert!(client.findings(&uri, "ptx", plain).is_empty());
+    let mut version = 1;
+    let mut change = |client: &mut Client, text: &str| {
+        version += 1;
+        let document = json!({ "uri": uri, "version": version });
+        let change = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
+        client.tell("textDocument/didChange", &change);
+        codes(&client.published(&uri))
+    };
+    assert_eq!(change(&mut client, &video), ["V905 6", "V902 7"]);
+    let actions = client.actions(&uri, 6, 18, &json!(["quickfix"]));
+    let made = |title: &str| {
+        let action = actions.iter().find(|it| it["title"] == title);
+        let action = action.unwrap_or_else(|| panic!("{title}: {actions:?}"));
+        applied(&video, &action["edit"]["changes"][&uri])
+    };
+    let removed = made("Remove the instruction");
+    assert_eq!(removed, video.replace("vadd.u32.u32.u32 r, 1, 2;\n", ""));
+    let ignored = made("Ignore V905 (unread-result) here");
+    assert_eq!(change(&mut client, &ignored), ["V902 7"]);
+    assert_eq!(change(&mut client, &video.replace("nowhere", "unused")), ["V905 6"]);
+    assert_eq!(client.end(), 0);
+
+    // A rule that is named is for every module.
+    let options = json!({ "extendSelect": ["V902", "V907"] });
+    let mut client = Client::new(&folder.0, &json!({}), &options);
+    assert_eq!(codes(&client.findings(&uri, "ptx", plain)), ["V907 4", "V902 5"]);
+    let actions = client.actions(&uri, 4, 5, &json!(["quickfix"]));
+    let action = actions.iter().find(|it| it["isPreferred"] == true).expect("a fix");
+    let text = applied(plain, &action["edit"]["changes"][&uri]);
+    assert_eq!(text, plain.replace("unused:\n", ""));
+    assert_eq!(client.end(), 0);
+}
+
 #[test]
 fn fixes_are_made() {
     let folder = Folder::new("server-fixes");
