@@ -17,8 +17,8 @@ Writes a PTX module to standard output; the same arguments make the same one.
                  Triton), hand or data (tables of constants) [nvcc]
   --bytes N      about how long it is [1000000]
   --video N      how many of a thousand instructions are video instructions [0]
-  --mix MIX      clean: `vptx check` finds nothing in these; doubtful: it does
-                 [clean]
+  --mix MIX      clean: `vptx check` finds nothing in these but values that nothing
+                 writes or reads; doubtful: it does [clean]
   --seed N       another number, not 0, makes another module [1]
 ";
 

@@ -74,7 +74,7 @@
 //! - `diff` (with `cli`) compares modules: `diff`. It brings `gix-imara-diff`.
 //! - `explain` (with `cli`) has pages about codes, mnemonics and instructions: `explain`.
 //! - `extract` (with `cli`) finds PTX inside binaries, wheels and other archives: `extract`.
-//! - `batch` (with `cli`) plans loops over whole columns for
+//! - `batch` plans loops over whole columns for
 //!   [`ir::Program::eval_batch`], which interprets each row without it.
 //! - `simd` (default) adds loops for wider vectors, mostly AVX2, chosen when the program
 //!   runs: reading and batches become faster, and results stay the same. It brings
