@@ -133,7 +133,7 @@ codes! {
     V213 "product-and-third-negated" Error on [] "A `vmad` that negates both the product and `c`",
     V214 "operand-kind" Error on [Safe] "An operand of a kind that video instructions do not take",
     V215 "register-type" Error on [] "A register that is not 32 bits of integer or untyped data",
-    V216 "undeclared-register" Error on [] "A register that is not declared",
+    V216 "undeclared-register" Error on [Unsafe] "A register that is not declared",
     V217 "guard-not-predicate" Error on [] "A guard that is not a predicate register",
     V218 "floating-point-constant" Error on [Unsafe] "A floating-point constant",
     V219 "special-register" Error on [] "A special register as an operand",

@@ -145,6 +145,11 @@ impl<'s> Context<'s> {
         self.scopes.last().map(|scope| scope.open)
     }
 
+    /// Offset of the outermost open brace, which starts the body of the function.
+    pub(crate) fn outermost(&self) -> Option<u32> {
+        self.scopes.first().map(|scope| scope.open)
+    }
+
     /// The symbol that a name stands for here.
     pub fn resolve(&self, name: &str) -> Option<Symbol<'s>> {
         self.resolve_at(name).map(|(symbol, _)| symbol)

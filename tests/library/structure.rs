@@ -200,6 +200,38 @@ fn names_that_are_mistyped_are_told() {
     }
 }
 
+#[test]
+fn registers_are_declared_where_their_function_starts() {
+    let options = CheckOptions::default();
+    let fixed = |text: &str| fix(text, &options, Applicability::Unsafe).text;
+    let video = "vadd.u32.u32.u32 d, first, a;\n{ vadd.u32.u32.u32 d, second, d; }\n\
+                 vadd.u32.u32.u32 d, first, d;";
+    for (gap, line) in
+        [("\n", "\n"), ("\n\n\t ", "\n\t "), ("\r\n  ", "\r\n  "), (" ", " "), ("", " ")]
+    {
+        let head = format!("{HEAD}.func g() {{ ret; }}\n.func (.reg .b32 d) f(.reg .b32 a)\n{{");
+        let text = format!("{head}{gap}mov.b32 d, a;\n{video}\n}}\n");
+        let [first, second] = ["first", "second"].map(|name| format!("{line}.reg .b32 {name};"));
+        let rest = &text[head.len()..];
+        assert_eq!(fixed(&text), format!("{head}{second}{first}{rest}"), "{gap:?}");
+    }
+    // Where another name is meant, in ranges, and outside of functions.
+    let text = format!("{HEAD}{}", function(".reg .b32 sum, %r<3>; vadd.u32.u32.u32 d, smu, %r3;"));
+    assert_eq!(fixed(&text), text);
+    let text = format!("{HEAD}vadd.u32.u32.u32 first, 1, 2;\n");
+    assert_eq!(fixed(&text), text);
+    // In a string of another language.
+    let source = format!("auto text = \"{HEAD}.func f()\n{{\n  {video}\n}}\n\";\n")
+        .replace(", a;", ", 1;")
+        .replace('\n', "\\n");
+    let options = CheckOptions::default().with_language(Language::Cuda);
+    let all = fix(&source, &options, Applicability::Unsafe);
+    for name in ["first", "second", "d"] {
+        let declared = format!("\\n  .reg .b32 {name};");
+        assert_eq!(all.text.matches(&declared).count(), 1, "{}", all.text);
+    }
+}
+
 /// The limits: without video instructions, or beyond 1 MiB, only on demand.
 #[test]
 fn large_modules_are_judged_on_demand() {

@@ -131,15 +131,23 @@ pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Dia
     let diagnostic =
         Diagnostic::new(Code::V216, operand.value, format!("`{text}` is not declared here"));
     let Some((span, count)) = checked.context.outside_range(text) else {
+        let diagnostic = diagnostic.label("no register of this name in scope");
         let declared = checked.context.registers().rev().take(COMPARED);
-        return diagnostic.label("no register of this name in scope").help(
-            match nearest(text, declared) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "declare registers before they are used, as in `.reg .b32 r;`; a \
-                         declaration holds to the end of its `{ }`"
-                    .to_string(),
-            },
+        if let Some(near) = nearest(text, declared) {
+            return diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        let diagnostic = diagnostic.help(
+            "declare registers before they are used, as in `.reg .b32 r;`; a declaration holds to \
+             the end of its `{ }`",
         );
+        return match checked.context.outermost() {
+            Some(open) => diagnostic.fix(
+                Applicability::Unsafe,
+                "declare it where the function starts",
+                vec![declaration(checked.source, open + 1, text)],
+            ),
+            None => diagnostic,
+        };
     };
     let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let declared = match count {
@@ -151,6 +159,21 @@ pub(super) fn undeclared(checked: &Checked<'_, '_>, operand: &RawOperand) -> Dia
         .label("outside the declared range")
         .related(span, declared)
         .help(format!("raise the number in `{base}<{count}>`"))
+}
+
+/// The most bytes of white space that a declaration gets from the line that follows.
+const INDENT: usize = 64;
+
+/// Declares a register where a body starts, on a line like the one that follows.
+fn declaration(source: &str, at: u32, name: &str) -> Edit {
+    let rest = &source[at as usize..];
+    let gap = rest.bytes().take(INDENT).take_while(u8::is_ascii_whitespace).count();
+    let gap = &rest[..gap];
+    let line = gap.rfind('\n').map_or(" ", |last| {
+        let start = last - usize::from(gap[..last].ends_with('\r'));
+        &gap[start..]
+    });
+    Edit::insert(at, format!("{line}.reg .b32 {name};"))
 }
 
 /// A source that the compiler replaces by a number in an `asm` statement. The number
