@@ -179,8 +179,7 @@ impl Graph {
 
     /// The definitions whose value an instruction may find in a register, before it writes any.
     pub fn definitions_reaching(&self, instruction: usize, meaning: Meaning) -> Reaching {
-        let all = self.definitions_within(usize::MAX, instruction, meaning);
-        all.expect("there are fewer blocks")
+        self.definitions_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
 
     /// Like [`Graph::definitions_reaching`]. `None` if so many blocks do not tell.
@@ -227,8 +226,7 @@ impl Graph {
     /// The instructions that may read what an instruction writes to a register. The number after
     /// the last one stands for the caller, who reads the registers that a function returns.
     pub fn readers_of(&self, instruction: usize, meaning: Meaning) -> Vec<usize> {
-        let all = self.readers_within(usize::MAX, instruction, meaning);
-        all.expect("there are fewer blocks")
+        self.readers_within(usize::MAX, instruction, meaning).unwrap_or_default()
     }
 
     /// Like [`Graph::readers_of`]. `None` if so many blocks do not tell.

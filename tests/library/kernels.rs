@@ -321,7 +321,7 @@ fn layout_decides_nothing() {
             let (module, findings) = parse(text);
             assert!(findings.iter().all(is_about_results), "{findings:?}\n{text}");
             let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target").text();
-            normalize(&rewritten, &NormalOptions::default()).expect("PTX").to_string()
+            normalize(&rewritten, &NormalOptions::default()).expect("PTX")
         };
         let [one, two] = [&text, &other].map(|text| rewritten(text));
         assert_eq!(one, two, "{text}\n{other}");

@@ -1,5 +1,7 @@
 //! The rules on names and flow of whole modules, and inside of `asm`.
 
+use std::fmt::Write as _;
+
 use vptx::analysis::{add_ignores, check, check_counted, fix};
 use vptx::check::Language;
 use vptx::diagnostic::{Applicability, RuleSet};
@@ -73,7 +75,8 @@ fn sources_that_some_path_does_not_write_are_found() {
 fn words_that_are_merged_whole_need_no_start() {
     let never = &[(Code::V904, "t")];
     let by_bytes = |parts: &[&str]| -> String {
-        parts.iter().map(|part| format!("vset.u32.u32.lt t{part}, a, b, t;\n")).collect()
+        let merges = parts.iter().map(|part| format!("vset.u32.u32.lt t{part}, a, b, t;\n"));
+        merges.collect::<Vec<_>>().concat()
     };
     let read = "mov.b32 d, t;";
     let all = by_bytes(&[".b0", ".b1", ".b2", ".b3"]);
@@ -350,7 +353,8 @@ fn many_registers_in_many_blocks_take_no_time() {
     let count = 12_000;
     let mut body = format!(".reg .b32 %r<{count}>;\n");
     for at in 0..count {
-        body += &format!("L{at}: vadd.u32.u32.u32 %r{at}, a, %r{};\n@p bra L0;\n", count - 1 - at);
+        let _ =
+            write!(body, "L{at}: vadd.u32.u32.u32 %r{at}, a, %r{};\n@p bra L0;\n", count - 1 - at);
     }
     let text = function(&body);
     assert!(text.len() < 1 << 20);
@@ -365,8 +369,8 @@ fn many_registers_in_many_blocks_take_no_time() {
 fn many_names_that_are_not_declared_take_no_time() {
     let mut body = String::new();
     for at in 0..14_000 {
-        body += &format!(".reg .b32 name{at:x}_;\nvadd.u32.u32.u32 d, a, none{at:x}_;\n");
-        body += &format!("mov.b32 d, nowhere{at};\n");
+        let _ = write!(body, ".reg .b32 name{at:x}_;\nvadd.u32.u32.u32 d, a, none{at:x}_;\n");
+        let _ = write!(body, "mov.b32 d, nowhere{at};\n");
     }
     let text = format!("{HEAD}{}", function(&body));
     assert!(text.len() > 1 << 20);
@@ -383,7 +387,7 @@ fn merges_among_many_uses_are_not_followed() {
     let count = 9_000;
     let mut body = String::new();
     for at in 0..count {
-        body += &format!("L{at}: vset.u32.u32.lt t.h0, a, b, u;\n@p bra M;\nmov.b32 t, 1;\n");
+        let _ = write!(body, "L{at}: vset.u32.u32.lt t.h0, a, b, u;\n@p bra M;\nmov.b32 t, 1;\n");
     }
     body += "M:\n";
     body += &"@p mov.b32 t, 1;\n".repeat(count);

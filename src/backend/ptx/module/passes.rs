@@ -48,7 +48,7 @@ impl<'s, 'm> Reading<'s, 'm> {
 pub(super) enum Replacement {
     /// One statement becomes another form, or stays.
     Single(Arc<Form>),
-    Whole(Whole),
+    Whole(Box<Whole>),
 }
 
 /// Statements that one block replaces together.
@@ -66,7 +66,8 @@ impl Replacement {
     pub(super) fn forms(&self) -> Vec<(&FormOutcome, Option<&Template>)> {
         match self {
             Replacement::Single(form) => vec![(&form.known, form.template.as_ref())],
-            Replacement::Whole(Whole { outcomes, template, .. }) => {
+            Replacement::Whole(whole) => {
+                let Whole { outcomes, template, .. } = &**whole;
                 let template = |known: &FormOutcome| known.is_there().then_some(template);
                 outcomes.iter().map(|known| (known, template(known))).collect()
             }
@@ -83,9 +84,10 @@ impl Replacement {
 
     /// The registers of the text, in the place of an instruction.
     pub(super) fn operands<'w>(&'w self, instruction: &'w Instruction) -> Operands<'w> {
-        match self {
-            Replacement::Whole(Whole { chain: Some(chain), .. }) => chain.operands(),
-            _ => Operands::of(instruction),
-        }
+        let chain = match self {
+            Replacement::Single(_) => None,
+            Replacement::Whole(whole) => whole.chain.as_ref(),
+        };
+        chain.map_or_else(|| Operands::of(instruction), Chain::operands)
     }
 }

@@ -169,13 +169,13 @@ impl<'s> Chains<'s> {
         let mut end = 0;
         for statement in statements {
             let Some(member) = Member::of(statement) else { break };
-            if let Some(before) = members.last() {
-                if !member.follows(before)
-                    || is_full(&members, &member)
-                    || !are_adjacent(self.source, end, statement.span.start)
-                {
-                    break;
-                }
+            let goes_on = members.last().is_none_or(|before| {
+                member.follows(before)
+                    && !is_full(&members, &member)
+                    && are_adjacent(self.source, end, statement.span.start)
+            });
+            if !goes_on {
+                break;
             }
             end = statement.span.end;
             members.push(member);

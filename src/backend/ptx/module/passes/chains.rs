@@ -28,7 +28,7 @@ pub(super) fn pass(
     let Outcome::Fused(fusion) = &outcomes.last()?.outcome else { return None };
     let template = rewriter.block(&fusion.sequence, place.source);
     let whole = Whole { chain: Some(chain), outcomes, hoisted: Vec::new(), template };
-    Some(Replacement::Whole(whole))
+    Some(Replacement::Whole(Box::new(whole)))
 }
 
 /// The outcome for each member of a chain, if it costs less as one block.

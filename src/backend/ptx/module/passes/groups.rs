@@ -30,7 +30,8 @@ pub(super) fn pass(
         _ => None,
     })?;
     let (hoisted, template) = block(rewriter, group, chains, statements, *place);
-    Some(Replacement::Whole(Whole { chain: None, outcomes, hoisted, template }))
+    let whole = Whole { chain: None, outcomes, hoisted, template };
+    Some(Replacement::Whole(Box::new(whole)))
 }
 
 /// The outcome for each member of the group of the first statements that saves most.
