@@ -370,7 +370,7 @@ fn many_names_that_are_not_declared_take_no_time() {
     let mut body = String::new();
     for at in 0..14_000 {
         let _ = write!(body, ".reg .b32 name{at:x}_;\nvadd.u32.u32.u32 d, a, none{at:x}_;\n");
-        let _ = write!(body, "mov.b32 d, nowhere{at};\n");
+        let _ = writeln!(body, "mov.b32 d, nowhere{at};");
     }
     let text = format!("{HEAD}{}", function(&body));
     assert!(text.len() > 1 << 20);
