@@ -110,17 +110,22 @@ impl<'t> Scopes<'t> {
             let Some(holder) = holder else { break };
             statements = holder.children();
         }
+        self.close_to(last.parent());
     }
 
-    /// Reads a statement; those that it holds follow, or are left out.
-    fn read(&mut self, statement: Statement<'t>) {
-        let parent = statement.parent();
+    /// Closes the blocks that do not hold a statement with this parent.
+    fn close_to(&mut self, parent: Option<Statement<'t>>) {
         while let Some(block) = self.open.last()
             && Some(*block) != parent
         {
             self.open.pop();
             self.context.close();
         }
+    }
+
+    /// Reads a statement; those that it holds follow, or are left out.
+    fn read(&mut self, statement: Statement<'t>) {
+        self.close_to(statement.parent());
         match statement.kind() {
             StatementKind::Directive(directive) => match directive.kind() {
                 DirectiveKind::Version => {
