@@ -10,7 +10,7 @@ fn run(line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_vptx"));
     let folder = program.parent().expect("a folder");
     // The command for a fresh machine builds the same program first.
-    let line = line.replace("cargo run --release --locked --", "vptx");
+    let line = line.replace("cargo run --locked --", "vptx");
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("sh")
         .args(["-c", &line])
