@@ -10,6 +10,7 @@ mod constants;
 mod costs;
 #[cfg(feature = "diff")]
 mod diff;
+#[cfg(feature = "diff")]
 mod directives;
 mod divergence;
 mod edits;
