@@ -112,10 +112,10 @@ pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(crate) fn new() -> Scratch {
-        let memory = PathBuf::from("/dev/shm");
-        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
         // Tests run beside each other, each with a folder of its own.
         static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let memory = PathBuf::from("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = parent.join(format!("vptx-live-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
