@@ -1,7 +1,7 @@
 //! Questions about many registers of a function at once: 64 of them are followed together.
 
-use super::Graph;
 use super::blocks::Effect;
+use super::{Block, Graph};
 use crate::hash::Map;
 use crate::names::Meaning;
 
@@ -158,30 +158,30 @@ impl Graph {
     fn forward(&self, start: u64, transfers: &[Transfer]) -> Vec<u64> {
         let mut sets = vec![0; transfers.len()];
         sets[0] = start;
-        let mut waiting: Vec<usize> =
-            (0..transfers.len()).rev().filter(|block| self.is_reachable(*block)).collect();
-        while let Some(block) = waiting.pop() {
-            let after = sets[block] & !transfers[block].takes | transfers[block].adds;
-            for &next in &self.blocks()[block].successors {
-                if sets[next] | after != sets[next] {
-                    sets[next] |= after;
-                    waiting.push(next);
-                }
-            }
-        }
-        sets
+        let waiting = (0..transfers.len()).rev().filter(|block| self.is_reachable(*block));
+        self.settled(sets, waiting.collect(), transfers, |block| &block.successors)
     }
 
     /// The sets with which blocks end.
     fn backward(&self, transfers: &[Transfer]) -> Vec<u64> {
-        let mut sets = vec![0; transfers.len()];
-        let mut waiting: Vec<usize> = (0..transfers.len()).collect();
+        let (sets, waiting) = (vec![0; transfers.len()], (0..transfers.len()).collect());
+        self.settled(sets, waiting, transfers, |block| &block.predecessors)
+    }
+
+    /// The sets of all blocks when those that wait have handed theirs on.
+    fn settled(
+        &self,
+        mut sets: Vec<u64>,
+        mut waiting: Vec<usize>,
+        transfers: &[Transfer],
+        next: impl Fn(&Block) -> &[usize],
+    ) -> Vec<u64> {
         while let Some(block) = waiting.pop() {
-            let before = sets[block] & !transfers[block].takes | transfers[block].adds;
-            for &last in &self.blocks()[block].predecessors {
-                if sets[last] | before != sets[last] {
-                    sets[last] |= before;
-                    waiting.push(last);
+            let passed = sets[block] & !transfers[block].takes | transfers[block].adds;
+            for &next in next(&self.blocks()[block]) {
+                if sets[next] | passed != sets[next] {
+                    sets[next] |= passed;
+                    waiting.push(next);
                 }
             }
         }

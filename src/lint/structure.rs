@@ -5,7 +5,7 @@ use super::{
     unused_parameter, unused_register, unwritten_source,
 };
 use crate::diagnostic::{Code, Diagnostic, RuleSet};
-use crate::flow::Flow;
+use crate::flow::{Flow, NameAccess};
 use crate::module::VideoStatement;
 use crate::names::{Meaning, Names, SymbolKind};
 use crate::source::Span;
@@ -32,6 +32,18 @@ pub(super) struct FunctionSubject<'a, 't> {
 }
 
 impl FunctionSubject<'_, '_> {
+    /// The accesses of video instructions to registers of the function, each with the number of
+    /// its instruction and the statement.
+    pub(super) fn own_accesses(
+        &self,
+    ) -> impl Iterator<Item = (usize, &VideoStatement, &NameAccess)> {
+        self.video.iter().flat_map(|&(number, statement)| {
+            let accesses = self.flow.accesses(number).iter();
+            let own = accesses.filter(|access| self.is_own_register(access.meaning));
+            own.map(move |access| (number, statement, access))
+        })
+    }
+
     /// Whether nothing outside of the function reads or writes what a name means: a register,
     /// which in a part of a text must be one of a `{ }`.
     pub(super) fn is_own_register(&self, meaning: Meaning) -> bool {

@@ -6,14 +6,7 @@ use crate::syntax::removed;
 
 pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic>) {
     let source = subject.module.source();
-    let mut results = Vec::new();
-    for &(number, statement) in &subject.video {
-        for access in subject.flow.accesses(number) {
-            if access.access.writes() && subject.is_own_register(access.meaning) {
-                results.push((number, statement, access));
-            }
-        }
-    }
+    let results: Vec<_> = subject.own_accesses().filter(|it| it.2.access.writes()).collect();
     let places: Vec<_> = results.iter().map(|(number, _, it)| (*number, it.meaning)).collect();
     let Some(live) = subject.flow.are_live_after(&places) else { return };
     for ((_, statement, access), is_live) in results.into_iter().zip(live) {

@@ -14,9 +14,8 @@ pub(super) fn find(subject: &ModuleSubject<'_>, found: &mut Vec<Diagnostic>) {
             continue;
         }
         let text = symbol.name.text(source);
-        let what = if symbol.count.is_some() { "no register of " } else { "" };
         let message = match symbol.count {
-            Some(count) => format!("{what}`{text}<{count}>` is used"),
+            Some(count) => format!("no register of `{text}<{count}>` is used"),
             None => format!("`{text}` is not used"),
         };
         let mut diagnostic = Diagnostic::new(Code::V906, symbol.name, message)

@@ -16,14 +16,7 @@ pub(super) fn find(subject: &FunctionSubject<'_, '_>, found: &mut Vec<Diagnostic
     if subject.flow.is_opaque() {
         return;
     }
-    let mut reads = Vec::new();
-    for &(number, statement) in &subject.video {
-        for access in subject.flow.accesses(number) {
-            if access.access.reads() && subject.is_own_register(access.meaning) {
-                reads.push((number, statement, access));
-            }
-        }
-    }
+    let reads: Vec<_> = subject.own_accesses().filter(|it| it.2.access.reads()).collect();
     let places: Vec<_> = reads.iter().map(|(number, _, it)| (*number, it.meaning)).collect();
     // A guarded write mostly goes with a read under the same predicate.
     let Some(written) = subject.flow.are_written_before(&places, |_| true) else { return };

@@ -33,7 +33,7 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
         })
     };
     let outline = parse_around(source, Span::at(0));
-    let labels = labels(&outline);
+    let labels = labels(&outline, |_| {});
     let has_few = labels.len() <= MOST_LABELS;
     let mut labels = labels.into_iter().filter(|_| has_few).peekable();
     let names = Names::of(&outline);
@@ -60,20 +60,6 @@ pub(super) fn symbols(text: &Text, encoding: Encoding) -> Vec<Value> {
     shown.collect()
 }
 
-/// Shows all statements of a text. Functions are read one by one: a tree takes three times the
-/// memory of its text.
-fn each_statement(outline: &Tree<'_>, mut see: impl FnMut(Statement<'_>)) {
-    for statement in outline.statements() {
-        if matches!(statement.kind(), StatementKind::Function(_)) {
-            let function = parse_function(outline.source(), statement.span().start);
-            function.all_statements().for_each(&mut see);
-        } else {
-            see(statement);
-            statement.descendants().for_each(&mut see);
-        }
-    }
-}
-
 /// A label of a function.
 struct Label {
     name: Span,
@@ -84,13 +70,20 @@ struct Label {
     around: Option<Span>,
 }
 
-/// The labels of all functions, in the order of the text. Functions are read one by one.
-fn labels(outline: &Tree<'_>) -> Vec<Label> {
+/// The labels of all functions, in the order of the text. Shows all statements on the way.
+/// Functions are read one by one: a tree takes three times the memory of its text.
+fn labels(outline: &Tree<'_>, mut see: impl FnMut(Statement<'_>)) -> Vec<Label> {
     let source = outline.source();
     let has_flow = source.len() <= MOST_BYTES;
     let mut found = Vec::new();
-    for function in outline.functions() {
-        let tree = parse_function(source, function.statement().span().start);
+    for statement in outline.statements() {
+        if !matches!(statement.kind(), StatementKind::Function(_)) {
+            see(statement);
+            statement.descendants().for_each(&mut see);
+            continue;
+        }
+        let tree = parse_function(source, statement.span().start);
+        tree.all_statements().for_each(&mut see);
         for function in tree.functions() {
             labels_of(&function, has_flow, &mut found);
         }
@@ -183,7 +176,7 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
     let source = text.as_str();
     let mut blocks = Vec::new();
     let outline = parse_around(source, Span::at(0));
-    each_statement(&outline, |statement| {
+    let labels = labels(&outline, |statement| {
         let brace = match statement.kind() {
             StatementKind::Block(_) => statement.tokens().first(),
             StatementKind::Directive(directive) if directive.kind() == DirectiveKind::Section => {
@@ -204,7 +197,7 @@ pub(super) fn folds(text: &Text, encoding: Encoding) -> Vec<Value> {
             folds.push(json!({ "startLine": start, "endLine": end - 1 }));
         }
     }
-    for label in labels(&outline) {
+    for label in labels {
         let (start, end) = (line(label.name.start), line(label.around.unwrap_or(label.block).end));
         if start < end {
             folds.push(json!({ "startLine": start, "endLine": end }));
