@@ -15,10 +15,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let guard = raw.guard?.name;
     let diagnostic = Diagnostic::new(Code::V512, guard, "ptxas leaves out this guard")
         .label("the sum is written in any case")
-        .help(
-            "so do 12.9 and 13.5, but not 11.8: other types, a mask, or ordinary instructions \
-             keep the guard",
-        );
+        .help("ptxas 12.9 and 13.5 do so, and 11.8 does not; ordinary instructions keep the guard");
     let oldest = targets.iter().copied().min_by_key(|target| target.number);
     let sequence = oldest.and_then(|target| {
         let gate = gate(target, place.own, place.version);

@@ -28,14 +28,14 @@ struct Function {
 
 struct Known {
     span: Span,
-    result: Result,
+    result: Definition,
     /// Whether it stands in the body of the function, and in no block inside of that.
     is_outer: bool,
 }
 
 /// What an instruction writes.
 #[derive(Clone, Copy)]
-enum Result {
+enum Definition {
     Constant(u32),
     /// The word of another register.
     Copy(Meaning),
@@ -79,7 +79,7 @@ impl<'s> Facts<'s> {
         Some(Site { source: self.source, function, at })
     }
 
-    /// The results of a function's statements that are not known yet, each with a range.
+    /// Room for the ranges of a function's results, of which none is known yet.
     pub(super) fn no_results(&mut self, statement: &VideoStatement) -> Option<Results> {
         let site = self.at(statement)?;
         Some(Results(vec![None; site.function.instructions.len()]))
@@ -100,7 +100,7 @@ impl Function {
             let StatementKind::Instruction(instruction) = statement.kind() else { return None };
             Some(Known {
                 span: statement.span(),
-                result: Result::of(source, &instruction, &names),
+                result: Definition::of(source, &instruction, &names),
                 is_outer: statement.parent() == Some(body),
             })
         };
@@ -122,24 +122,24 @@ impl Function {
     }
 }
 
-impl Result {
-    fn of(source: &str, instruction: &Instruction<'_>, names: &Names) -> Result {
+impl Definition {
+    fn of(source: &str, instruction: &Instruction<'_>, names: &Names) -> Definition {
         let mnemonic = instruction.mnemonic().text(source);
         let is_word = |modifier: Span| matches!(modifier.text(source), ".u32" | ".s32" | ".b32");
         let moves_word = mnemonic == "mov" && instruction.modifiers().all(is_word);
         let word = instruction.operands().nth(1).filter(|_| moves_word);
         match word.map(|word| word.kind()) {
             Some(OperandKind::Constant(Ok(value))) => {
-                value.bits().map_or(Result::Other, |bits| Result::Constant(bits as u32))
+                value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))
             }
             Some(OperandKind::Name(name)) => {
                 let meaning = names.use_of(name).and_then(|used| used.meaning);
                 let is_register =
                     |it: &Meaning| names.symbol(it.symbol()).kind == SymbolKind::Register;
-                meaning.filter(is_register).map_or(Result::Plain, Result::Copy)
+                meaning.filter(is_register).map_or(Definition::Plain, Definition::Copy)
             }
-            _ if PLAIN.contains(&mnemonic) => Result::Plain,
-            _ => Result::Other,
+            _ if PLAIN.contains(&mnemonic) => Definition::Plain,
+            _ => Definition::Other,
         }
     }
 }
@@ -179,7 +179,7 @@ impl Site<'_> {
         let reaching = graph.definitions_within(BLOCKS, self.at, self.meaning(register)?)?;
         let [definition] = reaching.instructions[..] else { return None };
         let known = &instructions[definition];
-        let is_there = !matches!(known.result, Result::Other) && known.is_outer;
+        let is_there = !matches!(known.result, Definition::Other) && known.is_outer;
         let is_earlier = definition < self.at;
         let is_outside = !self.function.is_within(inner, graph.block_of(definition));
         (is_there && is_earlier && is_outside && !reaching.may_be_undefined)
@@ -193,7 +193,7 @@ impl Site<'_> {
         let mut found = None;
         for definition in definitions {
             match self.function.instructions[definition].result {
-                Result::Constant(value) if found.is_none_or(|found| found == value) => {
+                Definition::Constant(value) if found.is_none_or(|found| found == value) => {
                     found = Some(value);
                 }
                 _ => return None,
@@ -208,7 +208,7 @@ impl Site<'_> {
         let mut range = None;
         for definition in self.definitions(register)?.0 {
             let own = match self.function.instructions[definition].result {
-                Result::Constant(value) => {
+                Definition::Constant(value) => {
                     let signed = i128::from(value.cast_signed());
                     Range::new(signed, signed)
                 }
@@ -244,7 +244,7 @@ impl Site<'_> {
                     return None;
                 }
                 match self.function.instructions[definition].result {
-                    Result::Copy(from) => open.push((definition, from)),
+                    Definition::Copy(from) => open.push((definition, from)),
                     _ => found.push(definition),
                 }
             }

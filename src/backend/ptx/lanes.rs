@@ -249,7 +249,7 @@ impl Run<'_> {
             let Some(site) = facts.at(statement) else { continue };
             step.uses.are_before_loop = step.sources.map(|it| site.before_loop(it).is_some());
             let Some(readers) = site.readers(step.d) else { continue };
-            // A result that nothing reads is one of an example.
+            // In an example, nothing may read the result at all: it stays.
             step.uses.is_read_outside = readers.is_empty();
             for reader in readers {
                 let start = |it: &VideoStatement| it.span.start;
