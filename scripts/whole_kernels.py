@@ -33,7 +33,7 @@ def module(target):
 
 
 def rewritten(text, program, flags):
-    run = subprocess.run([program, "lower", "--emit", "ptx", "--quiet", *flags, "-"], input=text,
+    run = subprocess.run([program, "rewrite", "--quiet", *flags, "-"], input=text,
                          capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"{program} fails:\n{run.stderr}")

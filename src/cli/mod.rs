@@ -13,9 +13,11 @@ mod format;
 mod lower;
 mod man;
 mod normalize;
+mod outputs;
 mod port;
 mod progress;
 mod ptxas;
+mod rewrite;
 mod show;
 mod survey;
 mod table;
@@ -24,10 +26,13 @@ mod watch;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, IoSlice, IsTerminal, Write};
+use std::iter;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
+use clap::builder::Resettable;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ContextKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
@@ -46,9 +51,17 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
+/// The commands that few people type: a list of its own in the help.
+const FOR_TOOLS: &str = "\
+For packages, shells and tests of other tools:
+  conformance  Write test vectors for other implementations of the instructions
+  completions  Print a completion script for a shell
+  man          Print a manual page, in roff";
+
 /// Reads, checks and explains the video instructions of NVIDIA PTX.
 #[derive(Debug, Parser)]
 #[command(name = "vptx", version, styles = STYLES, propagate_version = true, max_term_width = 100)]
+#[command(after_help = FOR_TOOLS)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -84,7 +97,9 @@ enum Command {
     Tree(tree::Arguments),
     /// Compute the result of an instruction for given inputs
     Eval(eval::Arguments),
-    /// Turn video instructions into ordinary PTX or programs of simple steps
+    /// Replace video instructions by ordinary PTX of fewer machine instructions
+    Rewrite(rewrite::Arguments),
+    /// Turn video instructions into programs of simple steps, C or LLVM
     Lower(lower::Arguments),
     /// Replace video instructions in `asm` statements by calls of C functions
     Port(port::Arguments),
@@ -92,8 +107,6 @@ enum Command {
     Extract(extract::Arguments),
     /// Count video instructions, differences and costs in PTX, binaries and wheels
     Survey(survey::Arguments),
-    /// Write test vectors for other implementations of the instructions
-    Conformance(conformance::Arguments),
     /// Call NVIDIA's ptxas on modules whose video instructions are rewritten
     Ptxas(ptxas::Arguments),
     /// Explain a code, a modifier or an instruction
@@ -106,12 +119,17 @@ in the Language Server Protocol. docs/editors.md has settings for editors.
 
 Exit status: 0 the editor ended the conversation in order, 1 it did not.")]
     Server,
+    /// Write test vectors for other implementations of the instructions
+    #[command(hide = true)]
+    Conformance(conformance::Arguments),
     /// Print a completion script for a shell
+    #[command(hide = true)]
     Completions {
         /// The shell to write the script for
         shell: clap_complete::Shell,
     },
     /// Print a manual page, in roff
+    #[command(hide = true)]
     Man(man::Arguments),
 }
 
@@ -121,11 +139,12 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.quiet = true,
             Command::Fmt(arguments) => arguments.quiet = true,
-            Command::Lower(arguments) => arguments.quiet = true,
+            Command::Rewrite(arguments) => arguments.quiet = true,
             Command::Port(arguments) => arguments.quiet = true,
             Command::Extract(arguments) => arguments.quiet = true,
             Command::Diff(arguments) => arguments.quiet = true,
             Command::Eval(_)
+            | Command::Lower(_)
             | Command::Survey(_)
             | Command::Conformance(_)
             | Command::Ptxas(_)
@@ -170,7 +189,8 @@ fn run() -> ExitCode {
     if let Some(name) = ptxas::called_as_ptxas(&program) {
         ptxas::run_as(name, &words.collect::<Vec<_>>());
     }
-    let mut arguments = match Arguments::try_parse() {
+    let words = iter::once(program).chain(words).collect();
+    let mut arguments = match Arguments::try_parse_from(as_rewrite(words)) {
         Ok(arguments) => arguments,
         Err(error) => return answered(&without_tip(error)),
     };
@@ -201,6 +221,7 @@ fn run() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments, &mut out),
         Command::Tree(arguments) => tree::run(&arguments, &mut out),
         Command::Eval(arguments) => eval::run(&arguments, &mut out),
+        Command::Rewrite(arguments) => rewrite::run(&arguments, &mut out),
         Command::Lower(arguments) => lower::run(&arguments, &mut out),
         Command::Port(arguments) => port::run(&arguments, &mut out),
         Command::Extract(arguments) => extract::run(&arguments, &mut out),
@@ -219,16 +240,35 @@ fn run() -> ExitCode {
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "vptx", &mut script);
+            clap_complete::generate(shell, &mut with_all_commands(), "vptx", &mut script);
             out.stream.write_all(&script).map(|()| 0)
         }
-        Command::Man(arguments) => man::run(&arguments, Arguments::command(), &mut out),
+        Command::Man(arguments) => man::run(&arguments, with_all_commands(), &mut out),
     };
     let result = result.and_then(|status| out.stream.flush().map(|()| status));
     match result {
         Ok(status) => status.into(),
         Err(error) => unwritable(&error),
     }
+}
+
+/// The program with all commands in one list.
+fn with_all_commands() -> clap::Command {
+    Arguments::command().mut_subcommands(|it| it.hide(false)).after_help(Resettable::Reset)
+}
+
+/// The words of a command line with `rewrite` in the place of `lower --emit ptx`, its old name.
+fn as_rewrite(mut words: Vec<OsString>) -> Vec<OsString> {
+    let Some(command) = words.iter().position(|word| word == "lower") else { return words };
+    let options = &words[command..];
+    let options = &options[..options.iter().position(|word| word == "--").unwrap_or(options.len())];
+    let two = options.windows(2).position(|pair| pair[0] == "--emit" && pair[1] == "ptx");
+    let one = || options.iter().position(|word| word == "--emit=ptx").map(|at| (at, 1));
+    if let Some((at, count)) = two.map(|at| (at, 2)).or_else(one) {
+        words.drain(command + at..command + at + count);
+        words[command] = "rewrite".into();
+    }
+    words
 }
 
 /// A usage error without the tip to write `--` before an unknown option: the user does

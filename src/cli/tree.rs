@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::lower::ptx_bytes;
+use super::outputs::ptx_bytes;
 use super::{FAILED, FOUND, Output, plain_output, trouble};
 use crate::flow::Flow;
 use crate::names::Names;

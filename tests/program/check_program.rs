@@ -1640,7 +1640,7 @@ fn other_commands_refuse_sources() {
         &["fmt", "--check", "k.cu"],
         &["fmt", "--diff", "k.cu"],
         &["lower", "--emit", "ir", "k.cu"],
-        &["lower", "--emit", "ptx", "k.cu"],
+        &["rewrite", "k.cu"],
     ] {
         let run = vptx_in(&folder.0, arguments, b"");
         assert_eq!(

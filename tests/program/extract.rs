@@ -267,9 +267,7 @@ fn lower_rewrites_the_texts_of_binaries() {
     fs::write(folder.0.join("libx.so.1"), &binary).unwrap();
     fs::write(folder.0.join("y.whl"), zip(&[("a/liby.so", &binary)])).unwrap();
     fs::write(folder.0.join("z.ptx"), video).unwrap();
-    let lower = |arguments: &[&str]| {
-        vptx_in(&folder.0, &[&["lower", "--emit", "ptx"], arguments].concat(), b"")
-    };
+    let lower = |arguments: &[&str]| vptx_in(&folder.0, &[&["rewrite"], arguments].concat(), b"");
     let run = lower(&["libx.so.1", "y.whl", "z.ptx", "-o", "out"]);
     assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
     assert!(

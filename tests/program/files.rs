@@ -143,7 +143,7 @@ fn limits_hold_before_memory_is_used() {
         &["fmt", "large.ptx"],
         &["fmt", "--config", "large.toml", "a.ptx"],
         &["lower", "--emit", "ir", "large.ptx"],
-        &["lower", "--emit", "ptx", "large.ptx"],
+        &["rewrite", "large.ptx"],
         &["check", "--isolated", "--baseline", "large.json", "a.ptx"],
         &["check", "--isolated", "--baseline", "large.json", "--update-baseline", "a.ptx"],
         &["check", "--config", "large.toml", "a.ptx"],
@@ -434,7 +434,7 @@ fn unread(arguments: &[&str], stdin: &[u8]) -> Output {
 #[test]
 fn the_exit_status_tells_of_the_work_though_nobody_reads() {
     let many = BAD.repeat(20_000);
-    let lower = ["lower", "--quiet", "--emit", "ptx", "--target", "sm_90", "-"];
+    let lower = ["rewrite", "--quiet", "--target", "sm_90", "-"];
     for (arguments, text, status) in [
         (&["check", "-"][..], many.as_str(), 1),
         (&["check", "--format", "json", "-"], &many, 1),
@@ -495,8 +495,8 @@ fn a_full_disk_is_told() {
         &["man", "check"],
         &["eval", example, "a=1", "b=2"],
         &["lower", "--emit", "ir", example],
-        &["lower", "--emit", "ptx", "--target", "sm_90", example],
-        &["lower", "--emit", "ptx", "fixtures/ptx/hand/one_line.ptx"],
+        &["rewrite", "--target", "sm_90", example],
+        &["rewrite", "fixtures/ptx/hand/one_line.ptx"],
         &["check", "fixtures/ptx/hand/one_line.ptx"],
         &["fmt", "--diff", "fixtures/ptx/hand/one_line.ptx"],
     ] {

@@ -683,7 +683,7 @@ fn quiet_stands_before_and_after_the_command() {
     for arguments in [
         &["check", "loose.ptx", "--statistics"][..],
         &["fmt", "--check"],
-        &["lower", "--emit", "ptx", "--target", "sm_90", "loose.ptx"],
+        &["rewrite", "--target", "sm_90", "loose.ptx"],
     ] {
         let loud = vptx_in(&folder.0, arguments, b"");
         let after = vptx_in(&folder.0, &[arguments, &["-q"]].concat(), b"");

@@ -50,7 +50,7 @@ fn other_files_are_refused() {
         &["fmt", "--check"],
         &["fmt", "--diff"],
         &["lower", "--emit", "ir"],
-        &["lower", "--emit", "ptx", "--target", "sm_90"],
+        &["rewrite", "--target", "sm_90"],
     ];
     for name in names {
         // Bare statements are as unclear as Python.
@@ -140,7 +140,7 @@ fn inline_assembly_of_many_languages_is_read() {
         assert_eq!(found(&check(&folder, &[name], "")), expected);
         assert_eq!(found(&check(&folder, &["--stdin-filename", name], text)), expected);
         // Other commands say that they do not take them.
-        for command in [&["fmt"][..], &["lower", "--emit", "ptx", "--target", "sm_90"]] {
+        for command in [&["fmt"][..], &["rewrite", "--target", "sm_90"]] {
             let run = run(&folder, &[command, &[name]].concat(), "");
             assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {name}");
             let why = "is source code, but only PTX is read here; `vptx check` reads it";
@@ -213,7 +213,7 @@ fn modules_are_read_whatever_their_names() {
         let first = found(&check(&folder, &[name], "")).into_iter().next();
         assert_eq!(first, Some(format!("{name} V104")));
         folder.write(name, MODULE);
-        assert_eq!(run(&folder, &["lower", "--emit", "ptx", name], "").stdout, MODULE);
+        assert_eq!(run(&folder, &["rewrite", name], "").stdout, MODULE);
         assert_eq!(run(&folder, &["fmt", name], "").status, 0);
         assert!(read(&folder, name).contains("    ret;\n"), "{name}");
     }
@@ -325,9 +325,7 @@ fn standard_input_is_recognised() {
     for source in [SOURCE, wrong] {
         let run = check(&folder, &["-"], source);
         assert_eq!((run.status, found(&run)), (1, vec!["<stdin> V104".into()]), "{source}");
-        for command in
-            [&["fmt", "-"][..], &["lower", "--emit", "ptx", "-"], &["lower", "--emit", "ir"]]
-        {
+        for command in [&["fmt", "-"][..], &["rewrite", "-"], &["lower", "--emit", "ir"]] {
             let run = vptx_in(&folder.0, command, source.as_bytes());
             assert_eq!((run.status, run.stdout.as_str()), (2, ""));
             assert!(run.stderr.contains("`<stdin>` is source code"), "{}", run.stderr);
@@ -358,7 +356,7 @@ fn standard_input_is_recognised() {
             &["fmt", "-"],
             &["fmt", "--check", "-"],
             &["lower", "--emit", "ir", "-"],
-            &["lower", "--emit", "ptx", "--target", "sm_90", "-"],
+            &["rewrite", "--target", "sm_90", "-"],
         ] {
             let run = vptx_in(&folder.0, command, other.as_bytes());
             assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?} {other}");
@@ -397,7 +395,7 @@ fn pipes_are_told_by_what_they_hold() {
     };
     let (status, stdout, _) = of("check --format concise", "a.ptx");
     assert_eq!((status, stdout.matches("V104").count()), (Some(1), 1));
-    let (status, stdout, _) = of("lower --emit ptx", "a.ptx");
+    let (status, stdout, _) = of("rewrite", "a.ptx");
     assert_eq!((status, stdout), (Some(1), format!("{MODULE}{BAD}")));
     let (status, stdout, stderr) = of("check", "bare.ptx");
     assert_eq!((status, stdout.as_str()), (Some(2), ""));
@@ -479,7 +477,7 @@ fn unknown_targets_and_versions_are_said() {
     assert_eq!(check(&folder, &["a.ptx"], "").stderr, target);
     assert_eq!(check(&folder, &["a.ptx", "b.ptx"], "").stderr, format!("{target}{version}"));
     assert_eq!(check(&folder, &["--target", "sm_90", "a.ptx"], "").stderr, "");
-    let lowered = ["lower", "--emit", "ptx", "--target", "sm_999", "vmin2.s32.s32.s32 d, a, b, c;"];
+    let lowered = ["rewrite", "--target", "sm_999", "vmin2.s32.s32.s32 d, a, b, c;"];
     let lowered = vptx_in(&folder.0, &lowered, b"");
     // Nothing is known about costs on it.
     assert_eq!((lowered.status, &*lowered.stdout, &*lowered.stderr), (2, "", target));

@@ -180,13 +180,12 @@ fn lower_writes_the_same() {
         let (module, _) = vptx::parse(&source);
         // What has syntax errors is not rewritten.
         let Ok(law) = vptx::rewrite(&module, &RewriteOptions::default()) else {
-            let unchanged =
-                vptx_in(&folder.0, &["lower", "--emit", "ptx", "a.ptx", "--in-place"], b"");
+            let unchanged = vptx_in(&folder.0, &["rewrite", "a.ptx", "--in-place"], b"");
             assert!(unchanged.stderr.contains("is unchanged"), "{name}: {}", unchanged.stderr);
             continue;
         };
         let run = |arguments: &[&str], stdin: &[u8]| {
-            let arguments = [&["lower", "--emit", "ptx"], arguments].concat();
+            let arguments = [&["rewrite"], arguments].concat();
             vptx_in(&folder.0, &arguments, stdin)
         };
         let printed = run(&["a.ptx"], b"");

@@ -21,6 +21,7 @@ mod port;
 mod ptxas;
 mod readme;
 mod report_formats;
+mod rewrite;
 mod server;
 mod survey;
 mod tree;

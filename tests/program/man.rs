@@ -8,10 +8,14 @@ use crate::support::program::{Folder, vptx, vptx_in};
 /// The commands that `vptx --help` lists, except `help` itself.
 fn commands() -> Vec<String> {
     let help = vptx(&["--help"], "").stdout;
-    let (_, list) = help.split_once("Commands:\n").expect("a list");
-    let list = list.split("\n\n").next().expect("its end");
+    let lists = ["Commands:\n", "other tools:\n"].map(|head| {
+        let (_, list) = help.split_once(head).expect("a list");
+        list.split("\n\n").next().expect("its end")
+    });
     // Deeper lines continue a description.
-    list.lines()
+    lists
+        .into_iter()
+        .flat_map(str::lines)
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         .filter(|name| !name.is_empty() && *name != "help")
         .map(String::from)

@@ -118,7 +118,7 @@ fn costs_are_those_of_lower() {
     fs::write(folder.0.join("a.ptx"), &text).unwrap();
     let run = vptx_in(&folder.0, &["survey", "--format", "json", "a.ptx"], b"");
     let record = &records(&run)[0];
-    let lowered = vptx_in(&folder.0, &["lower", "--emit", "ptx", "a.ptx"], b"");
+    let lowered = vptx_in(&folder.0, &["rewrite", "a.ptx"], b"");
     let said = format!(
         "3 of 3 video instructions rewritten: {} → {} machine",
         record["before"], record["after"]

@@ -306,7 +306,7 @@ def test_rewriting_is_that_of_the_program(program, tmp_path):
             {"semantics": "manual", "target": "sm_75"},
         ),
     ]:
-        command = [program, "lower", "--emit", "ptx", *arguments, path]
+        command = [program, "rewrite", *arguments, path]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         rewritten = vptx.rewrite(MODULE, **options)
         assert str(rewritten) == rewritten.text == output

@@ -24,7 +24,7 @@ use self::real::Tried;
 use self::report::{InputReport, Report};
 use self::words::{Place, Words};
 use super::eval::human;
-use super::lower::ptx::{Lowered, NewText, lower_with};
+use super::rewrite::{NewText, Rewriting, rewrite_with};
 use super::{FAILED, errors, trouble, width};
 use crate::analysis::{check, parse};
 use crate::backend::ptx::{NoTarget, RewriteOptions};
@@ -38,7 +38,7 @@ use crate::workspace::input::{Bytes, Input, reason};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rewrites the video instructions of the modules as `vptx lower --emit ptx` does,
+Rewrites the video instructions of the modules as `vptx rewrite` does,
 and calls NVIDIA's ptxas with all its options. The same happens when this
 program is called by the name ptxas, through a link or as a copy.
   vptx ptxas -- -arch=sm_90 -O3 kernel.ptx -o kernel.cubin
@@ -402,9 +402,9 @@ impl NewModule {
         options: &RewriteOptions,
         input: &mut InputReport,
     ) -> Result<Option<NewModule>, Unusual> {
-        let (lowered, errors) = lower_with(source, options, true)
+        let (rewriting, errors) = rewrite_with(source, options, true)
             .map_err(|NoTarget| String::from("it has no .target"))?;
-        let Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
+        let Rewriting { total, rewritten, measured, before, after, target, .. } = rewriting;
         let target = target.map(|target| target.to_string());
         let name = mem::take(&mut input.name);
         let instructions = total;
@@ -430,7 +430,7 @@ impl NewModule {
         if str::from_utf8(bytes).is_err() {
             return Err(String::from("it is not in UTF-8").into());
         }
-        let text = NewText { old: bytes, lowered: &lowered };
+        let text = NewText { old: bytes, rewriting: &rewriting };
         let cannot = |error: io::Error| format!("its new text cannot be kept: {}", reason(&error));
         let new = match place {
             Place::File => New::File(Handed::new(&text).map_err(cannot)?),

@@ -216,7 +216,7 @@ fn regions_are_fixed_together() {
     assert_eq!(actions[0]["title"], "Write them as ordinary PTX");
     let fixed = applied(text, &actions[0]["edit"]["changes"][&uri]);
     fs::write(folder.0.join("a.ptx"), text).unwrap();
-    let run = vptx_in(&folder.0, &["lower", "--emit", "ptx", "a.ptx"], b"");
+    let run = vptx_in(&folder.0, &["rewrite", "a.ptx"], b"");
     assert_eq!(fixed, run.stdout);
     assert_eq!(client.end(), 0);
 }

@@ -1,11 +1,10 @@
-//! `vptx lower --emit ptx` of the PTX inside binaries and archives.
+//! `vptx rewrite` of the PTX inside binaries and archives.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use super::super::{FAILED, Output, errors, trouble};
-use super::Arguments;
-use super::ptx::{self, NewText, Notice, Trouble};
+use super::{Arguments, NewText, Notice, Trouble, rewrite};
 use crate::extract::{Image, Limits, Member, walk};
 use crate::report::FileReport;
 use crate::source::decoded;
@@ -76,28 +75,28 @@ impl Texts<'_, '_> {
     fn image(&mut self, member: &Member, image: &Image) -> io::Result<()> {
         let name = path_of(self.subject, member, Some(image));
         let source = decoded(&image.bytes);
-        let (lowered, diagnostics) = match ptx::lower(&source, &name, self.arguments) {
-            Ok(lowered) => lowered,
+        let (rewriting, diagnostics) = match rewrite(&source, &name, self.arguments) {
+            Ok(rewriting) => rewriting,
             Err(message) => {
                 self.fail(&message);
                 return Ok(());
             }
         };
-        let new = NewText { old: &image.bytes, lowered: &lowered };
+        let new = NewText { old: &image.bytes, rewriting: &rewriting };
         if let Err(message) = self.files.put(self.subject, member, image, &new) {
             self.fail(&message);
             return Ok(());
         }
         self.written += 1;
-        self.rewritten += usize::from(lowered.rewritten > 0);
-        self.before += lowered.before;
-        self.after += lowered.after;
+        self.rewritten += usize::from(rewriting.rewritten > 0);
+        self.before += rewriting.before;
+        self.after += rewriting.after;
         // Most texts have no video instructions.
-        let quiet = self.arguments.quiet || lowered.total == 0;
+        let quiet = self.arguments.quiet || rewriting.total == 0;
         let notice = Notice { name: &name, is_one_of_many: true, is_dry: false, quiet };
         let path = Path::new(&name);
         let found = FileReport { path, source: &source, diagnostics: &diagnostics };
-        self.status = self.status.max(notice.tell(&lowered, found, self.out)?);
+        self.status = self.status.max(notice.tell(&rewriting, found, self.out)?);
         Ok(())
     }
 

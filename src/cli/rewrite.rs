@@ -1,12 +1,22 @@
-//! `vptx lower --emit ptx`
+//! `vptx rewrite`
+// Doc comments of arguments are help texts, not Markdown.
+#![allow(clippy::doc_markdown)]
+
+mod binaries;
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use super::super::eval::human;
-use super::super::{FAILED, FOUND, Output, errors, plain_output, trouble};
-use super::{Arguments, Destination, Only, ptx_bytes, put, put_in_place, semantics};
+use clap::{Args, ValueEnum};
+
+use super::eval::{self, human, one_semantics};
+use super::outputs::{
+    self, Destination, New, Trouble, Wanted, as_instruction, ptx_bytes, put, put_in_place,
+    write_one,
+};
+use super::{FAILED, FOUND, Output, errors, plain_output, trouble, unknown_target};
 use crate::analysis::{TextPart, in_parts, parse_part, read_module};
 use crate::backend::ptx::{
     self, Cost, Decision, FreshRegisters, Fusion, NoTarget, Outcome, RewriteOptions, Rewriter,
@@ -21,22 +31,135 @@ use crate::module::Module;
 use crate::report::FileReport;
 use crate::source::{LineIndex, Position, Span, decoded, line_end};
 use crate::video::{Instruction, Semantics};
+use crate::workspace::binary::TextFiles;
 use crate::workspace::files::{Contents, diff};
 use crate::workspace::input::Input;
+use crate::workspace::kind::OnlyPtx;
 
-/// The text for a single instruction, or the exit status if there is none.
-pub(super) fn single(
-    instruction: &Instruction,
-    arguments: &Arguments,
-) -> io::Result<Result<Vec<u8>, u8>> {
-    let Some(target) = arguments.ptx_target() else {
-        trouble("an instruction needs a target: name one, such as --target sm_90");
-        return Ok(Err(FAILED));
+// Each is a flag of its own.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Replaces those video instructions for which ptxas 13.5 needs more machine
+instructions on the target than for the new PTX; all other bytes stay the same.
+Scalar instructions in a row that fill a word part by part, or add to one sum,
+may become one SIMD instruction's PTX. SIMD instructions in a row may become one
+block, or share a comparison. A register that always holds a constant may become
+that constant. --only single rewrites each for itself. A summary, and notes where
+the three semantics differ or several instructions become one, go to standard
+error. For a single instruction, the PTX is printed even if it does not save
+machine instructions.
+  vptx rewrite kernel.ptx > kernel.fast.ptx
+  vptx rewrite --target sm_90 'vavrg4.u32.u32.u32 d, a, b, c;'
+
+Of libraries, wheels and other archives, every PTX text is written into a
+directory, under the names that `vptx extract` gives:
+  vptx rewrite -o fast/ libx.so torch.whl
+
+Several files are written into a directory under their own names, or each file
+is replaced. A file is replaced in one step or not at all. --in-place does not
+change a file that has errors.
+  vptx rewrite -o fast/ a.ptx b.ptx
+
+Exit status: 0 all rewritten, 1 an instruction is wrong or has no ordinary PTX on
+the target, or --diff has changes to show, 2 could not run.")]
+pub(super) struct Arguments {
+    /// PTX files, binaries and archives with PTX inside, - for standard input, or one
+    /// instruction
+    #[arg(value_name = "FILES|BINARIES|-|INSTRUCTION", default_value = "-")]
+    subjects: Vec<PathBuf>,
+
+    /// Read the text as PTX, whatever its name
+    #[arg(long, value_enum)]
+    language: Option<OnlyPtx>,
+
+    /// The semantics to follow [default: ptxas-13, which keeps the results that ptxas gives
+    /// from 13.3 on; ptxas-12 those before]
+    #[arg(long, value_parser = one_semantics())]
+    semantics: Option<Semantics>,
+
+    /// The target to write for, such as sm_90 [default: the module's own]
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Target>,
+
+    /// Also rewrite instructions that do not become cheaper
+    #[arg(long)]
+    all: bool,
+
+    /// Rewrite less: each instruction for itself, and never several as one
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+
+    /// Keep each original instruction as a comment
+    #[arg(long)]
+    comments: bool,
+
+    /// Write to this file, or into a directory: `DIR/`, or one for several inputs, is created
+    #[arg(long, short, value_name = "FILE|DIR", conflicts_with = "in_place")]
+    output: Option<PathBuf>,
+
+    /// Replace each file with its PTX
+    #[arg(long, short)]
+    in_place: bool,
+
+    /// Write nothing; print the changes as a unified diff
+    #[arg(long, conflicts_with_all = ["output", "in_place"])]
+    diff: bool,
+
+    /// Print no summary and no notes
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// Single instructions
+    Single,
+}
+
+pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if let Some(message) = arguments.target.and_then(unknown_target) {
+        trouble(&message);
+        return Ok(FAILED);
+    }
+    if let Some(text) = as_instruction(&arguments.subjects) {
+        return match eval::instruction(text, out)? {
+            Ok(instruction) => single(&instruction, arguments, out),
+            Err(status) => Ok(status),
+        };
+    }
+    let &Arguments { language, in_place, diff, .. } = arguments;
+    let (subjects, output) = (&*arguments.subjects, arguments.output.as_deref());
+    let wanted = Wanted { subjects, language, output, new: New::Ptx { in_place, diff } };
+    let planned = match wanted.plan() {
+        Ok(planned) => planned,
+        Err(message) => {
+            trouble(&message);
+            return Ok(FAILED);
+        }
     };
-    let semantics = semantics(arguments);
+    let mut files = TextFiles::new(output.unwrap_or(Path::new(".")));
+    outputs::each(&planned, out, |input, destination, out| match destination {
+        Destination::Texts => binaries::file(input, &mut files, arguments, out),
+        _ => file(input, destination, arguments, out),
+    })
+}
+
+/// Writes ordinary PTX for a single instruction.
+fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    if arguments.in_place || arguments.diff {
+        let way_out = if arguments.diff { "" } else { ": use -o" };
+        trouble(&format!("an instruction is not a file to replace{way_out}"));
+        return Ok(FAILED);
+    }
+    let Some(target) = arguments.target else {
+        trouble("an instruction needs a target: name one, such as --target sm_90");
+        return Ok(FAILED);
+    };
+    let semantics = arguments.semantics.unwrap_or(Semantics::CURRENT);
     let Some(single) = Single::new(instruction, semantics, target) else {
         trouble(&format!("there is no ordinary PTX for `{instruction}` on {target}"));
-        return Ok(Err(FOUND));
+        return Ok(FOUND);
     };
     let mut text = Vec::new();
     writeln!(text, "// {instruction}")?;
@@ -55,30 +178,11 @@ pub(super) fn single(
     for line in &single.lines {
         writeln!(text, "{line}")?;
     }
-    Ok(Ok(text))
-}
-
-/// The reason why a file was not written.
-pub(super) enum Trouble {
-    /// A message about the input.
-    Input(String),
-    Output(io::Error),
-}
-
-impl From<String> for Trouble {
-    fn from(message: String) -> Trouble {
-        Trouble::Input(message)
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        Trouble::Output(error)
-    }
+    write_one(&text, arguments.output.as_deref(), out)
 }
 
 /// Rewrites one file. If it is one of several, messages start with its name.
-pub(super) fn file(
+fn file(
     input: &Input,
     destination: &Destination,
     arguments: &Arguments,
@@ -90,12 +194,12 @@ pub(super) fn file(
     let notice = Notice { name: &name, is_one_of_many, is_dry: arguments.diff, quiet };
     let bytes = ptx_bytes(input, arguments.language)?;
     let source = decoded(&bytes);
-    let (lowered, diagnostics) = lower(&source, &name, arguments)?;
+    let (rewriting, diagnostics) = rewrite(&source, &name, arguments)?;
     let found = FileReport { path: input.shown(), source: &source, diagnostics: &diagnostics };
-    let new = NewText { old: &bytes, lowered: &lowered };
+    let new = NewText { old: &bytes, rewriting: &rewriting };
     if arguments.diff {
-        let status = notice.tell(&lowered, found, out)?;
-        if lowered.replaced.is_empty() {
+        let status = notice.tell(&rewriting, found, out)?;
+        if rewriting.replaced.is_empty() {
             return Ok(status);
         }
         let text: Vec<&[u8]> = new.pieces().collect();
@@ -116,58 +220,58 @@ pub(super) fn file(
             errors().write_all(&human(&out.style, &found)?)?;
             return Ok(FOUND);
         }
-        Destination::InPlace(path) if !lowered.replaced.is_empty() => {
+        Destination::InPlace(path) if !rewriting.replaced.is_empty() => {
             put_in_place(path, &new, &bytes)?;
         }
         Destination::InPlace(_) | Destination::Texts => {}
     }
-    Ok(notice.tell(&lowered, found, out)?)
+    Ok(notice.tell(&rewriting, found, out)?)
 }
 
-/// Lowers a text. The message says what is missing.
-pub(super) fn lower(
+/// Rewrites a text. The message says what is missing.
+fn rewrite(
     source: &str,
     name: &str,
     arguments: &Arguments,
-) -> Result<(Lowered, Vec<Diagnostic>), String> {
+) -> Result<(Rewriting, Vec<Diagnostic>), String> {
     let options = RewriteOptions::default()
-        .with_target(arguments.ptx_target())
-        .with_semantics(semantics(arguments))
+        .with_target(arguments.target)
+        .with_semantics(arguments.semantics.unwrap_or(Semantics::CURRENT))
         .with_all(arguments.all)
         .with_regions(arguments.only != Some(Only::Single))
         .with_comments(arguments.comments);
-    lower_with(source, &options, arguments.quiet)
+    rewrite_with(source, &options, arguments.quiet)
         .map_err(|NoTarget| format!("`{name}` has no .target: name one, such as --target sm_90"))
 }
 
-/// Lowers a text, in parts where that makes no difference.
-pub(in super::super) fn lower_with(
+/// Rewrites a text, in parts where that makes no difference.
+pub(super) fn rewrite_with(
     source: &str,
     options: &RewriteOptions,
     quiet: bool,
-) -> Result<(Lowered, Vec<Diagnostic>), NoTarget> {
-    match lower_in_parts(source, options, quiet) {
-        Some(lowered) => Ok((lowered, Vec::new())),
-        None => lower_whole(source, options, quiet),
+) -> Result<(Rewriting, Vec<Diagnostic>), NoTarget> {
+    match rewrite_in_parts(source, options, quiet) {
+        Some(rewriting) => Ok((rewriting, Vec::new())),
+        None => rewrite_whole(source, options, quiet),
     }
 }
 
 /// A text or a part of one, with the replacements of its video instructions.
 #[derive(Default)]
-pub(in super::super) struct Lowered {
+pub(super) struct Rewriting {
     /// Line breaks that replacements are written with.
     line_end: &'static str,
     /// Part by part.
     replaced: Vec<Replaced>,
     /// How many instructions there are, and are rewritten, and were measured as what
     /// they became.
-    pub(in super::super) total: usize,
-    pub(in super::super) rewritten: usize,
-    pub(in super::super) measured: usize,
+    pub(super) total: usize,
+    pub(super) rewritten: usize,
+    pub(super) measured: usize,
     /// The machine instructions of the measured ones.
-    pub(in super::super) before: usize,
-    pub(in super::super) after: usize,
-    pub(in super::super) target: Option<Target>,
+    pub(super) before: usize,
+    pub(super) after: usize,
+    pub(super) target: Option<Target>,
     /// How many stay, as nothing is cheaper, and how many as their costs are not known.
     kept: usize,
     unmeasured: usize,
@@ -195,14 +299,14 @@ impl Replaced {
     }
 }
 
-impl Lowered {
+impl Rewriting {
     fn new(
         module: &Module<'_>,
         rewriter: &mut Rewriter<'_>,
         quiet: bool,
-    ) -> Result<Lowered, NoTarget> {
+    ) -> Result<Rewriting, NoTarget> {
         let (source, semantics) = (module.source(), rewriter.options().semantics);
-        let mut new = Lowered { line_end: line_end(source), ..Lowered::default() };
+        let mut new = Rewriting { line_end: line_end(source), ..Rewriting::default() };
         let (mut edits, mut text, mut written) = (Vec::new(), String::new(), 0);
         rewriter.each(module, &mut text, |visited, text| {
             let new_text = std::mem::replace(&mut written, text.len())..text.len();
@@ -240,7 +344,7 @@ impl Lowered {
     }
 
     /// Adds a part that starts at an offset of the text, after all before.
-    fn append(&mut self, start: usize, part: Lowered) {
+    fn append(&mut self, start: usize, part: Rewriting) {
         let here = |it: Replaced| Replaced { start, ..it };
         self.replaced.extend(part.replaced.into_iter().map(here));
         self.notes.extend(part.notes.into_iter().map(|(at, note)| (start as u32 + at, note)));
@@ -257,22 +361,22 @@ impl Lowered {
 }
 
 /// A text with the replacements of its video instructions.
-pub(in super::super) struct NewText<'t> {
-    pub(in super::super) old: &'t [u8],
-    pub(in super::super) lowered: &'t Lowered,
+pub(super) struct NewText<'t> {
+    pub(super) old: &'t [u8],
+    pub(super) rewriting: &'t Rewriting,
 }
 
 impl<'t> NewText<'t> {
-    pub(in super::super) fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &'t [u8]> {
         let old = self.old;
         let mut kept_to = 0;
-        let edits = self.lowered.replaced.iter().flat_map(Replaced::edits);
+        let edits = self.rewriting.replaced.iter().flat_map(Replaced::edits);
         let edited = edits.flat_map(move |(Range { start, end }, new)| {
             let kept = &old[kept_to..start];
             kept_to = end;
             [kept, new.as_bytes()]
         });
-        let last = self.lowered.replaced.last().and_then(|part| part.edits().last());
+        let last = self.rewriting.replaced.last().and_then(|part| part.edits().last());
         edited.chain([&old[last.map_or(0, |(place, _)| place.end)..]])
     }
 
@@ -295,27 +399,31 @@ impl Contents for NewText<'_> {
     }
 }
 
-/// Lowers a text as a whole; errors in it are found as well.
-fn lower_whole(
+/// Rewrites a text as a whole; errors in it are found as well.
+fn rewrite_whole(
     source: &str,
     options: &RewriteOptions,
     quiet: bool,
-) -> Result<(Lowered, Vec<Diagnostic>), NoTarget> {
+) -> Result<(Rewriting, Vec<Diagnostic>), NoTarget> {
     let (module, diagnostics) = read_module(source, &CheckOptions::errors_only());
-    Ok((Lowered::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
+    Ok((Rewriting::new(&module, &mut Rewriter::new(options), quiet)?, diagnostics))
 }
 
-/// Lowers a large text in parts, where parts make no difference.
-fn lower_in_parts<'o>(source: &str, options: &'o RewriteOptions, quiet: bool) -> Option<Lowered> {
+/// Rewrites a large text in parts, where parts make no difference.
+fn rewrite_in_parts<'o>(
+    source: &str,
+    options: &'o RewriteOptions,
+    quiet: bool,
+) -> Option<Rewriting> {
     let check = CheckOptions::errors_only();
     let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
-        Some((part.start, lower_part(part, &check, options, quiet, kept)?))
+        Some((part.start, rewrite_part(part, &check, options, quiet, kept)?))
     };
     joined(in_parts(source, true, work)?)
 }
 
 /// Joins parts, if line breaks that were written are those of the first line.
-fn joined(parts: Vec<(usize, Lowered)>) -> Option<Lowered> {
+fn joined(parts: Vec<(usize, Rewriting)>) -> Option<Rewriting> {
     let mut parts = parts.into_iter();
     let (_, mut all) = parts.next()?;
     for (start, part) in parts {
@@ -368,13 +476,13 @@ fn notes(
 /// State that is kept for other parts.
 type PartKept<'o> = (lint::KnownFacts, Option<Rewriter<'o>>);
 
-fn lower_part<'o>(
+fn rewrite_part<'o>(
     part: &TextPart<'_>,
     check: &CheckOptions,
     options: &'o RewriteOptions,
     quiet: bool,
     (known, rewriter): &mut PartKept<'o>,
-) -> Option<Lowered> {
+) -> Option<Rewriting> {
     let module = parse_part(part, check, known)?;
     if !FreshRegisters::usual_are_free(part.text) {
         return None;
@@ -384,7 +492,7 @@ fn lower_part<'o>(
     let statements = module.statements();
     let first = statements.first().map_or(part.text.len(), |it| it.span.start as usize);
     let alone = part.is_first() || part.text[..first].contains('\n');
-    if alone { Lowered::new(&module, rewriter, quiet).ok() } else { None }
+    if alone { Rewriting::new(&module, rewriter, quiet).ok() } else { None }
 }
 
 /// How many texts are written at once: systems take no more.
@@ -419,32 +527,32 @@ impl Notice<'_> {
     /// Reports what was rewritten, where the semantics differ, and what was found.
     pub(super) fn tell(
         self,
-        lowered: &Lowered,
+        rewriting: &Rewriting,
         found: FileReport<'_>,
         out: &Output,
     ) -> io::Result<u8> {
         let mut errors = errors();
         if !self.quiet {
-            errors.write_all(&self.summary(lowered, found.source)?)?;
+            errors.write_all(&self.summary(rewriting, found.source)?)?;
         }
         let is_clean = found.diagnostics.is_empty();
         if !is_clean {
             errors.write_all(&human(&out.style, &found)?)?;
         }
-        Ok(if lowered.unavailable > 0 || !is_clean { FOUND } else { 0 })
+        Ok(if rewriting.unavailable > 0 || !is_clean { FOUND } else { 0 })
     }
 
     /// The summary, and notes where the semantics differ.
-    fn summary(self, lowered: &Lowered, source: &str) -> io::Result<Vec<u8>> {
+    fn summary(self, rewriting: &Rewriting, source: &str) -> io::Result<Vec<u8>> {
         let (mut text, name) = (Vec::new(), self.name);
-        if !lowered.notes.is_empty() {
+        if !rewriting.notes.is_empty() {
             let index = LineIndex::new(source);
-            for (at, note) in &lowered.notes {
+            for (at, note) in &rewriting.notes {
                 let Position { line, column } = index.position(source, *at);
                 writeln!(text, "{name}:{line}:{column}: {note}")?;
             }
         }
-        let &Lowered { total, rewritten, measured, before, after, target, .. } = lowered;
+        let &Rewriting { total, rewritten, measured, before, after, target, .. } = rewriting;
         let plural = if total == 1 { "" } else { "s" };
         if self.is_one_of_many {
             write!(text, "{name}: ")?;
@@ -461,12 +569,15 @@ impl Notice<'_> {
             write!(text, "; the new PTX was not measured")?;
         }
         let reasons = [
-            (lowered.kept, format!("nothing is cheaper{target}")),
+            (rewriting.kept, format!("nothing is cheaper{target}")),
             (
-                lowered.unmeasured,
+                rewriting.unmeasured,
                 format!("costs{target} are not known; --all rewrites all the same"),
             ),
-            (lowered.unavailable, "the .target or .version is too old for its ordinary PTX".into()),
+            (
+                rewriting.unavailable,
+                "the .target or .version is too old for its ordinary PTX".into(),
+            ),
         ];
         for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
             let verb = if count == 1 { "stays" } else { "stay" };
@@ -527,23 +638,23 @@ mod tests {
     ];
 
     /// The rewritten text, the messages, and whether an instruction is unavailable.
-    fn outcome(source: &str, lowered: &Lowered) -> (String, String, bool) {
+    fn outcome(source: &str, rewriting: &Rewriting) -> (String, String, bool) {
         let mut written = Vec::new();
-        NewText { old: source.as_bytes(), lowered }.write(&mut written).unwrap();
+        NewText { old: source.as_bytes(), rewriting }.write(&mut written).unwrap();
         let notice = Notice { name: "a", is_one_of_many: false, is_dry: false, quiet: false };
-        let text = notice.summary(lowered, source).unwrap();
+        let text = notice.summary(rewriting, source).unwrap();
         let texts = [written, text].map(|text| String::from_utf8(text).unwrap());
         let [written, text] = texts;
-        (written, text, lowered.unavailable > 0)
+        (written, text, rewriting.unavailable > 0)
     }
 
-    /// Compares a text that is lowered in parts with one that is lowered as a whole, which
+    /// Compares a text that is rewriting in parts with one that is rewriting as a whole, which
     /// is the law; says whether several parts were rewritten, and whether several
     /// instructions became one.
     fn agrees<'o>(text: &str, size: usize, options: &'o RewriteOptions) -> [bool; 2] {
         let check = CheckOptions::errors_only();
         let work = |part: &TextPart<'_>, kept: &mut PartKept<'o>| {
-            Some((part.start, lower_part(part, &check, options, false, kept)?))
+            Some((part.start, rewrite_part(part, &check, options, false, kept)?))
         };
         let Some(parts) = in_parts_of(size, text, work) else {
             return [false; 2];
@@ -552,7 +663,7 @@ mod tests {
         let Some(joined) = joined(parts) else {
             return [false; 2];
         };
-        let (whole, diagnostics) = lower_whole(text, options, false).unwrap();
+        let (whole, diagnostics) = rewrite_whole(text, options, false).unwrap();
         let new = outcome(text, &joined);
         if options.keep_lines {
             assert_eq!(new.0.matches('\n').count(), text.matches('\n').count());

@@ -1,4 +1,4 @@
-//! Throughput of what `vptx lower --emit ptx` does: reading a module, choosing
+//! Throughput of what `vptx rewrite` does: reading a module, choosing
 //! ordinary PTX for its video instructions, and the text of the whole.
 
 mod module;
