@@ -49,7 +49,9 @@ pub(super) fn visit(
         take(all);
     };
     // Most sources have none.
-    for asm in embed::statements_with(source, joined.as_ref(), host, b'v') {
+    let every = options.every_module && options.rules.contains(Code::V705);
+    let initial = if every { None } else { Some(b'v') };
+    for asm in embed::statements_with(source, joined.as_ref(), host, initial) {
         while let Some(module) = modules.next_if(|it| it.span.start < asm.span.start) {
             hand(check_module(module, source, options, &mut count));
         }
@@ -129,7 +131,7 @@ fn one(
     if found.is_empty()
         && checker.checker.diagnostics.iter().all(|it| it.severity < Severity::Error)
     {
-        let on_flow = run_asm_flow(options.rules, operands, statements, |at| beyond(asm, at));
+        let on_flow = run_asm_flow(options, operands, statements, |at| beyond(asm, at));
         checker.checker.diagnostics.extend(on_flow);
     }
     let mut diagnostics = checker.found;

@@ -60,8 +60,9 @@ pub struct CheckOptions {
     /// Finds the headers of a source in C, whose macros are expanded. Without it, those of the
     /// source alone are.
     pub headers: Option<Headers>,
-    /// Whether the rules on names and flow (`V9…`) judge every module: also those of more than
-    /// 1 MiB, and those without video instructions. They take several times as long as the rest.
+    /// Whether the rules on names and flow (`V9…` and V705) judge every module and every `asm`:
+    /// also modules of more than 1 MiB, and texts without video instructions. They take several
+    /// times as long as the rest.
     /// `vptx check` sets it where a selector names such a rule.
     pub every_module: bool,
 }
@@ -122,8 +123,8 @@ impl CheckOptions {
         self
     }
 
-    /// These options with the rules on names and flow for every module, or only for those of
-    /// usual size that have video instructions.
+    /// These options with the rules on names and flow for every module and `asm`, or only for those
+    /// of usual size that have video instructions.
     #[must_use]
     pub fn with_every_module(mut self, every: bool) -> CheckOptions {
         self.every_module = every;

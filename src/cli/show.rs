@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, RuleSet};
-use crate::lint::wants_structure;
+use crate::lint::wants_trees;
 use crate::print::{FormatOptions, LineEnding};
 use crate::workspace::settings::{Choices, Settings, Targets};
 
@@ -89,7 +89,7 @@ fn check(text: &mut String, options: &CheckOptions) {
     if let Some(version) = options.ptx_version {
         entry(text, "ptx-version", quoted(&version.to_string()));
     }
-    if wants_structure(options.rules) && !options.every_module {
+    if wants_trees(options.rules) && !options.every_module {
         // Their codes would select them for every module.
         let off = Code::ALL.iter().filter(|code| !options.rules.contains(**code));
         let off = off.fold(RuleSet::NONE, |set, code| set.with(*code));

@@ -242,16 +242,16 @@ fn sorted(mut skipped: Vec<Skipped>) -> Vec<Skipped> {
     skipped
 }
 
-/// The statements of a source in which an opcode may start with `letter`, given in lower case,
-/// or its upper case. Skips the others. Macros of the source and of its headers are expanded; of
+/// The statements of a source in which an opcode may start with a letter, given in lower case, or
+/// its upper case; all if there is none. Skips the others. Macros of the source and of its headers are expanded; of
 /// statements that only macros make, the first of each text counts.
 pub(crate) fn statements_with<'s>(
     source: &'s str,
     headers: Option<&'s Joined>,
     host: Host,
-    letter: u8,
+    initial: Option<u8>,
 ) -> Vec<Asm<'s>> {
-    let may_start = |text: &str| may_start(text.as_bytes(), letter);
+    let may_start = |text: &str| initial.is_none_or(|letter| may_start(text.as_bytes(), letter));
     read(source, headers, host, true, may_start).0
 }
 

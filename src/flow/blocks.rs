@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use super::dominators::{Dominators, Loop, loops};
-use super::effects::accesses;
+use super::effects::{self, accesses};
 use super::{NameAccess, Reaching};
 use crate::hash::{Map, Set};
 use crate::names::{Meaning, Names, SymbolId};
@@ -97,6 +97,14 @@ impl<'t> Flow<'t> {
     /// If there is no such instruction.
     pub fn instruction(&self, number: usize) -> Instruction<'t> {
         instruction(self.statements[number])
+    }
+
+    /// Whether the manual has the opcode of an instruction. Others read and write all that they name.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
+    pub fn is_known(&self, number: usize) -> bool {
+        effects::is_known(self.function.statement().tree().source(), &self.instruction(number))
     }
 
     /// The graph, without the instructions' text.

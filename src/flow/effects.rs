@@ -199,6 +199,11 @@ fn results(source: &str, instruction: &Instruction<'_>) -> Results {
     }
 }
 
+/// Whether the manual has an instruction's opcode.
+pub(super) fn is_known(source: &str, instruction: &Instruction<'_>) -> bool {
+    results(source, instruction) != Results::Unknown
+}
+
 /// Calls `found` with each name in the operands and in the guard, and how it is used. A name is a
 /// register, a variable, a label or a function; functions and labels count as read.
 pub(super) fn accesses(

@@ -2,7 +2,8 @@
 
 use super::asm::AsmOperands;
 use super::structure::{ModuleSubject, run_on_function};
-use crate::diagnostic::{Code, Diagnostic, RuleSet};
+use crate::check::CheckOptions;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::embed::AsmOperand;
 use crate::flow::{Flow, Written};
 use crate::hash::Set;
@@ -14,14 +15,15 @@ use crate::syntax::{self, Function};
 /// The findings on the paths through an `asm` and on its video instructions, placed in its text:
 /// those on operands at `place_of_operand`.
 pub(crate) fn run_asm_flow(
-    rules: RuleSet,
+    options: &CheckOptions,
     operands: &AsmOperands<'_>,
     statements: &[VideoStatement],
     place_of_operand: impl Fn(usize) -> Span,
 ) -> Vec<Diagnostic> {
-    let asm = operands.asm();
+    let (asm, rules) = (operands.asm(), options.rules);
     let names_unknown = asm.unknown_operands_in(Span::new(0, asm.text.len() as u32)).next();
-    if statements.iter().all(|it| it.instruction.is_none()) || names_unknown.is_some() {
+    let has_video = statements.iter().any(|it| it.instruction.is_some());
+    if !has_video && !options.every_module || names_unknown.is_some() {
         return Vec::new();
     }
     // A function around the text declares the operands, and reads the outputs at its end.
@@ -52,6 +54,9 @@ pub(crate) fn run_asm_flow(
     };
     let mut found = Vec::new();
     let Some(flow) = Flow::of(&function, &names) else { return found };
+    if !has_video && !is_ptx(&flow, &text) {
+        return found;
+    }
     run_on_function(rules, &subject, &flow, &statements, &mut found);
     for found in &mut found {
         found.each_span(|span| Span::new(span.start - start, span.end - start));
@@ -63,6 +68,19 @@ pub(crate) fn run_asm_flow(
         }));
     }
     found
+}
+
+/// Whether the text of an `asm` without video instructions is PTX. Other machines have `mov` and
+/// `add`, too, but not with the types of PTX.
+fn is_ptx(flow: &Flow<'_>, source: &str) -> bool {
+    let own = 0..flow.len() - 1;
+    let is_type = |modifier: Span| {
+        let text = modifier.text(source);
+        let bits = text.strip_prefix('.').and_then(|it| it.strip_prefix(['u', 's', 'b', 'f']));
+        matches!(bits, Some("8" | "16" | "32" | "64"))
+    };
+    let has_type = |at| flow.instruction(at).modifiers().any(is_type);
+    own.clone().all(|at| flow.is_known(at)) && own.clone().any(has_type)
 }
 
 /// The numbers of the outputs that have no value where the text ends, at least on some paths.

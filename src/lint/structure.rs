@@ -92,7 +92,12 @@ const ON_VIDEO: [(Code, FunctionRule); 2] =
 /// Rules on all functions.
 const ON_FUNCTIONS: [(Code, FunctionRule); 1] = [(Code::V909, unreachable_statement::find)];
 
-/// Whether one of the rules is in force.
+/// Whether a rule is in force that reads the tree of a module, or that of an `asm`.
+pub(crate) fn wants_trees(rules: RuleSet) -> bool {
+    wants_structure(rules) || rules.contains(Code::V705)
+}
+
+/// Whether one of the rules on modules is in force.
 pub(crate) fn wants_structure(rules: RuleSet) -> bool {
     let on_names = ON_NAMES.iter().flat_map(|(codes, _)| *codes);
     let on_flow = ON_VIDEO.iter().chain(&ON_FUNCTIONS).map(|(code, _)| code);

@@ -18,7 +18,7 @@ use crate::check::{CheckOptions, Dialect};
 use crate::diagnostic::{Code, Diagnostic, RuleSelector, RuleSet, Severity};
 use crate::hash::Map;
 use crate::isa::{PtxVersion, Target};
-use crate::lint::wants_structure;
+use crate::lint::wants_trees;
 use crate::print::{FormatOptions, LineEnding};
 use crate::report::visible_path;
 use crate::source::nearest;
@@ -234,8 +234,8 @@ impl Choices {
         }
         let named = self.select.iter().flatten().chain(&self.extend);
         let named: Vec<RuleSelector> = named.filter(|it| !it.is_all()).cloned().collect();
-        let names_structure = wants_structure(RuleSet::NONE.choose(Some(&named), &[], &[]));
-        let every_module = names_structure || self.select.is_none() && options.every_module;
+        let names_tree_rule = wants_trees(RuleSet::NONE.choose(Some(&named), &[], &[]));
+        let every_module = names_tree_rule || self.select.is_none() && options.every_module;
         options
             .with_dialect(dialect)
             .with_target(target)

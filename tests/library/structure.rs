@@ -324,6 +324,27 @@ fn asm_has_outputs_on_all_paths() {
     assert_eq!(in_asm("{ vadd.u32.u32.u32 %0, %1, 1;", "\"=r\"(d), \"=r\"(e) : \"r\"(a)"), []);
 }
 
+/// Where the rule is named, `asm` without video instructions is judged, too.
+#[test]
+fn outputs_of_every_asm() {
+    let in_asm = |template: &str, operands: &str| {
+        let text = format!("asm(\"{template}\" : {operands});");
+        let options = CheckOptions::default().with_language(Language::Cuda);
+        let of = |options: &CheckOptions| found_with(&text, options).len();
+        [of(&options), of(&options.with_every_module(true))]
+    };
+    let operands = "\"=r\"(d) : \"r\"(a)";
+    let guarded = "{ .reg .pred p; setp.lt.u32 p, %1, 7; @p add.u32 %0, %1, 1;";
+    assert_eq!(in_asm(&format!("{guarded} }}"), operands), [0, 1]);
+    assert_eq!(in_asm(&format!("{guarded} @!p mov.b32 %0, 1; }}"), operands), [0, 0]);
+    assert_eq!(in_asm(&format!("{guarded} new.opcode %0; }}"), operands), [0, 0]);
+    assert_eq!(in_asm("add.u32 t, %1, 1;", operands), [0, 1]);
+    // Code of other machines.
+    for foreign in ["mov %1, %%rax;", "add.w r0, %1, 1;", "mov %1, %%rax", "nop", "", "mov r;"] {
+        assert_eq!(in_asm(foreign, operands), [0, 0], "{foreign}");
+    }
+}
+
 #[test]
 fn registers_of_asm_are_its_own_inside_of_braces() {
     let operands = "\"=r\"(d) : \"r\"(a)";
