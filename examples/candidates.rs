@@ -9,14 +9,12 @@ use std::error::Error;
 
 use vptx::Instruction;
 use vptx::backend::ptx::{FreshRegisters, Gate, candidates};
-use vptx::isa::Target;
 use vptx::video::Semantics;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let target = arguments.next().ok_or("usage: candidates TARGET INSTRUCTION...")?;
-    let number: u16 = target.trim_start_matches("sm_").parse()?;
-    let gate = Gate { target: Target::sm(number), version: None };
+    let gate = Gate::new(target.parse()?, None);
     for text in arguments {
         let instruction: Instruction = text.parse()?;
         println!("# {instruction}\n");

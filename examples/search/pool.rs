@@ -3,11 +3,9 @@
 use vptx::Instruction;
 use vptx::backend::ptx::{Arg, Gate, Opcode, candidates};
 use vptx::ir::{Input, Op, Program, Value};
-use vptx::isa::Target;
 use vptx::video::Semantics;
 
 /// Admits the sequences of every target.
-pub(crate) const GATE: Gate = Gate { target: Target::sm(120), version: None };
 
 /// Constants, by the places in which they stand.
 #[derive(Debug, Default)]
@@ -141,7 +139,7 @@ impl Pool {
 
     /// The constants of the sequences that vptx has.
     fn add_known(&mut self, instruction: &Instruction) {
-        for (_, sequence) in candidates(instruction, Semantics::CURRENT, GATE) {
+        for (_, sequence) in candidates(instruction, Semantics::CURRENT, Gate::ANY) {
             for line in sequence.lines() {
                 let words = line.args().iter().map(|arg| match arg {
                     Arg::Constant(value) => Some(*value as u32),

@@ -384,6 +384,8 @@ struct Checker<'s, 'o> {
     sink: Sink<'o>,
     version: Option<PtxVersion>,
     target: Option<Target>,
+    /// The targets to check for.
+    targets: Vec<Target>,
     /// Whether a legal instruction has a name that is not declared inside a
     /// function.
     outside: bool,
@@ -404,6 +406,7 @@ impl<'s, 'o> Checker<'s, 'o> {
             sink,
             version: None,
             target: None,
+            targets: targets(options, None),
             outside: false,
             waiting: options.rules.contains(Code::V602).then(|| Box::new(Waiting::new(source))),
             room: usize::MAX,
@@ -423,6 +426,14 @@ impl<'s, 'o> Checker<'s, 'o> {
         }
     }
 
+    /// Takes notice of the `.target` in force.
+    fn aim(&mut self, target: Option<Target>) {
+        if self.target != target {
+            self.target = target;
+            self.targets = targets(self.options, target);
+        }
+    }
+
     /// Checks a statement. Returns its span, the instruction if it is legal, and the declared
     /// types.
     fn check(
@@ -431,7 +442,7 @@ impl<'s, 'o> Checker<'s, 'o> {
         context: &Context<'s>,
     ) -> (Span, Option<Instruction>, DeclaredTypes) {
         self.version = context.version.map(|(version, _)| version);
-        self.target = context.target.map(|(target, _)| target);
+        self.aim(context.target.map(|(target, _)| target));
         let first = statement.tokens[0].span();
         let last = statement.tokens[statement.tokens.len() - 1].span();
         let span = first.to(last);
@@ -446,11 +457,9 @@ impl<'s, 'o> Checker<'s, 'o> {
                 version: self.options.ptx_version.or(self.version),
                 registers: declared.registers(),
             };
-            let one = self.options.target.or(self.target);
-            let targets = targets(self.options, one.as_slice());
-            let subject = Subject { source: self.source, raw, instruction, targets, place };
             let documented = self.options.dialect == Dialect::Documented;
-            let Checker { options, memo, diagnostics, .. } = self;
+            let Checker { source, options, memo, diagnostics, targets, .. } = self;
+            let subject = Subject { source, raw, instruction, targets, place };
             lint::run(options.rules, documented, &subject, memo, diagnostics);
         }
         for diagnostic in &mut self.diagnostics[before..] {
@@ -466,11 +475,9 @@ impl<'s, 'o> Checker<'s, 'o> {
     /// Lets a statement wait until it is known whether it belongs to a region.
     fn wait(&mut self, statement: &VideoStatement) {
         let Some(waiting) = &mut self.waiting else { return };
-        let one = self.options.target.or(self.target);
-        let targets = targets(self.options, one.as_slice());
-        let oldest = targets.iter().min_by_key(|target| target.number);
         let version = self.options.ptx_version.or(self.version);
-        let gate = oldest.map(|&oldest| gate(oldest, self.target, version));
+        let targets = &self.targets;
+        let gate = (!targets.is_empty()).then(|| gate(targets, self.target, version));
         waiting.take(statement, targets, gate, &mut self.diagnostics);
     }
 
@@ -483,12 +490,17 @@ impl<'s, 'o> Checker<'s, 'o> {
     }
 }
 
-/// The targets to check for: those of the options, or else the only one.
-fn targets<'t>(options: &'t CheckOptions, one: &'t [Target]) -> &'t [Target] {
-    match options.targets.as_slice() {
-        [] => one,
-        all => all,
+/// The targets to check for, each once: those of the options, or else that of the text.
+fn targets(options: &CheckOptions, own: Option<Target>) -> Vec<Target> {
+    let one = options.target.or(own);
+    let named = if options.targets.is_empty() { one.as_slice() } else { &options.targets };
+    let mut targets: Vec<Target> = Vec::new();
+    for target in named.iter().map(|target| own.map_or(*target, |own| target.for_text(own))) {
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
     }
+    targets
 }
 
 /// Changes edits so that they leave comments as they are.

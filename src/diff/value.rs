@@ -13,7 +13,6 @@ use super::outline::{Class, NameId, Outline, Statement};
 use crate::backend::ptx::{Arg, Class as ResultClass, Gate, Opcode, Sequence, candidates};
 use crate::hash::{Map, Set};
 use crate::ir::{Input, Program};
-use crate::isa::Target;
 use crate::source::Span;
 use crate::syntax::{self, OperandKind, StatementKind};
 use crate::video::{EDGES, Instruction, Operation, Semantics};
@@ -45,9 +44,8 @@ impl Values {
 
     fn rewritings(&mut self, instruction: &Instruction) -> &[Sequence] {
         self.known.entry(instruction.anonymous()).or_insert_with_key(|operation| {
-            let gate = Gate { target: Target::NEWEST, version: None };
             let anonymous = Instruction::new(operation.clone());
-            let all = candidates(&anonymous, Semantics::CURRENT, gate);
+            let all = candidates(&anonymous, Semantics::CURRENT, Gate::ANY);
             all.into_iter().map(|(_, sequence)| sequence).collect()
         })
     }

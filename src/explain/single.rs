@@ -21,7 +21,7 @@ impl Single {
         semantics: Semantics,
         target: Target,
     ) -> Option<Single> {
-        let gate = Gate { target, version: None };
+        let gate = Gate::new(target, None);
         let outcome = ptx::choose(instruction, target, gate, semantics, true);
         let Outcome::Rewritten(sequence) = outcome else { return None };
         let mut registers = FreshRegisters::avoiding(&instruction.to_string());

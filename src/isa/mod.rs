@@ -21,6 +21,7 @@ mod modifier;
 mod name;
 mod registers;
 mod selector;
+mod target;
 mod version;
 
 pub use form::{Destination, Form, Negation, Requirement, Slot, Sources};
@@ -29,4 +30,8 @@ pub use modifier::{Compare, Modifier, Role, Scale, SecondaryOp, ShiftMode, Type}
 pub use name::InvalidName;
 pub use registers::{RegisterType, WordRegisters, WordType, is_special_register};
 pub use selector::{LaneWidth, Lanes, Mask, Part, Selector};
-pub use version::{InvalidTarget, InvalidVersion, PtxVersion, Target};
+#[doc(hidden)]
+pub use target::Feature;
+pub(crate) use target::Features;
+pub use target::{InvalidTarget, Target};
+pub use version::{InvalidVersion, PtxVersion};

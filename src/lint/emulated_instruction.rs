@@ -13,8 +13,7 @@ const SHOWN: usize = 12;
 
 fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
     let Subject { instruction, targets, place, .. } = subject;
-    let oldest = *targets.iter().min_by_key(|target| target.number)?;
-    let gate = gate(oldest, place.own, place.version);
+    let gate = gate(targets, place.own, place.version);
     let sequence = cheaper_on_all(instruction, targets, gate)?;
     let program = instruction.lower(Semantics::CURRENT);
     let same = Semantics::ALL.into_iter().all(|other| instruction.lower(other) == program);

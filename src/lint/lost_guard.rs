@@ -18,7 +18,7 @@ fn find(subject: &Subject<'_>, memo: &mut Memo<'_>) -> Option<Diagnostic> {
         .help("ptxas 12.9 and 13.5 do so, and 11.8 does not; ordinary instructions keep the guard");
     let oldest = targets.iter().copied().min_by_key(|target| target.number);
     let sequence = oldest.and_then(|target| {
-        let gate = gate(target, place.own, place.version);
+        let gate = gate(targets, place.own, place.version);
         cheapest(instruction, target, Semantics::CURRENT, gate)
     });
     let Some(sequence) = sequence else { return Some(diagnostic) };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::support::classes::measured_classes;
 use crate::support::{geometric, number};
-use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, TARGETS, class, rewrite};
+use vptx::backend::ptx::{Cost, Gate, KINDS, Outcome, RewriteOptions, class, rewrite};
 use vptx::isa::{Mnemonic, Sources, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
@@ -15,23 +15,23 @@ use vptx::{Instruction, parse};
 fn summary() -> String {
     let mut text = String::from("| |");
     let mut rule = String::from("|---|");
-    for target in TARGETS {
-        write!(text, " sm_{target} |").expect("a string");
+    for target in Target::measured() {
+        write!(text, " {target} |").expect("a string");
         rule.push_str("---|");
     }
     text = format!("{text}\n{rule}\n");
     let classes = measured_classes();
-    let mut all = vec![Vec::new(); TARGETS.len()];
-    let mut weighted = vec![Vec::new(); TARGETS.len()];
-    let mut means = vec![Vec::new(); TARGETS.len()];
+    let mut all = vec![Vec::new(); Target::measured().len()];
+    let mut weighted = vec![Vec::new(); Target::measured().len()];
+    let mut means = vec![Vec::new(); Target::measured().len()];
     for &mnemonic in Mnemonic::ALL {
         write!(text, "| `{mnemonic}` |").expect("a string");
-        for (column, target) in TARGETS.into_iter().enumerate() {
+        for (column, &target) in Target::measured().iter().enumerate() {
             let own = classes.values().map(|instructions| &instructions[0]);
             let own = own.filter(|instruction| instruction.mnemonic() == mnemonic);
             let costs: Vec<Cost> = own
                 .filter(|instruction| usual(instruction))
-                .map(|instruction| instruction.cost(Target::sm(target)).expect("it was measured"))
+                .map(|instruction| instruction.cost(target).expect("it was measured"))
                 .collect();
             let pair = |cost: &Cost, before: u32, after: u32| {
                 let after = if cost.is_lower() { after } else { before };
@@ -97,7 +97,8 @@ fn averages(column: usize) -> Vec<(String, f64, f64)> {
 fn chart() -> String {
     // In pixels. The last number is the width of one machine instruction.
     let (left, top, row, scale) = (96.0, 56.0, 26.0, 14.0);
-    let column = TARGETS.iter().position(|target| *target == 90).expect("sm_90");
+    let column =
+        Target::measured().iter().position(|target| *target == Target::sm(90)).expect("sm_90");
     let bars = averages(column);
     let height = top + row * number(bars.len()) + 12.0;
     let mut svg = format!(
@@ -150,10 +151,10 @@ fn the_chart_shows_the_measured_table() {
 #[test]
 fn every_class_is_in_the_table() {
     for instruction in measured_classes().values().flatten() {
-        for target in TARGETS.map(Target::sm) {
+        for &target in Target::measured() {
             let cost = instruction.cost(target);
             let cost = cost.unwrap_or_else(|| panic!("{instruction} {target}: no cost"));
-            let gate = Gate { target, version: None };
+            let gate = Gate::new(target, None);
             let sequence = cost.strategy.sequence(instruction, Semantics::Ptxas13, gate);
             assert!(sequence.is_some(), "{instruction} {target}: {} has none", cost.strategy);
         }
@@ -184,7 +185,7 @@ fn costs_are_of_what_is_written() {
             let Outcome::Rewritten(written) = change.outcome else { continue };
             told[usize::from(change.cost.is_some())] += 1;
             let Some(cost) = change.cost else { continue };
-            let gate = Gate { target, version: None };
+            let gate = Gate::new(target, None);
             let measured = cost.strategy.sequence(change.instruction, Semantics::Ptxas13, gate);
             assert_eq!(measured, Some(written), "{} {version}", change.instruction);
         }

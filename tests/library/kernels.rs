@@ -18,21 +18,26 @@ use vptx::print::{NormalOptions, normalize};
 use vptx::video::Semantics;
 use vptx::{RewriteOptions, parse, rewrite};
 
-/// The PTX of a target is also that of others.
-const TARGETS: [(&str, &[u16]); 3] =
-    [("sm_75", &[75, 80]), ("sm_90", &[90]), ("sm_100", &[100, 120])];
+/// The targets that PTX was made for. It is also that of all measured targets up to the next one.
+const MADE_FOR: [Target; 3] = [Target::sm(75), Target::sm(90), Target::sm(100)];
 const SEMANTICS: Semantics = Semantics::CURRENT;
 /// The words of each of the three arrays of a kernel.
 const WORDS: usize = 64;
 
 /// Every kernel's name, target and text.
-fn kernels() -> Vec<(String, &'static str, &'static [u16], String)> {
+fn kernels() -> Vec<(String, Target, String)> {
     let files = corpus("kernels").into_iter().filter_map(|(file, text)| {
         let (name, made_for) = file.strip_suffix(".ptx")?.split_once('.')?;
-        let (target, targets) = TARGETS.into_iter().find(|(target, _)| *target == made_for)?;
-        Some((name.to_owned(), target, targets, text))
+        Some((name.to_owned(), made_for.parse().ok()?, text))
     });
     files.collect()
+}
+
+/// The measured targets with the same PTX as a target.
+fn alike(target: Target) -> impl Iterator<Item = Target> {
+    let made_for = |it: &Target| MADE_FOR.into_iter().rfind(|made_for| made_for <= it);
+    let measured = Target::measured().iter().copied();
+    measured.filter(move |it| made_for(it) == Some(target))
 }
 
 /// The values of three arrays.
@@ -76,34 +81,34 @@ fn assert_same(name: &str, one: &Kernel, other: &Kernel, what: &str) {
 #[test]
 fn rewritten_kernels_compute_the_same() {
     let mut kinds = [0, 0];
-    for (name, target, targets, text) in kernels() {
+    for (name, made_for, text) in kernels() {
         let before = Kernel::read(&text, "video", SEMANTICS);
-        for number in targets {
-            let text = text.replace(&format!(".target {target}"), &format!(".target sm_{number}"));
+        for target in alike(made_for) {
+            let text = text.replace(&format!(".target {made_for}"), &format!(".target {target}"));
             let (module, findings) = parse(&text);
             assert!(findings.iter().all(is_about_results), "{name}: {findings:?}");
             for regions in [true, false] {
                 let options = RewriteOptions::default().with_regions(regions);
                 let rewritten = rewrite(&module, &options).expect("a target");
-                assert_eq!(rewritten.changes[0].target, Target::sm(*number));
+                assert_eq!(rewritten.changes[0].target, target);
                 kinds[usize::from(rewritten.edits().is_empty())] += 1;
                 let after = Kernel::read(&rewritten.text(), "video", SEMANTICS);
-                assert_same(&name, &before, &after, &format!("sm_{number}, regions: {regions}"));
+                assert_same(&name, &before, &after, &format!("{target}, regions: {regions}"));
             }
         }
     }
     let [changed, left] = kinds;
-    assert_eq!(changed + left, 17 * 5 * 2);
+    assert_eq!(changed + left, 17 * Target::measured().len() * 2);
     // Those of `sad` are machine instructions before sm_120.
     assert!(left <= 8, "{left} of {changed} are left as they are");
 }
 
 #[test]
 fn kernels_compute_what_their_intrinsics_do() {
-    for (name, target, _, text) in kernels() {
+    for (name, target, text) in kernels() {
         let [video, intrinsic] =
             ["video", "intrinsic"].map(|kernel| Kernel::read(&text, kernel, SEMANTICS));
-        assert_same(&name, &video, &intrinsic, target);
+        assert_same(&name, &video, &intrinsic, &target.to_string());
     }
 }
 
@@ -260,8 +265,8 @@ fn random_regions_compute_the_same() {
     let mut random = Random(21);
     let (mut fused, mut grouped, mut moved, mut kept) = (0, 0, 0, 0);
     for _ in 0..samples(3500) {
-        let target = *random.pick(&[75, 80, 90, 90, 100, 120]);
-        let text = random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"));
+        let target = random.pick(Target::measured());
+        let text = random_kernel(&mut random).replace("sm_75", &target.to_string());
         let (module, findings) = parse(&text);
         assert!(findings.iter().all(is_about_results), "{findings:?}\n{text}");
         let rewritten = rewrite(&module, &RewriteOptions::default()).expect("a target");
@@ -299,11 +304,11 @@ fn random_regions_compute_the_same() {
 fn layout_decides_nothing() {
     let mut random = Random(33);
     let made = (0..samples(400)).map(|_| {
-        let target = *random.pick(&[75, 80, 90, 100, 120]);
-        random_kernel(&mut random).replace("sm_75", &format!("sm_{target}"))
+        let target = random.pick(Target::measured());
+        random_kernel(&mut random).replace("sm_75", &target.to_string())
     });
     let mut changed = 0;
-    for (seed, text) in (1..).zip(kernels().into_iter().map(|(_, _, _, text)| text).chain(made)) {
+    for (seed, text) in (1..).zip(kernels().into_iter().map(|(_, _, text)| text).chain(made)) {
         let mut numbers = Numbers(seed);
         // Only bodies have places.
         let (mut other, mut is_body) = (String::new(), false);

@@ -100,7 +100,7 @@ fn masks_are_right_on_every_target() {
     use crate::support::run_ptx::{Kernel, address};
     use vptx::video::Semantics;
 
-    for number in [75, 80, 90, 100, 120] {
+    for &target in Target::measured() {
         for (width, factor) in [("2", 65535), ("4", 255)] {
             for types in ["u32.u32", "s32.s32", "u32.s32", "s32.u32"] {
                 for compare in ["lt", "le", "gt", "ge", "eq", "ne"] {
@@ -113,7 +113,7 @@ fn masks_are_right_on_every_target() {
                          st.global.u32 [p+4], e;\nret;\n}}\n"
                     );
                     let (module, _) = parse(&text);
-                    let options = RewriteOptions::default().with_target(Some(Target::sm(number)));
+                    let options = RewriteOptions::default().with_target(Some(target));
                     let new = rewrite(&module, &options).expect("a target").text();
                     let [before, after] =
                         [&text, &new].map(|text| Kernel::read(text, "k", Semantics::CURRENT));

@@ -297,7 +297,6 @@ pub(crate) fn adding(random: &mut Random) -> String {
 /// Rewrites random chains, and compares what the new code computes with what the members do, one
 /// after the other. Gives the number of chains and the names of their instructions.
 fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, HashSet<String>) {
-    const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
     let mut random = Random(seed);
     let (mut chains, mut cases) = (0, 0);
     let mut names = HashSet::new();
@@ -314,7 +313,7 @@ fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, Has
         let options = RewriteOptions::default()
             .with_semantics(semantics)
             .with_all(random.one_in(4))
-            .with_target(Some(Target::sm(*random.pick(&TARGETS))));
+            .with_target(Some(*random.pick(Target::measured())));
         let rewritten = rewrite(&module, &options).expect("a target");
         let new = rewritten.text();
         let again = rewrite(&parse(&new).0, &options).expect("a target").text();

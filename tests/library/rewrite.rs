@@ -8,12 +8,10 @@ use crate::support::{EDGES, ptx_files};
 use vptx::backend::ptx::{
     Change, FreshRegisters, Gate, Outcome, RewriteError, RewriteOptions, candidates, rewrite,
 };
-use vptx::isa::{PtxVersion, Target};
+use vptx::isa::{Feature, PtxVersion, Target};
 use vptx::source::decode;
 use vptx::video::Semantics;
 use vptx::{Instruction, Module, parse};
-
-const GATE: Gate = Gate { target: Target::sm(120), version: None };
 
 #[test]
 fn candidates_equal_programs() {
@@ -27,7 +25,7 @@ fn candidates_equal_programs() {
             let instruction: Instruction = text.parse().expect(&text);
             for semantics in Semantics::ALL {
                 let program = instruction.lower(semantics);
-                let all = candidates(&instruction, semantics, GATE);
+                let all = candidates(&instruction, semantics, Gate::ANY);
                 if all.is_empty() {
                     none += 1;
                     if none < 30 {
@@ -333,7 +331,7 @@ fn text_uses_what_the_module_may() {
             }
         }
         // The module's target and version are used.
-        let gate = Gate { target, version: Some(version) };
+        let gate = Gate::new(target, Some(version));
         let sequences = instructions.iter().flat_map(|it| candidates(it, Semantics::Ptxas13, gate));
         let opcodes = sequences.flat_map(|(_, sequence)| {
             let opcodes = sequence.lines().iter().map(|line| format!("{} ", line.opcode));
@@ -351,7 +349,7 @@ fn text_uses_what_the_module_may() {
 fn requirement_is_that_of_the_newest_line() {
     let requirements = |text: &str| -> Vec<(Target, PtxVersion)> {
         let instruction: Instruction = text.parse().expect("legal");
-        let all = candidates(&instruction, Semantics::Manual, GATE);
+        let all = candidates(&instruction, Semantics::Manual, Gate::ANY);
         all.iter().map(|(_, sequence)| sequence.requirement()).collect()
     };
     // `add.u16x2`, and sums of words.
@@ -363,11 +361,12 @@ fn requirement_is_that_of_the_newest_line() {
         assert_eq!((target, version), (Target::sm(20), PtxVersion::new(2, 0)));
     }
     for instruction in sample() {
-        for (_, sequence) in candidates(&instruction, Semantics::Ptxas12, GATE) {
-            let lines = || sequence.lines().iter().map(|line| line.opcode.requirement());
+        for (_, sequence) in candidates(&instruction, Semantics::Ptxas12, Gate::ANY) {
+            let needs = || sequence.lines().iter().map(|line| line.opcode.needs());
+            let oldest = |feature| Target::all().find(|target| target.has(feature));
             let (target, version) = sequence.requirement();
-            assert_eq!(Some(target.number), lines().map(|(least, _)| least).max());
-            assert_eq!(Some(version), lines().map(|(_, since)| since).max());
+            assert_eq!(Some(target), needs().filter_map(oldest).max_by_key(|it| it.number));
+            assert_eq!(Some(version), needs().filter_map(Feature::since).max());
         }
     }
 }
@@ -398,7 +397,7 @@ fn words_that_were_wrong() {
     ] {
         let instruction: Instruction = text.parse().expect("legal");
         let expected = instruction.lower(semantics).eval(a, b, c);
-        let all = candidates(&instruction, semantics, GATE);
+        let all = candidates(&instruction, semantics, Gate::ANY);
         assert!(!all.is_empty(), "{text}");
         for (strategy, sequence) in all {
             assert_eq!(sequence.eval(a, b, c), expected, "{text} {semantics} {strategy}");

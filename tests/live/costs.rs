@@ -17,9 +17,9 @@ use crate::support::forms::{
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
-    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, TARGETS, class, rewrite,
+    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, class, rewrite,
 };
-use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
 use vptx::{Instruction, parse};
 
@@ -42,8 +42,8 @@ fn kernel(number: usize, body: &str) -> String {
 }
 
 /// A module of kernels. The first one only loads and stores.
-fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: u16) -> String {
-    let mut module = format!(".version 8.8\n.target sm_{target}\n.address_size 64\n");
+fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> String {
+    let mut module = format!(".version 8.8\n.target {target}\n.address_size 64\n");
     for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
         module += &kernel(number, body);
     }
@@ -85,7 +85,7 @@ impl Count {
 /// logic, shifts, minima, products and absolute differences, and 16 for counts of bits and
 /// conversions. On a GPU of `sm_90`, `scripts/gpu-check` measures the same, but for packing
 /// conversions (64), and 32 for products of 64 bits.
-fn weight(code: u16, target: u16) -> u32 {
+fn weight(code: u16, target: Target) -> u32 {
     const FLO: u16 = 0x100;
     const BREV: u16 = 0x101;
     const POPC: u16 = 0x109;
@@ -94,7 +94,7 @@ fn weight(code: u16, target: u16) -> u32 {
     const IMAD_WIDE: u16 = 0x025;
     const IMAD_HI: u16 = 0x027;
     match code & 0x1ff {
-        I2IP if target == 90 => 1,
+        I2IP if target.has(Feature::FastPack) => 1,
         FLO | BREV | POPC | I2I | I2IP => 4,
         IMAD_WIDE | IMAD_HI => 2,
         _ => 1,
@@ -102,13 +102,13 @@ fn weight(code: u16, target: u16) -> u32 {
 }
 
 /// The code of each kernel of a module, minus that of the first one.
-fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<Count> {
+fn measure(module: &str, kernels: usize, target: Target, run: &str) -> Vec<Count> {
     let folder = env::temp_dir().join(format!("vptx-costs-{}-{run}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let (source, object) = (folder.join("m.ptx"), folder.join("m.cubin"));
     fs::write(&source, module).expect("a module");
     let run = Command::new(tool("ptxas-13.5"))
-        .args(["-arch", &format!("sm_{target}")])
+        .args(["-arch", &target.to_string()])
         .args([&source, &"-o".into(), &object])
         .output()
         .expect("ptxas runs");
@@ -121,7 +121,7 @@ fn measure(module: &str, kernels: usize, target: u16, run: &str) -> Vec<Count> {
 }
 
 /// Instructions other than NOP in the kernels of an ELF file.
-fn instructions(elf: &[u8], count: usize, target: u16) -> Vec<Count> {
+fn instructions(elf: &[u8], count: usize, target: Target) -> Vec<Count> {
     let mut counts = vec![Count::default(); count];
     for (number, code) in kernel_codes(elf) {
         let codes = code.chunks(16).map(|it| u16::from_le_bytes([it[0], it[1]]) & 0xfff);
@@ -154,7 +154,7 @@ pub(crate) fn kernel_codes(elf: &[u8]) -> Vec<(usize, &[u8])> {
 }
 
 /// Counts for many bodies. Each body is measured once, on two threads.
-fn measure_all(bodies: &[impl AsRef<str>], target: u16) -> HashMap<String, Count> {
+fn measure_all(bodies: &[impl AsRef<str>], target: Target) -> HashMap<String, Count> {
     let mut distinct: Vec<&str> = bodies.iter().map(AsRef::as_ref).collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -206,8 +206,8 @@ impl Tried {
 }
 
 /// The strategies that may be the best for a class.
-fn worth_trying(instructions: &[Instruction], target: u16) -> Vec<Tried> {
-    let gate = Gate { target: Target::sm(target), version: None };
+fn worth_trying(instructions: &[Instruction], target: Target) -> Vec<Tried> {
+    let gate = Gate::new(target, None);
     let all: Vec<(Strategy, Vec<Sequence>)> = Strategy::all()
         .filter_map(|strategy| {
             let sequence = |it| strategy.sequence(it, Semantics::Ptxas13, gate);
@@ -304,8 +304,8 @@ fn guarded_samples(cells: &Cells) -> Classes {
 fn guarded_cells(cells: &Cells) -> Cells {
     let samples = guarded_samples(cells);
     let mut marked = Cells::new();
-    for (column, target) in TARGETS.into_iter().enumerate() {
-        let gate = Gate { target: Target::sm(target), version: None };
+    for (column, &target) in Target::measured().iter().enumerate() {
+        let gate = Gate::new(target, None);
         let rewritten = |instruction: &Instruction, cell: &Cell| {
             let strategy = Strategy::all().find(|it| it.number() == cell.strategy)?;
             let sequence = strategy.sequence(instruction, Semantics::Ptxas13, gate)?;
@@ -325,7 +325,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
             }
         }
         let counts = measure_all(&bodies, target);
-        println!("sm_{target}: {} kernels with a guard", counts.len());
+        println!("{target}: {} kernels with a guard", counts.len());
         for (class, instructions) in &samples {
             let cell = cells[class][column];
             if !cell.saves() {
@@ -363,7 +363,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
 /// The cells of the current table for some classes.
 fn known_cells(classes: Classes) -> Cells {
     let cell = |instruction: &Instruction, target| {
-        let cost = instruction.cost(Target::sm(target)).expect("it was measured");
+        let cost = instruction.cost(target).expect("it was measured");
         let count = |instructions, weight| Count { instructions, weight };
         Cell {
             ptxas: count(cost.ptxas, cost.ptxas_weight),
@@ -372,7 +372,7 @@ fn known_cells(classes: Classes) -> Cells {
         }
     };
     let column = |instructions: Vec<Instruction>| {
-        TARGETS.into_iter().map(|target| cell(&instructions[0], target)).collect()
+        Target::measured().iter().map(|target| cell(&instructions[0], *target)).collect()
     };
     classes.into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
 }
@@ -409,9 +409,9 @@ fn measure_costs() {
     }
     let mut cells = known_cells(old);
     let mut tried: Vec<Vec<Tried>> = Vec::new();
-    for target in TARGETS {
+    for &target in Target::measured() {
         // These two compile nearly as the target before them: its good strategies will do.
-        if !matches!(target, 80 | 100) {
+        if !matches!(target.number, 80 | 100) {
             let found = Mutex::new(BTreeMap::new());
             on_two_threads(classes.len(), |at| {
                 let tried = worth_trying(classes[at].1, target);
@@ -423,7 +423,7 @@ fn measure_costs() {
         let bodies: Vec<&String> = originals.values().flatten().chain(sequences).collect();
         let counts = measure_all(&bodies, target);
         println!(
-            "sm_{target}: {} classes, {} bodies, {} kernels",
+            "{target}: {} classes, {} bodies, {} kernels",
             classes.len(),
             bodies.len(),
             counts.len()
@@ -541,9 +541,10 @@ fn never_worse() {
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new((0u64, 0u64, 0u64));
-    let ratios = Mutex::new(BTreeMap::<u16, Vec<(f64, f64)>>::new());
-    on_two_threads(chunks.len() * TARGETS.len(), |at| {
-        let (chunk, target) = (chunks[at / TARGETS.len()], TARGETS[at % TARGETS.len()]);
+    let ratios = Mutex::new(BTreeMap::<Target, Vec<(f64, f64)>>::new());
+    let targets = Target::measured();
+    on_two_threads(chunks.len() * targets.len(), |at| {
+        let (chunk, target) = (chunks[at / targets.len()], targets[at % targets.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
         let (parsed, found) = parse(&before);
         assert_eq!(parsed.instructions().count(), chunk.len(), "{found:?}");
@@ -552,7 +553,7 @@ fn never_worse() {
         let before = measure(&before, chunk.len(), target, &format!("before-{at}"));
         for ((text, before), after) in chunk.iter().zip(&before).zip(&after) {
             if after.most(*before) != *before {
-                let message = format!("sm_{target}: {text} {before:?} became {after:?}");
+                let message = format!("{target}: {text} {before:?} became {after:?}");
                 worse.lock().expect("no panic").push(message);
             }
         }
@@ -577,13 +578,13 @@ fn never_worse() {
         "{} instructions (seed {seed}) x {} targets: {changed} rewritten, {before} machine \
          instructions became {after}, {} worse",
         texts.len(),
-        TARGETS.len(),
+        targets.len(),
         worse.len()
     );
     for (target, ratios) in ratios.into_inner().expect("no panic") {
         let (plain, weighted): (Vec<f64>, Vec<f64>) = ratios.into_iter().unzip();
         let (plain, weighted) = (geometric(&plain), geometric(&weighted));
-        println!("sm_{target}: geometric mean of the ratios {plain:.3}, weighted {weighted:.3}");
+        println!("{target}: geometric mean of the ratios {plain:.3}, weighted {weighted:.3}");
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
@@ -647,17 +648,22 @@ fn lanes(random: &mut Random, lanes: &str) -> String {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn regions_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("chains", &TARGETS, || {
+    regions_compared("chains", Target::measured(), || {
         if random.one_in(2) { filling(&mut random) } else { adding(&mut random) }
     });
+}
+
+/// The measured targets that do not have something.
+fn without(feature: Feature) -> Vec<Target> {
+    Target::measured().iter().copied().filter(|target| !target.has(feature)).collect()
 }
 
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("groups", &TARGETS, || lanes(&mut random, "4"));
-    regions_compared("groups of halves", &[75, 80], || lanes(&mut random, "2"));
+    regions_compared("groups", Target::measured(), || lanes(&mut random, "4"));
+    regions_compared("groups of halves", &without(Feature::Halves), || lanes(&mut random, "2"));
 }
 
 /// A loop around SIMD instructions. Some of their sources are the same in each round.
@@ -685,15 +691,17 @@ fn loop_of_lanes(random: &mut Random, lanes: &str) -> String {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn loops_of_groups_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("loops", &TARGETS, || loop_of_lanes(&mut random, "4"));
-    regions_compared("loops of halves", &[75, 80], || loop_of_lanes(&mut random, "2"));
+    regions_compared("loops", Target::measured(), || loop_of_lanes(&mut random, "4"));
+    regions_compared("loops of halves", &without(Feature::Halves), || {
+        loop_of_lanes(&mut random, "2")
+    });
 }
 
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn shared_comparisons_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("comparisons", &TARGETS, || {
+    regions_compared("comparisons", Target::measured(), || {
         let mut text = String::from(".reg .b32 r<4>;\n");
         let registers = ["r1", "r2", "r3"];
         for register in registers {
@@ -712,7 +720,7 @@ fn shared_comparisons_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn known_constants_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("constants", &TARGETS, || {
+    regions_compared("constants", Target::measured(), || {
         format!(".reg .b32 r<2>;\n{}", on_constant(&mut random, "r1"))
     });
 }
@@ -721,7 +729,7 @@ fn known_constants_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn known_ranges_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("ranges", &TARGETS, || {
+    regions_compared("ranges", Target::measured(), || {
         format!(".reg .b32 r<3>;\n{}", on_range(&mut random, ["r1", "r2"]))
     });
 }
@@ -731,8 +739,7 @@ fn known_ranges_are_never_worse() {
 fn shared_limits_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
     // On later targets, such a difference is one machine instruction.
-    let targets: Vec<u16> = TARGETS.into_iter().filter(|it| *it < 120).collect();
-    regions_compared("limits", &targets, || {
+    regions_compared("limits", &without(Feature::SaturatingWords), || {
         let registers = &["r1", "r2", "r3", "r4", "r5", "r6"][..2 + random.below(5)];
         let mut text = format!(".reg .b32 r<7>;\n{}", subtracting(&mut random, registers));
         for (at, register) in registers.iter().enumerate() {
@@ -747,7 +754,7 @@ fn shared_limits_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn extrema_of_zero_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("extrema of 0", &TARGETS, || {
+    regions_compared("extrema of 0", Target::measured(), || {
         let text = on_zero(&mut random, "r1", &["r2", "d"]);
         format!(".reg .b32 r<3>;\n{text}st.volatile.global.u32 [%pointer+16], r2;\n")
     });
@@ -757,7 +764,7 @@ fn extrema_of_zero_are_never_worse() {
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn masks_of_flags_are_never_worse() {
     let mut random = Random(setting("VPTX_COST_SEED", 1));
-    regions_compared("masks", &TARGETS, || {
+    regions_compared("masks", Target::measured(), || {
         let text = masking(&mut random, ["r1", "d"]);
         let stored =
             if random.one_in(2) { "st.volatile.global.u32 [%pointer+16], r1;\n" } else { "" };
@@ -766,12 +773,12 @@ fn masks_of_flags_are_never_worse() {
 }
 
 /// Compares texts rewritten one instruction by one with the same as regions.
-fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> String) {
+fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> String) {
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
     let texts: Vec<String> = (0..count).map(|_| text()).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
-    let sums = Mutex::new(BTreeMap::<u16, [u64; 4]>::new());
+    let sums = Mutex::new(BTreeMap::<Target, [u64; 4]>::new());
     on_two_threads(chunks.len() * targets.len(), |at| {
         let (chunk, target) = (chunks[at / targets.len()], targets[at % targets.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
@@ -792,7 +799,7 @@ fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> Strin
         for (at, text) in chunk.iter().enumerate() {
             if region[at].most(single[at]) != single[at] {
                 let (single, region) = (single[at], region[at]);
-                let message = format!("sm_{target}: {text} {single:?} became {region:?}");
+                let message = format!("{target}: {text} {single:?} became {region:?}");
                 worse.lock().expect("no panic").push(message);
             }
         }
@@ -812,7 +819,7 @@ fn regions_compared(what: &str, targets: &[u16], mut text: impl FnMut() -> Strin
     });
     for (target, [other, before, single, region]) in sums.into_inner().expect("no panic") {
         println!(
-            "sm_{target}: {count} {what}, {other} other blocks: {before} machine instructions, \
+            "{target}: {count} {what}, {other} other blocks: {before} machine instructions, \
              {single} one by one, {region} as regions"
         );
         assert!(other > 0);

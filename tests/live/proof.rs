@@ -22,11 +22,8 @@ use crate::support::smt::{
 use vptx::Instruction;
 use vptx::backend::ptx::{Gate, Outcome, RewriteOptions, candidates, rewrite};
 use vptx::ir::{Input, Op};
-use vptx::isa::{Destination, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
+use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
-
-/// Admits every sequence.
-pub(crate) const GATE: Gate = Gate { target: Target::sm(120), version: None };
 
 /// The limit for one query, in seconds. The slowest one takes 15 on an idle machine.
 const PATIENCE: u64 = 300;
@@ -173,7 +170,7 @@ impl Prover {
             if programs.contains(&program) {
                 continue;
             }
-            let sequences = candidates(&instruction, semantics, GATE);
+            let sequences = candidates(&instruction, semantics, Gate::ANY);
             if sequences.is_empty() {
                 tally.different.push(format!("{text} {semantics}: no sequence"));
             }
@@ -378,7 +375,7 @@ fn adding(head: &str, shape: usize, random: &mut Random) -> String {
     text
 }
 
-/// Asks z3 about the fused chains of a text, under each semantics and on three targets.
+/// Asks z3 about the fused chains of a text, under each semantics and on each measured target.
 fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain: &str) {
     let text =
         format!(".version 8.8\n.target sm_120\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n");
@@ -386,11 +383,9 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
     assert_eq!(module.instructions().count(), chain.lines().count(), "{text}");
     for (semantics, target) in Semantics::ALL
         .into_iter()
-        .flat_map(|semantics| [75, 90, 120].map(|target| (semantics, target)))
+        .flat_map(|semantics| Target::measured().iter().map(move |target| (semantics, *target)))
     {
-        let options = RewriteOptions::default()
-            .with_semantics(semantics)
-            .with_target(Some(Target::sm(target)));
+        let options = RewriteOptions::default().with_semantics(semantics).with_target(Some(target));
         let rewritten = rewrite(&module, &options).expect("a target");
         for (at, change) in rewritten.changes.iter().enumerate() {
             let Outcome::Fused(fusion) = &change.outcome else { continue };
@@ -403,7 +398,7 @@ fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain
             if !prover.is_new(&query) {
                 continue;
             }
-            let what = format!("{chain} {semantics} sm_{target}");
+            let what = format!("{chain} {semantics} {target}");
             own.take(&solver.ask(&query, PATIENCE), what);
         }
     }
@@ -472,18 +467,19 @@ fn sums_are_proven() {
     });
 }
 
-/// Each of these has other instructions for groups. Those on halves are for the first two.
-const TARGETS: [u16; 4] = [75, 80, 90, 120];
-
 #[test]
 #[ignore = "needs z3: scripts/prove-rewrites"]
 fn groups_are_proven() {
     prove_random("groups", |prover, solver, tally, random| {
         for _ in 0..setting("VPTX_PROVE_COUNT", 300) {
-            let (lanes, targets) = *random.pick(&[("4", &TARGETS[..]), ("2", &TARGETS[..2])]);
+            let lanes = *random.pick(&["4", "2"]);
+            // Where halves are native, they are no groups.
+            let targets = Target::measured().iter().copied();
+            let targets = targets.filter(|it| lanes == "4" || !it.has(Feature::Halves));
+            let targets: Vec<Target> = targets.collect();
             let (body, unread) = lane_steps(random, lanes, &["a", "b", "c", "e", "r0"]);
             let read: Vec<String> = unread.iter().map(|it| format!("mov.b32 d, {it};")).collect();
-            prove_groups(prover, solver, tally, targets, &format!("{body}{}", read.join("\n")));
+            prove_groups(prover, solver, tally, &targets, &format!("{body}{}", read.join("\n")));
         }
     });
 }
@@ -501,9 +497,9 @@ fn ranges_are_proven() {
 /// Asks z3 about an instruction that reads what another one, and perhaps a `mov`, has written.
 fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: &str) {
     own.classes += 1;
-    let target = *[75, 90, 120].iter().cycle().nth(own.classes).expect("it has no end");
+    let target = Target::measured()[own.classes % Target::measured().len()];
     let text = format!(
-        ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
+        ".version 8.8\n.target {target}\n.func f()\n{{\n\
          .reg .b32 r<2>;\n.reg .b32 a, b, c, d;\n{body}\n}}\n"
     );
     let (module, _) = vptx::parse(&text);
@@ -544,17 +540,17 @@ fn prove_range(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, body: 
     }
 }
 
-/// Asks z3 about each lane of the groups of a text, on one of two targets.
+/// Asks z3 about each lane of the groups of a text, on one of some targets.
 fn prove_groups(
     prover: &mut Prover,
     solver: &mut Solver,
     own: &mut Tally,
-    targets: &[u16],
+    targets: &[Target],
     body: &str,
 ) {
     let target = targets[own.classes % targets.len()];
     let text = format!(
-        ".version 8.8\n.target sm_{target}\n.func f()\n{{\n\
+        ".version 8.8\n.target {target}\n.func f()\n{{\n\
          .reg .b32 r<20>;\n.reg .b32 a, b, c, d, e;\n{body}\n}}\n"
     );
     let (module, _) = vptx::parse(&text);
@@ -728,7 +724,7 @@ fn encodings_equal_evaluation() {
         let instruction: Instruction = text.parse().expect("it is well-formed");
         let semantics = *random.pick(&Semantics::ALL);
         let program = instruction.lower(semantics);
-        for (strategy, sequence) in candidates(&instruction, semantics, GATE) {
+        for (strategy, sequence) in candidates(&instruction, semantics, Gate::ANY) {
             let words = [(); 3].map(|()| {
                 if random.one_in(2) { *random.pick(&EDGES) } else { random.next() as u32 }
             });

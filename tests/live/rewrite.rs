@@ -24,8 +24,6 @@ use vptx::{Instruction, RewriteOptions, rewrite};
 #[allow(dead_code)]
 mod count_blocks;
 
-const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
-
 const VERSIONS: [&str; 2] = ["12.9", "13.5"];
 
 /// The number of kernels in a module.
@@ -79,7 +77,7 @@ type Writer = Box<dyn Fn(&[usize]) -> String + Sync>;
 
 /// Kernels for one target.
 struct Batch {
-    target: u16,
+    target: Target,
     count: usize,
     module: Writer,
 }
@@ -87,7 +85,7 @@ struct Batch {
 impl Batch {
     /// The kernels that ptxas rejects, each with its message.
     fn refused(&self, version: &str, file: &Path, among: &[usize]) -> Vec<(usize, String)> {
-        let arch = format!("sm_{}", self.target);
+        let arch = self.target.to_string();
         let verdict = assemble(version, &["-arch", &arch], &(self.module)(among), file);
         match (verdict, among) {
             (Ok(()), _) => Vec::new(),
@@ -143,8 +141,8 @@ fn refusals(
     kernels.into_iter().map(text).collect()
 }
 
-fn head(target: u16) -> String {
-    format!(".version 8.8\n.target sm_{target}\n.address_size 64\n")
+fn head(target: Target) -> String {
+    format!(".version 8.8\n.target {target}\n.address_size 64\n")
 }
 
 /// Instructions spread evenly over the mnemonics, and over the texts of each.
@@ -176,7 +174,7 @@ struct Case {
     text: String,
     instruction: Instruction,
     semantics: Semantics,
-    target: u16,
+    target: Target,
 }
 
 impl Case {
@@ -184,21 +182,21 @@ impl Case {
     fn new(number: usize, text: String) -> Case {
         let instruction = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let semantics = Semantics::ALL[number % 3];
-        let target = TARGETS[number % 5];
+        let target = Target::measured()[number % Target::measured().len()];
         Case { text, instruction, semantics, target }
     }
 }
 
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` as {} means it, for sm_{}", self.text, self.semantics, self.target)
+        write!(f, "`{}` as {} means it, for {}", self.text, self.semantics, self.target)
     }
 }
 
 /// Collects the candidates that differ from the program. Returns the number of
 /// candidates.
 fn wrong(case: &Case, random: &mut Random, wrong: &mut Vec<String>) -> usize {
-    let gate = Gate { target: Target::sm(case.target), version: None };
+    let gate = Gate::new(case.target, None);
     let program: Program = case.instruction.lower(case.semantics);
     let all = candidates(&case.instruction, case.semantics, gate);
     if all.is_empty() {
@@ -246,8 +244,7 @@ fn report(what: &str, complaints: &[String]) {
 /// tests `d`.
 fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> {
     let mut registers = FreshRegisters::new("%v_").expect("a prefix");
-    let target = Target::sm(case.target);
-    let statements = case.instruction.to_ptx(target, case.semantics, &mut registers);
+    let statements = case.instruction.to_ptx(case.target, case.semantics, &mut registers);
     let statements = statements.map_err(|error| error.to_string())?;
     Ok(format!(
         ".visible .entry k{number}(.param .u64 p)\n{{\n.reg .b64 %q;\n.reg .b32 a, b, c, d;\n\
@@ -261,7 +258,7 @@ fn kernel(number: usize, case: &Case, use_of_d: &str) -> Result<String, String> 
 fn kernel_refusals(name: &str, cases: &[Case], use_of_d: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut groups: Vec<Vec<(&Case, String)>> = Vec::new();
-    for target in TARGETS {
+    for &target in Target::measured() {
         let mut own = Vec::new();
         for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.target == target) {
             match kernel(number, case, use_of_d) {
@@ -363,7 +360,7 @@ fn dressed(text: &str, number: usize, random: &mut Random) -> String {
 }
 
 /// A module of kernels with one video instruction each, between lines that mark it.
-fn overlap_module(target: u16, cases: &[Case], some: &[usize]) -> String {
+fn overlap_module(target: Target, cases: &[Case], some: &[usize]) -> String {
     let mut module = head(target);
     for &at in some {
         let _ = write!(module, ".visible .entry k{at}(.param .u64 p)\n{{\n.reg .b64 %q;\n");
@@ -442,7 +439,7 @@ fn breach(instruction: &Instruction, block: &str) -> Option<String> {
 fn overlaps_guards_and_constants() {
     let mut random = Random(4);
     let mut complaints = Vec::new();
-    let mut groups: BTreeMap<(u16, &str), Vec<Case>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Target, &str), Vec<Case>> = BTreeMap::new();
     let mut count = 0;
     // Not in order, so that each way of overlapping meets many heads.
     let mut texts = sample(1500, 5);
@@ -472,8 +469,8 @@ fn overlaps_guards_and_constants() {
         }
     }
     println!("1500 instructions, {count} candidates, {blocks} blocks of several statements");
-    let groups: Vec<((u16, &str), Vec<Case>)> = groups.into_iter().collect();
-    let batch = |((target, _), cases): &'_ ((u16, &str), Vec<Case>)| {
+    let groups: Vec<((Target, &str), Vec<Case>)> = groups.into_iter().collect();
+    let batch = |((target, _), cases): &'_ ((Target, &str), Vec<Case>)| {
         let (target, cases) = (*target, cases.clone());
         let count = cases.len();
         let module = move |some: &[usize]| {
@@ -688,10 +685,10 @@ enum Folded {
 }
 
 /// The costs of the kernels in the machine code of ptxas 13.5.
-fn fold(target: u16, kernels: &[String], file: &Path) -> Vec<Folded> {
+fn fold(target: Target, kernels: &[String], file: &Path) -> Vec<Folded> {
     let module = head(target) + &kernels.concat();
-    let verdict = assemble("13.5", &["-arch", &format!("sm_{target}")], &module, file);
-    assert_eq!(verdict, Ok(()), "sm_{target}");
+    let verdict = assemble("13.5", &["-arch", &target.to_string()], &module, file);
+    assert_eq!(verdict, Ok(()), "{target}");
     let listing = Command::new(tool("nvdisasm"))
         .arg("-c")
         .arg(file.with_extension("cubin"))
@@ -782,10 +779,11 @@ fn ptxas_folds_opcodes_alike() {
         }
     }
     let mut found = vec![Folded::No; pairs.len()];
-    for target in [75, 120] {
+    let measured = Target::measured();
+    for target in [measured[0], measured[measured.len() - 1]] {
         // Instructions on halves are newer.
         let some: Vec<usize> = (0..pairs.len())
-            .filter(|&at| pairs[at].0.requirement().0 <= target && found[at] == Folded::No)
+            .filter(|&at| target.has(pairs[at].0.needs()) && found[at] == Folded::No)
             .collect();
         let texts = some.iter().enumerate();
         let texts: Vec<String> =

@@ -2,13 +2,13 @@
 //!
 //! `scripts/prove-rewrites` runs it.
 
-use crate::proof::{DEFAULT_SEED, GATE, random_operands, table, z3};
+use crate::proof::{DEFAULT_SEED, random_operands, table, z3};
 use crate::support::ORACLE_HEAD;
 use crate::support::forms::Random;
 use crate::support::setting;
 use crate::support::smt::{Answer, Solver, places, query};
 use vptx::Instruction;
-use vptx::backend::ptx::{FreshRegisters, Sequence, candidates};
+use vptx::backend::ptx::{FreshRegisters, Gate, Sequence, candidates};
 use vptx::diff::diff;
 use vptx::video::Semantics;
 
@@ -59,7 +59,7 @@ fn claims_are_proven() {
         let other = format!("{} {operands}", head.split(' ').next().expect("a head"));
         let [instruction, other]: [Instruction; 2] = [&text, &other]
             .map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")));
-        let sequences = candidates(&other, Semantics::CURRENT, GATE);
+        let sequences = candidates(&other, Semantics::CURRENT, Gate::ANY);
         let (_, sequence) = random.pick(&sequences);
         let new = statements(&other, sequence);
         let program = instruction.lower(Semantics::CURRENT);

@@ -14,11 +14,8 @@ use std::sync::LazyLock;
 use super::sequence::{Arg, Line, Opcode, Sequence};
 use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
-use crate::isa::{Lanes, Mnemonic, Part, Target, Type};
+use crate::isa::{Feature, Lanes, Mnemonic, Part, Target, Type};
 use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
-
-/// The targets that costs are measured for.
-pub const TARGETS: [u16; 5] = [75, 80, 90, 100, 120];
 
 /// Machine instructions for a video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,14 +50,13 @@ static TABLE: LazyLock<(&str, &str)> = LazyLock::new(|| {
 });
 /// Characters of a cell, `nn>nn@ss ww>ww`, and of the space after it.
 const CELL: usize = 15;
-const ROW: usize = CELL * TARGETS.len();
 /// Characters of a row number.
 const CODE: usize = 3;
 
-/// The target whose costs stand for those of another one: the newest that is not newer.
-/// There is none before `sm_75`.
-fn measured(target: Target) -> Option<usize> {
-    TARGETS.iter().rposition(|&number| number <= target.number)
+/// The column of a target.
+fn column(target: Target) -> Option<usize> {
+    let measured = target.costs()?;
+    Target::measured().iter().position(|own| *own == measured)
 }
 
 impl Instruction {
@@ -73,14 +69,17 @@ impl Instruction {
         if is_folded(self) {
             return None;
         }
-        let column = measured(target)?;
+        let column = column(target)?;
         let (head, cell) = class(self);
         let (heads, rows) = *TABLE;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
         let row = usize::from_str_radix(code, 36).ok()?;
-        let text = rows.get(row * ROW..)?.get(column * CELL..)?.get(..CELL - 1)?;
+        let text = rows
+            .get(row * CELL * Target::measured().len()..)?
+            .get(column * CELL..)?
+            .get(..CELL - 1)?;
         let number = |at: usize| text.get(at..at + 2)?.trim().parse::<u32>().ok();
         Some(Cost {
             ptxas: number(0)?,
@@ -221,11 +220,14 @@ const MARGIN: u32 = 2;
 
 /// The approximate cost of a sequence that was not measured.
 fn estimate(sequence: &Sequence, target: Target) -> u32 {
-    let new = target.number >= 120;
     let of = |opcode: Opcode| match opcode {
-        Opcode::AddSat | Opcode::SubSat if !new => 5,
-        Opcode::Sad(_) if new => 3,
-        Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) if target.number >= 90 => 2,
+        Opcode::AddSat | Opcode::SubSat if !target.has(Feature::SaturatingWords) => 5,
+        Opcode::Sad(_) if target.has(Feature::EmulatedSad) => 3,
+        Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..)
+            if target.has(Feature::DotOfRegisters) =>
+        {
+            2
+        }
         Opcode::Low
         | Opcode::High
         | Opcode::Extend(Type::U32)
@@ -234,7 +236,7 @@ fn estimate(sequence: &Sequence, target: Target) -> u32 {
         | Opcode::HighHalf
         | Opcode::NegateHalf
         | Opcode::JoinHalves => 0,
-        Opcode::MinWide(_) | Opcode::MaxWide(_) if !new => 4,
+        Opcode::MinWide(_) | Opcode::MaxWide(_) if !target.has(Feature::WideExtrema) => 4,
         Opcode::AddWide
         | Opcode::SubWide
         | Opcode::Product(_)
@@ -297,7 +299,8 @@ pub(super) fn on_known(
     // Of all instructions that compute the same from `b`.
     let steps = |sequence: &Sequence| {
         // Of a dot product's estimate, 1 is for a constant.
-        let dots = sequence.lines().iter().filter(|line| is_dot(line) && target.number >= 90);
+        let is_dear = target.has(Feature::DotOfRegisters);
+        let dots = sequence.lines().iter().filter(|line| is_dear && is_dot(line));
         let all = estimate(sequence, target) - dots.count() as u32 + moved_constants(sequence);
         (sharing * all).saturating_sub((sharing - 1) * lines_of_b(sequence))
     };
@@ -447,7 +450,7 @@ pub(crate) fn cost_of(
     semantics: Semantics,
 ) -> Option<Cost> {
     let cost = instruction.cost(target).filter(|_| !instruction.has_constants())?;
-    let gate = Gate { target, version: None };
+    let gate = Gate::new(target, None);
     let measured = best(instruction, cost, semantics, gate)?;
     (measured == *sequence).then_some(cost)
 }
@@ -466,7 +469,7 @@ pub(crate) fn is_better_kept(
     if means(semantics) != means(Semantics::CURRENT) {
         return false;
     }
-    match cheaper(instruction, target, semantics, Gate { target, version: None }) {
+    match cheaper(instruction, target, semantics, Gate::new(target, None)) {
         None => true,
         // The cheaper sequence is not written: it has a video instruction.
         Some(cheaper) => cheaper != *sequence && estimate(sequence, target) + MARGIN >= cost.ptxas,

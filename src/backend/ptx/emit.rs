@@ -175,7 +175,7 @@ impl Instruction {
         semantics: Semantics,
         registers: &mut FreshRegisters,
     ) -> Result<String, Unavailable> {
-        let gate = super::Gate { target, version: None };
+        let gate = super::Gate::new(target, None);
         let best = cost::cheapest(self, target, semantics, gate);
         let sequence = best.ok_or_else(|| Unavailable { instruction: self.to_string(), target })?;
         Ok(sequence.to_ptx(self, registers).join("\n"))

@@ -13,7 +13,7 @@ use super::parallel::Order;
 use super::sequence::{Line, Opcode, results};
 use super::straight::{Name, names_between};
 use super::{Arg, Gate};
-use crate::isa::{Compare, LaneWidth, Lanes, Target, Type, WordRegisters};
+use crate::isa::{Compare, Feature, LaneWidth, Lanes, Target, Type, WordRegisters};
 use crate::module::VideoStatement;
 use crate::video::{Operation, Register, SimdArithmetic, SimdOp, SimdTail, numbered};
 
@@ -285,8 +285,7 @@ pub(super) fn may_go_on(source: &str, statements: &[VideoStatement], gate: Gate)
 
 /// Whether the text may have sums of halves.
 pub(super) fn has_sums_of_halves(gate: Gate) -> bool {
-    let (target, version) = Opcode::Add2.requirement();
-    gate.has((Target::sm(target), version))
+    gate.has(Opcode::Add2.needs())
 }
 
 /// Whether two of the steps are the same. ptxas computes their result once.
@@ -434,5 +433,5 @@ const SHARED: u32 = 3;
 /// read again: ptxas computes some of what two members need once.
 fn margin(layout: Layout, target: Target) -> u32 {
     // ptxas may join two constants of a layout, and move one of them into a register.
-    if matches!(layout, Layout::Floats(_)) || target.number >= 120 { 2 } else { 1 }
+    if matches!(layout, Layout::Floats(_)) || target.has(Feature::JoinedConstants) { 2 } else { 1 }
 }

@@ -40,14 +40,14 @@ mod words;
 use std::fmt;
 
 use crate::ir::{Input, Range};
-use crate::isa::{PtxVersion, Target};
+use crate::isa::{Feature, Features, PtxVersion, Target};
 use crate::video::{Instruction, Operand, Operation, Semantics, Source, Tail};
 
 pub use cost::Cost;
 #[cfg(feature = "explain")]
 pub(crate) use cost::is_better_kept;
 #[doc(hidden)]
-pub use cost::{KINDS, TARGETS, class};
+pub use cost::{KINDS, class};
 pub(crate) use cost::{cheaper_on_all, cheapest, cost_of};
 pub use emit::{FreshRegisters, Unavailable};
 pub use lanes::Group;
@@ -242,20 +242,27 @@ fn constants(operation: &Operation) -> [Option<u32>; 3] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Gate {
-    /// The `.target`.
-    pub target: Target,
-    /// The `.version`; the newest if `None`.
-    pub version: Option<PtxVersion>,
+    features: Features,
+    version: Option<PtxVersion>,
 }
 
 impl Gate {
-    fn admits(self, sequence: &Sequence) -> bool {
-        self.has(sequence.requirement())
+    /// All instructions, whatever has them.
+    pub const ANY: Gate = Gate { features: Features::ALL, version: None };
+
+    /// The instructions that a target has. Without a version, that is the newest.
+    pub fn new(target: Target, version: Option<PtxVersion>) -> Gate {
+        Gate { features: Features::of(target), version }
     }
 
-    /// Whether the text may use what a target and a version have.
-    fn has(self, (target, version): (Target, PtxVersion)) -> bool {
-        target.number <= self.target.number && self.version.is_none_or(|own| version <= own)
+    fn admits(self, sequence: &Sequence) -> bool {
+        sequence.lines().iter().all(|line| self.has(line.opcode.needs()))
+    }
+
+    /// Whether the text may use a feature, and its GPU has it.
+    fn has(self, feature: Feature) -> bool {
+        let is_known = self.version.is_none_or(|own| feature.since() <= Some(own));
+        is_known && self.features.has(feature)
     }
 }
 

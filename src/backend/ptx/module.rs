@@ -12,7 +12,7 @@ use super::lanes::Group;
 use super::region::Fusion;
 use super::{FreshRegisters, Gate, Sequence};
 use crate::diagnostic::{Diagnostic, Edit, applied};
-use crate::isa::{PtxVersion, Target};
+use crate::isa::{Features, PtxVersion, Target};
 use crate::module::Module;
 use crate::source::Span;
 use crate::video::{Instruction, Semantics};
@@ -257,11 +257,11 @@ pub fn rewrite<'m>(
     Ok(Rewritten { source: module.source(), edits, changes })
 }
 
-/// The instructions that the text may use: its own `.target` and the one it is
-/// assembled for both have them.
-pub(crate) fn gate(target: Target, own: Option<Target>, version: Option<PtxVersion>) -> Gate {
-    let target = own.filter(|own| own.number < target.number).unwrap_or(target);
-    Gate { target, version }
+/// The instructions that a text may use: its own `.target` has them, and so have all targets that
+/// it is assembled for.
+pub(crate) fn gate(targets: &[Target], own: Option<Target>, version: Option<PtxVersion>) -> Gate {
+    let all = targets.iter().copied().chain(own).map(Features::of);
+    Gate { features: all.fold(Features::ALL, Features::common), version }
 }
 
 /// Decides what to do with an instruction.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::half;
 use crate::ir::Input;
-use crate::isa::{Compare, PtxVersion, Target, Type, WordRegisters};
+use crate::isa::{Compare, Feature, PtxVersion, Target, Type, WordRegisters};
 
 /// The class of a register that ordinary PTX writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,24 +186,22 @@ fn sign(ty: Type) -> char {
 }
 
 impl Opcode {
-    /// The oldest target and PTX version that have the instruction.
-    pub const fn requirement(self) -> (u16, PtxVersion) {
+    /// What a target must have for the instruction.
+    pub const fn needs(self) -> Feature {
         match self {
-            Opcode::Lop3(_) => (50, PtxVersion::new(4, 3)),
+            Opcode::Lop3(_) => Feature::Lop3,
             Opcode::FunnelLeft | Opcode::FunnelLeftWrap | Opcode::FunnelRightWrap => {
-                (32, PtxVersion::new(3, 1))
+                Feature::FunnelShift
             }
-            Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) => {
-                (61, PtxVersion::new(5, 0))
-            }
-            Opcode::Pack2(_) | Opcode::Pack4(_) => (72, PtxVersion::new(6, 5)),
-            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => (90, PtxVersion::new(8, 0)),
+            Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) => Feature::Dot,
+            Opcode::Pack2(_) | Opcode::Pack4(_) => Feature::Pack,
+            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => Feature::Halves,
             Opcode::AddFloat2 | Opcode::SubFloat2 | Opcode::AddSatFloat2 | Opcode::SubSatFloat2 => {
-                (53, PtxVersion::new(4, 2))
+                Feature::FloatHalves
             }
-            Opcode::MinFloat2 | Opcode::MaxFloat2 => (80, PtxVersion::new(7, 0)),
-            Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_) => (30, PtxVersion::new(3, 0)),
-            _ => (20, PtxVersion::new(2, 0)),
+            Opcode::MinFloat2 | Opcode::MaxFloat2 => Feature::FloatExtrema,
+            Opcode::AbsDiff4(_) | Opcode::SumAbsDiff4(_) => Feature::SimdVideo,
+            _ => Feature::Video,
         }
     }
 
@@ -460,12 +458,10 @@ impl Sequence {
 
     /// The oldest target and PTX version that have all instructions of the sequence.
     pub fn requirement(&self) -> (Target, PtxVersion) {
-        let all = self.lines.iter().map(|line| line.opcode.requirement());
-        let (target, version) = all
-            .fold((20, PtxVersion::new(2, 0)), |(number, version), (least, since)| {
-                (number.max(least), version.max(since))
-            });
-        (Target::sm(target), version)
+        let needs = || self.lines.iter().map(|line| line.opcode.needs());
+        let target = Target::all().find(|target| needs().all(|feature| target.has(feature)));
+        let version = needs().filter_map(Feature::since).max();
+        (target.unwrap_or(Target::NEWEST), version.unwrap_or(PtxVersion::new(2, 0)))
     }
 
     /// Whether no line is a video instruction itself.

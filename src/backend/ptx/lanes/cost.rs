@@ -1,7 +1,7 @@
 //! Counts the machine instructions of a block on wider lanes.
 
 use super::super::sequence::{Arg, Line, Opcode};
-use crate::isa::{Target, Type};
+use crate::isa::{Feature, Target, Type};
 
 /// The machine instructions of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +23,16 @@ impl Count {
     ) -> Count {
         let [instructions, before_loop] = machine_instructions(lines, packed, before_loop, target);
         let slow = packed.iter().filter(|line| matches!(line.opcode, Opcode::Pack2(_))).count();
-        let more = if target.number == 90 { 0 } else { 3 };
+        let more = if target.has(Feature::FastPack) { 0 } else { 3 };
         Count { instructions, before_loop, weight: instructions + more * slow as u32 }
     }
 }
 
 /// The machine instructions that ptxas 13.5 makes of lines that pack results, and of those lines on
 /// wider lanes that they need; and how many of these stand before a loop. Constants are part of
-/// other instructions. So are negations. Before `sm_120`, a minimum or maximum takes in a sum that
-/// nothing else reads, or another one of its kind: one of halves always, one of words from `sm_90`
-/// on, one in floating point from `sm_100` on. A sum takes in an upper half of a signed word.
+/// other instructions. So are negations. Where these are fused, a minimum or maximum takes in a sum
+/// that nothing else reads, or another one of its kind. A sum takes in an upper half of a signed
+/// word.
 fn machine_instructions(
     lines: &[Line],
     packed: &[Line],
@@ -58,15 +58,16 @@ fn machine_instructions(
     // Whether a line takes in another one, which is its argument at a place.
     let takes = |line: &Line, inner: Opcode, place: usize| {
         let is_sum = matches!(inner, Opcode::Add2 | Opcode::Add | Opcode::Sub);
-        let oldest = match line.opcode {
-            Opcode::Min2(_) | Opcode::Max2(_) => 0,
-            Opcode::MinFloat2 | Opcode::MaxFloat2 => 100,
-            Opcode::Min(_) | Opcode::Max(_) => 90,
+        let fused = match line.opcode {
+            Opcode::Min2(_) | Opcode::Max2(_) | Opcode::Min(_) | Opcode::Max(_) => {
+                Feature::FusedExtrema
+            }
+            Opcode::MinFloat2 | Opcode::MaxFloat2 => Feature::FusedFloatExtrema,
             Opcode::Add => return inner == Opcode::Shr(Type::S32),
             Opcode::Sub => return inner == Opcode::Shr(Type::S32) && place == 0,
             _ => return false,
         };
-        (oldest..120).contains(&target.number) && (is_sum || inner == line.opcode)
+        target.has(fused) && (is_sum || inner == line.opcode)
     };
     // Whether a line has taken in another one, or is part of one.
     let mut is_joined = vec![false; lines.len()];

@@ -4,7 +4,7 @@ use super::super::Gate;
 use super::super::sequence::{Arg, Builder, Line, Opcode, word};
 use super::{Action, Kind, Step, has_sums_of_halves};
 use crate::ir::Range;
-use crate::isa::{LaneWidth, Target, Type};
+use crate::isa::{Feature, LaneWidth, Type};
 use crate::video::SimdOp;
 
 /// The lanes of a word in two words: the first has lanes 0 and 2, the second lanes 1 and 3. Of two
@@ -31,9 +31,6 @@ pub(super) struct Floats {
     pub(super) complements: bool,
 }
 
-/// Before this target, half precision is slow on some GPUs, or costs are not measured.
-const OLDEST: u16 = 75;
-
 pub(super) fn is_signed(ty: Type) -> bool {
     ty == Type::S32
 }
@@ -41,15 +38,12 @@ pub(super) fn is_signed(ty: Type) -> bool {
 impl Layout {
     /// The layouts that may be shorter for lanes of some width under some conditions.
     pub(super) fn all(width: LaneWidth, gate: Gate) -> impl Iterator<Item = Layout> {
-        let has = |opcode: Opcode| {
-            let (target, version) = opcode.requirement();
-            gate.has((Target::sm(target.max(OLDEST)), version))
-        };
+        let has = |opcode: Opcode| gate.has(opcode.needs());
         let has_sums = has_sums_of_halves(gate);
         let is_bytes = width == LaneWidth::Bytes;
         let floats = |complements| {
             let has_extrema = has(Opcode::MaxFloat2);
-            let is_there = is_bytes && has(Opcode::AddFloat2);
+            let is_there = is_bytes && has(Opcode::AddFloat2) && gate.has(Feature::FastFloatHalves);
             is_there.then_some(Layout::Floats(Floats { has_extrema, complements }))
         };
         let integers = match width {

@@ -98,7 +98,8 @@ impl<'o> Rewriter<'o> {
             return Ok(());
         }
         let target = self.options.target.or(own).ok_or(NoTarget)?;
-        let place = Place { source, target, gate: gate(target, own, module.version()) };
+        let target = own.map_or(target, |own| target.for_text(own));
+        let place = Place { source, target, gate: gate(&[target], own, module.version()) };
         self.hoisted_in = None;
         let mut reading = Reading::new(place, statements);
         let mut writer = Writer { place, places: Places::new(source), text, work };

@@ -1,0 +1,438 @@
+//! GPU targets: one table, and what may be asked of a target.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use thiserror::Error;
+
+use super::PtxVersion;
+
+/// A GPU target, as in `.target sm_90a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target {
+    /// The number: 90 for `sm_90a`.
+    pub number: u16,
+    /// `a` (architecture-specific) or `f` (family-specific) features.
+    pub suffix: Option<char>,
+}
+
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident $(($major:literal, $minor:literal))? $text:literal,)*) => {
+        /// What a target may have: instructions of PTX, or a way to execute them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[doc(hidden)]
+        #[non_exhaustive]
+        pub enum Feature {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Feature {
+            /// Every feature.
+            pub const ALL: &'static [Feature] = &[$(Feature::$name,)*];
+
+            /// The lowest `.version` that has the instructions. `None` for a way to execute them.
+            pub const fn since(self) -> Option<PtxVersion> {
+                let version: &[PtxVersion] = match self {
+                    $(Feature::$name => &[$(PtxVersion::new($major, $minor))?],)*
+                };
+                version.first().copied()
+            }
+
+            /// What it is, in few words.
+            pub const fn text(self) -> &'static str {
+                match self { $(Feature::$name => $text,)* }
+            }
+        }
+    };
+}
+
+features! {
+    /// Scalar video instructions, and the ordinary ones that came with them.
+    Video (2, 0) "scalar video instructions",
+    /// SIMD video instructions.
+    SimdVideo (3, 0) "SIMD video instructions",
+    /// `shf`.
+    FunnelShift (3, 1) "`shf`",
+    /// `lop3`.
+    Lop3 (4, 3) "`lop3`",
+    /// `add`, `sub` of `.f16x2`.
+    FloatHalves (4, 2) "sums of `.f16x2`",
+    /// `dp4a`, `dp2a`.
+    Dot (5, 0) "`dp4a`, `dp2a`",
+    /// `cvt.pack`.
+    Pack (6, 5) "`cvt.pack`",
+    /// `min`, `max` of `.f16x2`.
+    FloatExtrema (7, 0) "`min`, `max` of `.f16x2`",
+    /// `add`, `min`, `max` of `.u16x2`, `.s16x2`.
+    Halves (8, 0) "`add`, `min`, `max` of `.u16x2`",
+    /// `add.sat` of `.u16x2`, `.s16x2`.
+    SaturatingHalves (9, 2) "`add.sat` of `.u16x2`",
+    /// `add`, `sub`, `min`, `max` of `.u8x4`, `.s8x4`, also with `.sat` and `.relu`.
+    Bytes (9, 2) "`add`, `sub`, `min`, `max` of `.u8x4`",
+    /// Sums of `.f16x2` are as fast as those of words on each GPU.
+    FastFloatHalves "fast sums of `.f16x2`",
+    /// `cvt.pack` to halves is as fast as a sum.
+    FastPack "fast `cvt.pack`",
+    /// A dot product takes its constants from registers.
+    DotOfRegisters "dot products of registers only",
+    /// A minimum or maximum takes in a sum, or another one of its kind.
+    FusedExtrema "a minimum of a sum in one machine instruction",
+    /// The same in floating point.
+    FusedFloatExtrema "a minimum of a sum of `.f16x2` in one machine instruction",
+    /// `add.sat.s32` is one machine instruction.
+    SaturatingWords "`add.sat.s32` in one machine instruction",
+    /// `min`, `max` of 64 bits are one machine instruction.
+    WideExtrema "`min`, `max` of 64 bits in one machine instruction",
+    /// `sad` is several machine instructions.
+    EmulatedSad "`sad` in three machine instructions",
+    /// ptxas may join two constants of a block, and move one of them into a register.
+    JoinedConstants "joined constants",
+}
+
+/// A set of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Features(u32);
+
+impl Features {
+    const NONE: Features = Features(0);
+    pub(crate) const ALL: Features = Features(u32::MAX);
+
+    const fn and(self, added: &[Feature]) -> Features {
+        let (mut bits, mut at) = (self.0, 0);
+        while at < added.len() {
+            bits |= 1 << added[at] as u32;
+            at += 1;
+        }
+        Features(bits)
+    }
+
+    const fn without(self, removed: &[Feature]) -> Features {
+        Features(self.0 & !Features::NONE.and(removed).0)
+    }
+
+    /// Those that a target has.
+    pub(crate) fn of(target: Target) -> Features {
+        let (row, suffix) = target.row();
+        if suffix.is_some() { Features(row.features.0 | row.of_family.0) } else { row.features }
+    }
+
+    pub(crate) const fn has(self, feature: Feature) -> bool {
+        self.0 >> feature as u32 & 1 == 1
+    }
+
+    /// Those that are in both sets.
+    #[must_use]
+    pub(crate) const fn common(self, other: Features) -> Features {
+        Features(self.0 & other.0)
+    }
+
+    /// Whether it has all of others that are instructions of PTX.
+    pub(crate) fn has_text_of(self, others: Features) -> bool {
+        let mut all = Feature::ALL.iter().filter(|it| it.since().is_some());
+        all.all(|feature| self.has(*feature) || !others.has(*feature))
+    }
+}
+
+/// A row of the table: the targets with one number.
+struct Row {
+    number: u16,
+    /// The kinds that the target has, each with its lowest PTX version. The plain one is first.
+    kinds: [Option<(Option<char>, PtxVersion)>; 3],
+    /// What each kind has.
+    features: Features,
+    /// What the kinds with a suffix have, too.
+    of_family: Features,
+    /// The measured targets whose costs stand for the plain kind and for the others.
+    costs: [Option<Target>; 2],
+}
+
+/// The row of a target that is not measured and has no suffixes.
+const fn sm(number: u16, (major, minor): (u8, u8), features: Features) -> Row {
+    Row {
+        number,
+        kinds: [Some((None, PtxVersion::new(major, minor))), None, None],
+        features,
+        of_family: Features::NONE,
+        costs: [None, None],
+    }
+}
+
+impl Row {
+    /// There is a kind with the suffix `f`.
+    const fn f(mut self, (major, minor): (u8, u8)) -> Row {
+        self.kinds[1] = Some((Some('f'), PtxVersion::new(major, minor)));
+        self
+    }
+
+    /// There is a kind with the suffix `a`.
+    const fn a(mut self, (major, minor): (u8, u8)) -> Row {
+        self.kinds[2] = Some((Some('a'), PtxVersion::new(major, minor)));
+        self
+    }
+
+    /// The measured target whose costs stand for it.
+    const fn costs_as(mut self, number: u16) -> Row {
+        self.costs = [Some(Target::sm(number)); 2];
+        self
+    }
+
+    /// What its kinds with a suffix have, too, and the measured target whose costs stand for them.
+    const fn in_family(mut self, features: Features, costs: Target) -> Row {
+        self.of_family = features;
+        self.costs[1] = Some(costs);
+        self
+    }
+
+    /// Its kinds, the plain one first, each with its lowest PTX version.
+    fn kinds(&self) -> impl Iterator<Item = (Target, PtxVersion)> {
+        let number = self.number;
+        let kinds = self.kinds.iter().flatten();
+        kinds.map(move |&(suffix, since)| (Target { number, suffix }, since))
+    }
+}
+
+const NONE: Features = Features::NONE;
+const FERMI: Features = NONE.and(&[Feature::Video]);
+const KEPLER: Features = FERMI.and(&[Feature::SimdVideo]);
+const SHIFTING: Features = KEPLER.and(&[Feature::FunnelShift]);
+const MAXWELL: Features = SHIFTING.and(&[Feature::Lop3]);
+const TEGRA: Features = MAXWELL.and(&[Feature::FloatHalves]);
+const PASCAL: Features = TEGRA.and(&[Feature::Dot]);
+const XAVIER: Features = PASCAL.and(&[Feature::Pack]);
+const TURING: Features = XAVIER.and(&[Feature::FastFloatHalves]);
+const AMPERE: Features = TURING.and(&[Feature::FloatExtrema]);
+const NEWER: Features =
+    AMPERE.and(&[Feature::Halves, Feature::DotOfRegisters, Feature::FusedExtrema]);
+const HOPPER: Features = NEWER.and(&[Feature::FastPack]);
+const BLACKWELL: Features = NEWER.and(&[Feature::FusedFloatExtrema]);
+const GEFORCE: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
+    Feature::SaturatingWords,
+    Feature::WideExtrema,
+    Feature::EmulatedSad,
+    Feature::JoinedConstants,
+]);
+const BYTES: Features = NONE.and(&[Feature::SaturatingHalves, Feature::Bytes]);
+
+/// The targets that ptxas 13.5 accepts in a module, by number: the lowest version of each kind,
+/// what it has, and whose costs stand for it. ptxas 11.8 and 12.9 agree on the versions as far as
+/// they know them, but for `sm_90a`, which 11.8 takes together with PTX 7.8.
+static TARGETS: &[Row] = &[
+    sm(10, (1, 0), NONE),
+    sm(11, (1, 0), NONE),
+    sm(12, (1, 2), NONE),
+    sm(13, (1, 2), NONE),
+    sm(20, (2, 0), FERMI),
+    sm(21, (2, 0), FERMI),
+    sm(30, (3, 0), KEPLER),
+    sm(32, (4, 0), SHIFTING),
+    sm(35, (3, 1), SHIFTING),
+    sm(37, (4, 1), SHIFTING),
+    sm(50, (4, 0), MAXWELL),
+    sm(52, (4, 1), MAXWELL),
+    sm(53, (4, 2), TEGRA),
+    sm(60, (5, 0), TEGRA),
+    sm(61, (5, 0), PASCAL),
+    sm(62, (5, 0), PASCAL),
+    sm(70, (5, 1), PASCAL),
+    sm(72, (6, 1), XAVIER),
+    sm(75, (6, 3), TURING).costs_as(75),
+    sm(80, (7, 0), AMPERE).costs_as(80),
+    sm(82, (6, 2), AMPERE).costs_as(80),
+    sm(86, (7, 1), AMPERE).costs_as(80),
+    sm(87, (7, 4), AMPERE).costs_as(80),
+    sm(88, (9, 0), AMPERE).costs_as(80),
+    sm(89, (7, 8), AMPERE).costs_as(80),
+    sm(90, (7, 8), HOPPER).a((8, 0)).costs_as(90),
+    sm(100, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
+    sm(101, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
+    sm(103, (8, 8), BLACKWELL).a((8, 8)).f((8, 8)).costs_as(100),
+    sm(107, (9, 4), BLACKWELL).a((9, 4)).f((9, 4)).costs_as(100),
+    sm(110, (9, 0), BLACKWELL).a((9, 0)).f((9, 0)).costs_as(100),
+    sm(120, (8, 7), GEFORCE).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
+    sm(121, (8, 8), GEFORCE).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
+];
+
+/// The measured targets: those whose costs stand for themselves.
+static MEASURED: LazyLock<Vec<Target>> =
+    LazyLock::new(|| Target::all().filter(|target| target.costs() == Some(*target)).collect());
+
+impl Target {
+    /// The plain target `sm_number`.
+    pub const fn sm(number: u16) -> Target {
+        Target { number, suffix: None }
+    }
+
+    /// The targets that ptxas 13.5 knows in a module, by number, old ones included. Of one number,
+    /// the plain one comes first.
+    pub fn all() -> impl Iterator<Item = Target> {
+        TARGETS.iter().flat_map(Row::kinds).map(|(target, _)| target)
+    }
+
+    /// The targets that costs are measured for, in the order of [`Target::all`].
+    pub fn measured() -> &'static [Target] {
+        &MEASURED
+    }
+
+    /// The measured target whose costs stand for this one. Of a target that is not known, those of
+    /// the known target below it do.
+    pub fn costs(self) -> Option<Target> {
+        let (row, suffix) = self.row();
+        row.costs[usize::from(suffix.is_some())]
+    }
+
+    /// Whether the target has something. One that is not known has what the known target below it
+    /// has.
+    #[doc(hidden)]
+    pub fn has(self, feature: Feature) -> bool {
+        Features::of(self).has(feature)
+    }
+
+    /// The kind of this target that has what a text for `.target own` may use and nothing else:
+    /// ptxas assembles text for `sm_120f` on `sm_121`, too, and text for `sm_120` on `sm_120f`.
+    /// This target if it has no such kind.
+    #[must_use]
+    pub(crate) fn for_text(self, own: Target) -> Target {
+        let kinds = self.row().0.kinds().map(|(kind, _)| Target { number: self.number, ..kind });
+        let mut kinds = kinds.filter(|kind| Features::of(*kind).has_text_of(Features::of(own)));
+        kinds.next().unwrap_or(self)
+    }
+
+    /// The row of the known target with the nearest number that is not higher, and the suffix if
+    /// the target is known.
+    fn row(self) -> (&'static Row, Option<char>) {
+        let below = TARGETS.iter().rev().find(|row| row.number <= self.number);
+        (below.unwrap_or(&TARGETS[0]), self.suffix.filter(|_| self.is_known()))
+    }
+
+    /// Whether ptxas 13.5 knows the target in a module, old ones included.
+    pub fn is_known(self) -> bool {
+        self.known_since().is_some()
+    }
+
+    /// The lowest PTX version that ptxas takes together with the target in a module. `None` if
+    /// ptxas 13.5 does not know the target.
+    pub(crate) fn known_since(self) -> Option<PtxVersion> {
+        let row = TARGETS.iter().find(|row| row.number == self.number)?;
+        row.kinds().find(|(target, _)| *target == self).map(|(_, since)| since)
+    }
+
+    /// This target if it is known. Otherwise the known target with the nearest number, without
+    /// a suffix.
+    #[must_use]
+    pub fn nearest_known(self) -> Target {
+        let near = TARGETS.iter().map(|row| row.number);
+        let near = near.min_by_key(|number| number.abs_diff(self.number));
+        if self.is_known() { self } else { Target::sm(near.unwrap_or(self.number)) }
+    }
+
+    /// The lowest PTX version that code for the target can have. That of the known target below
+    /// it, if it is not known itself.
+    pub fn since(self) -> PtxVersion {
+        let plain = Target::sm(self.row().0.number);
+        let since = self.known_since().or(plain.known_since());
+        since.unwrap_or(PtxVersion::new(1, 0))
+    }
+
+    /// The newest known target.
+    pub const NEWEST: Target = Target::sm(TARGETS[TARGETS.len() - 1].number);
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.number)?;
+        self.suffix.map_or(Ok(()), |suffix| write!(f, "{suffix}"))
+    }
+}
+
+/// The error for a text that is not a target.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no target; one looks like `sm_90`")]
+pub struct InvalidTarget(String);
+
+impl FromStr for Target {
+    type Err = InvalidTarget;
+
+    /// Reads `sm_90`, `sm_90a`, `sm_100f`, and `compute_90` alike.
+    ///
+    /// # Errors
+    /// If the text has none of these shapes.
+    fn from_str(text: &str) -> Result<Target, InvalidTarget> {
+        let error = || InvalidTarget(text.into());
+        let rest =
+            text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).ok_or_else(error)?;
+        let (digits, suffix) = match rest.strip_suffix(['a', 'f']) {
+            Some(digits) => (digits, rest.chars().next_back()),
+            None => (rest, None),
+        };
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(error());
+        }
+        let number = digits.parse().map_err(|_| error())?;
+        Ok(Target { number, suffix })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_targets_and_those_near_them() {
+        let known = |text: &str| text.parse::<Target>().unwrap().is_known();
+        for text in ["sm_10", "sm_82", "sm_90a", "sm_101f", "sm_107", "sm_121a", "compute_75"] {
+            assert!(known(text), "{text}");
+        }
+        let near = [
+            ("sm_0", "sm_10"),
+            ("sm_22", "sm_21"),
+            ("sm_73", "sm_72"),
+            ("sm_75a", "sm_75"),
+            ("sm_85", "sm_86"),
+            ("sm_90f", "sm_90"),
+            ("sm_999", "sm_121"),
+        ];
+        for (text, nearest) in near {
+            assert!(!known(text), "{text}");
+            let target: Target = text.parse().unwrap();
+            assert_eq!(target.nearest_known().to_string(), nearest, "{text}");
+        }
+        for (number, suffix) in (0..200).flat_map(|n| [(n, None), (n, Some('a')), (n, Some('f'))]) {
+            let target = Target { number, suffix };
+            assert!(target.nearest_known().is_known(), "{target}");
+            assert_eq!(target.nearest_known() == target, target.is_known(), "{target}");
+        }
+        assert_eq!(Target::sm(u16::MAX).nearest_known(), Target::NEWEST);
+    }
+
+    /// What each ptxas said of each pair is in the file.
+    #[test]
+    fn targets_and_versions_go_together_as_in_ptxas() {
+        let recorded = include_str!("../../fixtures/oracle/target-versions.tsv");
+        let mut pairs = 0;
+        for line in recorded.lines().filter(|line| !line.starts_with('#')) {
+            let [target, newest, since] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let target: Target = target.parse().unwrap();
+            let since: Option<PtxVersion> = since.parse().ok();
+            pairs += 1;
+            // Older versions of ptxas know fewer targets.
+            if since.is_some() || newest == "9.5" {
+                assert_eq!(target.known_since(), since, "{line}");
+            }
+        }
+        assert!(pairs > Target::all().count());
+    }
+
+    #[test]
+    fn targets_keep_their_suffix() {
+        let parse = |text: &str| text.parse::<Target>();
+        assert_eq!(parse("sm_100f").unwrap(), Target { number: 100, suffix: Some('f') });
+        assert_eq!(parse("sm_90a").unwrap().to_string(), "sm_90a");
+        assert_eq!(parse("compute_75").unwrap(), Target::sm(75));
+        for bad in ["sm_", "sm_a", "sm_90b", "90", "sm_+9", "sm_99999999", "sm_9aa"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}
