@@ -20,6 +20,7 @@ use crate::analysis::read_module;
 use crate::check::CheckOptions;
 use crate::diagnostic::Diagnostic;
 use crate::evaluation::{Evaluation, Registers, words};
+use crate::explain;
 use crate::ir::Program;
 use crate::report::{FileReport, Format, Reporter, Style, visible};
 use crate::syntax::{TokenKind, statement_tokens};
@@ -42,6 +43,11 @@ n of the output answers line n of the input, so `paste` can join the two:
 A line of more than 64 KiB, or with a fourth value, is malformed. The text is
 UTF-8, or UTF-16 with a byte order mark.
 
+--format svg draws the instruction with its values: the parts of its sources,
+what each lane reads and computes, and the result. Semantics that differ are
+drawn one below the other:
+  vptx eval 'vmin4.s32.u32.s32 d, a.b7531, b, c;' a=1 b=2 --format svg > d.svg
+
 --format json prints one object a line, with the fields line (null without
 --batch), instruction, results (for each semantics, d as hex, unsigned and
 signed; null for an error) and error (null, or code and message). Blank lines
@@ -63,7 +69,7 @@ pub(super) struct Arguments {
     semantics: SemanticsName,
 
     /// Show the value of every step
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     trace: bool,
 
     /// Evaluate the lines of a file, or of standard input for -
@@ -83,6 +89,8 @@ enum EvalFormat {
     Text,
     /// JSON Lines: one object for each result
     Json,
+    /// A picture of the lanes with all values
+    Svg,
 }
 
 /// A choice of semantics on the command line.
@@ -141,6 +149,15 @@ pub(super) fn one_semantics() -> impl TypedValueParser<Value = Semantics> {
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
+    let misused = match arguments.format {
+        EvalFormat::Json if arguments.trace => Some("--trace has no --format json"),
+        EvalFormat::Svg if arguments.batch.is_some() => Some("--batch has no --format svg"),
+        _ => None,
+    };
+    if let Some(message) = misused {
+        trouble(message);
+        return Ok(FAILED);
+    }
     let semantics = arguments.semantics.list();
     let json = arguments.format == EvalFormat::Json;
     let fixed = match &arguments.instruction {
@@ -222,6 +239,11 @@ fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) ->
             return Ok(FAILED);
         }
     };
+    if arguments.format == EvalFormat::Svg {
+        let picture = explain::svg(instruction, Some([a, b, c]), list);
+        out.stream.write_all(picture.as_bytes())?;
+        return Ok(0);
+    }
     if arguments.format == EvalFormat::Json {
         let text = instruction.to_string();
         let results = list.iter().zip(programs.iter().map(|program| program.eval(a, b, c)));

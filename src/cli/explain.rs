@@ -4,20 +4,24 @@
 
 use std::io::{self, Write};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{FAILED, Output, eval, trouble};
 use crate::diagnostic::Code;
 use crate::explain::{self, Subject};
 use crate::isa::{Mnemonic, Modifier, Target};
 use crate::video;
-use crate::video::Deviation;
+use crate::video::{Deviation, Semantics};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 For a whole instruction, the page says what each part does, whether ptxas
 computes what the manual says, and what the instruction costs:
   vptx explain 'vadd4.u32.u32.u32.sat d.b10, a, b.b4444, c;'
+
+--format svg draws the lanes of one: what each reads and computes. Where ptxas
+and the manual differ, each has a drawing. `vptx eval --format svg` adds values.
+  vptx explain 'vmin4.s32.u32.s32 d, a.b7531, b, c;' --format svg > lanes.svg
 
 Exit status: 0 all explained, 1 an instruction is wrong, 2 a word is not known.")]
 pub(super) struct Arguments {
@@ -34,6 +38,20 @@ pub(super) struct Arguments {
     /// The target for an instruction's cost
     #[arg(long, value_name = "TARGET", default_value = "sm_90")]
     target: Target,
+
+    /// How a page is printed
+    #[arg(long, value_enum, default_value_t, requires = "subjects")]
+    format: PageFormat,
+}
+
+/// A format of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PageFormat {
+    /// Text for people
+    #[default]
+    Text,
+    /// A picture of one instruction's lanes
+    Svg,
 }
 
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
@@ -43,6 +61,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     }
     if arguments.subjects.is_empty() {
         return list(out);
+    }
+    if arguments.format == PageFormat::Svg {
+        return draw(&arguments.subjects, arguments.target, out);
     }
     let mut status = 0;
     for (at, subject) in arguments.subjects.iter().enumerate() {
@@ -69,6 +90,29 @@ fn explain(subject: &str, target: Target, out: &mut Output) -> io::Result<u8> {
     };
     out.stream.write_all(page.as_bytes())?;
     Ok(0)
+}
+
+/// Draws an instruction.
+fn draw(subjects: &[String], target: Target, out: &mut Output) -> io::Result<u8> {
+    let instruction = match subjects {
+        [subject] => match Subject::find(subject.trim(), target) {
+            Ok(Subject::Instruction(text)) => eval::instruction(&text, out)?,
+            Ok(Subject::Page(_)) | Err(_) => Err(FAILED),
+        },
+        _ => Err(FAILED),
+    };
+    match instruction {
+        Ok(instruction) => {
+            let picture = explain::svg(&instruction, None, &Semantics::ALL);
+            out.stream.write_all(picture.as_bytes())?;
+            Ok(0)
+        }
+        Err(FAILED) => {
+            trouble("--format svg draws one instruction, such as 'vadd4.u32.u32.u32 d, a, b, c;'");
+            Ok(FAILED)
+        }
+        Err(status) => Ok(status),
+    }
 }
 
 fn list(out: &mut Output) -> io::Result<u8> {

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 pub(crate) use values::{Registers, word, words};
 
+use crate::explain;
 use crate::ir::Program;
 use crate::video::{Instruction, Semantics};
 
@@ -52,6 +53,9 @@ impl Evaluation<'_> {
         for SemanticsGroup { names, program, d } in groups {
             writeln!(text, "\n{}:", names.join(", "))?;
             if trace {
+                for line in explain::parts(instruction, &program, Some([a, b, c]), unicode) {
+                    writeln!(text, "  {line}")?;
+                }
                 show::trace(text, &program, [a, b, c], unicode)?;
             }
             show::result(text, &registers.d, d, &parts)?;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Single;
 use super::words::lane_name;
+use super::{Single, lanes};
 use crate::isa::{
     Compare, Mnemonic, Modifier, Role, SecondaryOp, ShiftMode, Sources, Target, Type,
 };
@@ -58,6 +58,13 @@ fn write(
             for (at, line) in wrapped(&line, 68).iter().enumerate() {
                 writeln!(text, "    {}{line}", if at == 0 { "" } else { "        " })?;
             }
+        }
+    }
+    let lanes = lanes::parts(instruction, &instruction.lower(Semantics::Manual), None, unicode);
+    if !lanes.is_empty() {
+        writeln!(text, "\n## What is read\n")?;
+        for line in lanes {
+            writeln!(text, "    {line}")?;
         }
     }
     writeln!(text, "\n## What it computes\n")?;

@@ -10,6 +10,7 @@
 //! ```
 
 mod instruction;
+mod lanes;
 mod single;
 mod words;
 
@@ -27,6 +28,9 @@ use crate::video::{Deviation, Instruction, Semantics};
 pub(crate) use instruction::page as instruction;
 #[cfg(feature = "server")]
 pub(crate) use instruction::{formula, role_text};
+#[cfg(feature = "cli")]
+pub(crate) use lanes::parts;
+pub use lanes::svg;
 #[cfg(feature = "cli")]
 pub(crate) use single::Single;
 #[cfg(not(feature = "cli"))]

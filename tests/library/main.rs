@@ -34,6 +34,7 @@ mod masks;
 mod names;
 mod normal;
 mod order;
+mod pictures;
 mod port;
 mod ranges;
 mod reader;

@@ -1,0 +1,391 @@
+//! Pictures as SVG. All lengths are pixels at the natural size.
+
+use std::fmt::Write;
+
+use super::{Box, Column, End, Lane, Part, Picture, Read, Word};
+
+/// A character of the text, at most.
+const CHAR: u32 = 8;
+/// A line of text.
+const LINE: u32 = 16;
+const MARGIN: u32 = 16;
+const WORD: u32 = 208;
+const GAP: u32 = 40;
+/// The room for arrows from sources to lanes, and between the boxes of a lane.
+const FAN: u32 = 72;
+const ARROW: u32 = 24;
+/// The width of a lane's boxes, and of the only lane's.
+const LANE: u32 = 192;
+const ONLY_LANE: u32 = 400;
+/// The room between the boxes of two lanes.
+const BETWEEN: u32 = 16;
+
+const STYLE: &str = "\
+text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono',monospace;fill:#1f2328;\
+text-anchor:middle}\
+.name,.value{font-weight:600}.stage{fill:#656d76}\
+rect{fill:#f6f8fa;stroke:#8c959f}.kept{stroke-dasharray:4 3}\
+path{fill:none;stroke-width:1.5;stroke:#8c959f}.a{stroke:#0969da}.b{stroke:#bc4c00}.c{stroke:#8250df}\
+marker path{fill:#8c959f;stroke:none}\
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.stage{fill:#9198a1}\
+rect{fill:#161b22;stroke:#6e7681}path{stroke:#6e7681}.a{stroke:#4493f8}.b{stroke:#f0883e}\
+.c{stroke:#ab7df8}marker path{fill:#6e7681}}";
+
+/// Draws pictures one below the other, each under the names of its semantics.
+pub(super) fn draw(title: &str, pictures: &[(String, Picture)]) -> String {
+    let width = pictures.iter().map(|(_, picture)| picture.width()).max().unwrap_or(0);
+    let width = width.max(title.chars().count() as u32 * CHAR) + 2 * MARGIN;
+    let mut canvas = Canvas { body: String::new(), width, y: MARGIN };
+    canvas.line("name", title);
+    for (names, picture) in pictures {
+        if pictures.len() > 1 {
+            canvas.y += LINE / 2;
+            canvas.line("stage", names);
+        }
+        canvas.picture(picture);
+    }
+    let Canvas { body, y, .. } = canvas;
+    let (height, title) = (y + MARGIN, escaped(title));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{title}</title>\n\
+         <style>{STYLE}</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" \
+         markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+         </defs>\n{body}</svg>\n"
+    )
+}
+
+impl Picture {
+    /// The width of a column's boxes.
+    fn lane_width(&self) -> u32 {
+        if self.columns.len() == 1 { ONLY_LANE } else { LANE }
+    }
+
+    fn columns_width(&self) -> u32 {
+        let count = self.columns.len() as u32;
+        count * self.lane_width() + (count - 1) * BETWEEN
+    }
+
+    fn words_width(&self) -> u32 {
+        let count = self.words.len() as u32;
+        count * WORD + count.saturating_sub(1) * GAP
+    }
+
+    fn width(&self) -> u32 {
+        self.columns_width().max(self.words_width())
+    }
+}
+
+impl Word {
+    fn letter(&self) -> &'static str {
+        self.input.text()
+    }
+}
+
+/// A place on a line.
+#[derive(Clone, Copy)]
+struct Point {
+    x: u32,
+    y: u32,
+}
+
+struct Canvas {
+    body: String,
+    width: u32,
+    /// Where the next row starts.
+    y: u32,
+}
+
+impl Canvas {
+    /// Adds to the body. Writing to a string does not fail.
+    fn add(&mut self, text: std::fmt::Arguments<'_>) {
+        let _ = writeln!(self.body, "{text}");
+    }
+
+    fn text(&mut self, class: &str, at: Point, text: &str) {
+        let Point { x, y } = at;
+        self.add(format_args!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>",
+            escaped(text)
+        ));
+    }
+
+    /// A line of text in the middle.
+    fn line(&mut self, class: &str, text: &str) {
+        self.text(class, Point { x: self.width / 2, y: self.y + LINE - 4 }, text);
+        self.y += LINE;
+    }
+
+    fn picture(&mut self, picture: &Picture) {
+        self.y += LINE / 2;
+        let sources = self.words(picture);
+        let top = self.y + FAN;
+        let bottoms = self.columns(picture, top, &sources);
+        self.end(picture, &bottoms);
+    }
+
+    /// Draws the sources, and says from where arrows start.
+    fn words(&mut self, picture: &Picture) -> impl Fn(&Read) -> Option<Point> + use<> {
+        let has_values = picture.words.iter().any(|word| word.value.is_some());
+        let height = if has_values { 2 * LINE + 8 } else { LINE + 8 };
+        let mut left = (self.width - picture.words_width()) / 2;
+        let (name_y, top) = (self.y + LINE - 4, self.y + LINE + 4);
+        let bottom = top + height;
+        let mut starts = Vec::new();
+        for word in &picture.words {
+            // So it fits above the word.
+            let name = shortened(&word.name, 16);
+            let name = match word.value {
+                Some(value) if word.width < 32 => format!("{name} = {value:#010x}"),
+                _ => name,
+            };
+            self.text("name", Point { x: left + WORD / 2, y: name_y }, &name);
+            let width = WORD * u32::from(word.width) / 32;
+            for low in (0..32).step_by(word.width.into()) {
+                let part = Part { low, width: word.width };
+                let x = left + WORD - width * (u32::from(low / word.width) + 1);
+                let name = format!("{}{}", word.letter(), part.selector());
+                let mut lines =
+                    vec![("stage", part.selector().trim_start_matches('.').to_string())];
+                let value = word.value.map(|value| part.of(value));
+                if word.width == 32 {
+                    lines[0] = ("stage", "32 bits".into());
+                }
+                if let Some(value) = value {
+                    let digits = usize::from(word.width / 4) + 2;
+                    lines.push(("value", format!("{value:#0digits$x}")));
+                }
+                let shape = Shape { x, y: top, width, height, is_kept: false };
+                self.block(shape, &name, value.map(i128::from), &lines);
+                starts.push((word.input, part, Point { x: x + width / 2, y: bottom }));
+            }
+            starts.push((word.input, Part::WORD, Point { x: left + WORD / 2, y: bottom }));
+            left += WORD + GAP;
+        }
+        self.y = bottom;
+        move |read: &Read| {
+            let own = |it: &&(_, Part, Point)| it.0 == read.input && it.1 == read.part;
+            let whole = |it: &&(_, Part, Point)| it.0 == read.input && it.1 == Part::WORD;
+            let start = starts.iter().find(own).or_else(|| starts.iter().find(whole));
+            start.map(|(.., point)| *point)
+        }
+    }
+
+    /// Draws the lanes and what is kept, and says where each ends.
+    fn columns(
+        &mut self,
+        picture: &Picture,
+        top: u32,
+        start: &impl Fn(&Read) -> Option<Point>,
+    ) -> Vec<(Point, String)> {
+        let width = picture.lane_width();
+        let room = (width / CHAR - 2) as usize;
+        let lines = |(number, it): (usize, &Box), reads: &[Read]| -> Vec<(&str, String)> {
+            let mut lines = vec![("stage", it.stage.text().to_string())];
+            let own = if number == 0 { reads } else { &[] };
+            lines.extend(own.iter().map(|read| ("", read.text())));
+            lines.extend(wrapped(&it.text, room).into_iter().map(|line| ("name", line)));
+            lines.extend(it.value.map(|value| ("value", format!("= {value}"))));
+            lines
+        };
+        let columns: Vec<Vec<Vec<(&str, String)>>> = picture
+            .columns
+            .iter()
+            .map(|column| match column {
+                Column::Lane(lane) => {
+                    let boxes = lane.boxes.iter().enumerate();
+                    boxes.map(|own| lines(own, &lane.reads)).collect()
+                }
+                Column::Kept(_) => Vec::new(),
+            })
+            .collect();
+        let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+        let height = |row: usize| {
+            let lines = columns.iter().filter_map(|boxes| boxes.get(row)).map(Vec::len).max();
+            lines.unwrap_or(0) as u32 * LINE + 8
+        };
+        let mut ends = Vec::new();
+        let mut bottom = top;
+        let left = (self.width - picture.columns_width()) / 2;
+        for ((column, boxes), number) in picture.columns.iter().zip(&columns).zip(0..) {
+            let x = left + number * (width + BETWEEN);
+            let middle = x + width / 2;
+            let mut y = top;
+            let name = match column {
+                Column::Kept(part) => {
+                    let name = format!("c{}", part.selector());
+                    let value = picture.third.map(|c| part.of(c));
+                    let mut lines = vec![("", format!("{}{}", picture.c, part.selector()))];
+                    let digits = usize::from(part.width / 4) + 2;
+                    lines.extend(value.map(|value| ("value", format!("{value:#0digits$x}"))));
+                    let height = lines.len() as u32 * LINE + 8;
+                    let shape = Shape { x, y, width, height, is_kept: true };
+                    self.block(shape, &name, value.map(i128::from), &lines);
+                    y += height;
+                    name
+                }
+                Column::Lane(lane) => {
+                    self.reads(lane, Point { x, y }, width, start);
+                    for (row, (own, lines)) in lane.boxes.iter().zip(boxes).enumerate() {
+                        if row > 0 {
+                            let to = Point { x: middle, y: y + ARROW };
+                            self.arrow("", [Point { x: middle, y }, to], [&lane.name, &lane.name]);
+                            y += ARROW;
+                        }
+                        let shape = Shape { x, y, width, height: height(row), is_kept: false };
+                        let name = format!("{}, {}", lane.name, own.stage.text());
+                        self.block(shape, &name, own.value, lines);
+                        y += height(row);
+                    }
+                    lane.name.clone()
+                }
+            };
+            ends.push((Point { x: middle, y }, name));
+            bottom = bottom.max(y);
+        }
+        let all = (0..rows).map(height).sum::<u32>() + rows.saturating_sub(1) as u32 * ARROW;
+        self.y = bottom.max(top + all);
+        ends
+    }
+
+    /// The arrows from what a lane reads to its first box.
+    fn reads(
+        &mut self,
+        lane: &Lane,
+        at: Point,
+        width: u32,
+        start: &impl Fn(&Read) -> Option<Point>,
+    ) {
+        let count = lane.reads.len() as u32 + 1;
+        for (read, number) in lane.reads.iter().zip(1..) {
+            let Some(from) = start(read) else { continue };
+            let to = Point { x: at.x + width * number / count, y: at.y };
+            let letter = read.input.text();
+            let name = format!("{letter}{}", read.part.selector());
+            self.arrow(letter, [from, to], [&name, &lane.name]);
+        }
+    }
+
+    /// Draws the last operation, if there is one, and the result.
+    fn end(&mut self, picture: &Picture, columns: &[(Point, String)]) {
+        let left = (self.width - picture.columns_width()) / 2;
+        let (width, middle) = (picture.columns_width(), self.width / 2);
+        let mut y = self.y + ARROW;
+        match &picture.end {
+            End::Parts => {
+                for ((from, name), column) in columns.iter().zip(&picture.columns) {
+                    let (Column::Lane(Lane { to: part, .. }) | Column::Kept(part)) = column;
+                    let d = format!("d{}", part.selector());
+                    self.arrow("", [*from, Point { x: from.x, y }], [name, &d]);
+                    let value = picture.result.map(|result| part.of(result));
+                    let digits = usize::from(part.width / 4) + 2;
+                    let mut lines = vec![("", format!("{}{}", picture.d, part.selector()))];
+                    lines.extend(value.map(|value| ("value", format!("{value:#0digits$x}"))));
+                    let lane = picture.lane_width();
+                    let height = lines.len() as u32 * LINE + 8;
+                    let shape =
+                        Shape { x: from.x - lane / 2, y, width: lane, height, is_kept: false };
+                    self.block(shape, &d, value.map(i128::from), &lines);
+                }
+                y += if picture.result.is_some() { 2 * LINE + 8 } else { LINE + 8 };
+            }
+            End::Joined(last) => {
+                for (from, name) in columns {
+                    self.arrow("", [*from, Point { x: from.x, y }], [name, "secondary"]);
+                }
+                let mut lines = vec![("stage", last.stage.text().to_string())];
+                let room = (width / CHAR - 2) as usize;
+                lines.extend(wrapped(&last.text, room).into_iter().map(|line| ("", line)));
+                lines.extend(last.value.map(|value| ("value", format!("= {value}"))));
+                let height = lines.len() as u32 * LINE + 8;
+                let shape = Shape { x: left, y, width, height, is_kept: false };
+                self.block(shape, "secondary", last.value, &lines);
+                y += height;
+                y = self.word(picture, Point { x: middle, y }, "secondary");
+            }
+            End::Word => {
+                if let [(from, name)] = columns {
+                    y = self.word(picture, *from, name);
+                }
+            }
+        }
+        self.y = y;
+        if let (Some(result), End::Parts) = (picture.result, &picture.end) {
+            self.y += 4;
+            self.line("name", &format!("{} = {result:#010x}", picture.d));
+        }
+    }
+
+    /// Draws the whole result below a place.
+    fn word(&mut self, picture: &Picture, from: Point, name: &str) -> u32 {
+        let y = from.y + ARROW;
+        self.arrow("", [from, Point { x: from.x, y }], [name, "d"]);
+        let mut lines = vec![("", picture.d.clone())];
+        lines.extend(picture.result.map(|value| ("value", format!("{value:#010x}"))));
+        let height = lines.len() as u32 * LINE + 8;
+        let shape = Shape { x: from.x - WORD / 2, y, width: WORD, height, is_kept: false };
+        self.block(shape, "d", picture.result.map(i128::from), &lines);
+        y + height
+    }
+
+    fn arrow(&mut self, class: &str, [from, to]: [Point; 2], [source, target]: [&str; 2]) {
+        let bend = to.y - (to.y - from.y) / 2;
+        self.add(format_args!(
+            "<path class=\"{class}\" marker-end=\"url(#tip)\" data-from=\"{source}\" \
+             data-to=\"{target}\" d=\"M{} {}C{} {bend} {} {bend} {} {}\"/>",
+            from.x, from.y, from.x, to.x, to.x, to.y
+        ));
+    }
+
+    /// A rectangle with lines of text, each in a class.
+    fn block(&mut self, shape: Shape, name: &str, value: Option<i128>, lines: &[(&str, String)]) {
+        let Shape { x, y, width, height, is_kept } = shape;
+        let value = value.map(|value| format!(" data-value=\"{value}\"")).unwrap_or_default();
+        let class = if is_kept { " class=\"kept\"" } else { "" };
+        self.add(format_args!(
+            "<rect{class} data-box=\"{name}\"{value} x=\"{x}\" y=\"{y}\" width=\"{width}\" \
+             height=\"{height}\" rx=\"4\"/>"
+        ));
+        let room = (width / CHAR).max(3) as usize;
+        for ((class, text), number) in lines.iter().zip(1..) {
+            let at = Point { x: x + width / 2, y: y + number * LINE };
+            self.text(class, at, &shortened(text, room));
+        }
+    }
+}
+
+/// A rectangle. What is kept of `c` has a dashed one.
+struct Shape {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    is_kept: bool,
+}
+
+/// A text of at most so many characters.
+fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.into();
+    }
+    text.chars().take(room - 1).chain(['…']).collect()
+}
+
+/// Breaks a text at blanks into lines of at most so many characters, if its words allow it.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
