@@ -12,7 +12,7 @@ from pathlib import Path
 
 import assembled
 
-HEAD = ".version 8.8\n.target {target}\n.address_size 64\n"
+HEAD = ".version {version}\n.target {target}\n.address_size 64\n"
 KERNEL = """.visible .entry k{number}(.param .u64 input)
 {{
 .reg .b64 %pointer;
@@ -35,7 +35,8 @@ def module(bodies, target):
     """A module with a kernel for each body; the first kernel only loads and stores."""
     bodies = ["mov.b32 d, c;", *bodies]
     kernels = (KERNEL.format(number=at, body=body) for at, body in enumerate(bodies))
-    return HEAD.format(target=target) + "".join(kernels)
+    version = "{}.{}".format(*assembled.ASSEMBLERS[assembled.NEWEST])
+    return HEAD.format(version=version, target=target) + "".join(kernels)
 
 
 def counts(sections):

@@ -27,13 +27,17 @@ Exit status: 0 all explained, 1 an instruction is wrong, 2 a word is not known."
 pub(super) struct Arguments {
     /// Codes such as V112, their names or groups such as V1, mnemonics such as
     /// vadd4, modifiers and selectors such as .sat and .h10, deviations of ptxas
-    /// such as C3, or whole instructions [default: list all]
+    /// such as C3, targets such as sm_90, or whole instructions [default: list all]
     #[arg(value_name = "CODE|WORD|INSTRUCTION")]
     subjects: Vec<String>,
 
     /// Print a table of all rules, in Markdown
     #[arg(long, conflicts_with = "subjects")]
     all: bool,
+
+    /// Print tables of all targets and what they have, in Markdown
+    #[arg(long, conflicts_with_all = ["subjects", "all"])]
+    targets: bool,
 
     /// The target for an instruction's cost
     #[arg(long, value_name = "TARGET", default_value = "sm_90")]
@@ -57,6 +61,10 @@ enum PageFormat {
 pub(super) fn run(arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
     if arguments.all {
         write!(out.stream, "{}", crate::diagnostic::table())?;
+        return Ok(0);
+    }
+    if arguments.targets {
+        write!(out.stream, "{}", explain::targets())?;
         return Ok(0);
     }
     if arguments.subjects.is_empty() {
@@ -127,5 +135,6 @@ fn list(out: &mut Output) -> io::Result<u8> {
     let modifiers: Vec<&str> = Modifier::ALL.iter().map(|modifier| modifier.text()).collect();
     writeln!(out.stream, "\nmodifiers: {}", modifiers.join(" "))?;
     writeln!(out.stream, "selectors and masks: for example .b0 .h1 .h32 .b7654")?;
+    writeln!(out.stream, "targets: for example sm_90 sm_120f; --targets lists all")?;
     Ok(0)
 }

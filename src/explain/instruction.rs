@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::words::lane_name;
-use super::{Single, lanes};
+use super::{Single, lanes, targets};
 use crate::isa::{
     Compare, Mnemonic, Modifier, Role, SecondaryOp, ShiftMode, Sources, Target, Type,
 };
@@ -312,5 +312,5 @@ fn cost(text: &mut String, instruction: &Instruction, target: Target) -> std::fm
     for line in &single.lines {
         writeln!(text, "    {line}")?;
     }
-    Ok(())
+    targets::costs(text, instruction)
 }

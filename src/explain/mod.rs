@@ -12,6 +12,7 @@
 mod instruction;
 mod lanes;
 mod single;
+mod targets;
 mod words;
 
 use std::fmt::{self, Write};
@@ -35,6 +36,8 @@ pub use lanes::svg;
 pub(crate) use single::Single;
 #[cfg(not(feature = "cli"))]
 use single::Single;
+#[doc(hidden)]
+pub use targets::tables as targets;
 pub(crate) use words::page as word;
 
 /// The reason why there is no page.
@@ -64,7 +67,8 @@ pub enum ExplainError {
 
 /// The page about what `vptx explain` takes: a code such as `V112`, its name or a group such as
 /// `V1`, a mnemonic such as `vadd4`, a modifier or selector such as `.sat` and `.h10`, a deviation
-/// of ptxas such as `C3`, or a whole instruction. Costs are those on a target.
+/// of ptxas such as `C3`, a target such as `sm_90`, or a whole instruction. Costs are those on a
+/// target.
 ///
 /// # Errors
 /// If there is no page for it.
@@ -100,6 +104,9 @@ impl Subject {
         }
         if let Some(deviation) = Deviation::find(subject) {
             return Ok(Subject::Page(deviation.page()));
+        }
+        if let Some(page) = targets::page(subject) {
+            return Ok(Subject::Page(page));
         }
         let page = word(subject);
         if !page.is_empty() {
@@ -201,6 +208,7 @@ fn write_mnemonic(stream: &mut String, mnemonic: Mnemonic, target: Target) -> fm
         for line in &single.lines {
             writeln!(stream, "    {line}")?;
         }
+        targets::costs(stream, &instruction)?;
         writeln!(stream)?;
     }
     let needs = first.requirement;

@@ -247,7 +247,7 @@ static TARGETS: &[Row] = &[
     sm(100, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
     sm(101, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
     sm(103, (8, 8), BLACKWELL).a((8, 8)).f((8, 8)).costs_as(100),
-    sm(107, (9, 4), BLACKWELL).a((9, 4)).f((9, 4)).costs_as(100),
+    sm(107, (9, 4), BLACKWELL).a((9, 4)).f((9, 4)).costs_as(100).in_family(BYTES, Target::sm(100)),
     sm(110, (9, 0), BLACKWELL).a((9, 0)).f((9, 0)).costs_as(100),
     sm(120, (8, 7), GEFORCE).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
     sm(121, (8, 8), GEFORCE).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
@@ -288,14 +288,14 @@ impl Target {
         Features::of(self).has(feature)
     }
 
-    /// The kind of this target that has what a text for `.target own` may use and nothing else:
-    /// ptxas assembles text for `sm_120f` on `sm_121`, too, and text for `sm_120` on `sm_120f`.
-    /// This target if it has no such kind.
+    /// This target, or the kind of it whose costs hold for a text for `.target own`: the plainest
+    /// that has what the text may use. ptxas assembles text for `sm_120f` on `sm_121`, too, and
+    /// text for `sm_120` on `sm_120f`.
     #[must_use]
     pub(crate) fn for_text(self, own: Target) -> Target {
         let kinds = self.row().0.kinds().map(|(kind, _)| Target { number: self.number, ..kind });
         let mut kinds = kinds.filter(|kind| Features::of(*kind).has_text_of(Features::of(own)));
-        kinds.next().unwrap_or(self)
+        kinds.next().filter(|kind| kind.costs() != self.costs()).unwrap_or(self)
     }
 
     /// The row of the known target with the nearest number that is not higher, and the suffix if
@@ -423,6 +423,57 @@ mod tests {
             }
         }
         assert!(pairs > Target::all().count());
+    }
+
+    /// What each ptxas said of each pair is in the file.
+    #[test]
+    fn targets_have_what_ptxas_takes() {
+        let feature = |instruction: &str| match instruction {
+            "vadd.u32.u32.u32" => Feature::Video,
+            "vmin2.u32.u32.u32" => Feature::SimdVideo,
+            "shf.l.wrap.b32" => Feature::FunnelShift,
+            "lop3.b32" => Feature::Lop3,
+            "add.f16x2" => Feature::FloatHalves,
+            "dp4a.u32.u32" | "dp2a.lo.u32.u32" => Feature::Dot,
+            "cvt.pack.sat.s16.s32" => Feature::Pack,
+            "min.f16x2" => Feature::FloatExtrema,
+            "add.u16x2" | "min.s16x2" | "min.relu.s16x2" => Feature::Halves,
+            "add.sat.u16x2" => Feature::SaturatingHalves,
+            "add.u8x4" | "sub.sat.s8x4" | "min.u8x4" | "max.relu.s8x4" => Feature::Bytes,
+            other => panic!("{other}"),
+        };
+        let recorded = include_str!("../../fixtures/oracle/target-features.tsv");
+        let mut rows = recorded.lines().filter(|line| !line.starts_with('#'));
+        let head = rows.next().expect("a head").split('\t').skip(1);
+        let features: Vec<Feature> = head.map(feature).collect();
+        let with_text = Feature::ALL.iter().filter(|feature| feature.since().is_some());
+        assert!(with_text.into_iter().all(|feature| features.contains(feature)));
+        let mut targets = Target::all();
+        for row in rows {
+            let mut cells = row.split('\t');
+            let target: Target = cells.next().expect("a target").parse().unwrap();
+            assert_eq!(targets.next(), Some(target));
+            for (feature, cell) in features.iter().zip(cells) {
+                let since = target.known_since().max(feature.since());
+                let since = since.filter(|_| target.has(*feature));
+                assert_eq!(since, cell.parse().ok(), "{target} {feature:?}");
+            }
+        }
+        assert_eq!(targets.next(), None);
+    }
+
+    #[test]
+    fn the_text_decides_on_the_kind() {
+        let target = |text: &str| text.parse::<Target>().unwrap();
+        // Their costs are the same.
+        for (given, own) in [("sm_90a", "sm_90"), ("sm_100f", "sm_90"), ("sm_120", "sm_90")] {
+            assert_eq!(target(given).for_text(target(own)), target(given));
+        }
+        assert!(target("sm_107a").has(Feature::Bytes) && !target("sm_107").has(Feature::Bytes));
+        // What is not known has what is known below it.
+        assert!(target("sm_93").has(Feature::Halves));
+        assert!(target("sm_125").has(Feature::SaturatingWords));
+        assert!(!target("sm_125a").has(Feature::Bytes));
     }
 
     #[test]

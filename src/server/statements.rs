@@ -123,10 +123,11 @@ pub(super) fn within(source: &str, options: &CheckOptions, part: Span) -> Vec<Fo
     }
 }
 
-/// The target for costs: that of the options, else that of the text, else `sm_90`.
+/// The target for costs of a text: that of the options, else the text's own, else `sm_90`.
 pub(super) fn target(options: &CheckOptions, own: Option<Target>) -> Target {
     let listed = options.targets.iter().copied().max_by_key(|target| target.number);
-    options.target.or(listed).or(own).unwrap_or(Target::sm(90))
+    let target = options.target.or(listed).or(own).unwrap_or(Target::sm(90));
+    own.map_or(target, |own| target.for_text(own))
 }
 
 /// The instruction at an offset of a text.

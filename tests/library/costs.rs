@@ -192,3 +192,11 @@ fn costs_are_of_what_is_written() {
     }
     assert!(told.iter().all(|count| *count > 100), "{told:?}");
 }
+
+/// The document equals the tables of targets.
+#[test]
+fn the_document_has_all_targets() {
+    let text = include_str!("../../docs/targets.md");
+    let start = text.find("| target |").expect("the table");
+    assert_eq!(text[start..], vptx::explain::targets(), "`vptx explain --targets` prints it");
+}

@@ -1,0 +1,84 @@
+//! Explains targets.
+
+use std::fmt::Write;
+
+use crate::isa::{Feature, Target};
+use crate::video::Instruction;
+
+/// The page of a target, if ptxas 13.5 knows it.
+pub(crate) fn page(word: &str) -> Option<String> {
+    let target: Target = word.parse().ok().filter(|target: &Target| target.is_known())?;
+    let mut text = format!("# {target}: since PTX {}\n\n## What it has\n\n", target.since());
+    for feature in Feature::ALL.iter().filter(|feature| target.has(**feature)) {
+        // Writing to a string does not fail.
+        let _ = match feature.since() {
+            Some(since) => writeln!(text, "    {} (PTX {since})", plain(*feature)),
+            None => writeln!(text, "    {}", plain(*feature)),
+        };
+    }
+    text += "\n## Costs\n\n";
+    text += &match target.costs() {
+        Some(own) if own == target => "The costs of instructions are measured for it.\n".into(),
+        Some(other) => format!("Those of {other} stand for it.\n"),
+        None => "They are not measured.\n".into(),
+    };
+    Some(text)
+}
+
+/// What a feature is, as text that is not Markdown.
+fn plain(feature: Feature) -> String {
+    feature.text().replace('`', "")
+}
+
+/// All targets and what they have, as two tables in Markdown.
+#[doc(hidden)]
+pub fn tables() -> String {
+    let mut text = String::from("| target | since PTX | costs of |\n|---|---|---|\n");
+    for target in Target::all() {
+        let costs = target.costs().map_or(String::from("-"), |costs| costs.to_string());
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {target} | {} | {costs} |", target.since());
+    }
+    text += "\n| feature | since PTX | targets |\n|---|---|---|\n";
+    for feature in Feature::ALL {
+        let since = feature.since().map_or(String::from("-"), |since| since.to_string());
+        let _ = writeln!(text, "| {} | {since} | {} |", feature.text(), ranges(*feature));
+    }
+    text
+}
+
+/// The targets that have a feature, such as `sm_61 to sm_90a, sm_120f`.
+fn ranges(feature: Feature) -> String {
+    let mut ranges: Vec<(Target, Target)> = Vec::new();
+    let mut before = None;
+    for target in Target::all() {
+        if target.has(feature) {
+            match ranges.last_mut() {
+                Some((_, last)) if Some(*last) == before => *last = target,
+                _ => ranges.push((target, target)),
+            }
+        }
+        before = Some(target);
+    }
+    let text = |(first, last): &(Target, Target)| match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// The measured costs of an instruction, a line for each target.
+pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::Result {
+    let costs = Target::measured().iter().filter_map(|it| Some((it, instruction.cost(*it)?)));
+    let costs: Vec<_> = costs.collect();
+    if costs.is_empty() {
+        return Ok(());
+    }
+    let most = if instruction.has_constants() { ", at most" } else { "" };
+    writeln!(text, "\nMachine instructions of ptxas 13.5, and those after rewriting{most}:\n")?;
+    for (target, cost) in costs {
+        let after = if cost.is_lower() { cost.rewritten } else { cost.ptxas };
+        writeln!(text, "    {:8} {:3} {after:3}", target.to_string(), cost.ptxas)?;
+    }
+    Ok(())
+}
