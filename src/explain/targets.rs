@@ -67,18 +67,24 @@ fn ranges(feature: Feature) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The measured costs of an instruction, a line for each target.
+/// The measured costs of an instruction, a line for neighbouring targets with the same ones.
 pub(crate) fn costs(text: &mut String, instruction: &Instruction) -> std::fmt::Result {
-    let costs = Target::measured().iter().filter_map(|it| Some((it, instruction.cost(*it)?)));
-    let costs: Vec<_> = costs.collect();
-    if costs.is_empty() {
+    let mut lines: Vec<([u32; 2], Vec<String>)> = Vec::new();
+    for target in Target::measured() {
+        let Some(cost) = instruction.cost(*target) else { continue };
+        let both = [cost.ptxas, if cost.is_lower() { cost.rewritten } else { cost.ptxas }];
+        match lines.last_mut().filter(|line| line.0 == both) {
+            Some((_, targets)) => targets.push(target.to_string()),
+            None => lines.push((both, vec![target.to_string()])),
+        }
+    }
+    if lines.is_empty() {
         return Ok(());
     }
     let most = if instruction.has_constants() { ", at most" } else { "" };
-    writeln!(text, "\nMachine instructions of ptxas 13.5, and those after rewriting{most}:\n")?;
-    for (target, cost) in costs {
-        let after = if cost.is_lower() { cost.rewritten } else { cost.ptxas };
-        writeln!(text, "    {:8} {:3} {after:3}", target.to_string(), cost.ptxas)?;
+    writeln!(text, "\nMachine instructions of ptxas 13.5 before and after rewriting{most}:\n")?;
+    for ([before, after], targets) in lines {
+        writeln!(text, "    {before:3} to {after:2} on {}", targets.join(", "))?;
     }
     Ok(())
 }
