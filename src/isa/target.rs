@@ -390,7 +390,6 @@ mod tests {
             ("sm_75a", "sm_75"),
             ("sm_85", "sm_86"),
             ("sm_90f", "sm_90"),
-            ("sm_999", "sm_121"),
         ];
         for (text, nearest) in near {
             assert!(!known(text), "{text}");
