@@ -286,7 +286,7 @@ struct Reader<'r, 's> {
     /// The statement that is read.
     first_hole: u32,
     shape: String,
-    /// The place of a type in the shape, and the one in its place.
+    /// Where the shape has a type that makes no difference, and the type to write there.
     plain_type: Option<(Range<usize>, &'static str)>,
     ignores_types: bool,
     items: Vec<Statement>,

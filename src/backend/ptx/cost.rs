@@ -26,7 +26,7 @@ pub struct Cost {
     pub rewritten: u32,
     /// The machine instructions for the video instruction, each weighted by the clocks that it
     /// takes beside a sum: 4 for a count of bits or a conversion, 2 for a product of 64 bits.
-    /// 99 stands for more, too.
+    /// At most 99 is recorded.
     pub ptxas_weight: u32,
     /// Those for the best ordinary PTX, weighted likewise.
     pub rewritten_weight: u32,

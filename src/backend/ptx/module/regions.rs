@@ -17,8 +17,8 @@ use crate::source::Span;
 
 /// Statements that one block replaces together.
 pub(crate) struct Region {
-    /// The outcome for each statement. That of the one where the block stands says what the block
-    /// is.
+    /// The outcome for each statement. The block takes the place of one of them, whose outcome says
+    /// what the block is.
     pub(crate) outcomes: Vec<Outcome>,
     /// The machine instructions on each target: those of the statements, and of the block.
     pub(crate) costs: Vec<(Target, u32, u32)>,

@@ -54,7 +54,8 @@ pub(in super::super) fn outcomes(
         // Steps compute what the manual says. So does ptxas.
         let known = rewriter.absorbed(statement, place);
         let Some((known, (count, _))) = known.filter(|(known, _)| known.differs.is_empty()) else {
-            // ptxas may know more of its result, and of what others make of that.
+            // The block computes what the manual says. ptxas may compute something else here, and then
+            // in what depends on it.
             *alone_to = statements[run.steps.len() - 1].span.end;
             return None;
         };

@@ -15,9 +15,9 @@ const NEAR: usize = 8;
 /// So many must share limits. Two would do if ptxas emitted all of them.
 const LEAST: usize = 3;
 
-/// How many instructions share the limits of the one at a place among statements, itself included:
-/// they subtract the same word from different ones, and it is not written between them. 1 if they are
-/// few.
+/// The number of neighbouring instructions, with this one, that subtract one word from different
+/// ones while nothing writes it: ptxas computes its limits once for all of them. 1 if there are fewer
+/// than three.
 pub(super) fn sharing(source: &str, statements: &[VideoStatement], at: usize) -> u32 {
     let Some([own, shared]) = difference(&statements[at]) else { return 1 };
     let (start, end) = (at.saturating_sub(NEAR), statements.len().min(at + NEAR + 1));

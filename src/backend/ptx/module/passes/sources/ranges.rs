@@ -79,9 +79,9 @@ impl<'m> Known<'m> {
     }
 }
 
-/// A range of as many bits as another one needs. So there are few, and few sequences are looked for.
-/// `None` if it tells nothing, or nothing new: ptxas knows constants itself, and makes predicates
-/// of flags.
+/// The range of all numbers of as many bits as this one needs. Rounding keeps the number of
+/// different ranges small: for each, a sequence is looked for. `None` for whole words; for constants,
+/// which ptxas knows itself; and for flags, of which it makes predicates.
 fn rounded(range: Range) -> Option<Range> {
     let above = |value: i128| 128 - value.leading_zeros();
     let max = if range.max < 0 { -1 } else { (1 << above(range.max)) - 1 };
