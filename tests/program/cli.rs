@@ -1,11 +1,13 @@
 //! The program as a user meets it: output, streams, exit status.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::support::program::{Folder, ROOT, start, vptx, vptx_in};
+use crate::support::program::{Folder, ROOT, Run, start, vptx, vptx_in};
 use crate::support::{fixture, is_about_asm};
+use serde_json::Value;
 use vptx::diagnostic::{CustomRule, Severity};
 use vptx::{Code, Diagnostic};
 
@@ -16,23 +18,62 @@ const ODD: &str = "vadd.sat.u32.u32.u32 d, a, b;\n";
 /// The rules on what is written before and read behind.
 const FLOW: [&str; 2] = ["V904", "V905"];
 
+/// What `check` says of a code's example.
+fn example(code: Code, more: &[&str]) -> Run {
+    let ending = if is_about_asm(code) { "cu" } else { "ptx" };
+    let path = format!("fixtures/diagnostics/{code}.{ending}");
+    // Some findings are reported only on request.
+    let mut arguments = vec!["check", "--extend-select", code.text(), &path];
+    // Most examples read what nothing writes.
+    if code != Code::V801 && !FLOW.contains(&code.text()) {
+        arguments.extend(FLOW.iter().flat_map(|code| ["--ignore", code]));
+    }
+    arguments.extend(more);
+    vptx(&arguments, "")
+}
+
+/// A code of each kind of finding: in a module, in `asm`, in a file that is no text, with a fix,
+/// with notes.
 #[test]
-fn every_code_as_human_and_json() {
-    for code in Code::ALL {
-        let ending = if is_about_asm(*code) { "cu" } else { "ptx" };
-        let path = format!("fixtures/diagnostics/{code}.{ending}");
-        // Some findings are reported only on request.
-        let mut arguments = vec!["check", "--extend-select", code.text(), &path];
-        // Most examples read what nothing writes.
-        if *code != Code::V801 && !FLOW.contains(&code.text()) {
-            arguments.extend(FLOW.iter().flat_map(|code| ["--ignore", code]));
-        }
-        let human = vptx(&arguments, "");
-        insta::assert_snapshot!(format!("{code}.human"), human.transcript());
-        arguments.extend(["--format", "json"]);
-        let json = vptx(&arguments, "");
+fn findings_as_human_and_json() {
+    for code in [Code::V005, Code::V008, Code::V112, Code::V501, Code::V601, Code::V702] {
+        insta::assert_snapshot!(format!("{code}.human"), example(code, &[]).transcript());
+        let json = example(code, &["--format", "json"]);
         insta::assert_snapshot!(format!("{code}.json"), json.transcript());
     }
+}
+
+/// The texts of all findings, and what their fixes write.
+#[test]
+fn every_code() {
+    let mut all = String::new();
+    for code in Code::ALL {
+        let run = example(*code, &["--format", "json"]);
+        assert_eq!(run.stderr, "", "{code}");
+        writeln!(all, "# {code}").unwrap();
+        for line in run.stdout.lines() {
+            let found: Value = serde_json::from_str(line).expect(line);
+            let text = |value: &Value| value.as_str().map(String::from);
+            let (at, message) = (&found["start"], text(&found["message"]).expect(line));
+            let own = text(&found["code"]).expect(line);
+            writeln!(all, "{own} {}:{} {message}", at["line"], at["column"]).unwrap();
+            let labels = found["labels"].as_array().expect(line).iter();
+            let labels = labels.filter_map(|it| text(&it["text"])).filter(|it| !it.is_empty());
+            labels.for_each(|label| writeln!(all, "    at: {label}").unwrap());
+            if let Some(help) = text(&found["help"]) {
+                writeln!(all, "    help: {}", help.replace('\n', "\n        ")).unwrap();
+            }
+            for fix in found["fixes"].as_array().expect(line) {
+                let title = text(&fix["title"]).expect(line);
+                writeln!(all, "    {} fix: {title}", text(&fix["applicability"]).expect(line))
+                    .unwrap();
+                for edit in fix["edits"].as_array().expect(line) {
+                    writeln!(all, "        {}", edit["replacement"]).unwrap();
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!("every_code", all);
 }
 
 #[test]
