@@ -37,6 +37,7 @@ use std::time::Duration;
 
 use vptx::Instruction;
 use vptx::backend::ptx::FreshRegisters;
+use vptx::isa::Target;
 use vptx::video::Semantics;
 
 use search::{Limits, search};
@@ -105,8 +106,10 @@ fn print_sequences(
         };
         let mut registers = FreshRegisters::new("%t_").ok_or("a prefix")?;
         let statements = found.sequence.to_ptx(instruction, &mut registers);
-        let (target, _) = found.sequence.requirement();
-        println!("{} {} {proof}", found.operations, target.number);
+        let lines = found.sequence.lines();
+        let has_all = |it: &Target| lines.iter().all(|line| it.has(line.opcode.needs()));
+        let targets: Vec<String> = Target::all().filter(has_all).map(|it| it.to_string()).collect();
+        println!("{} {} {proof}", found.operations, targets.join(","));
         println!("{}\n", [registers.declarations(), statements].concat().join("\n"));
     }
     Ok(())

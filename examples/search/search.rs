@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use vptx::Instruction;
 use vptx::backend::ptx::{Opcode, Sequence};
 use vptx::ir::Program;
+use vptx::isa::Target;
 use vptx::video::Semantics;
 
 use crate::battery::{Battery, Row, TESTS, agrees};
@@ -40,9 +41,6 @@ const KEPT: usize = 6;
 
 /// At most this many values stand on one side where every pair is tried.
 const SIDE: usize = 2_000;
-
-/// The oldest target whose sequences are counted.
-const OLDEST: u16 = 75;
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
@@ -586,7 +584,8 @@ impl<'p> Search<'p> {
 
 /// Whether every target whose sequences are counted has the instructions.
 fn is_for_all(sequence: &Sequence) -> bool {
-    sequence.requirement().0.number <= OLDEST
+    let needs = || sequence.lines().iter().map(|line| line.opcode.needs());
+    Target::measured().iter().all(|target| needs().all(|feature| target.has(feature)))
 }
 
 /// The operations on one value that no other goal covers.

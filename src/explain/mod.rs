@@ -36,6 +36,8 @@ pub use lanes::svg;
 pub(crate) use single::Single;
 #[cfg(not(feature = "cli"))]
 use single::Single;
+#[cfg(feature = "server")]
+pub(crate) use targets::page as target;
 #[doc(hidden)]
 pub use targets::tables as targets;
 pub(crate) use words::page as word;

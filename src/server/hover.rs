@@ -74,7 +74,9 @@ fn found(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> {
     };
     match found {
         Some(found) => instruction(source, &found, options, offset),
-        None => mnemonic(source, options, offset).or_else(|| declaration(source, options, offset)),
+        None => mnemonic(source, options, offset)
+            .or_else(|| target(source, offset))
+            .or_else(|| declaration(source, options, offset)),
     }
 }
 
@@ -183,6 +185,12 @@ fn mnemonic(source: &str, options: &CheckOptions, offset: u32) -> Option<Hover> 
     };
     let target = statements::target(options, own);
     Some(Hover { span, markdown: explain::mnemonic(mnemonic, target) })
+}
+
+/// The page of a target.
+fn target(source: &str, offset: u32) -> Option<Hover> {
+    let span = word(source, offset, |c| c.is_ascii_alphanumeric() || c == '_')?;
+    Some(Hover { span, markdown: explain::target(span.text(source))? })
 }
 
 /// The page of a code in a comment for vptx.

@@ -402,8 +402,8 @@ pub(crate) fn semantics_of_ptxas(release: &str) -> PyResult<&'static str> {
 }
 
 /// The page about what `vptx explain` takes, in Markdown: a code (`V501`), its name or a group
-/// (`V5`), a mnemonic, a modifier or selector (`.sat`), a deviation of ptxas (`C3`), or an
-/// instruction. Costs are those on `target`.
+/// (`V5`), a mnemonic, a modifier or selector (`.sat`), a deviation of ptxas (`C3`), a target
+/// (`sm_120f`), or an instruction. Costs are those on `target`.
 ///
 /// Raises `PtxError` if an instruction is wrong, and `ValueError` if there is no page.
 #[pyfunction]

@@ -261,6 +261,7 @@ fn hovers_explain() {
         (&module, 5, 27, ".reg .b32 %r1;"),
         (&module, 5, 40, "byte"),
         (&module, 7, 6, "**vmin: "),
+        (&module, 1, 10, "**sm_90: since PTX 7.8**"),
         (&module, 10, 22, "**V510 unread-source"),
         (&source, 2, 10, "**vadd.s32.s32.s32.sat %0, %1, %2;**"),
         (&source, 2, 32, "`%1`: input `\"r\"(x + g(1))`"),
