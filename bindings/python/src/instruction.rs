@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use vptx::Semantics;
 use vptx::backend::ptx::FreshRegisters;
 use vptx::ir::{self, Input};
 use vptx::isa::Target;
 use vptx::source::LineIndex;
+use vptx::{Semantics, explain};
 
 use crate::arguments::{Named, Text, Word};
 use crate::columns;
@@ -304,6 +304,29 @@ impl Instruction {
         };
         let lanes = self.inner.result_parts().into_iter().map(lane).collect();
         Ok(Trace { instruction: self.inner.to_string(), steps, lanes, result })
+    }
+
+    /// A picture of the lanes as SVG, with the values of source words if these are given. Without
+    /// `semantics`, each meaning that the instruction has has a drawing.
+    #[pyo3(signature = (a = None, b = None, c = None, *, semantics = None))]
+    fn svg(
+        &self,
+        a: Option<Word>,
+        b: Option<Word>,
+        c: Option<Word>,
+        semantics: Option<Named<Semantics>>,
+    ) -> PyResult<String> {
+        let one = semantics.map(|it| [it.0]);
+        let semantics = one.as_ref().map_or(&Semantics::ALL[..], |one| one);
+        let given = [a, b, c];
+        let has_words = given.iter().any(Option::is_some);
+        let words = has_words.then(|| words(self.program(one.map(|[it]| Named(it))), given));
+        Ok(explain::svg(&self.inner, words.transpose()?, semantics))
+    }
+
+    /// What a notebook shows.
+    fn _repr_svg_(&self) -> String {
+        explain::svg(&self.inner, None, &Semantics::ALL)
     }
 
     /// The program that the instruction is, over exact integers.

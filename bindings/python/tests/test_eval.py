@@ -334,6 +334,18 @@ def test_programs_and_traces():
     assert {step.stage for step in trace.steps} == {"extract", "compute", "saturate", "merge"}
 
 
+def test_pictures():
+    instruction = vptx.Instruction("vset.u32.s32.le d.h1, a, b.b2, c;")
+    # ptxas 12 writes something else than the manual says.
+    assert instruction._repr_svg_() == instruction.svg()
+    assert instruction.svg().count('data-box="d.h1"') == 2
+    picture = instruction.svg(3, 0x7FFF00, 5, semantics="ptxas-12")
+    assert 'data-box="d.h1" data-value="0"' in picture
+    assert picture.count('data-box="d.h1"') == 1
+    with pytest.raises(TypeError):
+        instruction.svg(3)
+
+
 def test_the_sources_keep_their_references():
     a = words(10)
     out = np.zeros(10, np.uint32)
