@@ -66,6 +66,23 @@ fn the_status_tells() {
     }
 }
 
+/// One text of a directory that cannot be compared makes the status 2, whatever the others say.
+#[test]
+fn a_text_with_errors_fails_the_whole() {
+    let folder = Folder::new("diff-failed");
+    for side in ["old", "new"] {
+        folder.write(&format!("{side}/same.ptx"), module("f", 1));
+        folder.write(&format!("{side}/wrong.ptx"), format!("// {side}\n.func f() {{\n"));
+    }
+    let run = || vptx_in(&folder.0, &["diff", "old", "new"], b"");
+    assert_eq!((run().status, run().stderr.contains("wrong.ptx")), (2, true));
+    folder.write("new/same.ptx", module("f", 2));
+    assert_eq!(run().status, 2);
+    std::fs::remove_file(folder.0.join("new/wrong.ptx")).unwrap();
+    std::fs::remove_file(folder.0.join("old/wrong.ptx")).unwrap();
+    assert_eq!(run().status, 1);
+}
+
 #[test]
 fn both_texts_stand_side_by_side() {
     let run = vptx(&["diff", "-y", "-U", "1", BEFORE, AFTER], "");
