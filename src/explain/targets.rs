@@ -16,12 +16,12 @@ pub(crate) fn page(word: &str) -> Option<String> {
             None => writeln!(text, "    {}", plain(*feature)),
         };
     }
-    text += "\n## Costs\n\n";
-    text += &match target.costs() {
-        Some(own) if own == target => "The costs of instructions are measured for it.\n".into(),
-        Some(other) => format!("Those of {other} stand for it.\n"),
-        None => "They are not measured.\n".into(),
+    let costs = match target.costs() {
+        Some(own) if own == target => "The costs of instructions are measured for it.".into(),
+        Some(other) => format!("Those of {other} stand for it."),
+        None => String::from("They are not measured."),
     };
+    let _ = writeln!(text, "\n## Costs\n\n{costs}");
     Some(text)
 }
 
@@ -60,9 +60,8 @@ fn ranges(feature: Feature) -> String {
         }
         before = Some(target);
     }
-    let text = |(first, last): &(Target, Target)| match first == last {
-        true => first.to_string(),
-        false => format!("{first} to {last}"),
+    let text = |(first, last): &(Target, Target)| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
     };
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
