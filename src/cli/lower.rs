@@ -179,15 +179,12 @@ fn misused(Arguments { emit, target, semantics, .. }: &Arguments) -> Option<Stri
 }
 
 fn single(instruction: &Instruction, arguments: &Arguments, out: &mut Output) -> io::Result<u8> {
-    let text = match Functions::new(arguments) {
-        Some(mut functions) => {
-            functions.add(instruction);
-            functions.text()
-        }
-        None => {
-            let text = programs(instruction, arguments.semantics.unwrap_or_default());
-            format!("// {instruction}\n{text}")
-        }
+    let text = if let Some(mut functions) = Functions::new(arguments) {
+        functions.add(instruction);
+        functions.text()
+    } else {
+        let text = programs(instruction, arguments.semantics.unwrap_or_default());
+        format!("// {instruction}\n{text}")
     };
     write_one(text.as_bytes(), arguments.output.as_deref(), out)
 }

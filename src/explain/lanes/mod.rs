@@ -189,7 +189,8 @@ impl Picture {
 impl Reader<'_> {
     fn picture(self, d: String) -> Picture {
         let mut top = self.program.result();
-        let result = self.value(top).map(|value| value as u32);
+        // A word.
+        let result = self.value(top).and_then(|value| u32::try_from(value).ok());
         if let Op::Extract { value, low: 0, width: 32, .. } = self.op(top)
             && self.stage(top) == Stage::Write
         {
@@ -220,7 +221,7 @@ impl Reader<'_> {
         let mut numbers = self.lanes.iter().rev();
         let mut reads = Vec::new();
         for lane in lanes {
-            lane.name = self.name(numbers.next());
+            lane.name = lane_name(numbers.next());
             reads.extend(lane.reads.iter().cloned());
         }
         let read = |input: Input| {
@@ -279,7 +280,7 @@ impl Reader<'_> {
         let mut numbers = self.lanes.iter();
         let names = terms.iter().map(|term| match self.leaf(*term) {
             Some(Read { input: Input::C, name, .. }) => name,
-            _ => self.name(numbers.next()),
+            _ => lane_name(numbers.next()),
         });
         let names: Vec<String> = names.collect();
         match self.op(top) {
@@ -287,11 +288,6 @@ impl Reader<'_> {
             Op::Max(..) => format!("max({})", names.join(", ")),
             _ => names.join(" + "),
         }
-    }
-
-    /// The name of a lane, or of the only result.
-    fn name(&self, lane: Option<&usize>) -> String {
-        lane.map_or_else(|| "result".into(), |lane| format!("lane {lane}"))
     }
 
     fn column(&self, value: Value, to: Part) -> Column {
@@ -403,6 +399,11 @@ impl Reader<'_> {
             Op::Input(_) | Op::Constant(_) => String::new(),
         }
     }
+}
+
+/// The name of a lane, or of the only result.
+fn lane_name(lane: Option<&usize>) -> String {
+    lane.map_or_else(|| "result".into(), |lane| format!("lane {lane}"))
 }
 
 /// A text in parentheses, if it has an operation outside of such.

@@ -355,6 +355,7 @@ impl Canvas {
 }
 
 /// A rectangle. What is kept of `c` has a dashed one.
+#[derive(Clone, Copy)]
 struct Shape {
     x: u32,
     y: u32,
