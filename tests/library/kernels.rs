@@ -192,6 +192,25 @@ fn before_loop(random: &mut Random) -> String {
 }
 
 /// A kernel with groups and chains, and ordinary statements among them.
+/// Statements that go on with the result of the one before, sometimes by way of a copy, as compilers
+/// write it before an `asm` that changes its operand.
+fn with_copies(random: &mut Random, statements: &str) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for line in statements.lines() {
+        let (rest, c) = line.rsplit_once(", ").expect(line);
+        let d = rest.split(' ').nth(1).and_then(|it| it.split(['.', ',']).next()).expect(line);
+        if before == Some(c.trim_end_matches(';')) && random.one_in(3) {
+            let copy = *random.pick(&["r4", "r5", "r5", "c", "d"]);
+            let _ = writeln!(text, "mov.b32 {copy}, {c}\n{rest}, {copy};");
+        } else {
+            let _ = writeln!(text, "{line}");
+        }
+        before = Some(d);
+    }
+    text
+}
+
 fn random_kernel(random: &mut Random) -> String {
     let mut body = String::from("setp.lt.u32 q, 5, 6;\n");
     for (at, register) in REGISTERS.iter().chain(&["r25", "r26", "r27"]).enumerate() {
@@ -218,8 +237,10 @@ fn random_kernel(random: &mut Random) -> String {
             let _ = writeln!(body, "mov.u32 n{at}, {rounds};\nL{at}:");
         }
         let members = match random.below(10) {
-            0 => filling(random),
-            1 => adding(random),
+            chain @ (0 | 1) => {
+                let members = if chain == 0 { filling(random) } else { adding(random) };
+                with_copies(random, &members)
+            }
             2 => comparing(random, &REGISTERS),
             3 => on_constant(random, &format!("r1{at}")),
             6 => {

@@ -93,6 +93,51 @@ fn words_are_filled() {
     }
 }
 
+/// A copy between two members, as compilers write it before an `asm` that changes its operand.
+#[test]
+fn copies_stand_between() {
+    let chain = |copy: &str, c: &str| {
+        found(&kernel(&format!(
+            "{ADD} r1.b0, a.b0, b.b0, c;\n{copy}\n{ADD} r2.b1, a.b1, b.b1, {c};\n\
+             {ADD} d.b2, a.b2, b.b2, r2;\nst.global.u32 [a], d;"
+        )))
+    };
+    let three = "3 × vadd4.u32.u32.u32.sat d.b210, a, b, c;";
+    for copy in [
+        "mov.b32 r3, r1;",
+        "mov.u32 r3, r1; // c",
+        "mov.s32 r3,\nr1;",
+        ".loc 1 2 3\nmov.b32 r3, r1;",
+    ] {
+        assert_eq!(chain(copy, "r3"), [three], "{copy}");
+    }
+    for (copy, c) in [
+        // What the code for all reads would be overwritten, or another word goes on.
+        ("mov.b32 c, r1;", "c"),
+        ("mov.b32 a, r1;", "a"),
+        ("mov.b32 r3, r4;", "r3"),
+        ("mov.b32 r3, r1;", "r1"),
+        ("@p mov.b32 r3, r1;", "r3"),
+        ("mov.b64 r3, r1;", "r3"),
+        ("mov.b32 r3, -r1;", "r3"),
+        ("add.u32 r3, r1, 0;", "r3"),
+        ("mov.b32 r3, r1; mov.b32 r4, r3;", "r4"),
+        ("mov.b32 r3, r1; L:", "r3"),
+        ("mov.b32 r3, r1; add.u32 r5, r3, 1;", "r3"),
+    ] {
+        let found = chain(copy, c);
+        assert!(!found.contains(&three.to_string()), "{copy} {found:?}");
+    }
+    // Something reads the word or the copy later.
+    for word in ["r1", "r3"] {
+        let body = format!(
+            "{ADD} r1.b0, a.b0, b.b0, c;\nmov.b32 r3, r1;\n{ADD} d.b1, a.b1, b.b1, r3;\n\
+             st.global.u32 [a], d;\nst.global.u32 [a], {word};"
+        );
+        assert_eq!(found(&kernel(&body)), [""; 0], "{word}");
+    }
+}
+
 #[test]
 fn sums_are_fused() {
     let cases = [

@@ -1,5 +1,6 @@
 //! What the data flow of a function tells about the registers of its video instructions.
 
+use super::straight::moves_word;
 use crate::flow::{Flow, Graph};
 use crate::hash::Set;
 use crate::ir::Range;
@@ -68,14 +69,17 @@ impl<'s> Facts<'s> {
 
     /// The facts where a statement stands. `None` outside of functions, and in those with errors.
     pub(super) fn at(&mut self, statement: &VideoStatement) -> Option<Site<'_>> {
-        let header = statement.header?;
+        self.at_start(statement.header?, statement.span.start)
+    }
+
+    /// The facts where an instruction starts, in the function with a header.
+    pub(super) fn at_start(&mut self, header: u32, start: u32) -> Option<Site<'_>> {
         if self.last.as_ref().is_none_or(|(last, _)| *last != header) {
             self.last = Some((header, Function::read(self.source, header)));
         }
         let (_, function) = self.last.as_ref()?;
         let function = function.as_ref()?;
-        let start = |it: &Known| it.span.start;
-        let at = function.instructions.binary_search_by_key(&statement.span.start, start).ok()?;
+        let at = function.instructions.binary_search_by_key(&start, |it| it.span.start).ok()?;
         Some(Site { source: self.source, function, at })
     }
 
@@ -125,9 +129,7 @@ impl Function {
 impl Definition {
     fn of(source: &str, instruction: &Instruction<'_>, names: &Names) -> Definition {
         let mnemonic = instruction.mnemonic().text(source);
-        let is_word = |modifier: Span| matches!(modifier.text(source), ".u32" | ".s32" | ".b32");
-        let moves_word = mnemonic == "mov" && instruction.modifiers().all(is_word);
-        let word = instruction.operands().nth(1).filter(|_| moves_word);
+        let word = instruction.operands().nth(1).filter(|_| moves_word(source, instruction));
         match word.map(|word| word.kind()) {
             Some(OperandKind::Constant(Ok(value))) => {
                 value.bits().map_or(Definition::Other, |bits| Definition::Constant(bits as u32))

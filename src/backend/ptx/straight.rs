@@ -1,8 +1,8 @@
 //! Straight-line code between two instructions of a basic block.
 
 use crate::source::Span;
-use crate::syntax::{DirectiveKind, Instruction, StatementKind, parse_next};
-use crate::video::numbered;
+use crate::syntax::{DirectiveKind, Instruction, OperandKind, StatementKind, parse_next};
+use crate::video::{Register, numbered};
 
 /// The base of a register's name, and its number.
 pub(super) type Name<'s> = (&'s str, &'s str);
@@ -19,9 +19,42 @@ const MOST: usize = 64;
 /// So many are read at a time. Most texts soon have one that no other moves over.
 const CHUNK: usize = 8;
 
-/// Whether no instruction, label or block stands between two places.
-pub(super) fn are_adjacent(source: &str, start: u32, end: u32) -> bool {
-    each(source, Span::new(start, end), |_, _| false)
+/// A `mov` of a word from one register to another.
+#[derive(Clone)]
+pub(super) struct Copy {
+    /// Where it starts.
+    pub(super) start: u32,
+    pub(super) d: Register,
+    pub(super) from: Register,
+}
+
+/// The only instruction between two places, if it copies a word: `None` in the place of the copy if
+/// there is no instruction. `None` if there are others, or a label or block.
+pub(super) fn copy_between(source: &str, start: u32, end: u32) -> Option<Option<Copy>> {
+    let mut copy = None;
+    let is_all = each(source, Span::new(start, end), |instruction, span| {
+        let found = if copy.is_none() { Copy::of(source, instruction, span) } else { None };
+        let is_copy = found.is_some();
+        copy = found;
+        is_copy
+    });
+    is_all.then_some(copy)
+}
+
+impl Copy {
+    fn of(source: &str, instruction: &Instruction<'_>, span: Span) -> Option<Copy> {
+        if instruction.guard().is_some() || !moves_word(source, instruction) {
+            return None;
+        }
+        let mut operands = instruction.operands().map(|operand| match operand.kind() {
+            OperandKind::Name(name) if operand.tokens().len() == 1 => {
+                Register::new(name.text(source))
+            }
+            _ => None,
+        });
+        let (d, from) = (operands.next()??, operands.next()??);
+        operands.next().is_none().then_some(Copy { start: span.start, d, from })
+    }
 }
 
 /// The names in the instructions between two places, if these are few and simple: others may move
@@ -36,6 +69,12 @@ pub(super) fn names_between(source: &str, start: u32, end: u32) -> Option<Vec<Na
         is_simple
     });
     is_simple.then_some(names)
+}
+
+/// Whether an instruction is a `mov` of 32 bits.
+pub(super) fn moves_word(source: &str, instruction: &Instruction<'_>) -> bool {
+    let is_word = |modifier: Span| matches!(modifier.text(source), ".u32" | ".s32" | ".b32");
+    instruction.mnemonic().text(source) == "mov" && instruction.modifiers().all(is_word)
 }
 
 /// Whether others may move over an instruction, if it does not name their registers.

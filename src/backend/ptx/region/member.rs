@@ -1,5 +1,6 @@
 //! A scalar instruction that may go on where another one stops.
 
+use super::super::straight::Copy;
 use crate::isa::{Compare, LaneWidth, Part, SecondaryOp, Type};
 use crate::module::{DeclaredTypes, VideoStatement};
 use crate::video::{Instruction, Operand, Operation, Register, SimdOp, Source, Tail};
@@ -17,6 +18,8 @@ pub(super) struct Member<'m> {
     pub(super) to: Option<usize>,
     /// The lanes that it reads.
     pub(super) from: [usize; 2],
+    /// What stands between the member before and this one, and gives it that one's result.
+    pub(super) copy: Option<Copy>,
 }
 
 /// The facts that members of a chain have in common, next to registers.
@@ -72,17 +75,30 @@ impl<'m> Member<'m> {
             c,
             to: to.map(|part| lane(part).1),
             from: [from_a, from_b],
+            copy: None,
         })
     }
 
-    /// Whether this member goes on where another one stops.
-    pub(super) fn follows(&self, before: &Member<'_>) -> bool {
+    /// Whether this member does the same as another one, on other parts.
+    pub(super) fn is_alike(&self, before: &Member<'_>) -> bool {
         self.meaning == before.meaning
             && (self.a, self.b) == (before.a, before.b)
-            && self.c == before.d
             // The operands are read after `d` is written.
             && !before.d.names_same(self.a)
             && !before.d.names_same(self.b)
+    }
+
+    /// Whether this member goes on where another one stops, perhaps after a copy. `c` is that of the
+    /// first member.
+    pub(super) fn goes_on(&self, before: &Member<'_>, copy: Option<&Copy>, c: &Register) -> bool {
+        match copy {
+            None => self.c == before.d,
+            Some(copy) => {
+                // The copy stays. The code for all comes after it, and reads these.
+                let is_kept = [self.a, self.b, c].iter().all(|it| !copy.d.names_same(it));
+                *before.d == copy.from && *self.c == copy.d && is_kept
+            }
+        }
     }
 }
 

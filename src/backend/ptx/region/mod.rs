@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::emit::Operands;
 use super::facts::Facts;
-use super::straight::are_adjacent;
+use super::straight::{Copy, copy_between};
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
 use crate::ir::Input;
@@ -168,19 +168,47 @@ impl<'s> Chains<'s> {
         let mut members: Vec<Member<'m>> = Vec::new();
         let mut end = 0;
         for statement in statements {
-            let Some(member) = Member::of(statement) else { break };
-            let goes_on = members.last().is_none_or(|before| {
-                member.follows(before)
-                    && !is_full(&members, &member)
-                    && are_adjacent(self.source, end, statement.span.start)
-            });
-            if !goes_on {
-                break;
+            let Some(mut member) = Member::of(statement) else { break };
+            if let [first, ..] = &members[..]
+                && let Some(before) = members.last()
+            {
+                if !member.is_alike(before) || is_full(&members, &member) {
+                    break;
+                }
+                let Some(copy) = copy_between(self.source, end, statement.span.start) else {
+                    break;
+                };
+                if !member.goes_on(before, copy.as_ref(), first.c) {
+                    break;
+                }
+                member.copy = copy;
             }
             end = statement.span.end;
             members.push(member);
         }
         members
+    }
+
+    /// Whether nothing but the next member needs what a member writes.
+    fn is_dead(
+        &mut self,
+        statement: &VideoStatement,
+        member: &Member<'_>,
+        next: &Member<'_>,
+        end: &VideoStatement,
+    ) -> bool {
+        let mut has_reader = |start: u32, word: &Register, reader: u32| {
+            let header = statement.header;
+            let site = header.and_then(|header| self.facts.at_start(header, start));
+            site.and_then(|site| site.readers(word)).is_some_and(|readers| readers == [reader])
+        };
+        match &next.copy {
+            None => has_reader(statement.span.start, member.d, end.span.start),
+            Some(Copy { start, d, .. }) => {
+                has_reader(statement.span.start, member.d, *start)
+                    && has_reader(*start, d, end.span.start)
+            }
+        }
     }
 
     fn chain(
@@ -190,13 +218,10 @@ impl<'s> Chains<'s> {
         semantics: Semantics,
     ) -> Option<Chain> {
         let (first, (last, others)) = (members.first()?, members.split_last()?);
-        for (member, pair) in others.iter().zip(statements.windows(2)) {
+        for ((member, next), pair) in others.iter().zip(&members[1..]).zip(statements.windows(2)) {
             // Words on the way are overwritten, or nothing but the next member reads them.
-            let is_dead = member.d == last.d || {
-                let readers = self.facts.at(&pair[0]).and_then(|site| site.readers(member.d));
-                readers.is_some_and(|readers| readers == [pair[1].span.start])
-            };
-            if !is_dead {
+            let is_overwritten = member.d == last.d && next.copy.is_none();
+            if !is_overwritten && !self.is_dead(&pair[0], member, next, &pair[1]) {
                 return None;
             }
         }
