@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use super::{Apart, Meaning, Names, Scope, ScopeId, Symbol, SymbolId, SymbolKind, Use};
-use crate::hash::Map;
+use crate::hash::{Map, Set};
 use crate::source::Span;
 use crate::syntax::{
     Context, Declaration, Directive, DirectiveKind, ErrorKind, Function, Statement, StatementKind,
@@ -23,8 +23,8 @@ pub(super) fn names(tree: &Tree<'_>) -> Names {
         context: Context::default(),
         numbers: Map::default(),
         seen: Map::default(),
-        state: 0,
-        bases: Map::default(),
+        near: Vec::new(),
+        single: Set::default(),
         numbered: Map::default(),
         unnumbered: tree.tokens().len() as u64 / 4,
         open: vec![Open::new(ScopeId::MODULE)],
@@ -54,12 +54,14 @@ struct Walker<'t> {
     context: Context<'t>,
     /// The numbers of symbols, by the offsets of their declarations.
     numbers: Map<u32, SymbolId>,
-    /// What the names mean that were looked up in this state.
+    /// What the names mean that were looked up since ranges changed.
     seen: Map<&'t str, Option<Meaning>>,
-    /// Changes when ranges go out of sight, or hide others.
-    state: u32,
-    /// What is known of names that end with digits, by the part before these.
-    bases: Map<&'t str, Base>,
+    /// Some ranges that were looked up since ranges changed, by their names. Most uses name a
+    /// register of one of these.
+    near: Vec<(&'t str, Range)>,
+    /// The names without the digits at their ends where one of them is declared by itself: then
+    /// the digits do not tell what it means.
+    single: Set<&'t str>,
     /// The numbers of the registers in [`Names::apart`].
     numbered: Map<(SymbolId, u64), NonZeroU32>,
     /// How many registers of ranges may get numbers before they are used.
@@ -84,14 +86,8 @@ fn unended(statement: Statement<'_>) -> Option<Span> {
     }
 }
 
-/// Names that differ in the digits at their ends.
-#[derive(Clone, Copy, Default)]
-struct Base {
-    /// Whether one of them is declared by itself: then its digits do not tell what it means.
-    has_own: bool,
-    /// The innermost range, and the state in which it is that.
-    range: Option<(Range, u32)>,
-}
+/// Ranges in [`Walker::near`]: more than compilers use at once.
+const NEAR: usize = 12;
 
 /// A range whose registers have numbers.
 #[derive(Clone, Copy)]
@@ -397,7 +393,7 @@ impl<'t> Walker<'t> {
 
     /// Forgets what names meant.
     fn forget(&mut self) {
-        self.state += 1;
+        self.near.clear();
         self.seen = Map::default();
     }
 
@@ -468,10 +464,9 @@ impl<'t> Walker<'t> {
         self.context.declare(name, kind, span);
         self.seen.remove(name);
         let (base, number) = split(name);
-        if number.is_some() {
-            self.bases.entry(base).or_default().has_own = true;
-        }
         if let Some(number) = number {
+            self.single.insert(base);
+            self.near.retain(|(it, _)| *it != base);
             let none = Lowest { any: u64::MAX, plain: u64::MAX, label: u64::MAX };
             let lowest = self.innermost().lowest.entry(base).or_insert(none);
             let is_plain = has_plain_number(name);
@@ -511,8 +506,7 @@ impl<'t> Walker<'t> {
     fn meaning(&mut self, name: &'t str) -> Option<Meaning> {
         let (base, number) = split(name);
         if let Some(number) = number
-            && let Some(Base { has_own: false, range: Some((range, state)) }) = self.bases.get(base)
-            && *state == self.state
+            && let Some((_, range)) = self.near.iter().find(|(it, _)| *it == base)
             && number < range.count
         {
             return Some(range.register(number));
@@ -535,8 +529,11 @@ impl<'t> Walker<'t> {
             let range = Range { symbol, count, number };
             // A range that hides a wider one is not found by all numbers.
             let is_innermost = self.context.outside_range(base);
-            if is_innermost.is_some_and(|(span, _)| span.start == name.start) {
-                self.bases.entry(base).or_default().range = Some((range, self.state));
+            if is_innermost.is_some_and(|(span, _)| span.start == name.start)
+                && self.near.len() < NEAR
+                && !self.single.contains(base)
+            {
+                self.near.push((base, range));
             }
             return range.register(register);
         }

@@ -86,6 +86,14 @@ impl Token {
         Token { start, packed }
     }
 
+    /// A usual token, by its first byte and its length.
+    #[inline]
+    pub(super) fn usual(first: u8, start: u32, length: u32, on_new_line: bool) -> Token {
+        let kind = KINDS[first as usize];
+        let payload = if kind == PUNCT { first.into() } else { length };
+        Token::packed(kind, payload, start, on_new_line)
+    }
+
     /// The number of its kind.
     #[inline]
     fn number(self) -> u8 {
@@ -254,6 +262,11 @@ pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// Whether a byte is white space.
+pub(crate) const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a')
+}
+
 /// Whether a byte may start an identifier. `%` is left out: it starts one only before a word.
 pub(crate) const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
@@ -290,7 +303,7 @@ pub(crate) const STARTS: [Start; 256] = {
     let mut byte = 0u8;
     while byte < 128 {
         starts[byte as usize] = match byte {
-            b'\n' | b' ' | b'\t' | b'\r' | b'\x0c' | b'\x1a' => Start::Blank,
+            _ if is_blank(byte) => Start::Blank,
             b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' | b'+' | b'-' => {
                 Run::PUNCT
             }
@@ -303,6 +316,19 @@ pub(crate) const STARTS: [Start; 256] = {
         byte += 1;
     }
     starts
+};
+
+/// The kind of the run that a byte starts.
+static KINDS: [u8; 256] = {
+    let mut kinds = [PUNCT; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if let Start::Run(run) = STARTS[byte] {
+            kinds[byte] = run.kind;
+        }
+        byte += 1;
+    }
+    kinds
 };
 
 /// What is odd if it is the second byte of a run.
@@ -499,6 +525,11 @@ impl<'s> Lexer<'s> {
 
     fn word_end(&self, at: usize) -> usize {
         word_end(self.bytes, at)
+    }
+
+    /// What is left to read.
+    pub(super) fn rest(&self) -> &'s [u8] {
+        &self.bytes[self.pos..]
     }
 
     /// The next token, or `None` at the end of the text.

@@ -29,6 +29,7 @@ pub(crate) mod lexer;
 pub(crate) mod listing;
 pub(crate) mod ordinary;
 mod reader;
+mod runs;
 mod scope;
 mod tree;
 

@@ -175,20 +175,22 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads some more tokens, up to a `;`: so many that they stay near the processor.
+    /// Reads some more tokens: so many that they stay near the processor.
     #[inline(never)]
     fn read(&mut self) {
         let enough = self.tokens.len() + 4096;
-        while let Some(token) = self.lexer.next_token() {
+        while self.tokens.len() < enough {
+            let is_whole = self.part.is_none();
+            if is_whole && self.lexer.usual_tokens(&mut self.tokens) {
+                continue;
+            }
+            let Some(token) = self.lexer.next_token() else { break };
             let length = self.lexer.pos - token.start() as usize;
             // Most are no more than a token of PTX.
-            if token.is_usual() && length <= Token::MAX_LEN as usize && self.part.is_none() {
+            if token.is_usual() && length <= Token::MAX_LEN as usize && is_whole {
                 self.tokens.push(token);
             } else {
                 self.rare_token(token);
-            }
-            if self.tokens.len() >= enough && token.is(b';') {
-                break;
             }
         }
     }
