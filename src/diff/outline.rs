@@ -9,7 +9,6 @@ use crate::analysis::read_module;
 use crate::check::{CheckOptions, problem_diagnostic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::{Map, Set};
-use crate::module::VideoStatement;
 use crate::names::{Meaning, Names, SymbolId, SymbolKind, Use};
 use crate::print::{FloatType, number};
 use crate::source::Span;
@@ -47,8 +46,8 @@ pub(super) struct Outline<'s> {
     /// The names in the holes of all statements.
     holes: Vec<NameId>,
     pub(super) names: Vec<Name>,
-    /// The legal video instructions, in order.
-    video: Vec<VideoStatement>,
+    /// The legal video instructions and where they start, in order.
+    video: Vec<(u32, Instruction)>,
 }
 
 /// A number among the names of a text.
@@ -100,18 +99,27 @@ impl<'s> Outline<'s> {
         shapes: &mut Shapes,
         options: DiffOptions,
     ) -> Result<Outline<'s>, Vec<Diagnostic>> {
-        let (module, mut errors) = read_module(source, &CheckOptions::errors_only());
+        let tree = syntax::parse(source);
+        let mut errors = Vec::new();
+        if !tree.errors().is_empty() {
+            (_, errors) = read_module(source, &CheckOptions::errors_only());
+        }
+        let mut video = Vec::new();
+        for (statement, checked) in tree.video_instructions() {
+            match checked {
+                Ok(checked) => video.push((span(statement).start, checked.instruction)),
+                Err(found) if tree.errors().is_empty() => errors.extend(found),
+                Err(_) => {}
+            }
+        }
         errors.retain(Diagnostic::is_syntax_error);
         if !errors.is_empty() {
             return Err(errors);
         }
-        let tree = syntax::parse(source);
         let names = Names::of(&tree);
         if let Some(error) = error(&tree, names.unended) {
             return Err(vec![error]);
         }
-        let mut video = module.into_statements();
-        video.retain(|it| it.instruction.is_some());
         // Labels that only data of debuggers uses count as unused.
         let mut is_used = vec![false; names.symbols().len()];
         for use_ in names.uses().iter().filter(|it| !it.declares && !it.span.is_in(&names.debug)) {
@@ -125,7 +133,6 @@ impl<'s> Outline<'s> {
             symbols: &names,
             next_use: 0,
             video: &video,
-            next_video: 0,
             is_used,
             dynamic: dynamic(&tree),
             parameters: Map::default(),
@@ -220,8 +227,8 @@ impl<'s> Outline<'s> {
     /// The video instruction that is a statement.
     pub(super) fn instruction(&self, statement: &Statement) -> Option<&Instruction> {
         let start = self.span(statement).start;
-        let at = self.video.binary_search_by_key(&start, |it| it.span.start);
-        self.video[at.ok()?].instruction.as_ref()
+        let at = self.video.binary_search_by_key(&start, |(start, _)| *start);
+        Some(&self.video[at.ok()?].1)
     }
 }
 
@@ -271,8 +278,8 @@ struct Reader<'r, 's> {
     shapes: &'r mut Shapes,
     symbols: &'r Names,
     next_use: usize,
-    video: &'r [VideoStatement],
-    next_video: usize,
+    /// The video instructions that follow.
+    video: &'r [(u32, Instruction)],
     /// Whether something uses a symbol.
     is_used: Vec<bool>,
     dynamic: Set<u32>,
@@ -396,13 +403,14 @@ impl Reader<'_, '_> {
         self.first_hole = self.holes.len() as u32;
         self.shape.clear();
         self.plain_type = None;
-        while self.video.get(self.next_video).is_some_and(|it| it.span.start < span.start) {
-            self.next_video += 1;
+        while let Some(((start, _), rest)) = self.video.split_first()
+            && *start < span.start
+        {
+            self.video = rest;
         }
-        let video = self.video.get(self.next_video).filter(|it| it.span == span);
-        match video.and_then(|it| it.instruction.as_ref()) {
-            Some(instruction) => self.video(instruction, span),
-            None => self.tokens(statement),
+        match self.video.first() {
+            Some((start, instruction)) if *start == span.start => self.video(instruction, span),
+            _ => self.tokens(statement),
         }
         let holes = self.first_hole..self.holes.len() as u32;
         let mut shape = self.shapes.number(&self.shape);

@@ -10,8 +10,8 @@ use crate::hash::Map;
 use crate::ir::Input;
 use crate::source::Span;
 use crate::syntax::{
-    Context, OperandClass, SymbolKind, Token, TokenKind, WantedStatement, parse_instruction,
-    statement_tokens,
+    Context, Declaration, Error, ErrorKind, OperandClass, Statement, StatementKind, SymbolKind,
+    Token, TokenKind, Tree, WantedStatement, parse, parse_instruction,
 };
 use crate::video::{Instruction, Register};
 
@@ -19,55 +19,27 @@ use crate::video::{Instruction, Register};
 /// 30 operands.
 const MOST: usize = 256;
 
-/// An `asm` statement in the pieces that PTX has.
+/// An `asm` statement and the tree of its PTX.
 pub(super) struct Subject<'a> {
     asm: &'a Asm<'a>,
-    tokens: Vec<Token>,
-}
-
-/// A piece of PTX.
-#[derive(Clone, Copy)]
-enum Piece<'t> {
-    Open(Token),
-    Close,
-    /// A declaration or an instruction, with its `;` unless that is missing.
-    Statement(&'t [Token]),
+    tree: Tree<'a>,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(asm: &'a Asm<'a>) -> Subject<'a> {
-        Subject { asm, tokens: statement_tokens(&asm.text) }
+        Subject { asm, tree: parse(&asm.text) }
     }
 
-    fn text(&self, token: Token) -> &'a str {
-        token.span().text(&self.asm.text)
+    fn text(&self, span: Span) -> &'a str {
+        span.text(&self.asm.text)
     }
 
-    fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let mut rest = self.tokens.as_slice();
-        std::iter::from_fn(move || {
-            while let [semicolon, after @ ..] = rest
-                && semicolon.is(b';')
-            {
-                rest = after;
-            }
-            let (first, after) = rest.split_first()?;
-            if first.is(b'{') || first.is(b'}') {
-                rest = after;
-                return Some(if first.is(b'{') { Piece::Open(*first) } else { Piece::Close });
-            }
-            let end = rest.iter().position(|token| token.is(b';')).map_or(rest.len(), |n| n + 1);
-            let (statement, after) = rest.split_at(end);
-            rest = after;
-            Some(Piece::Statement(statement))
-        })
-    }
-
-    /// The statements of the PTX, declarations among them.
-    fn statements(&self) -> impl Iterator<Item = &[Token]> {
-        self.pieces().filter_map(|piece| match piece {
-            Piece::Statement(tokens) => Some(tokens),
-            Piece::Open(_) | Piece::Close => None,
+    /// The statements of the PTX, declarations among them. Those of blocks follow these.
+    fn statements(&self) -> impl Iterator<Item = Statement<'_>> {
+        self.tree.all_statements().filter(|statement| {
+            let is_structure =
+                matches!(statement.kind(), StatementKind::Block(_) | StatementKind::Empty);
+            !is_structure && !statement.tokens()[0].is(b'}')
         })
     }
 
@@ -75,49 +47,55 @@ impl<'a> Subject<'a> {
         self.asm.operands.iter().take(MOST).any(|it| it.placeholder == word)
     }
 
-    fn is_video(&self, tokens: &[Token]) -> bool {
-        opcode(tokens).is_some_and(|opcode| is_wanted(self.text(opcode)))
-            && is_ptx(self.asm, tokens, |word| self.is_operand(word))
+    fn is_video(&self, statement: Statement<'_>) -> bool {
+        opcode(statement).is_some_and(|opcode| is_wanted(self.text(opcode)))
+            && is_ptx(self.asm, statement.tokens(), |word| self.is_operand(word))
     }
 
     /// Whether it has a video instruction.
     pub(super) fn has_video(&self) -> bool {
-        self.statements().any(|tokens| self.is_video(tokens))
+        self.statements().any(|statement| self.is_video(statement))
     }
 
     /// Whether it has another instruction of PTX: with a type and a `;`.
     pub(super) fn is_ptx(&self) -> bool {
         let is_type = |token: &Token| {
             token.kind() == TokenKind::Dot && {
-                let text = self.text(*token);
+                let text = self.text(token.span());
                 let (kind, width) = text.split_at(text.len().min(2));
                 matches!(kind, ".u" | ".s" | ".b" | ".f")
                     && matches!(width, "8" | "16" | "32" | "64" | "128")
                     || text == ".pred"
             }
         };
-        self.statements().any(|tokens| {
-            opcode(tokens).is_some()
+        self.statements().any(|statement| {
+            let tokens = statement.tokens();
+            opcode(statement).is_some()
                 && tokens.iter().any(is_type)
                 && tokens.last().is_some_and(|last| last.is(b';'))
                 && !is_foreign(self.asm, tokens, |word| self.is_operand(word))
         })
     }
+
+    /// Whether each brace has a partner.
+    fn has_pairs(&self) -> bool {
+        let is_brace =
+            |it: &Error| matches!(it.kind, ErrorKind::StrayBrace | ErrorKind::UnclosedBrace);
+        !self.tree.errors().iter().any(is_brace)
+    }
+
+    /// Whether a statement has an error.
+    fn has_error(&self, statement: Statement<'_>) -> bool {
+        self.tree.errors().iter().any(|it| it.span.is_in(&[statement.span()]))
+    }
 }
 
-/// The opcode of an instruction, after labels and a guard.
-fn opcode(mut tokens: &[Token]) -> Option<Token> {
-    while let [label, colon, after @ ..] = tokens
-        && label.kind() == TokenKind::Ident
-        && colon.is(b':')
-    {
-        tokens = after;
+/// The opcode of an instruction.
+fn opcode(statement: Statement<'_>) -> Option<Span> {
+    match statement.kind() {
+        StatementKind::Instruction(instruction) => Some(instruction.mnemonic()),
+        _ => None,
     }
-    if tokens.first().is_some_and(|first| first.is(b'@')) {
-        let name = tokens.iter().position(|token| token.kind() == TokenKind::Ident)?;
-        tokens = &tokens[name + 1..];
-    }
-    tokens.first().copied().filter(|first| first.kind() == TokenKind::Ident)
 }
 
 /// A variable: an operand, or a register that the PTX declares.
@@ -197,32 +175,37 @@ impl Block {
 
 /// Refuses instructions that are no video instructions, labels, and guards.
 fn only_video(asm: &Asm<'_>, subject: &Subject<'_>) -> Result<(), Refusal> {
-    let refusal =
-        |token: Token, reason: String| Err(Refusal::at(asm.source_span(token.span()), reason));
-    for tokens in subject.statements() {
-        let first = tokens[0];
-        let is_video = subject.is_video(tokens);
-        if let Some(other) = opcode(tokens).filter(|_| !is_video) {
+    let refusal = |span: Span, reason: String| Err(Refusal::at(asm.source_span(span), reason));
+    for statement in subject.statements() {
+        let is_video = subject.is_video(statement);
+        if let Some(other) = opcode(statement).filter(|_| !is_video) {
             let name = subject.text(other);
             return refusal(other, format!("`{name}` is not a video instruction"));
         }
-        if let Some(cut) = tokens.iter().find(|token| is_cut(token.kind())) {
-            return refusal(*cut, "a string or comment in the PTX has no end".into());
+        if let Some(cut) = statement.tokens().iter().find(|token| is_cut(token.kind())) {
+            return refusal(cut.span(), "a string or comment in the PTX has no end".into());
         }
-        if first.kind() == TokenKind::Dot && subject.text(first) == ".reg" || is_video {
-            continue;
+        match statement.kind() {
+            StatementKind::Declaration(it) if it.space() == Some(".reg") => {}
+            StatementKind::Label(_) => {}
+            _ if is_video => {}
+            _ => {
+                let first = statement.tokens()[0].span();
+                let name = subject.text(first);
+                return refusal(first, format!("`{name}` is no video instruction"));
+            }
         }
-        return refusal(first, format!("`{}` is no video instruction", subject.text(first)));
     }
     // A guard is written by one of the other instructions, which come first.
-    for tokens in subject.statements() {
-        let label = tokens.get(1).is_some_and(|second| second.is(b':'));
-        let what = match () {
-            () if tokens[0].is(b'@') => "its instruction is guarded by a predicate",
-            () if label => "it has a label",
-            () => continue,
+    for statement in subject.statements() {
+        let what = match statement.kind() {
+            StatementKind::Instruction(it) if it.guard().is_some() => {
+                "its instruction is guarded by a predicate"
+            }
+            StatementKind::Label(_) => "it has a label",
+            _ => continue,
         };
-        return refusal(tokens[0], what.into());
+        return refusal(statement.tokens()[0].span(), what.into());
     }
     Ok(())
 }
@@ -325,19 +308,26 @@ impl<'a> Reader<'a> {
             let beyond = Span::at((asm.text.len() + at) as u32);
             context.declare(&operand.placeholder, kind, beyond);
         }
-        for piece in subject.pieces() {
-            match piece {
-                Piece::Open(token) => context.open(token.span().start),
-                Piece::Close if context.close() => {}
-                Piece::Close => return Err(Refusal::new("a brace of the PTX has no partner")),
-                Piece::Statement(tokens) if tokens[0].kind() == TokenKind::Dot => {
-                    self.declaration(subject, tokens, &mut context)?;
-                }
-                Piece::Statement(tokens) => self.instruction(tokens, &mut context)?,
-            }
-        }
-        if context.depth() > 0 {
+        if !subject.has_pairs() {
             return Err(Refusal::new("a brace of the PTX has no partner"));
+        }
+        let mut open = Vec::new();
+        for statement in subject.tree.all_statements() {
+            while open.last().is_some_and(|block| Some(*block) != statement.parent()) {
+                open.pop();
+                context.close();
+            }
+            match statement.kind() {
+                StatementKind::Block(_) => {
+                    context.open(statement.span().start);
+                    open.push(statement);
+                }
+                StatementKind::Empty => {}
+                StatementKind::Declaration(declaration) => {
+                    self.declaration(subject, statement, &declaration, &mut context)?;
+                }
+                _ => self.instruction(statement.tokens(), &mut context)?,
+            }
         }
         Ok(())
     }
@@ -346,38 +336,36 @@ impl<'a> Reader<'a> {
     fn declaration(
         &self,
         subject: &Subject<'a>,
-        tokens: &[Token],
+        statement: Statement<'_>,
+        declaration: &Declaration<'_>,
         context: &mut Context<'a>,
     ) -> Result<(), Refusal> {
-        let refusal = |token: Token, reason: &str| {
-            Err(Refusal::at(self.asm.source_span(token.span()), reason))
-        };
-        let [_, ty, rest @ .., last] = tokens else {
-            return refusal(tokens[0], "the declaration is not complete");
-        };
+        let refusal =
+            |span: Span, reason: &str| Err(Refusal::at(self.asm.source_span(span), reason));
+        let tokens = statement.tokens();
+        let last = tokens[tokens.len() - 1];
         if !last.is(b';') {
-            return refusal(*last, "the declaration has no `;`");
+            return refusal(last.span(), "the declaration has no `;`");
         }
-        let ty = match subject.text(*ty) {
-            known @ (".u32" | ".s32" | ".b32") => known,
-            other => return refusal(*ty, &format!("its register is `{other}`, not of 32 bits")),
+        let [_, ty, more @ ..] = declaration.words() else {
+            return refusal(tokens[0].span(), "the declaration is not complete");
         };
-        for name in rest.split(|token| token.is(b',')) {
-            let kind = SymbolKind::Register(ty);
-            let count = |token: Token| subject.text(token).parse::<u64>().ok();
-            match name {
-                [name] if name.kind() == TokenKind::Ident => {
-                    context.declare(subject.text(*name), kind, name.span());
-                }
-                [name, open, number, close]
-                    if name.kind() == TokenKind::Ident && open.is(b'<') && close.is(b'>') =>
-                {
-                    let Some(count) = count(*number) else {
-                        return refusal(*number, "the range of registers has no plain count");
-                    };
-                    context.declare_range(subject.text(*name), count, kind, name.span());
-                }
-                _ => return refusal(*last, "the declaration is not plain"),
+        let ty = match subject.text(ty.span()) {
+            known @ (".u32" | ".s32" | ".b32") => known,
+            other => {
+                return refusal(ty.span(), &format!("its register is `{other}`, not of 32 bits"));
+            }
+        };
+        if !more.is_empty() || subject.has_error(statement) {
+            return refusal(last.span(), "the declaration is not plain");
+        }
+        let kind = SymbolKind::Register(ty);
+        for name in declaration.names() {
+            let (span, text) = (name.name(), subject.text(name.name()));
+            match (name.tokens().len(), name.count()) {
+                (1, None) => context.declare(text, kind, span),
+                (4, Some(count)) => context.declare_range(text, count, kind, span),
+                _ => return refusal(last.span(), "the declaration is not plain"),
             }
         }
         Ok(())

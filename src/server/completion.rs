@@ -1,12 +1,15 @@
 //! Completion: the mnemonics, modifiers, operands and selectors that may follow.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::statements::asm_at;
 use crate::check::{CheckOptions, Language, is_wanted};
 use crate::isa::{Destination, Form, LaneWidth, Mask, Mnemonic, Modifier, Part, Selector, Sources};
 use crate::source::Span;
-use crate::syntax::{Context, Handler, Problem, WantedStatement, read};
+use crate::syntax::{
+    Context, Handler, Piece, PieceKind, Problem, StatementKind, WantedStatement, parse_around, read,
+};
 use crate::video;
 
 /// A text that may stand at a place.
@@ -51,16 +54,13 @@ pub(super) struct Completion {
 /// Selectors and registers that are offered at once.
 const MOST: usize = 300;
 
-/// How many bytes before the place are read to find the start of its statement.
-const LONGEST: usize = 2000;
-
 /// A statement up to where it is typed.
 #[derive(Debug, PartialEq, Eq)]
 struct Typed {
     /// Mnemonic and modifiers.
     opcode: String,
-    /// The text after these and white space.
-    operands: Option<String>,
+    /// The number of the operand that follows these and white space, and what is typed of it.
+    operand: Option<(usize, String)>,
 }
 
 /// What may be typed at an offset; whole forms only if the client takes `snippets`.
@@ -75,7 +75,7 @@ pub(super) fn at(
 
 fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> Option<Completion> {
     let typed = typed(source, options.language, offset)?;
-    let Some(operands) = &typed.operands else {
+    let Some((number, word)) = &typed.operand else {
         let mut found = opcode(&typed.opcode, offset);
         if snippets && !typed.opcode.is_empty() {
             found.offers.extend(forms(&typed.opcode, options.language));
@@ -85,8 +85,7 @@ fn offers(source: &str, options: &CheckOptions, offset: u32, snippets: bool) -> 
     let (mnemonic, modifiers) = parts(&typed.opcode)?;
     let forms: Vec<&Form> =
         video::forms(mnemonic).iter().filter(|form| takes(form, &modifiers)).collect();
-    let number = operands.matches(',').count();
-    let word = operands.rsplit(',').next().unwrap_or_default().trim_start().trim_start_matches('-');
+    let number = *number;
     if let Some((register, selector)) = word.rsplit_once('.')
         && !register.is_empty()
     {
@@ -111,54 +110,55 @@ pub(super) struct Signature {
 pub(super) fn signature(source: &str, options: &CheckOptions, offset: u32) -> Option<Signature> {
     let typed = typed(source, options.language, offset)?;
     let (mnemonic, modifiers) = parts(&typed.opcode)?;
-    let number = typed.operands?.matches(',').count();
+    let (number, _) = typed.operand?;
     let forms = video::forms(mnemonic);
     let lines = forms.iter().map(|form| (video::syntax(mnemonic, form), form.title)).collect();
     let fits = forms.iter().position(|form| takes(form, &modifiers)).unwrap_or(0);
     Some(Signature { lines, fits, operand: number })
 }
 
-/// The statement that is typed at an offset; `None` in comments and directives.
+/// The instruction that is typed at an offset.
 fn typed(source: &str, language: Language, offset: u32) -> Option<Typed> {
-    if let Some(host) = language.host() {
-        asm_at(source, host, offset)?;
-    }
     let before = source.get(..offset as usize)?;
-    let mut first = before.len().saturating_sub(LONGEST);
-    while !before.is_char_boundary(first) {
-        first += 1;
-    }
-    let ends = [';', '{', '}', '"'];
-    let start = before[first..].rfind(ends).map_or(first, |at| first + at + 1);
-    let lines: Vec<&str> = before[start..].split('\n').collect();
-    let is_comment = |line: &str| line.contains("//") || line.contains("/*");
-    if lines.last().is_some_and(|line| is_comment(line)) {
+    let text: Cow<'_, str> = match language.host() {
+        None => before.into(),
+        Some(host) => {
+            asm_at(source, host, offset)?;
+            let literal = before.rfind('"').map_or(0, |quote| quote + 1);
+            // Line breaks of the PTX.
+            before[literal..].replace("\\n", " \n").replace("\\t", " \t").into()
+        }
+    };
+    let tree = parse_around(&text, Span::at(text.len() as u32));
+    let is_comment = |piece: Piece| piece.kind == PieceKind::Comment;
+    if tree.trivia(tree.tokens().len()).last().is_some_and(is_comment) {
         return None;
     }
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(if is_comment(line) { "" } else { line });
-        text.push('\n');
-    }
-    text.pop();
-    if language != Language::Ptx {
-        // Line breaks of the PTX.
-        text = text.replace("\\n", "  ").replace("\\t", "  ");
-    }
-    let mut rest = text.trim_start();
-    if let Some((label, after)) = rest.split_once(':')
-        && !label.contains(char::is_whitespace)
-    {
-        rest = after.trim_start();
-    }
-    if let Some(guard) = rest.strip_prefix('@') {
-        rest = guard.split_once(char::is_whitespace)?.1.trim_start();
-    }
-    let (opcode, operands) = match rest.split_once(char::is_whitespace) {
-        Some((opcode, operands)) => (opcode, Some(operands.to_string())),
-        None => (rest, None),
+    let StatementKind::Instruction(instruction) = tree.all_statements().next_back()?.kind() else {
+        return None;
     };
-    Some(Typed { opcode: opcode.to_ascii_lowercase(), operands })
+    if instruction.semicolon().is_some() {
+        return None;
+    }
+    let mut opcode = instruction.opcode();
+    let behind = instruction.tokens().partition_point(|it| it.start() < opcode.end);
+    let mut operands = instruction.tokens()[behind..].iter().peekable();
+    // A modifier that has only its dot.
+    if let Some(dot) = operands.next_if(|it| it.is(b'.') && it.start() == opcode.end) {
+        opcode.end = dot.end();
+    }
+    let (mut number, mut word) = (0, None);
+    for token in operands {
+        if token.is(b',') {
+            (number, word) = (number + 1, None);
+        } else {
+            word.get_or_insert(token.start());
+        }
+    }
+    let is_behind = text.len() > opcode.end as usize;
+    let word = word.map_or("", |start| &text[start as usize..]);
+    let operand = is_behind.then(|| (number, word.trim_start_matches('-').to_string()));
+    Some(Typed { opcode: opcode.text(&text).to_ascii_lowercase(), operand })
 }
 
 /// The mnemonic and all modifiers of a word, if they are some.
@@ -428,6 +428,22 @@ mod tests {
         }
         assert_eq!(found, all);
         assert!(all.len() > 1000, "{}", all.len());
+    }
+
+    /// Comments are no part of an operand, and a statement may be long.
+    #[test]
+    fn the_typed_statement_is_the_one_of_the_tree() {
+        let operand = |text: &str| {
+            let signature = signature(text, &CheckOptions::default(), text.len() as u32);
+            signature.map(|it| it.operand)
+        };
+        let opcode = "L: @!%p1 vadd.u32.u32.u32";
+        assert_eq!(operand(&format!("{opcode} %r1, %r")), Some(1));
+        assert_eq!(operand(&format!("{opcode} /* a, b; { */ %r1, // c, d;\n%r")), Some(1));
+        assert_eq!(operand(&format!("{opcode} %r1,{}%r2, ", "\n".repeat(5_000))), Some(2));
+        assert_eq!(operand(&format!("ret // ;\n; {opcode} ")), Some(0));
+        assert_eq!(operand(&format!("{opcode} %r1, // ")), None);
+        assert_eq!(operand(&format!("{opcode} %r1, %r2;")), None);
     }
 
     /// The texts that a snippet becomes: with the first choice at each place, and with each

@@ -534,13 +534,6 @@ impl<'s> Lexer<'s> {
 
     /// The next token, or `None` at the end of the text.
     pub(crate) fn token(&mut self) -> Option<Token> {
-        self.next_token()
-    }
-
-    /// [`Lexer::token`], for a loop that takes most of the time.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a call per token costs a third of the time")]
-    pub(crate) fn next_token(&mut self) -> Option<Token> {
         let trivia = skip_trivia(self.bytes, &mut self.pos);
         let start = self.pos;
         if let Some(at) = trivia.unclosed {

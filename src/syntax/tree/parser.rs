@@ -31,7 +31,7 @@ pub(super) fn parse(source: &str, part: Span) -> Tree<'_> {
 pub(super) fn parse_function(source: &str, start: u32) -> Tree<'_> {
     let mut lexer = Lexer::new(source, start as usize);
     let (mut tokens, mut depth) = (Vec::new(), 0u32);
-    while let Some(token) = lexer.next_token() {
+    while let Some(token) = lexer.token() {
         match token.kind() {
             TokenKind::Punct([b'{', 0]) => depth += 1,
             TokenKind::Punct([b'}', 0]) => depth = depth.saturating_sub(1),
@@ -56,7 +56,7 @@ pub(super) fn parse_next(source: &str, part: Span, count: usize) -> Tree<'_> {
     let mut lexer = Lexer::new(&source[..part.end as usize], part.start as usize);
     let (mut tokens, mut left) = (Vec::new(), count);
     while left > 0
-        && let Some(token) = lexer.next_token()
+        && let Some(token) = lexer.token()
     {
         left -= usize::from(token.is(b';'));
         tokens.push(token);
@@ -184,7 +184,7 @@ impl<'t> Parser<'t> {
             if is_whole && self.lexer.usual_tokens(&mut self.tokens) {
                 continue;
             }
-            let Some(token) = self.lexer.next_token() else { break };
+            let Some(token) = self.lexer.token() else { break };
             let length = self.lexer.pos - token.start() as usize;
             // Most are no more than a token of PTX.
             if token.is_usual() && length <= Token::MAX_LEN as usize && is_whole {
