@@ -439,7 +439,7 @@ mod tests {
         };
         let opcode = "L: @!%p1 vadd.u32.u32.u32";
         assert_eq!(operand(&format!("{opcode} %r1, %r")), Some(1));
-        assert_eq!(operand(&format!("{opcode} /* a, b; { */ %r1, // c, d;\n%r")), Some(1));
+        assert_eq!(operand(&format!("{opcode} /* a, b; {{ */ %r1, // c, d;\n%r")), Some(1));
         assert_eq!(operand(&format!("{opcode} %r1,{}%r2, ", "\n".repeat(5_000))), Some(2));
         assert_eq!(operand(&format!("ret // ;\n; {opcode} ")), Some(0));
         assert_eq!(operand(&format!("{opcode} %r1, // ")), None);
