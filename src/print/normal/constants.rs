@@ -18,13 +18,13 @@ impl FloatType {
     /// The type after one more word of the statement. The last type of floats is that of the
     /// sources: `cvt.f64.f32`, `slct.f32.s32`.
     pub(crate) fn after(self, word: &str) -> FloatType {
-        let is_float = [".f", ".bf", ".tf", ".e"].iter().any(|start| {
-            let width = word.strip_prefix(start);
-            width.is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()))
-        });
-        match word {
-            ".f32" => FloatType::Single,
-            _ if is_float => FloatType::Other,
+        match word.as_bytes() {
+            b".f32" => FloatType::Single,
+            [b'.', b'f' | b'e', digit, ..] | [b'.', b'b' | b't', b'f', digit, ..]
+                if digit.is_ascii_digit() =>
+            {
+                FloatType::Other
+            }
             _ => self,
         }
     }
