@@ -206,7 +206,7 @@ const NEWER: Features =
     AMPERE.and(&[Feature::Halves, Feature::DotOfRegisters, Feature::FusedExtrema]);
 const HOPPER: Features = NEWER.and(&[Feature::FastPack]);
 const BLACKWELL: Features = NEWER.and(&[Feature::FusedFloatExtrema]);
-const GEFORCE: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
+const SM_120: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
     Feature::SaturatingWords,
     Feature::WideExtrema,
     Feature::EmulatedSad,
@@ -247,10 +247,10 @@ static TARGETS: &[Row] = &[
     sm(100, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
     sm(101, (8, 6), BLACKWELL).a((8, 6)).f((8, 8)).costs_as(100),
     sm(103, (8, 8), BLACKWELL).a((8, 8)).f((8, 8)).costs_as(100),
-    sm(107, (9, 4), BLACKWELL).a((9, 4)).f((9, 4)).costs_as(100).in_family(BYTES, Target::sm(100)),
+    sm(107, (9, 4), SM_120).a((9, 4)).f((9, 4)).costs_as(120).in_family(BYTES, Target::sm(120)),
     sm(110, (9, 0), BLACKWELL).a((9, 0)).f((9, 0)).costs_as(100),
-    sm(120, (8, 7), GEFORCE).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
-    sm(121, (8, 8), GEFORCE).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
+    sm(120, (8, 7), SM_120).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
+    sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
 ];
 
 /// The measured targets: those whose costs stand for themselves.
