@@ -238,6 +238,11 @@ fn error(tree: &Tree<'_>, unended: Option<Span>) -> Option<Diagnostic> {
         let problem = Problem { kind: ProblemKind::MissingSemicolon, span };
         return Some(problem_diagnostic(tree.source(), problem));
     }
+    if let Some(function) = tree.functions().find(|function| function.name().is_none()) {
+        let span = function.statement().head()[0].span();
+        let problem = Problem { kind: ProblemKind::MissingName, span };
+        return Some(problem_diagnostic(tree.source(), problem));
+    }
     let foreign = tree.tokens().iter().find(|token| token.kind() == TokenKind::Unknown)?;
     let message = format!("`{}` cannot stand here in PTX", foreign.span().text(tree.source()));
     Some(Diagnostic::new(Code::V007, foreign.span(), message).label("unexpected"))

@@ -781,6 +781,15 @@ fn is_commutative(opcode: Opcode) -> bool {
             | Opcode::Add2
             | Opcode::Min2(_)
             | Opcode::Max2(_)
+            | Opcode::MinRelu2
+            | Opcode::MaxRelu2
+            | Opcode::AddSat2(_)
+            | Opcode::Add4
+            | Opcode::AddSat4(_)
+            | Opcode::Min4(_)
+            | Opcode::Max4(_)
+            | Opcode::MinRelu4
+            | Opcode::MaxRelu4
             | Opcode::AddFloat2
             | Opcode::AddSatFloat2
             | Opcode::MinFloat2

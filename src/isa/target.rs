@@ -212,6 +212,8 @@ const SM_120: Features = NEWER.without(&[Feature::FusedExtrema]).and(&[
     Feature::EmulatedSad,
     Feature::JoinedConstants,
 ]);
+/// The measured target with instructions on bytes.
+const SM_120F: Target = Target { number: 120, suffix: Some('f') };
 const BYTES: Features = NONE.and(&[Feature::SaturatingHalves, Feature::Bytes]);
 
 /// The targets that ptxas 13.5 accepts in a module, by number: the lowest version of each kind,
@@ -249,8 +251,8 @@ static TARGETS: &[Row] = &[
     sm(103, (8, 8), BLACKWELL).a((8, 8)).f((8, 8)).costs_as(100),
     sm(107, (9, 4), SM_120).a((9, 4)).f((9, 4)).costs_as(120).in_family(BYTES, Target::sm(120)),
     sm(110, (9, 0), BLACKWELL).a((9, 0)).f((9, 0)).costs_as(100),
-    sm(120, (8, 7), SM_120).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
-    sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, Target::sm(120)),
+    sm(120, (8, 7), SM_120).a((8, 7)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
+    sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
 ];
 
 /// The measured targets: those whose costs stand for themselves.

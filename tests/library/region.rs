@@ -351,14 +351,14 @@ fn compare(seed: u64, count: u64, chain: fn(&mut Random) -> String) -> (u32, Has
             body += &chain(&mut random);
             body += "mov.b32 f, d;\n";
         }
-        let text = kernel(&body).replace("c, d;", "c, d, e, f;");
+        let text =
+            kernel(&body).replace("c, d;", "c, d, e, f;").replace(".version 8.8", ".version 9.2");
+        let text = text.replace("sm_90", &random.pick(Target::measured()).to_string());
         let (module, findings) = parse(&text);
         assert!(findings.iter().all(|it| it.severity < Severity::Error), "{text}");
         let semantics = *random.pick(&Semantics::ALL);
-        let options = RewriteOptions::default()
-            .with_semantics(semantics)
-            .with_all(random.one_in(4))
-            .with_target(Some(*random.pick(Target::measured())));
+        let options =
+            RewriteOptions::default().with_semantics(semantics).with_all(random.one_in(4));
         let rewritten = rewrite(&module, &options).expect("a target");
         let new = rewritten.text();
         let again = rewrite(&parse(&new).0, &options).expect("a target").text();

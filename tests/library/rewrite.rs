@@ -345,6 +345,35 @@ fn text_uses_what_the_module_may() {
     }
 }
 
+/// ptxas 13.5 takes `min.u8x4` for these targets only, from `.version 9.2` on.
+#[test]
+fn bytes_are_for_one_family() {
+    let written = |version: &str, own: &str, target: Option<&str>| {
+        let text = format!(
+            ".version {version}\n.target {own}\n.func f()\n{{\n.reg .b32 a, b, c, d;\n\
+             vmin4.u32.u32.u32 d, a, b, c;\n}}\n"
+        );
+        let (module, _) = parse(&text);
+        let target = target.map(|it| it.parse().expect("a target"));
+        let options = RewriteOptions::default().with_target(target);
+        rewrite(&module, &options).expect("a target").text()
+    };
+    for own in ["sm_120f", "sm_120a", "sm_121f", "sm_121a"] {
+        let text = written("9.2", own, None);
+        assert!(text.contains("\nmin.u8x4 d, a, b;\n"), "{text}");
+        let older = written("9.1", own, None);
+        assert!(!older.contains("8x4") && !older.contains("vmin4"), "{older}");
+    }
+    for own in ["sm_120", "sm_121", "sm_100f", "sm_103a", "sm_110f", "sm_90a"] {
+        let text = written("9.3", own, None);
+        assert!(!text.contains("8x4") && !text.contains("vmin4"), "{text}");
+    }
+    // A text for any of the family must not have them.
+    assert!(!written("9.3", "sm_120", Some("sm_120f")).contains("8x4"));
+    assert!(!written("9.3", "sm_121", Some("sm_120f")).contains("8x4"));
+    assert!(written("9.3", "sm_121a", Some("sm_120f")).contains("8x4"));
+}
+
 #[test]
 fn requirement_is_that_of_the_newest_line() {
     let requirements = |text: &str| -> Vec<(Target, PtxVersion)> {

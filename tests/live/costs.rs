@@ -10,14 +10,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, iter, thread};
 
-use crate::support::classes::{Classes, measured_classes, parts};
+use crate::support::classes::{Classes, measured_classes, parts, twice_classes};
 use crate::support::forms::{
     PARTS, Random, adding_head, adding_parts, comparing, heads, lane_steps, masking, merging_head,
     on_constant, on_range, on_zero, rows, subtracting,
 };
 use crate::support::{geometric, setting};
 use vptx::backend::ptx::{
-    FreshRegisters, Gate, Outcome, RewriteOptions, Sequence, Strategy, class, rewrite,
+    FreshRegisters, Gate, KINDS, Outcome, RewriteOptions, Sequence, Strategy, class, rewrite,
 };
 use vptx::isa::{Destination, Feature, Form, LaneWidth, Mnemonic, Negation, Sources, Target};
 use vptx::video::Semantics;
@@ -43,7 +43,9 @@ fn kernel(number: usize, body: &str) -> String {
 
 /// A module of kernels. The first one only loads and stores.
 fn module<'b>(bodies: impl IntoIterator<Item = &'b str>, target: Target) -> String {
-    let mut module = format!(".version 8.8\n.target {target}\n.address_size 64\n");
+    // Instructions on bytes are newer.
+    let version = if target.suffix.is_some() { "9.2" } else { "8.8" };
+    let mut module = format!(".version {version}\n.target {target}\n.address_size 64\n");
     for (number, body) in iter::once("mov.b32 d, c;").chain(bodies).enumerate() {
         module += &kernel(number, body);
     }
@@ -232,7 +234,7 @@ fn worth_trying(instructions: &[Instruction], target: Target) -> Vec<Tried> {
 
 type Cells = BTreeMap<(String, usize), Vec<Cell>>;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Cell {
     ptxas: Count,
     best: Count,
@@ -240,6 +242,18 @@ struct Cell {
 }
 
 impl Cell {
+    /// What the table has.
+    fn text(&self) -> String {
+        let Cell { ptxas, best, strategy } = self;
+        let counts = format!("{}>{}", ptxas.instructions, best.instructions);
+        let weights = format!("{}>{}", ptxas.weight.min(99), best.weight.min(99));
+        if weights == counts {
+            format!("{counts}@{strategy}")
+        } else {
+            format!("{counts}@{strategy} {weights}")
+        }
+    }
+
     /// Whether instructions of the class are rewritten.
     fn saves(&self) -> bool {
         self.best.instructions < self.ptxas.instructions && self.best.weight <= self.ptxas.weight
@@ -298,6 +312,17 @@ fn guarded_samples(cells: &Cells) -> Classes {
     classes
 }
 
+/// Whether a target is to be measured: all are, unless one is requested.
+fn is_measured(target: &Target) -> bool {
+    let only = env::var("VPTX_COST_TARGET").unwrap_or_default();
+    only.is_empty() || only == target.to_string()
+}
+
+/// The targets to measure.
+fn targets() -> Vec<Target> {
+    Target::measured().iter().copied().filter(is_measured).collect()
+}
+
 /// The lines for instructions with a guard, marked by `@`. They are those mnemonics and
 /// modifiers with a class that becomes longer with a guard, although it does not
 /// without one.
@@ -306,6 +331,23 @@ fn guarded_cells(cells: &Cells) -> Cells {
     let mut marked = Cells::new();
     for (column, &target) in Target::measured().iter().enumerate() {
         let gate = Gate::new(target, None);
+        let mut mark = |(head, at): &(String, usize), cell: Cell| {
+            for (other, measured) in cells.iter().filter(|((other, _), _)| other == head) {
+                let key = (format!("{head}@"), other.1);
+                marked.entry(key).or_insert_with(|| measured.clone());
+            }
+            let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
+            own[column] = cell;
+        };
+        if !is_measured(&target) {
+            for (class, instructions) in &samples {
+                let cell = known_cell(&instructions[0], target);
+                if cell != cells[class][column] {
+                    mark(class, cell);
+                }
+            }
+            continue;
+        }
         let rewritten = |instruction: &Instruction, cell: &Cell| {
             let strategy = Strategy::all().find(|it| it.number() == cell.strategy)?;
             let sequence = strategy.sequence(instruction, Semantics::Ptxas13, gate)?;
@@ -347,56 +389,81 @@ fn guarded_cells(cells: &Cells) -> Cells {
             if pairs.iter().any(|(own, other)| own.most(*other) != *own) {
                 let least = pairs.iter().map(|pair| pair.0).reduce(Count::least).expect("some");
                 let worst = pairs.iter().map(|pair| pair.1).reduce(Count::most).expect("some");
-                let (head, at) = class;
-                for (other, measured) in cells.iter().filter(|((other, _), _)| other == head) {
-                    let key = (format!("{head}@"), other.1);
-                    marked.entry(key).or_insert_with(|| measured.clone());
-                }
-                let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
-                own[column] = Cell { ptxas: least, best: worst, ..cell };
+                mark(class, Cell { ptxas: least, best: worst, ..cell });
             }
         }
     }
     marked
 }
 
+/// The current costs of an instruction.
+fn known_cell(instruction: &Instruction, target: Target) -> Cell {
+    let cost = instruction.cost(target).expect("it was measured");
+    let count = |instructions, weight| Count { instructions, weight };
+    Cell {
+        ptxas: count(cost.ptxas, cost.ptxas_weight),
+        best: count(cost.rewritten, cost.rewritten_weight),
+        strategy: cost.strategy.number(),
+    }
+}
+
 /// The cells of the current table for some classes.
 fn known_cells(classes: Classes) -> Cells {
-    let cell = |instruction: &Instruction, target| {
-        let cost = instruction.cost(target).expect("it was measured");
-        let count = |instructions, weight| Count { instructions, weight };
-        Cell {
-            ptxas: count(cost.ptxas, cost.ptxas_weight),
-            best: count(cost.rewritten, cost.rewritten_weight),
-            strategy: cost.strategy.number(),
-        }
-    };
     let column = |instructions: Vec<Instruction>| {
-        Target::measured().iter().map(|target| cell(&instructions[0], *target)).collect()
+        Target::measured().iter().map(|target| known_cell(&instructions[0], *target)).collect()
     };
     classes.into_iter().map(|(class, instructions)| (class, column(instructions))).collect()
 }
 
-fn write_table(mut cells: Cells) {
+fn write_table(mut cells: Cells, twice: &BTreeMap<(String, usize), Cell>) {
     let marked = guarded_cells(&cells);
     println!("{} classes in lines for guards", marked.len());
     cells.extend(marked);
     let path = env::var("VPTX_COSTS").expect("VPTX_COSTS names the file to write");
-    fs::write(path, table(&cells)).expect("the table is written");
+    fs::write(path, table(&cells, twice)).expect("the table is written");
+}
+
+/// The last target, which has instructions on bytes.
+const BYTES: Target = Target { number: 120, suffix: Some('f') };
+
+/// The costs of lanes combined with themselves.
+fn twice_cells(measured: bool) -> BTreeMap<(String, usize), Cell> {
+    let classes = twice_classes();
+    if !measured {
+        let known = |(class, them): (_, Vec<Instruction>)| (class, known_cell(&them[0], BYTES));
+        return classes.into_iter().map(known).collect();
+    }
+    let tried: Vec<Vec<Tried>> =
+        classes.values().map(|instructions| worth_trying(instructions, BYTES)).collect();
+    let originals = classes.values().flatten().map(ToString::to_string);
+    let sequences = tried.iter().flatten().flat_map(|it| it.texts.iter().cloned());
+    let bodies: Vec<String> = originals.chain(sequences).collect();
+    let counts = measure_all(&bodies, BYTES);
+    println!("{BYTES}: {} classes of lanes combined with themselves", classes.len());
+    let cell = |(class, instructions): (_, Vec<Instruction>), tried: &Vec<Tried>| {
+        let own = instructions.iter().map(|it| counts[&it.to_string()]).reduce(Count::least);
+        let ptxas = own.expect("some");
+        let order = |worst: Count| (worst.weight > ptxas.weight, worst);
+        let best = tried.iter().min_by_key(|it| order(it.worst(&counts))).expect("a strategy");
+        let strategy = best.strategy.number();
+        (class, Cell { ptxas, best: best.worst(&counts), strategy })
+    };
+    classes.into_iter().zip(&tried).map(|(class, tried)| cell(class, tried)).collect()
 }
 
 #[test]
 #[ignore = "needs ptxas and six minutes; scripts/measure-costs --guards runs it"]
 fn measure_guards() {
-    write_table(known_cells(measured_classes()));
+    write_table(known_cells(measured_classes()), &twice_cells(false));
 }
 
 #[test]
 #[ignore = "needs ptxas and twelve minutes; scripts/measure-costs runs it"]
 fn measure_costs() {
     let only = env::var("VPTX_COST_ONLY").unwrap_or_default();
-    let (new, old): (Classes, Classes) =
-        measured_classes().into_iter().partition(|((head, _), _)| head.starts_with(&only));
+    let (new, old): (Classes, Classes) = measured_classes()
+        .into_iter()
+        .partition(|((head, _), _)| only.split(',').any(|prefix| head.starts_with(prefix)));
     let classes: Vec<(&(String, usize), &Vec<Instruction>)> = new.iter().collect();
     let mut originals: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for (class, instructions) in &classes {
@@ -410,6 +477,13 @@ fn measure_costs() {
     let mut cells = known_cells(old);
     let mut tried: Vec<Vec<Tried>> = Vec::new();
     for &target in Target::measured() {
+        if !is_measured(&target) {
+            for (class, instructions) in &classes {
+                let cell = known_cell(&instructions[0], target);
+                cells.entry((*class).clone()).or_default().push(cell);
+            }
+            continue;
+        }
         // These two compile nearly as the target before them: its good strategies will do.
         if !matches!(target.number, 80 | 100) {
             let found = Mutex::new(BTreeMap::new());
@@ -440,7 +514,7 @@ fn measure_costs() {
             cells.entry((*class).clone()).or_default().push(cell);
         }
     }
-    write_table(cells);
+    write_table(cells, &twice_cells(is_measured(&BYTES)));
 }
 
 /// An instruction of the table's forms with any operands, including constants.
@@ -519,6 +593,24 @@ fn doubled() -> Vec<String> {
     texts
 }
 
+/// The kinds of instructions that have a mean of their own.
+fn kinds(instruction: &Instruction) -> impl Iterator<Item = &'static str> {
+    let lanes = match instruction.form().sources {
+        Sources::Scalar => 0,
+        Sources::Lanes(LaneWidth::Halves) => 2,
+        Sources::Lanes(LaneWidth::Bytes) => 4,
+    };
+    let has_bytes = lanes == 4;
+    let is_plain = lanes > 0 && class(instruction).1 == KINDS * (lanes - 1);
+    let kinds = [
+        (true, "all"),
+        (has_bytes, "four lanes"),
+        (is_plain, "all lanes, no selectors"),
+        (has_bytes && is_plain, "all four lanes, no selectors"),
+    ];
+    kinds.into_iter().filter_map(|(is_one, kind)| is_one.then_some(kind))
+}
+
 #[test]
 #[ignore = "needs ptxas; scripts/measure-costs --check runs it"]
 fn never_worse() {
@@ -541,8 +633,8 @@ fn never_worse() {
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new((0u64, 0u64, 0u64));
-    let ratios = Mutex::new(BTreeMap::<Target, Vec<(f64, f64)>>::new());
-    let targets = Target::measured();
+    let ratios = Mutex::new(BTreeMap::<(String, &str), Vec<(f64, f64)>>::new());
+    let targets = targets();
     on_two_threads(chunks.len() * targets.len(), |at| {
         let (chunk, target) = (chunks[at / targets.len()], targets[at % targets.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
@@ -557,12 +649,18 @@ fn never_worse() {
                 worse.lock().expect("no panic").push(message);
             }
         }
-        let pairs = before.iter().zip(&after).map(|(before, after)| {
+        for (change, (before, after)) in rewritten.changes.iter().zip(before.iter().zip(&after)) {
             let ratio =
                 |before: u32, after: u32| f64::from(before.max(1)) / f64::from(after.max(1));
-            (ratio(before.instructions, after.instructions), ratio(before.weight, after.weight))
-        });
-        ratios.lock().expect("no panic").entry(target).or_default().extend(pairs);
+            let pair = (
+                ratio(before.instructions, after.instructions),
+                ratio(before.weight, after.weight),
+            );
+            let mut ratios = ratios.lock().expect("no panic");
+            for kind in kinds(change.instruction) {
+                ratios.entry((target.to_string(), kind)).or_default().push(pair);
+            }
+        }
         let mut sums = sums.lock().expect("no panic");
         let sum =
             |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
@@ -581,10 +679,12 @@ fn never_worse() {
         targets.len(),
         worse.len()
     );
-    for (target, ratios) in ratios.into_inner().expect("no panic") {
+    for ((target, kind), ratios) in ratios.into_inner().expect("no panic") {
         let (plain, weighted): (Vec<f64>, Vec<f64>) = ratios.into_iter().unzip();
         let (plain, weighted) = (geometric(&plain), geometric(&weighted));
-        println!("{target}: geometric mean of the ratios {plain:.3}, weighted {weighted:.3}");
+        println!(
+            "{target}, {kind}: geometric mean of the ratios {plain:.3}, weighted {weighted:.3}"
+        );
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
@@ -777,8 +877,9 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
     let texts: Vec<String> = (0..count).map(|_| text()).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
+    let targets: Vec<Target> = targets.iter().copied().filter(is_measured).collect();
     let worse = Mutex::new(Vec::new());
-    let sums = Mutex::new(BTreeMap::<Target, [u64; 4]>::new());
+    let sums = Mutex::new(BTreeMap::<String, [u64; 4]>::new());
     on_two_threads(chunks.len() * targets.len(), |at| {
         let (chunk, target) = (chunks[at / targets.len()], targets[at % targets.len()]);
         let before = module(chunk.iter().map(String::as_str), target);
@@ -814,7 +915,7 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
             |counts: &[Count]| counts.iter().map(|it| u64::from(it.instructions)).sum::<u64>();
         let own = [other, sum(&before), sum(&single), sum(&region)];
         let mut sums = sums.lock().expect("no panic");
-        let all = sums.entry(target).or_default();
+        let all = sums.entry(target.to_string()).or_default();
         *all = [0, 1, 2, 3].map(|at| all[at] + own[at]);
     });
     for (target, [other, before, single, region]) in sums.into_inner().expect("no panic") {
@@ -829,35 +930,38 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
 }
 
 /// The text of the table.
-fn table(cells: &Cells) -> String {
-    let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+fn table(cells: &Cells, twice: &BTreeMap<(String, usize), Cell>) -> String {
     let row = |cells: &[Cell]| {
-        let texts = cells.iter().map(|Cell { ptxas, best, strategy }| {
-            let weights = [ptxas.weight.min(99), best.weight.min(99)];
-            format!(
-                "{:2}>{:2}@{strategy:2} {:2}>{:2}",
-                ptxas.instructions, best.instructions, weights[0], weights[1]
-            )
+        let texts: Vec<String> = cells.iter().map(Cell::text).collect();
+        let own = texts.iter().enumerate().map(|(at, text)| match at.checked_sub(1) {
+            Some(before) if texts[before] == *text => "",
+            _ => text,
         });
-        texts.collect::<Vec<_>>().join(" ")
+        own.collect::<Vec<_>>().join(";").trim_end_matches(';').to_owned()
     };
-    for cells in cells.values() {
-        rows.insert(row(cells), 0);
-    }
+    // Only the last column has these.
+    let last = |cell: &Cell| ";".repeat(Target::measured().len() - 1) + &cell.text();
+    let classes: BTreeMap<&(String, usize), String> = cells
+        .iter()
+        .map(|(class, cells)| (class, row(cells)))
+        .chain(twice.iter().map(|(class, cell)| (class, last(cell))))
+        .collect();
+    let mut rows: BTreeMap<&str, usize> = classes.values().map(|row| (&**row, 0)).collect();
     for (number, value) in rows.values_mut().enumerate() {
         *value = number;
     }
     let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for ((head, cell), measured) in cells {
+    for ((head, cell), row) in &classes {
         let line = lines.entry(head).or_default();
         line.resize(line.len().max(cell + 1), "---".into());
-        line[*cell] = base36(rows[&row(measured)]);
+        line[*cell] = base36(rows[&**row]);
     }
     let mut text = String::new();
     for (head, codes) in lines {
         writeln!(text, "{head} {}", codes.join(" ")).expect("a string");
     }
-    text.push('\n');
+    let names: Vec<String> = Target::measured().iter().map(Target::to_string).collect();
+    writeln!(text, "\n{}", names.join(";")).expect("a string");
     for row in rows.keys() {
         writeln!(text, "{row}").expect("a string");
     }

@@ -34,6 +34,54 @@ pub(crate) fn measured_classes() -> Classes {
     classes
 }
 
+/// Instructions that combine lanes of one register with themselves. They are measured for targets
+/// with instructions on bytes.
+pub(crate) fn twice_classes() -> Classes {
+    let mut random = Random(2027);
+    let mut classes = Classes::new();
+    let simd = rows().filter(|(form, _)| form.sources != Sources::Scalar);
+    for (head, form) in simd
+        .flat_map(|(form, mnemonic)| heads(form, mnemonic).into_iter().map(move |it| (it, form)))
+    {
+        let (lanes, letter) =
+            if form.sources == Sources::Lanes(LaneWidth::Halves) { (2, 'h') } else { (4, 'b') };
+        let all = (1 << lanes) - 1;
+        for turn in 0..32 * lanes {
+            let mask = if turn % 3 == 0 { all } else { 1 + random.below(all) };
+            let digits: Vec<usize> = (0..lanes).rev().filter(|at| mask >> at & 1 == 1).collect();
+            let mut selectors = [String::new(), String::new()];
+            for _ in 0..lanes {
+                let own = random.below(lanes);
+                let other = if random.one_in(3) { random.below(lanes) } else { own };
+                for (selector, lane) in selectors.iter_mut().zip([own, other]) {
+                    let lane = lane + if random.one_in(2) { lanes } else { 0 };
+                    selector.push(char::from(b'0' + lane as u8));
+                }
+            }
+            let d: String = digits.iter().map(|at| char::from(b'0' + *at as u8)).collect();
+            let [a, b] = &selectors;
+            // ptxas takes this selector for a type.
+            if a == "1024" || b == "1024" {
+                continue;
+            }
+            let text = match turn {
+                0..8 => format!("{head} d.{letter}{d}, a, a, c;"),
+                8..16 => format!("{head} d.{letter}{d}, a, a.{letter}{b}, c;"),
+                _ => format!("{head} d.{letter}{d}, a.{letter}{a}, a.{letter}{b}, c;"),
+            };
+            let instruction: Instruction = text.parse().expect(&text);
+            let class = class(&instruction);
+            if class.0.ends_with('=') {
+                let own = classes.entry(class).or_default();
+                if own.len() < 12 && !own.contains(&instruction) {
+                    own.push(instruction);
+                }
+            }
+        }
+    }
+    classes
+}
+
 /// The whole word, and all parts of it.
 pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
     iter::once("").chain(PARTS)

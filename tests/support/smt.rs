@@ -524,6 +524,20 @@ fn saturated(term: &str, from: u32, bits: u32, ty: Type) -> String {
     format!("((_ extract {} 0) {limited})", bits - 1)
 }
 
+/// Sums or differences of lanes in two bits more, clamped to a type.
+fn saturated_lanes(op: &str, count: u32, ty: Type, x: &str, y: &str) -> String {
+    let bits = 32 / count;
+    lanes(count, |at| {
+        let [x, y] = [x, y].map(|it| resized(&part(it, at, bits), bits, signed(ty), bits + 2));
+        saturated(&format!("({op} {x} {y})"), bits + 2, bits, ty)
+    })
+}
+
+/// The lanes of signed numbers, or 0 where these are negative.
+fn relu(count: u32, number: impl Fn(u32) -> String) -> String {
+    lanes(count, |at| greater(true, &number(at), &constant(0, 32 / count)))
+}
+
 /// A sum or difference of words in 33 bits, clamped to 32 bits.
 fn saturated_sum(op: &str, x: &str, y: &str) -> String {
     let [x, y] = [x, y].map(|word| resized(word, 32, true, 33));
@@ -623,6 +637,17 @@ fn line_term(line: &Line) -> String {
         Opcode::Add2 => lanes(2, |at| format!("(bvadd {} {})", part(x, at, 16), part(y, at, 16))),
         Opcode::Min2(ty) => lanes(2, |at| lesser(signed(ty), &part(x, at, 16), &part(y, at, 16))),
         Opcode::Max2(ty) => lanes(2, |at| greater(signed(ty), &part(x, at, 16), &part(y, at, 16))),
+        Opcode::MinRelu2 => relu(2, |at| lesser(true, &part(x, at, 16), &part(y, at, 16))),
+        Opcode::MaxRelu2 => relu(2, |at| greater(true, &part(x, at, 16), &part(y, at, 16))),
+        Opcode::AddSat2(ty) => saturated_lanes("bvadd", 2, ty, x, y),
+        Opcode::Add4 => lanes(4, |at| format!("(bvadd {} {})", part(x, at, 8), part(y, at, 8))),
+        Opcode::Sub4 => lanes(4, |at| format!("(bvsub {} {})", part(x, at, 8), part(y, at, 8))),
+        Opcode::AddSat4(ty) => saturated_lanes("bvadd", 4, ty, x, y),
+        Opcode::SubSat4(ty) => saturated_lanes("bvsub", 4, ty, x, y),
+        Opcode::Min4(ty) => lanes(4, |at| lesser(signed(ty), &part(x, at, 8), &part(y, at, 8))),
+        Opcode::Max4(ty) => lanes(4, |at| greater(signed(ty), &part(x, at, 8), &part(y, at, 8))),
+        Opcode::MinRelu4 => relu(4, |at| lesser(true, &part(x, at, 8), &part(y, at, 8))),
+        Opcode::MaxRelu4 => relu(4, |at| greater(true, &part(x, at, 8), &part(y, at, 8))),
         Opcode::AddFloat2 => floats(x, y, "bvadd", false),
         Opcode::SubFloat2 => floats(x, y, "bvsub", false),
         Opcode::AddSatFloat2 => floats(x, y, "bvadd", true),

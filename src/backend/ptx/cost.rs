@@ -2,11 +2,13 @@
 //! ptxas 13.5: loads, stores and the rest of a kernel not counted.
 //!
 //! `scripts/measure-costs` writes `costs.txt`. The first part has a line for each
-//! mnemonic with its modifiers, sorted. The line has a row number of the second part
-//! for each class of operands. A row has, for each target, the cost of ptxas' own
-//! expansion, the cost of the best sequence, the strategy of that sequence, and both costs
-//! weighted by throughput. A line
-//! whose modifiers end in `@` has the costs with a guard, where they differ.
+//! mnemonic with its modifiers, sorted. The line has a row number of the last part
+//! for each class of operands. A line whose modifiers end in `@` has the costs with a guard,
+//! where they differ; one that ends in `=`, those of lanes combined with themselves. The second
+//! part is the names of the columns, which are targets. A row of the last part has for each column
+//! the cost of ptxas' own expansion, the cost of the best sequence, and the strategy of that
+//! sequence, such as `23>1@97`, and both costs weighted by throughput if one is another number.
+//! Where it has nothing, the costs are those of the column before.
 
 use std::iter;
 use std::sync::LazyLock;
@@ -15,7 +17,9 @@ use super::sequence::{Arg, Line, Opcode, Sequence};
 use super::{Gate, Strategy, candidates, constants};
 use crate::ir::{Input, Range};
 use crate::isa::{Feature, Lanes, Mnemonic, Part, Target, Type};
-use crate::video::{Instruction, MadMode, Operation, Semantics, SimdOperands, Source, Tail};
+use crate::video::{
+    Instruction, MadMode, Operation, Semantics, SimdArithmetic, SimdOperands, SimdSet, Source, Tail,
+};
 
 /// Machine instructions for a video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,19 +46,19 @@ impl Cost {
     }
 }
 
-/// Both parts of the table. The blank line between them is searched for only once.
-static TABLE: LazyLock<(&str, &str)> = LazyLock::new(|| {
+/// The lines of the first part of the table, and the rows of the last one.
+static TABLE: LazyLock<(&str, Vec<&str>)> = LazyLock::new(|| {
     let text = include_str!("costs.txt");
     let end = memchr::memmem::find(text.as_bytes(), b"\n\n");
-    end.map(|end| (&text[..end], &text[end + 2..])).unwrap_or_default()
+    let (heads, rest) = end.map(|end| (&text[..end], &text[end + 2..])).unwrap_or_default();
+    // The first line has the names of the columns.
+    (heads, rest.lines().skip(1).collect())
 });
-/// Characters of a cell, `nn>nn@ss ww>ww`, and of the space after it.
-const CELL: usize = 15;
 /// Characters of a row number.
 const CODE: usize = 3;
 
 /// The column of a target.
-fn column(target: Target) -> Option<usize> {
+fn column_of(target: Target) -> Option<usize> {
     let measured = target.costs()?;
     Target::measured().iter().position(|own| *own == measured)
 }
@@ -66,49 +70,57 @@ impl Instruction {
     /// one: such instructions have costs of their own. `None` where nothing was measured:
     /// before `sm_75`, and where both sources are one register of which ptxas makes use.
     pub fn cost(&self, target: Target) -> Option<Cost> {
+        self.measured(column_of(target)?)
+    }
+
+    /// The costs in a column of the table.
+    fn measured(&self, column: usize) -> Option<Cost> {
         if is_folded(self) {
             return None;
         }
-        let column = column(target)?;
         let (head, cell) = class(self);
-        let (heads, rows) = *TABLE;
+        let (heads, rows) = &*TABLE;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
-        let row = usize::from_str_radix(code, 36).ok()?;
-        let text = rows
-            .get(row * CELL * Target::measured().len()..)?
-            .get(column * CELL..)?
-            .get(..CELL - 1)?;
-        let number = |at: usize| text.get(at..at + 2)?.trim().parse::<u32>().ok();
-        Some(Cost {
-            ptxas: number(0)?,
-            rewritten: number(3)?,
-            ptxas_weight: number(9)?,
-            rewritten_weight: number(12)?,
-            strategy: Strategy::from_number(number(6)? as u8)?,
-        })
+        let row = rows.get(usize::from_str_radix(code, 36).ok()?)?;
+        let own = row.split(';').take(column + 1).filter(|it| !it.is_empty()).last()?;
+        read_cell(own)
     }
 }
 
-/// Whether both sources are one register and ptxas may then emit less code than for two
-/// registers. It folds minima and maxima of a word with itself, and some results of
-/// lanes with themselves.
+/// Reads costs such as `12>5@64` or, with weights, `12>5@64 15>5`.
+fn read_cell(text: &str) -> Option<Cost> {
+    let pair = |text: &str| {
+        let (own, best) = text.split_once('>')?;
+        Some((own.parse().ok()?, best.parse().ok()?))
+    };
+    let (counts, strategy) = text.split_once('@')?;
+    let (strategy, weights) = strategy.split_once(' ').unwrap_or((strategy, counts));
+    let ((ptxas, rewritten), (ptxas_weight, rewritten_weight)) = (pair(counts)?, pair(weights)?);
+    let strategy = Strategy::from_number(strategy.parse().ok()?)?;
+    Some(Cost { ptxas, rewritten, ptxas_weight, rewritten_weight, strategy })
+}
+
+/// Whether both sources are one register and ptxas may then emit less code than was measured. It
+/// folds minima and maxima of a word with itself, and some results of lanes with themselves.
 fn is_folded(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Arithmetic(it) => {
             let extremum = matches!(instruction.mnemonic(), Mnemonic::Vmin | Mnemonic::Vmax);
             extremum && it.a == it.b && matches!(it.a, Source::Register { part: None, .. })
         }
-        operation => operation.simd().is_some_and(has_lane_twice),
+        operation => {
+            instruction.guard.is_some() && operation.simd().is_some_and(|it| twice(it) > 0)
+        }
     }
 }
 
-/// Whether some lane of a register is combined with itself.
-fn has_lane_twice(operands: &SimdOperands) -> bool {
+/// How many lanes of one register are combined with themselves.
+fn twice(operands: &SimdOperands) -> usize {
     let lanes = operands.lanes.width().lanes() as u8;
-    let same = |(_, a, b): (_, u8, u8)| a % lanes == b % lanes;
-    operands.a == operands.b && operands.lanes.written().any(same)
+    let same = |(_, a, b): &(_, u8, u8)| a % lanes == b % lanes;
+    if operands.a == operands.b { operands.lanes.written().filter(same).count() } else { 0 }
 }
 
 /// The rest of the line with this head, in the sorted lines of the table.
@@ -177,8 +189,13 @@ pub fn class(instruction: &Instruction) -> (String, usize) {
             });
             scalar(&parts.a, &parts.b)
         }
-        Operation::SimdArithmetic(it) => simd(&it.operands),
-        Operation::SimdSet(it) => simd(&it.operands),
+        Operation::SimdArithmetic(SimdArithmetic { operands, .. })
+        | Operation::SimdSet(SimdSet { operands, .. }) => {
+            if twice(operands) > 0 {
+                head.push('=');
+            }
+            simd(operands)
+        }
     };
     (head, cell)
 }
@@ -189,10 +206,18 @@ pub const KINDS: usize = 7;
 
 /// The column, by the number of lanes in the mask and the kind of the selectors: none
 /// written, all lanes different, or some alike. If some are alike, the kind is the number
-/// of lanes that differ from each other and combine two different operands.
+/// of lanes that differ from each other and combine two different operands. Where lanes are
+/// combined with themselves, it is the number of these, or none if no selector is written.
 fn simd(operands: &SimdOperands) -> usize {
     let width = operands.lanes.width();
     let (lanes, one) = (width.lanes() as u8, operands.a == operands.b);
+    let default = Lanes::all(width);
+    let is_default = operands.lanes.a() == default.a() && operands.lanes.b() == default.b();
+    let twice = twice(operands);
+    if twice > 0 {
+        let count = operands.lanes.written().count();
+        return KINDS * (count - 1) + if is_default { 0 } else { twice };
+    }
     let mut count = 0;
     let mut different: Vec<(u8, u8)> = Vec::new();
     for (_, a, b) in operands.lanes.written() {
@@ -203,10 +228,9 @@ fn simd(operands: &SimdOperands) -> usize {
             different.push(pair);
         }
     }
-    let default = Lanes::all(width);
     let kind = match different.len() {
         different if different < count || one => 2 + different,
-        _ => usize::from(operands.lanes.a() != default.a() || operands.lanes.b() != default.b()),
+        _ => usize::from(!is_default),
     };
     KINDS * (count - 1) + kind
 }
@@ -374,6 +398,21 @@ fn best(
     if meant { cost.strategy.sequence(instruction, semantics, gate) } else { None }
 }
 
+/// The measured costs of an instruction. A text whose `.version` lacks instructions that the target
+/// has can have the sequence for the plain target, which compiles alike.
+fn costs(instruction: &Instruction, target: Target) -> impl Iterator<Item = Cost> {
+    let own = instruction.cost(target);
+    let plain = Target::sm(target.number);
+    let is_other = target.costs() != plain.costs();
+    let older = is_other.then(|| instruction.cost(plain)).flatten();
+    let older = older.zip(own).map(|(older, own)| Cost {
+        ptxas: own.ptxas,
+        ptxas_weight: own.ptxas_weight,
+        ..older
+    });
+    own.into_iter().chain(older)
+}
+
 /// The measured best sequence, although ptxas' own expansion is as cheap.
 pub(super) fn measured_best(
     instruction: &Instruction,
@@ -381,7 +420,7 @@ pub(super) fn measured_best(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    instruction.cost(target).and_then(|cost| best(instruction, cost, semantics, gate))
+    costs(instruction, target).find_map(|cost| best(instruction, cost, semantics, gate))
 }
 
 /// The cheapest sequence that the gate admits and that has no video instructions: the
@@ -392,8 +431,7 @@ pub(crate) fn cheapest(
     semantics: Semantics,
     gate: Gate,
 ) -> Option<Sequence> {
-    let cost = instruction.cost(target);
-    let measured = cost.and_then(|cost| best(instruction, cost, semantics, gate));
+    let measured = measured_best(instruction, target, semantics, gate);
     measured.filter(Sequence::is_ordinary).or_else(|| {
         let all = candidates(instruction, semantics, gate).into_iter();
         all.map(|(_, sequence)| sequence)
@@ -411,7 +449,8 @@ pub(super) fn cheaper(
     gate: Gate,
 ) -> Option<Sequence> {
     let cost = instruction.cost(target).filter(Cost::is_lower)?;
-    best(instruction, cost, semantics, gate).or_else(|| {
+    let mut lower = costs(instruction, target).filter(Cost::is_lower);
+    lower.find_map(|cost| best(instruction, cost, semantics, gate)).or_else(|| {
         // An estimate must be well below, to be sure.
         let sequence = cheapest(instruction, target, semantics, gate)?;
         (estimate(&sequence, target) + MARGIN < cost.ptxas).then_some(sequence)
@@ -427,7 +466,7 @@ pub(crate) fn cheaper_on_all(
 ) -> Option<Sequence> {
     let semantics = Semantics::CURRENT;
     let is_cheaper = |sequence: &Sequence, target: Target| {
-        instruction.cost(target).filter(Cost::is_lower).is_some_and(|cost| {
+        costs(instruction, target).filter(Cost::is_lower).any(|cost| {
             best(instruction, cost, semantics, gate).as_ref() == Some(sequence)
                 || estimate(sequence, target) + MARGIN < cost.ptxas
         })
@@ -449,10 +488,12 @@ pub(crate) fn cost_of(
     target: Target,
     semantics: Semantics,
 ) -> Option<Cost> {
-    let cost = instruction.cost(target).filter(|_| !instruction.has_constants())?;
+    if instruction.has_constants() {
+        return None;
+    }
     let gate = Gate::new(target, None);
-    let measured = best(instruction, cost, semantics, gate)?;
-    (measured == *sequence).then_some(cost)
+    costs(instruction, target)
+        .find(|cost| best(instruction, *cost, semantics, gate).as_ref() == Some(sequence))
 }
 
 /// Whether an instruction should stay rather than become this sequence, which computes

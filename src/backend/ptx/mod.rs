@@ -28,6 +28,7 @@ mod facts;
 mod half;
 mod lanes;
 mod module;
+mod native;
 mod pairs;
 mod parallel;
 #[cfg(feature = "diff")]
@@ -91,11 +92,13 @@ const ABSDIFF: u8 = 2;
 const MEANS: u8 = 4;
 /// The strategy that computes two lanes of bytes at a time.
 const PAIRS: u8 = 96;
+/// The strategy that computes all lanes at once with instructions on bytes.
+const NATIVE: u8 = 97;
 
 impl Strategy {
     /// Every strategy.
     pub fn all() -> impl Iterator<Item = Strategy> {
-        Strategy::words().chain((PARALLEL..PARALLEL + MEANS).chain([PAIRS]).map(Strategy))
+        Strategy::words().chain((PARALLEL..PARALLEL + MEANS).chain([PAIRS, NATIVE]).map(Strategy))
     }
 
     /// Those that compute one value after the other.
@@ -137,6 +140,10 @@ impl Strategy {
         semantics: Semantics,
         gate: Gate,
     ) -> Option<Sequence> {
+        // Its other instructions are older, but not their costs.
+        if self.0 == NATIVE && !gate.has(Opcode::Add4.needs()) {
+            return None;
+        }
         self.compile(instruction, ranges, semantics).filter(|sequence| gate.admits(sequence))
     }
 
@@ -155,6 +162,10 @@ impl Strategy {
             }
             if self.0 == PAIRS {
                 return pairs::compile(&instruction.operation, inputs);
+            }
+            if self.0 == NATIVE {
+                let alone = region::alone(instruction, semantics);
+                return native::compile(&alone.as_ref().unwrap_or(instruction).operation, inputs);
             }
             let means = Means { halves: self.0 & HALVES != 0, absdiff: self.0 & ABSDIFF != 0 };
             return parallel::compile(&instruction.operation, inputs, means);
@@ -178,6 +189,9 @@ impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == PAIRS {
             return f.write_str("pairs");
+        }
+        if self.0 == NATIVE {
+            return f.write_str("native");
         }
         let (base, names): (_, &[(u8, &str)]) = if self.0 >= PARALLEL {
             ("parallel", &[(HALVES, "16x2"), (ABSDIFF, "vabsdiff4")])

@@ -58,7 +58,7 @@ impl Simd {
         }
     }
 
-    fn lanes(&self) -> u32 {
+    pub(super) fn lanes(&self) -> u32 {
         32 / self.bits
     }
 

@@ -47,6 +47,18 @@ impl Opcode {
             ("min", ["s16x2"]) => Opcode::Min2(Type::S32),
             ("max", ["u16x2"]) => Opcode::Max2(Type::U32),
             ("max", ["s16x2"]) => Opcode::Max2(Type::S32),
+            ("min", ["relu", "s16x2"]) => Opcode::MinRelu2,
+            ("max", ["relu", "s16x2"]) => Opcode::MaxRelu2,
+            ("add", ["sat", "u16x2"]) => Opcode::AddSat2(Type::U32),
+            ("add", ["sat", "s16x2"]) => Opcode::AddSat2(Type::S32),
+            ("add", ["u8x4" | "s8x4"]) => Opcode::Add4,
+            ("sub", ["u8x4" | "s8x4"]) => Opcode::Sub4,
+            ("add", ["sat", ty @ ("u8x4" | "s8x4")]) => Opcode::AddSat4(bytes(ty)),
+            ("sub", ["sat", ty @ ("u8x4" | "s8x4")]) => Opcode::SubSat4(bytes(ty)),
+            ("min", [ty @ ("u8x4" | "s8x4")]) => Opcode::Min4(bytes(ty)),
+            ("max", [ty @ ("u8x4" | "s8x4")]) => Opcode::Max4(bytes(ty)),
+            ("min", ["relu", "s8x4"]) => Opcode::MinRelu4,
+            ("max", ["relu", "s8x4"]) => Opcode::MaxRelu4,
             ("add", ["f16x2"]) => Opcode::AddFloat2,
             ("sub", ["f16x2"]) => Opcode::SubFloat2,
             ("add", ["sat", "f16x2"]) => Opcode::AddSatFloat2,
@@ -85,6 +97,11 @@ fn word(ty: &str) -> Option<Type> {
         "s32" => Some(Type::S32),
         _ => None,
     }
+}
+
+/// The signedness of four bytes.
+fn bytes(ty: &str) -> Type {
+    if ty.starts_with('s') { Type::S32 } else { Type::U32 }
 }
 
 /// The signedness of a 64-bit type.
@@ -142,6 +159,12 @@ mod tests {
             Opcode::Permute,
             Opcode::Select,
             Opcode::Add2,
+            Opcode::MinRelu2,
+            Opcode::MaxRelu2,
+            Opcode::Add4,
+            Opcode::Sub4,
+            Opcode::MinRelu4,
+            Opcode::MaxRelu4,
             Opcode::AddFloat2,
             Opcode::SubFloat2,
             Opcode::AddSatFloat2,
@@ -165,6 +188,11 @@ mod tests {
                 Opcode::Pack4(ty),
                 Opcode::Min2(ty),
                 Opcode::Max2(ty),
+                Opcode::AddSat2(ty),
+                Opcode::AddSat4(ty),
+                Opcode::SubSat4(ty),
+                Opcode::Min4(ty),
+                Opcode::Max4(ty),
                 Opcode::Extend(ty),
                 Opcode::Product(ty),
                 Opcode::ShrWide(ty),

@@ -129,6 +129,28 @@ opcodes! {
     Min2(Type) Word 2
     /// The larger of each pair of halves.
     Max2(Type) Word 2
+    /// The smaller of each pair of signed halves, or 0 where that is negative.
+    MinRelu2 Word 2
+    /// The larger of each pair of signed halves, or 0 where that is negative.
+    MaxRelu2 Word 2
+    /// Sums of halves, clamped to a type.
+    AddSat2(Type) Word 2
+    /// Sums of bytes.
+    Add4 Word 2
+    /// Differences of bytes.
+    Sub4 Word 2
+    /// Sums of bytes, clamped to a type.
+    AddSat4(Type) Word 2
+    /// Differences of bytes, clamped to a type.
+    SubSat4(Type) Word 2
+    /// The smaller of each pair of bytes.
+    Min4(Type) Word 2
+    /// The larger of each pair of bytes.
+    Max4(Type) Word 2
+    /// The smaller of each pair of signed bytes, or 0 where that is negative.
+    MinRelu4 Word 2
+    /// The larger of each pair of signed bytes, or 0 where that is negative.
+    MaxRelu4 Word 2
     /// Sums of halves as floating-point numbers.
     AddFloat2 Word 2
     /// Differences of halves as floating-point numbers.
@@ -195,7 +217,20 @@ impl Opcode {
             }
             Opcode::Dot4(..) | Opcode::Dot2(..) | Opcode::Dot2High(..) => Feature::Dot,
             Opcode::Pack2(_) | Opcode::Pack4(_) => Feature::Pack,
-            Opcode::Add2 | Opcode::Min2(_) | Opcode::Max2(_) => Feature::Halves,
+            Opcode::Add2
+            | Opcode::Min2(_)
+            | Opcode::Max2(_)
+            | Opcode::MinRelu2
+            | Opcode::MaxRelu2 => Feature::Halves,
+            Opcode::AddSat2(_) => Feature::SaturatingHalves,
+            Opcode::Add4
+            | Opcode::Sub4
+            | Opcode::AddSat4(_)
+            | Opcode::SubSat4(_)
+            | Opcode::Min4(_)
+            | Opcode::Max4(_)
+            | Opcode::MinRelu4
+            | Opcode::MaxRelu4 => Feature::Bytes,
             Opcode::AddFloat2 | Opcode::SubFloat2 | Opcode::AddSatFloat2 | Opcode::SubSatFloat2 => {
                 Feature::FloatHalves
             }
@@ -205,13 +240,24 @@ impl Opcode {
         }
     }
 
-    /// Whether it takes no constants: the instructions on two halves.
+    /// Whether it takes no constants: the instructions on lanes.
     const fn takes_registers_only(self) -> bool {
         matches!(
             self,
             Opcode::Add2
                 | Opcode::Min2(_)
                 | Opcode::Max2(_)
+                | Opcode::MinRelu2
+                | Opcode::MaxRelu2
+                | Opcode::AddSat2(_)
+                | Opcode::Add4
+                | Opcode::Sub4
+                | Opcode::AddSat4(_)
+                | Opcode::SubSat4(_)
+                | Opcode::Min4(_)
+                | Opcode::Max4(_)
+                | Opcode::MinRelu4
+                | Opcode::MaxRelu4
                 | Opcode::AddFloat2
                 | Opcode::SubFloat2
                 | Opcode::AddSatFloat2
@@ -279,9 +325,20 @@ impl Opcode {
             Opcode::HighHalf => a >> 16,
             Opcode::NegateHalf => a.wrapping_neg() & 0xffff,
             Opcode::JoinHalves => b << 16 | a & 0xffff,
-            Opcode::Add2 => halves(a, b, Type::U32, i32::wrapping_add),
-            Opcode::Min2(ty) => halves(a, b, ty, Ord::min),
-            Opcode::Max2(ty) => halves(a, b, ty, Ord::max),
+            Opcode::Add2 => lanes([a, b], 16, Type::U32, |x, y| x + y),
+            Opcode::Min2(ty) => lanes([a, b], 16, ty, Ord::min),
+            Opcode::Max2(ty) => lanes([a, b], 16, ty, Ord::max),
+            Opcode::MinRelu2 => lanes([a, b], 16, Type::S32, |x, y| x.min(y).max(0)),
+            Opcode::MaxRelu2 => lanes([a, b], 16, Type::S32, |x, y| x.max(y).max(0)),
+            Opcode::AddSat2(ty) => lanes([a, b], 16, ty, |x, y| clamped(x + y, 16, ty)),
+            Opcode::Add4 => lanes([a, b], 8, Type::U32, |x, y| x + y),
+            Opcode::Sub4 => lanes([a, b], 8, Type::U32, |x, y| x - y),
+            Opcode::AddSat4(ty) => lanes([a, b], 8, ty, |x, y| clamped(x + y, 8, ty)),
+            Opcode::SubSat4(ty) => lanes([a, b], 8, ty, |x, y| clamped(x - y, 8, ty)),
+            Opcode::Min4(ty) => lanes([a, b], 8, ty, Ord::min),
+            Opcode::Max4(ty) => lanes([a, b], 8, ty, Ord::max),
+            Opcode::MinRelu4 => lanes([a, b], 8, Type::S32, |x, y| x.min(y).max(0)),
+            Opcode::MaxRelu4 => lanes([a, b], 8, Type::S32, |x, y| x.max(y).max(0)),
             Opcode::AddFloat2 => pairs(a, b, half::sum),
             Opcode::SubFloat2 => pairs(a, b, half::difference),
             Opcode::AddSatFloat2 => pairs(a, b, |x, y| half::saturated(half::sum(x, y))),
@@ -349,16 +406,23 @@ fn dot2(halves: u32, bytes: u32, sum: u32, left: Type, right: Type) -> u32 {
 }
 
 fn packed(word: i32, bits: u32, ty: Type) -> u32 {
-    let (min, max) = match ty {
-        Type::S32 => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        Type::U32 => (0, (1 << bits) - 1),
-    };
-    word.clamp(min, max).cast_unsigned() & ((1 << bits) - 1)
+    clamped(word, bits, ty).cast_unsigned() & ((1 << bits) - 1)
 }
 
-fn halves(x: u32, y: u32, ty: Type, op: fn(i32, i32) -> i32) -> u32 {
-    let half = |at| op(lane(x, at, 16, ty), lane(y, at, 16, ty)).cast_unsigned() & 0xffff;
-    half(1) << 16 | half(0)
+/// The nearest number that a lane of a type has.
+fn clamped(number: i32, bits: u32, ty: Type) -> i32 {
+    match ty {
+        Type::S32 => number.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        Type::U32 => number.clamp(0, (1 << bits) - 1),
+    }
+}
+
+/// The low bits of an operation on each pair of lanes.
+fn lanes([x, y]: [u32; 2], bits: u32, ty: Type, op: impl Fn(i32, i32) -> i32) -> u32 {
+    (0..32 / bits).fold(0, |word, at| {
+        let result = op(lane(x, at, bits, ty), lane(y, at, bits, ty)).cast_unsigned();
+        word | (result & ((1 << bits) - 1)) << (at * bits)
+    })
 }
 
 fn pairs(x: u32, y: u32, op: fn(u16, u16) -> u16) -> u32 {
@@ -785,6 +849,8 @@ fn simplified(opcode: Opcode, args: [Arg; 3]) -> Option<Arg> {
         | Opcode::Max(_)
         | Opcode::Min2(_)
         | Opcode::Max2(_)
+        | Opcode::Min4(_)
+        | Opcode::Max4(_)
         | Opcode::Select
             if x == y =>
         {
@@ -842,6 +908,17 @@ impl fmt::Display for Opcode {
             Opcode::Add2 => f.write_str("add.s16x2"),
             Opcode::Min2(ty) => write!(f, "min.{}16x2", sign(*ty)),
             Opcode::Max2(ty) => write!(f, "max.{}16x2", sign(*ty)),
+            Opcode::MinRelu2 => f.write_str("min.relu.s16x2"),
+            Opcode::MaxRelu2 => f.write_str("max.relu.s16x2"),
+            Opcode::AddSat2(ty) => write!(f, "add.sat.{}16x2", sign(*ty)),
+            Opcode::Add4 => f.write_str("add.u8x4"),
+            Opcode::Sub4 => f.write_str("sub.u8x4"),
+            Opcode::AddSat4(ty) => write!(f, "add.sat.{}8x4", sign(*ty)),
+            Opcode::SubSat4(ty) => write!(f, "sub.sat.{}8x4", sign(*ty)),
+            Opcode::Min4(ty) => write!(f, "min.{}8x4", sign(*ty)),
+            Opcode::Max4(ty) => write!(f, "max.{}8x4", sign(*ty)),
+            Opcode::MinRelu4 => f.write_str("min.relu.s8x4"),
+            Opcode::MaxRelu4 => f.write_str("max.relu.s8x4"),
             Opcode::AddFloat2 => f.write_str("add.f16x2"),
             Opcode::SubFloat2 => f.write_str("sub.f16x2"),
             Opcode::AddSatFloat2 => f.write_str("add.sat.f16x2"),

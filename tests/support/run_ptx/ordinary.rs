@@ -126,7 +126,7 @@ pub(super) fn function(parts: &[&str]) -> Option<Function> {
 }
 
 /// An operation on each lane.
-fn lanes(ty: Type, operation: fn(i128, i128) -> i128) -> Function {
+fn lanes(ty: Type, operation: impl Fn(i128, i128) -> i128 + 'static) -> Function {
     Box::new(move |x| {
         (0..ty.lanes).fold(0, |word, at| {
             let result = operation(ty.lane(x[0], at), ty.lane(x[1], at));
@@ -144,7 +144,7 @@ fn three(ty: Type, operation: fn(i128, i128, i128) -> i128) -> Function {
 }
 
 fn saturating(ty: Type, operation: fn(i128, i128) -> i128) -> Function {
-    Box::new(move |x| ty.wrap(ty.clamp(operation(ty.value(x[0]), ty.value(x[1])))))
+    lanes(ty, move |x, y| ty.clamp(operation(x, y)))
 }
 
 fn floats(operation: fn(&[f32]) -> f32) -> Function {

@@ -43,6 +43,11 @@ pub(super) enum Primary {
 impl<'m> Member<'m> {
     pub(super) fn of(statement: &'m VideoStatement) -> Option<Member<'m>> {
         let instruction = statement.instruction.as_ref().filter(|it| it.guard.is_none())?;
+        Member::new(instruction, statement.declared)
+    }
+
+    /// The instruction as a member, whatever its guard.
+    pub(super) fn new(instruction: &'m Instruction, declared: DeclaredTypes) -> Option<Member<'m>> {
         let found = match &instruction.operation {
             Operation::Arithmetic(it) => {
                 let op = it.op.on_lanes();
@@ -67,7 +72,7 @@ impl<'m> Member<'m> {
         let fits = to.is_none_or(|to| lane(to).0 == width_a);
         (is_even && fits).then_some(Member {
             instruction,
-            declared: statement.declared,
+            declared,
             meaning: Meaning { primary, types, widths: [width_a, width_b], adds: to.is_none() },
             d: instruction.destination(),
             a,

@@ -252,6 +252,12 @@ impl<'s> Chains<'s> {
     }
 }
 
+/// The SIMD instruction with one lane that a scalar instruction on parts is.
+pub(super) fn alone(instruction: &Instruction, semantics: Semantics) -> Option<Instruction> {
+    let member = [Member::new(instruction, DeclaredTypes::default())?];
+    simd(&member).filter(|_| is_exact(&member, semantics))
+}
+
 /// Whether some members leave no place for another one.
 fn is_full(members: &[Member<'_>], next: &Member<'_>) -> bool {
     match next.meaning {

@@ -4,8 +4,8 @@
 //! A sequence compares in one direction only, and ptxas computes once what neighbours repeat. Right,
 //! as `min(a, b)` is `min(b, a)`. Proven by `tests/library/order.rs`.
 
-use super::super::super::Gate;
 use super::super::super::lanes::has_sums_of_halves;
+use super::super::super::{Gate, Opcode};
 use super::super::rewriter::{Rewriter, Standing};
 use super::{Reading, Replacement};
 use crate::isa::{Compare, LaneWidth, Lanes, Type};
@@ -38,8 +38,11 @@ fn should_exchange(statements: &[VideoStatement], at: usize, gate: Gate) -> bool
     let Some(own) = instruction.and_then(Compared::of).filter(|own| own.is_extremum) else {
         return false;
     };
-    if own.width == LaneWidth::Halves && has_sums_of_halves(gate) {
-        // These targets have extrema of halves, too.
+    let has_extrema = match own.width {
+        LaneWidth::Halves => has_sums_of_halves(gate),
+        LaneWidth::Bytes => gate.has(Opcode::Min4(own.ty).needs()),
+    };
+    if has_extrema {
         return false;
     }
     let (before, after) = (&statements[..at], &statements[at + 1..]);
