@@ -923,7 +923,8 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
             "{target}: {count} {what}, {other} other blocks: {before} machine instructions, \
              {single} one by one, {region} as regions"
         );
-        assert!(other > 0);
+        // With instructions on bytes, some regions are as short one by one.
+        assert!(other > 0 || target == BYTES.to_string());
     }
     let worse = worse.into_inner().expect("no panic");
     assert!(worse.is_empty(), "{} worse: {}", worse.len(), worse.join("\n"));

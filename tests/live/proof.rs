@@ -382,7 +382,7 @@ fn adding(head: &str, shape: usize, random: &mut Random) -> String {
 /// Asks z3 about the fused chains of a text, under each semantics and on each measured target.
 fn prove_chains(prover: &mut Prover, solver: &mut Solver, own: &mut Tally, chain: &str) {
     let text =
-        format!(".version 8.8\n.target sm_120\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n");
+        format!(".version 9.2\n.target sm_120f\n.func f()\n{{\n.reg .b32 a, b, c, d;\n{chain}}}\n");
     let (module, _) = vptx::parse(&text);
     assert_eq!(module.instructions().count(), chain.lines().count(), "{text}");
     for (semantics, target) in Semantics::ALL
