@@ -164,6 +164,7 @@ codes! {
     V512 "lost-guard" Warning on [Unsafe] "A guard that ptxas leaves out",
     V601 "emulated-instruction" Note off [Safe, Unsafe] "ptxas emulates the instruction with more machine instructions than needed",
     V602 "unfused-instructions" Note off [Safe, Unsafe] "Several instructions that one sequence with fewer machine instructions can replace",
+    V603 "plain-target" Note off [] "An instruction with shorter code for a target with a suffix, such as `sm_120f`",
     V701 "missing-asm-operand" Error on [Unsafe] "A reference to an operand that the `asm` does not have",
     V702 "asm-output-read" Warning on [Unsafe] "An `asm` output that is read but not declared as an input",
     V703 "asm-input-written" Warning on [] "An `asm` input that is written",

@@ -300,6 +300,13 @@ impl Target {
         kinds.next().filter(|kind| kind.costs() != self.costs()).unwrap_or(self)
     }
 
+    /// The kind of this plain target with the features of its family, if their costs differ.
+    pub(crate) fn family(self) -> Option<Target> {
+        let family = Target { suffix: Some('f'), ..self };
+        let is_other = self.suffix.is_none() && family.is_known() && family.costs() != self.costs();
+        is_other.then_some(family)
+    }
+
     /// The row of the known target with the nearest number that is not higher, and the suffix if
     /// the target is known.
     fn row(self) -> (&'static Row, Option<char>) {

@@ -17,6 +17,7 @@ mod ignored_third_operand;
 mod lost_guard;
 mod missing_asm_operand;
 mod modifier_order;
+mod plain_target;
 mod repeated_lane;
 mod repeated_saturate;
 mod replaced_destination;
@@ -117,6 +118,7 @@ const RULES: &[Rule] = &[
     shift_beyond_width::RULE,
     lost_guard::RULE,
     emulated_instruction::RULE,
+    plain_target::RULE,
 ];
 
 /// Whether a rule is silent in the `ptxas` dialect.

@@ -1,0 +1,38 @@
+//! V603: a kind of the target has shorter code for the instruction.
+
+use super::{Memo, Rule, Subject};
+use crate::backend::ptx::Cost;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::isa::Feature;
+
+pub(super) const RULE: Rule = Rule { codes: &[Code::V603], documented: false, find };
+
+fn find(subject: &Subject<'_>, _: &mut Memo<'_>) -> Option<Diagnostic> {
+    let Subject { instruction, targets, place, .. } = subject;
+    let least = |cost: Cost| if cost.is_lower() { cost.rewritten } else { cost.ptxas };
+    let shorter = targets.iter().find_map(|&target| {
+        // Who builds for both knows.
+        let family = target.family().filter(|family| !targets.contains(family))?;
+        let [own, other] = [target, family].map(|it| instruction.cost(it));
+        let (own, other) = (own?, least(other?));
+        (other < least(own)).then_some((target, family, own, other))
+    });
+    let (target, family, own, other) = shorter?;
+    let message = format!(
+        "longer than for {family}: at best {} on {target}, and {other} on {family}",
+        counted(least(own)),
+    );
+    let more = Feature::ALL.iter().filter(|it| family.has(**it) && !target.has(**it));
+    let since = more.filter_map(|feature| feature.since()).max();
+    let label = format!("ptxas 13.5 emits {}", counted(own.ptxas));
+    let help = format!(
+        "with `.target {family}` and `.version {}` or higher, `vptx rewrite` has the shorter code",
+        since?
+    );
+    Some(Diagnostic::new(Code::V603, place.statement, message).label(label).help(help))
+}
+
+fn counted(instructions: u32) -> String {
+    let plural = if instructions == 1 { "" } else { "s" };
+    format!("{instructions} machine instruction{plural}")
+}
