@@ -5,8 +5,6 @@ use vptx::backend::ptx::{Arg, Gate, Opcode, candidates};
 use vptx::ir::{Input, Op, Program, Value};
 use vptx::video::Semantics;
 
-/// Admits the sequences of every target.
-
 /// Constants, by the places in which they stand.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {

@@ -313,14 +313,14 @@ fn guarded_samples(cells: &Cells) -> Classes {
 }
 
 /// Whether a target is to be measured: all are, unless one is requested.
-fn is_measured(target: &Target) -> bool {
+fn is_measured(target: Target) -> bool {
     let only = env::var("VPTX_COST_TARGET").unwrap_or_default();
     only.is_empty() || only == target.to_string()
 }
 
 /// The targets to measure.
 fn targets() -> Vec<Target> {
-    Target::measured().iter().copied().filter(is_measured).collect()
+    Target::measured().iter().copied().filter(|it| is_measured(*it)).collect()
 }
 
 /// The lines for instructions with a guard, marked by `@`. They are those mnemonics and
@@ -339,7 +339,7 @@ fn guarded_cells(cells: &Cells) -> Cells {
             let own = marked.get_mut(&(format!("{head}@"), *at)).expect("it was added");
             own[column] = cell;
         };
-        if !is_measured(&target) {
+        if !is_measured(target) {
             for (class, instructions) in &samples {
                 let cell = known_cell(&instructions[0], target);
                 if cell != cells[class][column] {
@@ -477,7 +477,7 @@ fn measure_costs() {
     let mut cells = known_cells(old);
     let mut tried: Vec<Vec<Tried>> = Vec::new();
     for &target in Target::measured() {
-        if !is_measured(&target) {
+        if !is_measured(target) {
             for (class, instructions) in &classes {
                 let cell = known_cell(&instructions[0], target);
                 cells.entry((*class).clone()).or_default().push(cell);
@@ -514,7 +514,7 @@ fn measure_costs() {
             cells.entry((*class).clone()).or_default().push(cell);
         }
     }
-    write_table(cells, &twice_cells(is_measured(&BYTES)));
+    write_table(cells, &twice_cells(is_measured(BYTES)));
 }
 
 /// An instruction of the table's forms with any operands, including constants.
@@ -877,7 +877,7 @@ fn regions_compared(what: &str, targets: &[Target], mut text: impl FnMut() -> St
     let count = setting("VPTX_COST_COUNT", 2000) / 4;
     let texts: Vec<String> = (0..count).map(|_| text()).collect();
     let chunks: Vec<&[String]> = texts.chunks(BATCH).collect();
-    let targets: Vec<Target> = targets.iter().copied().filter(is_measured).collect();
+    let targets: Vec<Target> = targets.iter().copied().filter(|it| is_measured(*it)).collect();
     let worse = Mutex::new(Vec::new());
     let sums = Mutex::new(BTreeMap::<String, [u64; 4]>::new());
     on_two_threads(chunks.len() * targets.len(), |at| {

@@ -28,17 +28,29 @@ pub(super) struct Copy {
     pub(super) from: Register,
 }
 
-/// The only instruction between two places, if it copies a word: `None` in the place of the copy if
-/// there is no instruction. `None` if there are others, or a label or block.
-pub(super) fn copy_between(source: &str, start: u32, end: u32) -> Option<Option<Copy>> {
-    let mut copy = None;
-    let is_all = each(source, Span::new(start, end), |instruction, span| {
-        let found = if copy.is_none() { Copy::of(source, instruction, span) } else { None };
-        let is_copy = found.is_some();
-        copy = found;
-        is_copy
-    });
-    is_all.then_some(copy)
+/// What stands between two places.
+pub(super) enum Between {
+    /// No instruction, label or block.
+    Nothing,
+    Copy(Copy),
+    Other,
+}
+
+impl Between {
+    pub(super) fn of(source: &str, start: u32, end: u32) -> Between {
+        let mut copy = None;
+        let is_all = each(source, Span::new(start, end), |instruction, span| {
+            let found = if copy.is_none() { Copy::of(source, instruction, span) } else { None };
+            let is_copy = found.is_some();
+            copy = found;
+            is_copy
+        });
+        match copy {
+            _ if !is_all => Between::Other,
+            Some(copy) => Between::Copy(copy),
+            None => Between::Nothing,
+        }
+    }
 }
 
 impl Copy {

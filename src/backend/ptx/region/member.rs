@@ -95,8 +95,8 @@ impl<'m> Member<'m> {
 
     /// Whether this member goes on where another one stops, perhaps after a copy. `c` is that of the
     /// first member.
-    pub(super) fn goes_on(&self, before: &Member<'_>, copy: Option<&Copy>, c: &Register) -> bool {
-        match copy {
+    pub(super) fn goes_on(&self, before: &Member<'_>, c: &Register) -> bool {
+        match &self.copy {
             None => self.c == before.d,
             Some(copy) => {
                 // The copy stays. The code for all comes after it, and reads these.

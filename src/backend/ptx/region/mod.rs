@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::emit::Operands;
 use super::facts::Facts;
-use super::straight::{Copy, copy_between};
+use super::straight::{Between, Copy};
 use super::{Arg, Sequence};
 use crate::hash::{Map, Set};
 use crate::ir::Input;
@@ -175,13 +175,14 @@ impl<'s> Chains<'s> {
                 if !member.is_alike(before) || is_full(&members, &member) {
                     break;
                 }
-                let Some(copy) = copy_between(self.source, end, statement.span.start) else {
-                    break;
+                member.copy = match Between::of(self.source, end, statement.span.start) {
+                    Between::Nothing => None,
+                    Between::Copy(copy) => Some(copy),
+                    Between::Other => break,
                 };
-                if !member.goes_on(before, copy.as_ref(), first.c) {
+                if !member.goes_on(before, first.c) {
                     break;
                 }
-                member.copy = copy;
             }
             end = statement.span.end;
             members.push(member);
