@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::forms::{Random, rows, texts};
+use crate::support::number as float;
 use crate::support::reference::manual;
 use vptx::{Instruction, Semantics, explain};
 
@@ -75,7 +76,7 @@ fn arrows(text: &str) -> BTreeSet<(String, String)> {
 /// The room of a text, as wide as monospaced letters of 12 pixels are.
 fn room(line: &str) -> [f64; 4] {
     let (x, y) = (number(line, "x"), number(line, "y"));
-    let half = shown(line).chars().count() as f64 * 7.25 / 2.0;
+    let half = float(shown(line).chars().count()) * 7.25 / 2.0;
     [x - half, y - 10.0, x + half, y + 3.0]
 }
 

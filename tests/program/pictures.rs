@@ -59,7 +59,7 @@ fn only_instructions_are_drawn() {
         (&["vmin4.s32.u32 d, a, b, c;"], 1),
     ] {
         let run = vptx(&[&["explain", "--format", "svg"], subjects].concat(), "");
-        assert_eq!((run.status, &*run.stdout == ""), (status, status == 2), "{subjects:?}");
+        assert_eq!((run.status, run.stdout.is_empty()), (status, status == 2), "{subjects:?}");
         assert!(status == 1 || !run.stderr.is_empty(), "{subjects:?}");
     }
     for wrong in [&["--trace", "--format", "json"][..], &["--batch", "-", "--format", "svg"]] {
