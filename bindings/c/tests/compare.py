@@ -65,7 +65,7 @@ def outputs(out, root, program):
     for path in files:
         if path.suffix != ".ptx":
             continue
-        expected = run(program, "lower", "--emit", "ir", "--quiet", path, codes=(0, 1, 2))
+        expected = run(program, "lower", "--emit", "ir", path, codes=(0, 1, 2))
         expected = [line for line in expected.splitlines() if line.startswith("// ")]
         expected = [line for line in expected if not line.endswith(": no video instructions")]
         expected = [re.sub(r"^// (.*?:\d+:\d+: )?", "", line) for line in expected]
