@@ -255,9 +255,13 @@ static TARGETS: &[Row] = &[
     sm(121, (8, 8), SM_120).a((8, 8)).f((8, 8)).costs_as(120).in_family(BYTES, SM_120F),
 ];
 
-/// The measured targets: those whose costs stand for themselves.
-static MEASURED: LazyLock<Vec<Target>> =
-    LazyLock::new(|| Target::all().filter(|target| target.costs() == Some(*target)).collect());
+/// The measured targets, those whose costs stand for themselves, and their number.
+static MEASURED: LazyLock<([Target; 16], usize)> = LazyLock::new(|| {
+    let mut targets = [Target::NEWEST; 16];
+    let measured = Target::all().filter(|target| target.costs() == Some(*target));
+    let count = targets.iter_mut().zip(measured).map(|(place, target)| *place = target).count();
+    (targets, count)
+});
 
 impl Target {
     /// The plain target `sm_number`.
@@ -273,7 +277,7 @@ impl Target {
 
     /// The targets that costs are measured for, in the order of [`Target::all`].
     pub fn measured() -> &'static [Target] {
-        &MEASURED
+        &MEASURED.0[..MEASURED.1]
     }
 
     /// The measured target whose costs stand for this one. Of a target that is not known, those of

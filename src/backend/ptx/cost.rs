@@ -46,14 +46,37 @@ impl Cost {
     }
 }
 
-/// The lines of the first part of the table, and the rows of the last one.
-static TABLE: LazyLock<(&str, Vec<&str>)> = LazyLock::new(|| {
+/// The parts of `costs.txt`. It allocates nothing: what users of the C library free is all there is.
+struct Table {
+    /// The lines of the first part.
+    heads: &'static str,
+    /// The last part, after the names of the columns.
+    rows: &'static str,
+    /// Where each [`STEP`]th row starts.
+    starts: [u32; 128],
+}
+
+const STEP: usize = 64;
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let text = include_str!("costs.txt");
-    let end = memchr::memmem::find(text.as_bytes(), b"\n\n");
-    let (heads, rest) = end.map(|end| (&text[..end], &text[end + 2..])).unwrap_or_default();
-    // The first line has the names of the columns.
-    (heads, rest.lines().skip(1).collect())
+    let (heads, rest) = text.split_once("\n\n").unwrap_or_default();
+    let (_, rows) = rest.split_once('\n').unwrap_or_default();
+    let ends = memchr::memchr_iter(b'\n', rows.as_bytes()).map(|end| end as u32 + 1);
+    let mut starts = [0; 128];
+    for (start, end) in starts[1..].iter_mut().zip(ends.skip(STEP - 1).step_by(STEP)) {
+        *start = end;
+    }
+    Table { heads, rows, starts }
 });
+
+impl Table {
+    fn row(&self, number: usize) -> Option<&'static str> {
+        let start = *self.starts.get(number / STEP)?;
+        self.rows[start as usize..].lines().nth(number % STEP)
+    }
+}
+
 /// Characters of a row number.
 const CODE: usize = 3;
 
@@ -79,11 +102,11 @@ impl Instruction {
             return None;
         }
         let (head, cell) = class(self);
-        let (heads, rows) = &*TABLE;
+        let heads = TABLE.heads;
         let guarded = || find(heads, &format!("{head}@"));
         let line = self.guard.as_ref().and_then(|_| guarded()).or_else(|| find(heads, &head))?;
         let code = line.get(1 + cell * (CODE + 1)..)?.get(..CODE)?;
-        let row = rows.get(usize::from_str_radix(code, 36).ok()?)?;
+        let row = TABLE.row(usize::from_str_radix(code, 36).ok()?)?;
         let own = row.split(';').take(column + 1).filter(|it| !it.is_empty()).last()?;
         read_cell(own)
     }
